@@ -1,0 +1,149 @@
+//! One error type for the whole library.
+
+use std::io;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation failed.
+///
+/// A failed operation leaves the map as it was. Every variant carries the facts that a program
+/// needs to react, and its text is a sentence that tells a person what to do next.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The pool holds something that no correct run can have written.
+    #[error(
+        "the pool is damaged at byte {offset}: {what}; run `endura check` on a copy of the file, \
+         or restore it from a backup"
+    )]
+    Corrupt {
+        /// Where in the pool, in bytes from its start.
+        offset: u64,
+        /// What was found there and should not be.
+        what: &'static str,
+    },
+    /// Neither the pool nor the file system below it has room.
+    #[error(
+        "no room for {need} bytes ({free} bytes free): remove entries, raise `max_size`, or make \
+         room on the disk"
+    )]
+    Full {
+        /// How many bytes were asked for.
+        need: u64,
+        /// How many bytes the pool could still have grown by.
+        free: u64,
+    },
+    /// Another process, or another handle of this process, has the pool open.
+    #[error("the pool is open elsewhere: close it there, or open it read-only in every process")]
+    Locked,
+    /// The process forked after the pool was opened, and this is the child.
+    #[error("this process is a fork of the one that opened the pool: open the pool again here")]
+    Forked,
+    /// A read-only open met a pool that must be repaired by a writer first.
+    #[error("the pool needs a repair that a read-only open may not do: open it for writing once")]
+    NeedsRecovery,
+    /// The machine went down, or the file was copied, while the pool was open.
+    #[error(
+        "the pool may be torn ({reason}): restore it from a backup, or verify and accept it with \
+         `endura check --accept`"
+    )]
+    NeedsRestore {
+        /// What gave it away.
+        reason: &'static str,
+    },
+    /// The file was written by another version of the format, or is not a pool.
+    #[error("the pool has format {found}, this build reads format {want}: use a matching endura")]
+    Version {
+        /// The version found in the file.
+        found: u32,
+        /// The version that this build reads and writes.
+        want: u32,
+    },
+    /// The file does not start like a pool.
+    #[error("this is not an endura pool: {what}")]
+    NotAPool {
+        /// What was found in place of a pool.
+        what: &'static str,
+    },
+    /// The file is shorter than the pool in it.
+    #[error(
+        "the file has {have} bytes but its pool needs {need}: it was cut short; restore it from a \
+         backup"
+    )]
+    Truncated {
+        /// The length of the file in bytes.
+        have: u64,
+        /// The bytes that the pool in it covers.
+        need: u64,
+    },
+    /// A key is longer than the index can hold.
+    #[error("a key of {len} bytes is longer than the {max} bytes that this index holds")]
+    KeyTooLong {
+        /// The length asked for, in bytes.
+        len: u64,
+        /// The longest possible key, in bytes.
+        max: u64,
+    },
+    /// The named map is of another kind or layout than the one asked for.
+    #[error("the map `{name}` is a {found}, not a {want}")]
+    WrongKind {
+        /// The name of the map.
+        name: String,
+        /// What it is.
+        found: &'static str,
+        /// What was asked for.
+        want: &'static str,
+    },
+    /// The name cannot be the name of a map.
+    #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL")]
+    BadName,
+    /// There is no such map, and a read-only pool cannot make one.
+    #[error("the pool has no map `{name}`")]
+    NoSuchMap {
+        /// The name asked for.
+        name: String,
+    },
+    /// An earlier panic or I/O error left the pool in doubt.
+    #[error("an earlier failure left the pool in doubt: close it and open it again")]
+    Poisoned,
+    /// The map of this handle was dropped.
+    #[error("the map was dropped")]
+    Dropped,
+    /// The pool of this handle was closed.
+    #[error("the pool was closed")]
+    Closed,
+    /// Memory cannot be reused because some thread has stayed inside an operation.
+    #[error(
+        "{waiting} bytes wait for a thread that stays inside one operation: let it finish, then \
+         try again"
+    )]
+    ReclaimStalled {
+        /// Bytes that would be free if that thread left.
+        waiting: u64,
+    },
+    /// A write was asked of a pool that was opened read-only.
+    #[error("the pool was opened read-only")]
+    ReadOnly,
+    /// The file system, the machine or the kernel lacks something that endura needs.
+    #[error("not supported here: {what}")]
+    Unsupported {
+        /// What is missing, and what to do instead.
+        what: &'static str,
+    },
+    /// The operating system refused.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done, with the path where one is involved.
+        doing: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// An I/O error together with what was being done when it came.
+    pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
+        Self::Io { doing: doing.into(), source: source.into() }
+    }
+}

@@ -1,0 +1,56 @@
+//! Plain memory as a medium, for tests and for measuring without a file.
+
+use std::sync::atomic::AtomicU64;
+
+use super::{Media, Ordering};
+
+/// Words on the heap. Nothing survives anything: it stands in for a real medium wherever the order
+/// of stores, not their survival, is looked at.
+pub struct Heap {
+    words: Box<[AtomicU64]>,
+    needs_flush: bool,
+}
+
+impl Heap {
+    /// `bytes` bytes of zeros (rounded up to whole lines), in the manner of `PageCache`.
+    pub fn new(bytes: u64) -> Self {
+        let words = bytes.div_ceil(64) * 8;
+        Self { words: (0..words).map(|_| AtomicU64::new(0)).collect(), needs_flush: false }
+    }
+
+    /// The same in the manner of `Adr`: trees flush and readers help, though nothing listens.
+    pub fn adr(bytes: u64) -> Self {
+        Self { needs_flush: true, ..Self::new(bytes) }
+    }
+
+    fn word(&self, at: u64) -> &AtomicU64 {
+        &self.words[at as usize / 8]
+    }
+}
+
+// SAFETY: the words live as long as the medium, their number is fixed, each access is atomic.
+unsafe impl Media for Heap {
+    fn len(&self) -> u64 {
+        8 * self.words.len() as u64
+    }
+
+    unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
+        self.word(at).load(order)
+    }
+
+    unsafe fn store(&self, at: u64, value: u64, order: Ordering) {
+        self.word(at).store(value, order);
+    }
+
+    unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
+        self.word(at).compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    unsafe fn flush(&self, _at: u64, _len: u64) {}
+
+    fn fence(&self) {}
+
+    fn needs_flush(&self) -> bool {
+        self.needs_flush
+    }
+}

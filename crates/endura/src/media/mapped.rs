@@ -1,0 +1,5 @@
+//! (stub)
+/// (stub)
+pub struct Mapped<D>(core::marker::PhantomData<D>);
+/// (stub)
+pub struct Reservation;

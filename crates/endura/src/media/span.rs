@@ -1,0 +1,160 @@
+//! Checked views: the range is verified once, every access after that is in bounds.
+
+use super::{LINE, Media, Ordering, help_flush};
+use crate::{Error, Result};
+
+/// `N` words of a medium, starting at a line. Range and alignment are checked when it is made;
+/// after that an access costs what the word costs.
+///
+/// A `Span` can be laid over any bytes of the pool, also over damaged ones: words are plain
+/// numbers, and what they mean is checked by whoever reads them.
+pub struct Span<'m, M, const N: usize> {
+    media: &'m M,
+    at: u64,
+}
+
+impl<M, const N: usize> Clone for Span<'_, M, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M, const N: usize> Copy for Span<'_, M, N> {}
+
+impl<'m, M: Media, const N: usize> Span<'m, M, N> {
+    /// Bytes covered.
+    pub const BYTES: u64 = 8 * N as u64;
+
+    /// The `N` words from byte `at` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if `at` is no multiple of 64 or the words do not all lie in the medium.
+    #[inline]
+    pub fn new(media: &'m M, at: u64) -> Result<Self> {
+        let in_range = at.checked_add(Self::BYTES).is_some_and(|end| end <= media.len());
+        if at % LINE == 0 && in_range {
+            Ok(Self { media, at })
+        } else {
+            Err(Error::Corrupt { offset: at, what: "an offset that is not inside the pool" })
+        }
+    }
+
+    /// The medium below.
+    #[inline(always)]
+    pub fn media(&self) -> &'m M {
+        self.media
+    }
+
+    /// Where the span starts, in bytes from the start of the medium.
+    #[inline(always)]
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    #[inline(always)]
+    fn word(&self, i: usize) -> u64 {
+        assert!(i < N);
+        self.at + 8 * i as u64
+    }
+
+    /// Reads word `i`.
+    #[inline(always)]
+    pub fn load(&self, i: usize, order: Ordering) -> u64 {
+        // SAFETY: `word` is inside the N aligned words that `new` checked, and media never shrink.
+        unsafe { self.media.load(self.word(i), order) }
+    }
+
+    /// Writes word `i`.
+    #[inline(always)]
+    pub fn store(&self, i: usize, value: u64, order: Ordering) {
+        // SAFETY: as in `load`.
+        unsafe { self.media.store(self.word(i), value, order) }
+    }
+
+    /// Replaces word `i` if it still is `old`; gives the value found if not.
+    #[inline(always)]
+    pub fn compare_exchange(&self, i: usize, old: u64, new: u64) -> Result<u64, u64> {
+        // SAFETY: as in `load`.
+        unsafe { self.media.compare_exchange(self.word(i), old, new) }
+    }
+
+    /// Starts the write-back of the lines that hold words `from..from + count`.
+    #[inline(always)]
+    pub fn flush(&self, from: usize, count: usize) {
+        assert!(from <= N && count <= N - from);
+        // SAFETY: the assertion keeps the words inside the checked range.
+        unsafe { self.media.flush(self.at + 8 * from as u64, 8 * count as u64) }
+    }
+
+    /// Makes words `from..from + count`, stored by another thread, durable before returning.
+    #[inline]
+    pub fn help_flush(&self, from: usize, count: usize) {
+        assert!(from <= N && count <= N - from);
+        // SAFETY: the assertion keeps the words inside the checked range.
+        unsafe { help_flush(self.media, self.at + 8 * from as u64, 8 * count as u64) }
+    }
+}
+
+/// A run of words whose number is known only at run time: names, bitmaps, records.
+pub struct Region<'m, M> {
+    media: &'m M,
+    at: u64,
+    words: usize,
+}
+
+impl<'m, M: Media> Region<'m, M> {
+    /// The `words` words from byte `at` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if `at` is no multiple of 8 or the words do not all lie in the medium.
+    pub fn new(media: &'m M, at: u64, words: usize) -> Result<Self> {
+        let end = (words as u64).checked_mul(8).and_then(|bytes| at.checked_add(bytes));
+        if at % 8 == 0 && end.is_some_and(|end| end <= media.len()) {
+            Ok(Self { media, at, words })
+        } else {
+            Err(Error::Corrupt { offset: at, what: "an offset that is not inside the pool" })
+        }
+    }
+
+    fn word(&self, i: usize) -> u64 {
+        assert!(i < self.words);
+        self.at + 8 * i as u64
+    }
+
+    /// How many words there are.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Where the region starts, in bytes from the start of the medium.
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// Reads word `i`.
+    pub fn load(&self, i: usize, order: Ordering) -> u64 {
+        // SAFETY: `word` is inside the aligned words that `new` checked, and media never shrink.
+        unsafe { self.media.load(self.word(i), order) }
+    }
+
+    /// Writes word `i`.
+    pub fn store(&self, i: usize, value: u64, order: Ordering) {
+        // SAFETY: as in `load`.
+        unsafe { self.media.store(self.word(i), value, order) }
+    }
+
+    /// Replaces word `i` if it still is `old`; gives the value found if not.
+    pub fn compare_exchange(&self, i: usize, old: u64, new: u64) -> Result<u64, u64> {
+        // SAFETY: as in `load`.
+        unsafe { self.media.compare_exchange(self.word(i), old, new) }
+    }
+
+    /// Starts the write-back of the lines that hold words `from..from + count`.
+    pub fn flush(&self, from: usize, count: usize) {
+        assert!(from <= self.words && count <= self.words - from);
+        // SAFETY: the assertion keeps the words inside the checked range.
+        unsafe { self.media.flush(self.at + 8 * from as u64, 8 * count as u64) }
+    }
+}

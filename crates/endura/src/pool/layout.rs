@@ -1,0 +1,29 @@
+//! Where things lie in a pool (`docs/design.md` draws it byte by byte).
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..128 | superblock, copy A |
+//! | 4096..4224 | superblock, copy B |
+//! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
+//! | 12288..2 MiB | map directory: entries of 512 bytes |
+//! | 2 MiB.. | pages of 2 MiB, each with a header line |
+
+/// Bytes of a page: the unit in which the pool grows and which holds chunks of one size.
+pub const PAGE: u64 = 2 << 20;
+
+/// Superblock, copy A.
+pub(crate) const SUPERBLOCK_A: u64 = 0;
+/// Superblock, copy B: another page of the file system, so that no torn write meets both.
+pub(crate) const SUPERBLOCK_B: u64 = 4096;
+
+/// Session word: the number of pages ever taken (page 0 included). Only grows.
+pub(crate) const NEXT_PAGE: u64 = 8192;
+/// Session word: where the free space is written that the last clean close left, 0 = nowhere.
+pub(crate) const SAVED_FREE: u64 = 8200;
+/// Session word: the next directory block, 0 = none.
+pub(crate) const DIRECTORY_NEXT: u64 = 8208;
+
+/// The first directory entry.
+pub(crate) const DIRECTORY: u64 = 12288;
+/// Bytes of a directory entry: one line of words, four lines of name, three lines for the tree.
+pub(crate) const ENTRY: u64 = 512;

@@ -1,0 +1,1 @@
+//! Pool and map handles as users see them.

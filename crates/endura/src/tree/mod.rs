@@ -1,0 +1,1 @@
+//! The papers' indexes, over any medium.
