@@ -67,6 +67,10 @@ impl<M: Media> Space<M> {
     pub fn media(&self) -> &M {
         &self.media
     }
+    /// The reclamation epoch.
+    pub fn epoch(&self) -> u64 {
+        0
+    }
     /// The session's generation.
     pub fn generation(&self) -> u64 {
         self.session.generation

@@ -1,1 +1,3 @@
 //! The papers' indexes, over any medium.
+
+pub mod fast_fair;

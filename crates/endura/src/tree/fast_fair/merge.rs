@@ -1,0 +1,258 @@
+//! A sparse node is absorbed by its left neighbour (the paper leaves this out; its source has it
+//! switched off, and could lose nodes).
+//!
+//! M1 lock L, then N, and flag N as merging; M2 take N's separator out of their parent, durably;
+//! M3 write N's entries behind L's, where they are still dead, and kill the rest of L's tail;
+//! M4 three stores to one line of L take the range over: `sib = N|MERGING`, `high = N.high`,
+//! `sib = N.sib|NORMAL`; M5 N becomes obsolete, points to L, and is retired.
+//!
+//! Locks are taken by level from the leaves up, and from left to right within a level.
+
+use std::cmp::Ordering;
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use super::node::{Fences, MIDDLE, Node, Sibling, Tag, route_key};
+use super::route::{Root, Trail};
+use super::search::{NodeKeys, Search};
+use super::version::{Kind, Locked};
+use super::write::fast_delete;
+use super::Tree;
+
+/// How an attempt to merge ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Merge {
+    /// One node less, and so many entries left in the parent.
+    Done { left_in_parent: usize },
+    /// The node is its parent's only child.
+    OnlyChild,
+    /// Too full together, or no longer neighbours.
+    Refused,
+}
+
+/// Two neighbours under one parent.
+struct Neighbours {
+    left: u64,
+    right: u64,
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Merges the sparse node of `level` that covers `key` with a neighbour, and its ancestors as
+    /// far as they become sparse by it. Whether a node has gone.
+    ///
+    /// Ends because every further round follows the end of a node above.
+    pub(super) fn fair_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<bool> {
+        let mut any = false;
+        loop {
+            let merge = self.try_merge(guard, key, level)?;
+            let parent_is_sparse = match merge {
+                Merge::Refused => false,
+                Merge::OnlyChild => true,
+                // Generous, for a child seldom goes: a neighbour may have waited for this.
+                Merge::Done { left_in_parent } => left_in_parent <= Node::<M, INNER>::CAP / 2 + 1,
+            };
+            any |= matches!(merge, Merge::Done { .. });
+            if !parent_is_sparse {
+                return Ok(any);
+            }
+            let changed_above = match self.root(guard)?.level.cmp(&(level + 1)) {
+                Ordering::Less => false,
+                Ordering::Equal => self.shrink_root(guard)?,
+                Ordering::Greater => self.fair_merge(guard, key, level + 1)?,
+            };
+            if !changed_above {
+                return Ok(any);
+            }
+            // The node may have come by a neighbour that it had not before.
+            any = true;
+        }
+    }
+
+    fn try_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<Merge> {
+        match self.neighbours(guard, key, level)? {
+            Some(pair) if level == 0 => self.merge::<LEAF>(guard, pair, level),
+            Some(pair) => self.merge::<INNER>(guard, pair, level),
+            None => Ok(Merge::OnlyChild),
+        }
+    }
+
+    /// The node of `level` that covers `key` and its left neighbour, or its right one if it is the
+    /// first child of its parent. `merge` looks again under the locks.
+    fn neighbours(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<Option<Neighbours>> {
+        let mut trail = Trail::default();
+        let Some(at) = self.descend(guard, &mut trail, key, level + 1)? else {
+            return Ok(None);
+        };
+        let Some(parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level + 1, key)? else {
+            return Ok(None);
+        };
+        let node = parent.node();
+        let rank = S::rank(&NodeKeys::new(node), node.low(), route_key(key));
+        let left = rank.max(2) - 2;
+        let pair = || Neighbours { left: node.value(left), right: node.value(left + 1) };
+        Ok((self.live(node) > left + 1).then(pair))
+    }
+
+    fn merge<const W: usize>(&self, guard: &Guard<'_, M>, pair: Neighbours, level: u64) -> Result<Merge> {
+        // M1
+        let Some(mut left) = self.lock_for_merge::<W>(guard, pair.left, level)? else {
+            return Ok(Merge::Refused);
+        };
+        if left.node().sibling()? != Sibling::normal(pair.right) {
+            return Ok(Merge::Refused);
+        }
+        let Some(mut right) = self.lock_for_merge::<W>(guard, pair.right, level)? else {
+            return Ok(Merge::Refused);
+        };
+        let (l, r) = (*left.node(), *right.node());
+        let counts = (self.live(&l), self.live(&r));
+        if !fit::<M, W>(&l, &r, counts, level) || r.sibling()?.tag != Tag::Normal {
+            return Ok(Merge::Refused);
+        }
+        right.set_merging(true);
+        guard.media().mark(Mark::Step("merge.M1"));
+        // M2
+        let Some(left_in_parent) = self.take_separator(guard, &l, &r, level + 1)? else {
+            return Ok(Merge::Refused);
+        };
+        guard.media().mark(Mark::Step("merge.M2"));
+        absorb(guard, &mut left, &r, counts)?;
+        // M5: obsolete before L is unlocked, so that no reader still trusts N when L changes.
+        right.retire_into(l.at());
+        guard.media().mark(Mark::Step("merge.M5"));
+        drop(left);
+        guard.retire(r.at(), Node::<M, W>::BYTES);
+        Ok(Merge::Done { left_in_parent })
+    }
+
+    /// Locks a node for a merge; `None` if it is obsolete. Repairs what the last session left.
+    fn lock_for_merge<'g, const W: usize>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        at: u64,
+        level: u64,
+    ) -> Result<Option<Locked<'g, M, W>>> {
+        let node = Node::<M, W>::enter(guard.media(), at, level)?;
+        let Ok(mut locked) = Locked::acquire(guard, node) else {
+            return Ok(None);
+        };
+        if locked.is_first_of_session() {
+            // What this finds missing, the next writer that moves right posts.
+            self.repair(guard, &mut Trail::default(), &mut locked)?;
+        }
+        Ok(Some(locked))
+    }
+
+    /// M2: takes the separator of `right` out of the parent that has both, durably. Gives how many
+    /// entries the parent has left; `None`, with nothing changed, if they are not neighbours there.
+    fn take_separator<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        left: &Node<'_, M, W>,
+        right: &Node<'_, M, W>,
+        level: u64,
+    ) -> Result<Option<usize>> {
+        let (mut trail, key) = (Trail::default(), right.low());
+        let Some(at) = self.descend(guard, &mut trail, key, level)? else {
+            return Ok(None);
+        };
+        let Some(mut parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level, key)? else {
+            return Ok(None);
+        };
+        let place = self.place(parent.node(), key);
+        let neighbours = place.slot >= 1
+            && place.value == Some(right.at())
+            && parent.node().value(place.slot - 1) == left.at();
+        if neighbours {
+            fast_delete(guard, &mut parent, &place);
+        }
+        Ok(neighbours.then(|| place.count - 1))
+    }
+
+    /// Removes a root that has one child, as often as that is so. Whether one has gone.
+    fn shrink_root(&self, guard: &Guard<'_, M>) -> Result<bool> {
+        let mut any = false;
+        loop {
+            let root = self.root(guard)?;
+            let Some(old) = self.lock_for_merge::<INNER>(guard, root.at, root.level)? else {
+                return Ok(any);
+            };
+            let node = *old.node();
+            if root.level < 2 || self.live(&node) != 1 || node.sibling()?.at != 0 {
+                return Ok(any);
+            }
+            let child = Root { at: node.value(0), level: root.level - 1 };
+            if self.header(guard, child.at, child.level)?.high() != 0 {
+                return Ok(any);
+            }
+            {
+                let _only_one = self.root_lock().lock();
+                if self.root(guard)? != root {
+                    return Ok(any);
+                }
+                guard.media().mark(Mark::Step("root.shrink"));
+                self.set_root(guard, child)?;
+            }
+            any = true;
+            // Whoever is still inside starts again from the new root.
+            old.retire_into(0);
+            guard.retire(node.at(), Node::<M, INNER>::BYTES);
+        }
+    }
+}
+
+/// Below so many entries a node looks for a neighbour to merge with.
+pub(super) const fn sparse<M: Media, const W: usize>() -> usize {
+    Node::<M, W>::CAP.div_ceil(4)
+}
+
+/// Whether the two are neighbours that go into one node and leave it room, or one of them is empty.
+/// The leaf that starts the upper half of the key space stays (see [`MIDDLE`]).
+fn fit<M: Media, const W: usize>(
+    left: &Node<'_, M, W>,
+    right: &Node<'_, M, W>,
+    (in_left, in_right): (usize, usize),
+    level: u64,
+) -> bool {
+    let together = in_left + in_right;
+    // An inner node with one child is as good as empty: the child could never merge.
+    let empty = usize::from(level > 0);
+    let roomy = together <= Node::<M, W>::CAP * 3 / 4 || in_left.min(in_right) <= empty;
+    let apart = level == 0 && right.low() == MIDDLE;
+    left.high() == right.low() && roomy && together <= Node::<M, W>::CAP && !apart
+}
+
+/// M3 and M4: `left` takes over the entries and the range of `right`.
+fn absorb<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    left: &mut Locked<'_, M, W>,
+    right: &Node<'_, M, W>,
+    (in_left, in_right): (usize, usize),
+) -> Result<()> {
+    let (l, media) = (*left.node(), guard.media());
+    for slot in 0..in_right {
+        l.set_value(in_left + slot, right.value(slot));
+        l.set_key(in_left + slot, right.key(slot));
+    }
+    // Keys that an earlier split left behind would come alive at M4.
+    l.kill_from(in_left + in_right, Fences { low: l.low(), high: right.high() }.dead());
+    media.mark(Mark::Step("merge.M3"));
+    l.flush_slots(in_left, Node::<M, W>::CAP);
+    // Before M4, which brings these slots to life.
+    media.fence();
+
+    left.begin(Kind::Header);
+    l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });
+    media.mark(Mark::Step("merge.M4.sib"));
+    l.set_high(right.high());
+    media.mark(Mark::Step("merge.M4.high"));
+    l.set_sibling(right.sibling()?);
+    media.mark(Mark::Step("merge.M4.tag"));
+    l.flush_header();
+    // Before N is retired: an unlink must be durable before the chunk can be used again.
+    media.drain();
+    l.set_hint(in_left + in_right);
+    Ok(())
+}

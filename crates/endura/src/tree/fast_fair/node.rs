@@ -1,0 +1,324 @@
+//! A node: one header line and lines of four records, none of which straddles two lines.
+//!
+//! | byte | word | |
+//! | --- | --- | --- |
+//! | 0 | lock and version | volatile meaning ([`version`](super::version)) |
+//! | 8 | `low`, inclusive lower fence | immutable |
+//! | 16 | `high`, exclusive upper fence, 0 = 2^64 | changes at split and merge |
+//! | 24 | `sib`: offset of the right sibling, tag in bits 48.. | changes at split and merge |
+//! | 32 | what this is: magic, words, level | immutable |
+//! | 40 | hint: how many slots are live | volatile, checked before use |
+//! | 48 | `fwd`: where readers of an obsolete node go | volatile |
+//! | 64.. | records: key, value (in an inner node the child's offset) | |
+//!
+//! A slot is **live** iff its key lies in `low..high` and differs from the key to its right. Keys
+//! of a node are unique, so equal neighbours mean an entry on the move, and the right one counts.
+//! Nothing is asked of values, and no key is reserved.
+
+use crate::media::{Media, Ordering, Span};
+use crate::{Error, Result};
+
+use super::version::Version;
+
+pub(super) const LOCK: usize = 0;
+const LOW: usize = 1;
+const HIGH: usize = 2;
+const SIB: usize = 3;
+const META: usize = 4;
+const HINT: usize = 5;
+pub(super) const FWD: usize = 6;
+const RECORDS: usize = 8;
+/// Records in a line.
+pub(super) const PER_LINE: usize = 4;
+/// Where the right half of the key space starts. No node crosses it at the leaf level, so that
+/// the rightmost leaf has `low >= 1` and `low - 1` is free to mean "dead".
+pub(super) const MIDDLE: u64 = 1 << 63;
+/// The highest level that a tree can reach: more would need more nodes than there are offsets.
+pub(super) const MAX_LEVEL: u64 = 15;
+
+const MAGIC: u64 = 0xFA57_FA18 << 32;
+const OFFSET: u64 = (1 << 48) - 1;
+
+/// What a node is, as its fifth word says.
+fn meta(words: usize, level: u64) -> u64 {
+    MAGIC | (words as u64) << 8 | level
+}
+
+/// In which state the right sibling is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// It owns what lies right of `high`.
+    Normal = 0,
+    /// It is new: it owns nothing until `high` is its `low`.
+    Splitting = 1,
+    /// It is being absorbed: it owns nothing once `high` is its `high`.
+    Merging = 2,
+}
+
+/// The link to the right sibling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sibling {
+    pub(super) at: u64,
+    pub(super) tag: Tag,
+}
+
+impl Sibling {
+    pub(super) fn normal(at: u64) -> Self {
+        Self { at, tag: Tag::Normal }
+    }
+
+    fn word(self) -> u64 {
+        self.at | (self.tag as u64) << 48
+    }
+}
+
+/// The header alone, where the level and with it the size does not matter.
+pub(super) type Header<'m, M> = Node<'m, M, 8>;
+
+/// A node of `W` words.
+pub(super) struct Node<'m, M, const W: usize> {
+    words: Span<'m, M, W>,
+}
+
+impl<M, const W: usize> Clone for Node<'_, M, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M, const W: usize> Copy for Node<'_, M, W> {}
+
+impl<'m, M: Media, const W: usize> Node<'m, M, W> {
+    /// Records that fit.
+    pub(super) const CAP: usize = (W - RECORDS) / 2;
+    /// Bytes.
+    pub(super) const BYTES: u64 = 8 * W as u64;
+
+    /// The node at `at`, which must be one of `level`.
+    #[inline]
+    pub(super) fn enter(media: &'m M, at: u64, level: u64) -> Result<Self> {
+        let words = Span::new(media, at)?;
+        if words.load(META, Ordering::Relaxed) == meta(W, level) {
+            Ok(Self { words })
+        } else {
+            Err(Error::Corrupt { offset: at, what: "not a FAST&FAIR node of the expected level" })
+        }
+    }
+
+    /// A chunk that is about to become a node.
+    pub(super) fn fresh(media: &'m M, at: u64) -> Result<Self> {
+        Ok(Self { words: Span::new(media, at)? })
+    }
+
+    #[inline(always)]
+    pub(super) fn words(&self) -> &Span<'m, M, W> {
+        &self.words
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self) -> u64 {
+        self.words.offset()
+    }
+
+    /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, above all
+    /// that of the version, is not older than this one.
+    #[inline(always)]
+    pub(super) fn load(&self, word: usize) -> u64 {
+        self.words.load(word, Ordering::Acquire)
+    }
+
+    /// Release: stores become visible, and reach persistence within a line, in program order.
+    #[inline(always)]
+    pub(super) fn store(&self, word: usize, value: u64) {
+        self.words.store(word, value, Ordering::Release);
+    }
+
+    #[inline(always)]
+    pub(super) fn version(&self) -> Version {
+        Version::read(&self.words)
+    }
+
+    #[inline(always)]
+    pub(super) fn low(&self) -> u64 {
+        self.load(LOW)
+    }
+
+    #[inline(always)]
+    pub(super) fn high(&self) -> u64 {
+        self.load(HIGH)
+    }
+
+    pub(super) fn set_high(&self, high: u64) {
+        self.store(HIGH, high);
+    }
+
+    #[inline]
+    pub(super) fn sibling(&self) -> Result<Sibling> {
+        let word = self.load(SIB);
+        let tag = match word >> 48 {
+            0 => Tag::Normal,
+            1 => Tag::Splitting,
+            2 => Tag::Merging,
+            _ => return Err(self.corrupt("an unknown sibling tag")),
+        };
+        Ok(Sibling { at: word & OFFSET, tag })
+    }
+
+    pub(super) fn set_sibling(&self, sibling: Sibling) {
+        self.store(SIB, sibling.word());
+    }
+
+    pub(super) fn hint(&self) -> usize {
+        self.load(HINT) as usize
+    }
+
+    pub(super) fn set_hint(&self, count: usize) {
+        self.words.store(HINT, count as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn level(&self) -> u64 {
+        self.words.load(META, Ordering::Relaxed) & 0xFF
+    }
+
+    #[inline(always)]
+    pub(super) fn key(&self, slot: usize) -> u64 {
+        self.load(RECORDS + 2 * slot)
+    }
+
+    #[inline(always)]
+    pub(super) fn value(&self, slot: usize) -> u64 {
+        self.load(RECORDS + 2 * slot + 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_key(&self, slot: usize, key: u64) {
+        self.store(RECORDS + 2 * slot, key);
+    }
+
+    #[inline(always)]
+    pub(super) fn set_value(&self, slot: usize, value: u64) {
+        self.store(RECORDS + 2 * slot + 1, value);
+    }
+
+    /// The key of `slot`, or of the imaginary dead slot behind the last one.
+    #[inline(always)]
+    pub(super) fn key_or_dead(&self, slot: usize, dead: u64) -> u64 {
+        if slot < Self::CAP { self.key(slot) } else { dead }
+    }
+
+    /// Starts the write-back of the header line.
+    pub(super) fn flush_header(&self) {
+        self.words.flush(0, RECORDS.min(W));
+    }
+
+    /// Starts the write-back of the line that holds `slot`.
+    #[inline]
+    pub(super) fn flush_slot(&self, slot: usize) {
+        self.words.flush(RECORDS + 2 * slot, 2);
+    }
+
+    /// Starts the write-back of the lines that hold the slots `from..to`.
+    pub(super) fn flush_slots(&self, from: usize, to: usize) {
+        if from < to {
+            self.words.flush(RECORDS + 2 * from, 2 * (to - from));
+        }
+    }
+
+    /// Starts the write-back of the whole node.
+    pub(super) fn flush(&self) {
+        self.words.flush(0, W);
+    }
+
+    /// Makes the header durable for a reader that goes where it points.
+    pub(super) fn help_flush_header(&self) {
+        self.words.help_flush(0, RECORDS.min(W));
+    }
+
+    /// Makes the slots around `slot`, and the header, durable for a reader that decided there.
+    pub(super) fn help_flush_around(&self, slot: usize) {
+        let (from, to) = (slot.saturating_sub(1), (slot + 2).min(Self::CAP));
+        self.words.help_flush(RECORDS + 2 * from, 2 * (to - from));
+        self.help_flush_header();
+    }
+
+    /// Makes the whole node durable for a reader that copied it.
+    pub(super) fn help_flush(&self) {
+        self.words.help_flush(0, W);
+    }
+
+    /// The fences of this node at this moment.
+    #[inline(always)]
+    pub(super) fn fences(&self) -> Fences {
+        Fences { low: self.low(), high: self.high() }
+    }
+
+    /// Writes the header and a dead tail behind `count` records, for a node nobody else knows.
+    pub(super) fn initialise(&self, init: Init, count: usize) {
+        for (word, value) in [
+            (LOCK, init.lock),
+            (LOW, init.fences.low),
+            (HIGH, init.fences.high),
+            (SIB, Sibling::normal(init.sibling).word()),
+            (META, meta(W, init.level)),
+            (HINT, count as u64),
+            (FWD, 0),
+        ] {
+            // Relaxed: the Release store that publishes the node comes after.
+            self.words.store(word, value, Ordering::Relaxed);
+        }
+        self.kill_from(count, init.fences.dead());
+    }
+
+    /// Overwrites the keys of the slots from `from` on with one that is dead here.
+    pub(super) fn kill_from(&self, from: usize, dead: u64) {
+        for slot in from..Self::CAP {
+            self.set_key(slot, dead);
+        }
+    }
+
+    pub(super) fn corrupt(&self, what: &'static str) -> Error {
+        Error::Corrupt { offset: self.at(), what }
+    }
+}
+
+/// What a new node starts with.
+pub(super) struct Init {
+    pub(super) lock: u64,
+    pub(super) fences: Fences,
+    pub(super) sibling: u64,
+    pub(super) level: u64,
+}
+
+/// The keys that a node is responsible for: `low..high`, up to 2^64 where `high` is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fences {
+    pub(super) low: u64,
+    pub(super) high: u64,
+}
+
+impl Fences {
+    /// Whether `key` lies left of the upper fence.
+    #[inline(always)]
+    pub(super) fn is_below_high(self, key: u64) -> bool {
+        self.high == 0 || key < self.high
+    }
+
+    /// The largest key that can be live. (In an inner node that spans all keys `low - 1` is MAX,
+    /// so MAX itself is left out there; it is never a separator, see [`route_key`].)
+    pub(super) fn last(self) -> u64 {
+        let last = self.high.wrapping_sub(1);
+        if self.low == 0 && self.high == 0 { route_key(last) } else { last }
+    }
+
+    /// A key that is not live under these fences.
+    pub(super) fn dead(self) -> u64 {
+        if self.high != 0 { self.high } else { self.low.wrapping_sub(1) }
+    }
+}
+
+/// The key by which inner nodes are searched: no separator is MAX, so MAX lies where MAX - 1 does,
+/// and the dead slots of a node that spans all keys (their key is MAX) are never taken for live.
+#[inline(always)]
+pub(super) fn route_key(key: u64) -> u64 {
+    key.min(u64::MAX - 1)
+}

@@ -1,0 +1,310 @@
+//! The way from the root to the node that covers a key.
+
+use crate::media::{Mark, Media, Ordering, Region};
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use super::node::{FWD, Fences, Header, MAX_LEVEL, Node, Tag, route_key};
+use super::search::{NodeKeys, Search};
+use super::version::{Direction, Locked, Version};
+use super::{Separator, Tree};
+
+/// Where a search goes next.
+pub(super) enum Step {
+    /// To a child, one level below.
+    Down(u64),
+    /// To the right sibling.
+    Right(Right),
+    /// To the node that absorbed this one (0: to the root).
+    Onward(u64),
+}
+
+/// A move to the right sibling.
+pub(super) struct Right {
+    pub(super) at: u64,
+    /// The fence that was passed, if the link was a settled one.
+    settled: Option<u64>,
+}
+
+/// What one operation learns on its way.
+#[derive(Default)]
+pub(super) struct Trail {
+    /// A separator that was seen to be missing.
+    pub(super) missing: Option<Separator>,
+    hops: u32,
+}
+
+impl Trail {
+    /// More nodes than any search can pass, however many splits and merges it meets: the links of
+    /// the pool must run in a circle.
+    const MOST_HOPS: u32 = 1 << 20;
+
+    pub(super) fn hop(&mut self, at: u64) -> Result<()> {
+        self.hops += 1;
+        if self.hops < Self::MOST_HOPS {
+            Ok(())
+        } else {
+            Err(Error::Corrupt { offset: at, what: "a chain of nodes that does not end" })
+        }
+    }
+}
+
+/// The root word: the offset of the root, and its level, so that the node's kind is known before
+/// the node is touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) at: u64,
+    pub(super) level: u64,
+}
+
+impl Root {
+    pub(super) fn word(self) -> u64 {
+        self.at | self.level << 48
+    }
+
+    pub(super) fn from_word(word: u64, offset: u64) -> Result<Self> {
+        let root = Self { at: word & ((1 << 48) - 1), level: word >> 48 };
+        if (1..=MAX_LEVEL).contains(&root.level) {
+            Ok(root)
+        } else {
+            Err(Error::Corrupt { offset, what: "a root of an impossible level" })
+        }
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// The root at this moment.
+    #[inline]
+    pub(super) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
+        let at = self.root_at();
+        // Acquire: pairs with the Release in `set_root`; a new root is whole when it is seen.
+        Root::from_word(Region::new(guard.media(), at, 1)?.load(0, Ordering::Acquire), at)
+    }
+
+    /// Makes `root` the root, durably.
+    pub(super) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
+        let word = Region::new(guard.media(), self.root_at(), 1)?;
+        // Release: pairs with the Acquire in `root`.
+        word.store(0, root.word(), Ordering::Release);
+        word.flush(0, 1);
+        // Before the caller retires an old root or builds on a new one.
+        guard.media().fence();
+        Ok(())
+    }
+
+    /// The node of `level` that covered `key` a moment ago, unlocked. `None` if the tree is lower.
+    #[inline]
+    pub(super) fn descend(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        key: u64,
+        level: u64,
+    ) -> Result<Option<u64>> {
+        let media = guard.media();
+        let mut at = self.root(guard)?;
+        while at.level > level {
+            let node = Node::<M, INNER>::enter(media, at.at, at.level)?;
+            match self.route(guard, &node, at.level, key)? {
+                Step::Down(child) => {
+                    at = Root { at: child, level: at.level - 1 };
+                    continue;
+                }
+                Step::Right(right) => at.at = self.note_right(guard, trail, right, at.level)?,
+                Step::Onward(0) => at = self.root(guard)?,
+                Step::Onward(next) => at.at = next,
+            }
+            trail.hop(at.at)?;
+        }
+        Ok((at.level == level).then_some(at.at))
+    }
+
+    /// One step of a search in an inner node (R1-R5).
+    #[inline]
+    pub(super) fn route(
+        &self,
+        guard: &Guard<'_, M>,
+        node: &Node<'_, M, INNER>,
+        level: u64,
+        key: u64,
+    ) -> Result<Step> {
+        let generation = guard.space().generation();
+        loop {
+            let version = node.version();
+            guard.media().mark(Mark::Step("read.inner"));
+            if version.is_obsolete(generation) {
+                return Ok(Step::Onward(node.load(FWD)));
+            }
+            let fences = node.fences();
+            if !fences.is_below_high(key) {
+                match right_of(node, version, fences.high)? {
+                    Some(right) => return Ok(Step::Right(right)),
+                    None => continue,
+                }
+            }
+            let child = child_of::<M, INNER, S>(node, fences, version.moving(generation), key);
+            if let Some(child) = child {
+                // All lines at once, while the answer is being checked: it is likely right.
+                guard.media().prefetch(child, 8 * if level == 1 { LEAF } else { INNER } as u64);
+            }
+            if node.high() != fences.high || !version.is_same(node.version()) {
+                continue;
+            }
+            return match child {
+                Some(child) => Ok(Step::Down(child)),
+                None => Err(node.corrupt("an inner node without a child for its own keys")),
+            };
+        }
+    }
+
+    /// Goes right, and remembers if the separator of the node reached may be missing above.
+    pub(super) fn note_right(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        right: Right,
+        level: u64,
+    ) -> Result<u64> {
+        if let Some(high) = right.settled
+            && self.header(guard, right.at, level)?.low() == high
+        {
+            trail.missing = Some(Separator { key: high, child: right.at, level: level + 1 });
+        }
+        Ok(right.at)
+    }
+
+    /// Locks the node of `level` that covers `key`, repaired if it was the first lock since the
+    /// pool was opened. The search goes on from `at`.
+    pub(super) fn lock_covering<'g, const W: usize>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        trail: &mut Trail,
+        mut at: u64,
+        level: u64,
+        key: u64,
+    ) -> Result<Option<Locked<'g, M, W>>> {
+        loop {
+            trail.hop(at)?;
+            let node = Node::<M, W>::enter(guard.media(), at, level)?;
+            let mut locked = match Locked::acquire(guard, node) {
+                Ok(locked) => locked,
+                Err(0) => match self.descend(guard, trail, key, level)? {
+                    Some(again) => {
+                        at = again;
+                        continue;
+                    }
+                    None => return Ok(None),
+                },
+                Err(next) => {
+                    at = next;
+                    continue;
+                }
+            };
+            guard.media().mark(Mark::Step("lock.taken"));
+            if locked.is_first_of_session() {
+                self.repair(guard, trail, &mut locked)?;
+            }
+            let fences = node.fences();
+            if key < fences.low {
+                return Err(node.corrupt("a search for a smaller key arrived here"));
+            }
+            if fences.is_below_high(key) {
+                return Ok(Some(locked));
+            }
+            let right = Right { at: node.sibling()?.at, settled: Some(fences.high) };
+            drop(locked);
+            at = self.note_right(guard, trail, right, level)?;
+        }
+    }
+
+    /// The header of a node of either kind.
+    pub(super) fn header<'g>(
+        &self,
+        guard: &'g Guard<'_, M>,
+        at: u64,
+        level: u64,
+    ) -> Result<Header<'g, M>> {
+        let media = guard.media();
+        // The whole node is checked, the header is what is needed of it.
+        match level {
+            0 => Node::<M, LEAF>::enter(media, at, level)?.at(),
+            _ => Node::<M, INNER>::enter(media, at, level)?.at(),
+        };
+        Header::fresh(media, at)
+    }
+}
+
+/// The move out of `node` for a key at or above `high`; `None` if the node changed meanwhile.
+///
+/// One lock word proves nothing about `high` and `sib` together, for the three stores of a header
+/// change are one primitive: both are read again (V10).
+#[inline(never)]
+pub(super) fn right_of<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    version: Version,
+    high: u64,
+) -> Result<Option<Right>> {
+    let sibling = node.sibling()?;
+    if node.high() != high || !version.is_same(node.version()) {
+        return Ok(None);
+    }
+    if version.in_flight() && node.level() == 0 {
+        // What is found further right must not vanish with the link that led there (V9).
+        node.help_flush_header();
+    }
+    if sibling.at == 0 {
+        return Err(node.corrupt("a node with an upper fence and no right sibling"));
+    }
+    let settled = (sibling.tag == Tag::Normal).then_some(high);
+    Ok(Some(Right { at: sibling.at, settled }))
+}
+
+/// The child of the last live slot whose key is at most `key`.
+#[inline]
+fn child_of<M: Media, const W: usize, S: Search>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    moving: Option<Direction>,
+    key: u64,
+) -> Option<u64> {
+    let key = route_key(key);
+    match moving {
+        None => {
+            let rank = S::rank(&NodeKeys::new(node), fences.low, key);
+            (rank > 0).then(|| node.value(rank - 1))
+        }
+        Some(direction) => child_while_moving(node, fences, direction, key),
+    }
+}
+
+#[cold]
+fn child_while_moving<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    direction: Direction,
+    key: u64,
+) -> Option<u64> {
+    let is_within = |k: u64| k.wrapping_sub(fences.low) <= key.wrapping_sub(fences.low);
+    let cap = Node::<M, W>::CAP;
+    match direction {
+        // Entries move right: scan that way. A child counts only if the next key is still too
+        // large after it was read, else the slot was overwritten meanwhile.
+        Direction::Right => (0..cap).find_map(|slot| {
+            let next = || node.key_or_dead(slot + 1, fences.dead());
+            if !is_within(node.key(slot)) || is_within(next()) {
+                return None;
+            }
+            let child = node.value(slot);
+            (!is_within(next())).then_some(child)
+        }),
+        // Entries move left: a child counts only if its key is still there after it was read.
+        Direction::Left => (0..cap).rev().find_map(|slot| {
+            let found = node.key(slot);
+            if !is_within(found) {
+                return None;
+            }
+            let child = node.value(slot);
+            (node.key(slot) == found).then_some(child)
+        }),
+    }
+}

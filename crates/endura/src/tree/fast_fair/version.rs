@@ -1,0 +1,213 @@
+//! The first word of a node: lock, version and the primitive in flight, in one.
+//!
+//! ```text
+//! 63           44 43                       6 5    3     2         1         0
+//! | generation 20 | count of primitives 38 | kind 3 | merging | obsolete | locked |
+//! ```
+//!
+//! A word of another generation than the session's means: unlocked, not obsolete, no writer at
+//! work. A lock that was held at a crash is therefore void without anyone having to release it.
+
+use crate::media::{Media, Ordering, Span};
+use crate::pool::Guard;
+use crate::sync::Backoff;
+
+use super::node::{FWD, LOCK, Node};
+
+const LOCKED: u64 = 1;
+const OBSOLETE: u64 = 1 << 1;
+const MERGING: u64 = 1 << 2;
+const KIND: u64 = 0b111 << KIND_SHIFT;
+const KIND_SHIFT: u32 = 3;
+const COUNT_ONE: u64 = 1 << 6;
+const COUNT: u64 = ((1 << 38) - 1) << 6;
+const GENERATION_SHIFT: u32 = 44;
+
+/// The primitive that a writer is in the middle of. It tells a reader in which direction entries
+/// move, so that it can scan the same way and miss none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Entries move to the right.
+    Insert = 1,
+    /// Entries move to the left.
+    Delete = 2,
+    /// One value changes.
+    Update = 3,
+    /// The upper fence, the sibling or the tag changes.
+    Header = 4,
+}
+
+/// A lock word as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version(u64);
+
+impl Version {
+    /// The session's part of the word.
+    fn stamp(generation: u64) -> u64 {
+        generation << GENERATION_SHIFT
+    }
+
+    /// The word of a node that its maker holds locked.
+    pub(super) fn created_locked(generation: u64) -> u64 {
+        Self::stamp(generation) | LOCKED
+    }
+
+    /// The word of a node that nobody holds.
+    pub(super) fn created(generation: u64) -> u64 {
+        Self::stamp(generation)
+    }
+
+    #[inline(always)]
+    pub(super) fn read<M: Media, const W: usize>(words: &Span<'_, M, W>) -> Self {
+        // Acquire pairs with the Release of every lock word: what the last primitive stored is
+        // seen by the loads that follow.
+        Self(words.load(LOCK, Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    fn is_current(self, generation: u64) -> bool {
+        (self.0 ^ Self::stamp(generation)) >> GENERATION_SHIFT == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn is_obsolete(self, generation: u64) -> bool {
+        self.0 & OBSOLETE != 0 && self.is_current(generation)
+    }
+
+    /// Whether the node is about to be absorbed by its left neighbour, or was.
+    pub(super) fn is_leaving(self, generation: u64) -> bool {
+        self.0 & (MERGING | OBSOLETE) != 0 && self.is_current(generation)
+    }
+
+    /// Whether a primitive had begun and not ended: now, or when its session ended.
+    #[inline(always)]
+    pub(super) fn in_flight(self) -> bool {
+        self.0 & KIND != 0
+    }
+
+    /// Whether a primitive of an earlier session never ended.
+    pub(super) fn is_interrupted(self, generation: u64) -> bool {
+        self.in_flight() && !self.is_current(generation)
+    }
+
+    /// The direction in which a writer of this session may be moving entries, if one is at work.
+    #[inline(always)]
+    pub(super) fn moving(self, generation: u64) -> Option<Direction> {
+        if self.0 & KIND == 0 || !self.is_current(generation) {
+            None
+        } else if self.0 & KIND == (Kind::Delete as u64) << KIND_SHIFT {
+            Some(Direction::Left)
+        } else {
+            Some(Direction::Right)
+        }
+    }
+
+    /// The same without what says nothing about the entries.
+    #[inline(always)]
+    pub(super) fn unlocked(self) -> Self {
+        Self(self.0 & !(LOCKED | MERGING))
+    }
+
+    /// Whether at most the one primitive that `self` shows in flight ran between the two reads.
+    #[inline(always)]
+    pub(super) fn is_same(self, later: Self) -> bool {
+        (self.0 ^ later.0) & !(LOCKED | MERGING | KIND) == 0
+    }
+}
+
+/// Where entries move while a primitive is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Towards slot 0.
+    Left,
+    /// Away from slot 0, or not at all.
+    Right,
+}
+
+/// A node whose lock this thread holds; dropping it unlocks.
+pub(super) struct Locked<'g, M: Media, const W: usize> {
+    node: Node<'g, M, W>,
+    guard: &'g Guard<'g, M>,
+    word: u64,
+    found: Version,
+}
+
+impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
+    /// Waits for the lock of `node`. An obsolete node cannot be locked: gives the node that took
+    /// its entries over, 0 where a new descent must find it.
+    pub(super) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, u64> {
+        let generation = guard.space().generation();
+        let mut backoff = Backoff::default();
+        loop {
+            let found = Version::read(node.words());
+            let word = match found.is_current(generation) {
+                true if found.0 & OBSOLETE != 0 => return Err(node.load(FWD)),
+                true if found.0 & LOCKED != 0 => {
+                    backoff.wait();
+                    continue;
+                }
+                true => found.0 | LOCKED,
+                false => Version::created_locked(generation),
+            };
+            // AcqRel: pairs with the Release of the last unlock.
+            if node.words().compare_exchange(LOCK, found.0, word).is_ok() {
+                return Ok(Self { node, guard, word, found });
+            }
+        }
+    }
+
+    /// Takes charge of a node that was created locked.
+    pub(super) fn adopt(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Self {
+        let word = Version::created_locked(guard.space().generation());
+        Self { node, guard, word, found: Version(word) }
+    }
+
+    /// The node.
+    #[inline(always)]
+    pub(super) fn node(&self) -> &Node<'g, M, W> {
+        &self.node
+    }
+
+    /// Whether this is the first lock of the node in this session: what a crash may have left in
+    /// it must be repaired before anything else.
+    pub(super) fn is_first_of_session(&self) -> bool {
+        !self.found.is_current(self.guard.space().generation())
+    }
+
+    /// Whether the last session ended in the middle of a primitive of this node.
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.is_first_of_session() && self.found.in_flight()
+    }
+
+    /// Begins a primitive. Readers that overlap it will notice.
+    pub(super) fn begin(&mut self, kind: Kind) {
+        let count = (self.word + COUNT_ONE) & COUNT;
+        self.word = (self.word & !(COUNT | KIND)) | count | (kind as u64) << KIND_SHIFT;
+        // Release, and every store of the primitive is Release too: whoever sees one of them sees
+        // this word when it reads it again.
+        self.node.store(LOCK, self.word);
+    }
+
+    /// Tells posters that this node is about to leave.
+    pub(super) fn set_merging(&mut self, merging: bool) {
+        self.word = if merging { self.word | MERGING } else { self.word & !MERGING };
+        self.node.store(LOCK, self.word);
+    }
+
+    /// Unlocks for good: whoever comes here goes on to `successor` (0: descends anew).
+    pub(super) fn retire_into(mut self, successor: u64) {
+        self.node.store(FWD, successor);
+        self.word |= OBSOLETE;
+    }
+}
+
+impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.guard.space().poison();
+        }
+        self.word &= !(LOCKED | KIND | MERGING);
+        // Release: pairs with the Acquire of readers and of the next lock.
+        self.node.store(LOCK, self.word);
+    }
+}
