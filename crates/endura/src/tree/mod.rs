@@ -1,3 +1,89 @@
 //! The papers' indexes, over any medium.
+//!
+//! An index offers five primitives ([`Index`]); what a map offers is made of them above
+//! ([`Map`](crate::Map)).
 
 pub mod fast_fair;
+
+use crate::Result;
+
+/// An ordered index from `u64` to `u64` in a pool.
+///
+/// Any thread may call any method at any time. Each is linearizable, and durable when it returns as
+/// far as the medium promises.
+pub trait Index: Send + Sync + 'static {
+    /// A place in a scan.
+    type Cursor: Send;
+
+    /// The value of `key`. Never blocks on a writer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and those of
+    /// [`Space::pin`](crate::pool::Space::pin).
+    fn get(&self, key: u64) -> Result<Option<u64>>;
+
+    /// The values of `keys`, in their order, with their cache misses overlapped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
+
+    /// Applies what `decide` makes of the present value of `key`, atomically, and returns that
+    /// value. `decide` runs under a lock: it must be short and must not call the index.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get), [`Error::Full`](crate::Error::Full) and
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
+    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>>;
+
+    /// A cursor for scans in one direction.
+    fn cursor(&self, way: Way) -> Self::Cursor;
+
+    /// The entry nearest to `key` in the cursor's direction, `key` itself included. Successive calls
+    /// with one cursor go on in its direction.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn scan(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
+
+    /// How many entries there are.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn len(&self) -> Result<Len>;
+}
+
+/// What to do with an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    Keep,
+    /// Give it this value, whether it is there or not.
+    Put(u64),
+    /// Take it out if it is there.
+    Remove,
+}
+
+/// Which way a scan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To larger keys.
+    Up,
+    /// To smaller keys.
+    Down,
+}
+
+/// How many entries a map has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Len {
+    /// So many: exact when no operation is under way.
+    Exact(u64),
+    /// At least so many: the pool was not closed cleanly, and the entries are being counted in the
+    /// background.
+    AtLeast(u64),
+}

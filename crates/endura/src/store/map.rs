@@ -1,0 +1,358 @@
+//! What a map offers, made of the primitives of its index.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use crate::store::range::Range;
+use crate::tree::{Change, Index, Len, Way};
+use crate::{Error, Result};
+
+/// A handle of a named map from `u64` to `u64`.
+///
+/// Handles are cheap to clone, and any number of threads may use them at once, each method on its
+/// own. Every key and every value is allowed. A method that returned has happened for good, as far
+/// as the medium of the pool promises ([`media`](crate::media)); one that failed has changed
+/// nothing. Unless said otherwise a method costs O(log n) and is linearizable.
+///
+/// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
+/// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
+/// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
+/// have written. Those that write also fail with [`Error::ReadOnly`], and those that need room
+/// with [`Error::Full`].
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// let pool = endura::Pool::options().open_or_create(folder.path().join("data.endura"))?;
+/// let hits = pool.fast_fair("hits")?;
+/// assert_eq!(hits.insert(7, 1)?, None);
+/// assert_eq!(hits.fetch_update(7, |old| Some(old.unwrap_or(0) + 1))?, Some(1));
+/// assert_eq!(hits.get(7)?, Some(2));
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct Map<I> {
+    index: Arc<I>,
+    /// Keeps the pool open for as long as the handle is there.
+    pool: Option<Arc<dyn Send + Sync>>,
+}
+
+impl<I> Clone for Map<I> {
+    fn clone(&self) -> Self {
+        Self { index: Arc::clone(&self.index), pool: self.pool.clone() }
+    }
+}
+
+impl<I: Index> Map<I> {
+    /// A map over an index in a pool that the caller keeps open.
+    pub fn over(index: I) -> Self {
+        Self { index: Arc::new(index), pool: None }
+    }
+
+    /// A map over an index in `pool`, which stays open as long as the map is there.
+    pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
+        Self { index: Arc::new(index), pool: Some(pool) }
+    }
+
+    /// The index below.
+    pub fn index(&self) -> &I {
+        &self.index
+    }
+
+    /// The value of `key`. Never waits for a writer.
+    #[inline]
+    pub fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.index.get(key)
+    }
+
+    /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16
+    /// keys on each costs a fraction of a [`get`](Self::get). Each is linearizable by itself; the
+    /// batch is not one moment.
+    pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.index.get_many(keys)
+    }
+
+    /// Whether `key` is in the map.
+    pub fn contains_key(&self, key: u64) -> Result<bool> {
+        Ok(self.get(key)?.is_some())
+    }
+
+    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    #[inline]
+    pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.index.modify(key, |_| Change::Put(value))
+    }
+
+    /// Enters `key` if it is not in the map; returns whether it was not.
+    pub fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
+        let put_new = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
+        Ok(self.index.modify(key, put_new)?.is_none())
+    }
+
+    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    pub fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.index.modify(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
+    }
+
+    /// Takes `key` out of the map; returns the value it had.
+    pub fn remove(&self, key: u64) -> Result<Option<u64>> {
+        self.index.modify(key, |_| Change::Remove)
+    }
+
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
+    /// Else changes nothing and returns what was found as the inner error.
+    pub fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        let found = self.index.modify(key, |old| match new {
+            _ if old != expected => Change::Keep,
+            Some(value) => Change::Put(value),
+            None => Change::Remove,
+        })?;
+        Ok(if found == expected { Ok(()) } else { Err(found) })
+    }
+
+    /// Replaces the value of `key` (`None`: absent) by what `update` makes of it, in one step;
+    /// returns the value it had. `update` runs outside any lock, again whenever another thread was
+    /// faster, and may call the map.
+    pub fn fetch_update(
+        &self,
+        key: u64,
+        mut update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>> {
+        let mut old = self.get(key)?;
+        loop {
+            match self.compare_exchange(key, old, update(old))? {
+                Ok(()) => return Ok(old),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// The entries with keys in `keys`, in order, from both ends.
+    ///
+    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at
+    /// some moment of the call to `next` that returned it; keys come in order and none twice; a key
+    /// that stays in the map throughout is not passed over. An empty or inverted range yields
+    /// nothing.
+    pub fn range(&self, keys: impl RangeBounds<u64>) -> Range<I> {
+        Range::new(self.clone(), keys)
+    }
+
+    /// All entries: [`range`](Self::range) over everything.
+    pub fn iter(&self) -> Range<I> {
+        self.range(..)
+    }
+
+    /// The entry with the smallest key.
+    pub fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.index.scan(&mut self.index.cursor(Way::Up), 0)
+    }
+
+    /// The entry with the largest key.
+    pub fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.index.scan(&mut self.index.cursor(Way::Down), u64::MAX)
+    }
+
+    /// Takes out the entry with the smallest key. Of several callers each gets another entry. The
+    /// entry was the first when it was chosen; a smaller key may have come before it was taken out.
+    pub fn pop_first(&self) -> Result<Option<(u64, u64)>> {
+        self.pop(Self::first)
+    }
+
+    /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) does at the other
+    /// end.
+    pub fn pop_last(&self) -> Result<Option<(u64, u64)>> {
+        self.pop(Self::last)
+    }
+
+    fn pop(
+        &self,
+        end: impl Fn(&Self) -> Result<Option<(u64, u64)>>,
+    ) -> Result<Option<(u64, u64)>> {
+        while let Some((key, _)) = end(self)? {
+            if let Some(value) = self.remove(key)? {
+                return Ok(Some((key, value)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many entries there are: O(1). After an unclean close the first call sets a count going
+    /// in the background and says [`Len::AtLeast`] until that is done.
+    pub fn len(&self) -> Result<Len> {
+        self.index.len()
+    }
+
+    /// Whether there is no entry. Counts nothing.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.first()?.is_none())
+    }
+
+    /// Takes all entries out, one after the other: O(n log n), and entries that others put in
+    /// meanwhile may stay. To be rid of a map at once, drop it.
+    pub fn clear(&self) -> Result<()> {
+        self.remove_range(..).map(drop)
+    }
+
+    /// Takes the entries with keys in `keys` out, one after the other; returns how many.
+    pub fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64> {
+        self.retain_in(keys, |_, _| false)
+    }
+
+    /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep`
+    /// runs outside any lock, again if the value changed meanwhile, and may call the map.
+    pub fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64> {
+        self.retain_in(.., keep)
+    }
+
+    fn retain_in(
+        &self,
+        keys: impl RangeBounds<u64>,
+        mut keep: impl FnMut(u64, u64) -> bool,
+    ) -> Result<u64> {
+        let mut removed = 0;
+        for entry in self.range(keys) {
+            let (key, value) = entry?;
+            let mut present = Some(value);
+            while let Some(value) = present
+                && !keep(key, value)
+            {
+                match self.compare_exchange(key, present, None)? {
+                    Ok(()) => {
+                        removed += 1;
+                        break;
+                    }
+                    Err(found) => present = found,
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// What every `u64` map of this crate offers, for code that is generic over the index. The methods
+/// are those of [`Map`], where they are described.
+#[expect(missing_docs, clippy::missing_errors_doc, reason = "said once, at `Map`")]
+pub trait OrderedMap: Clone + Send + Sync + 'static {
+    type Range: DoubleEndedIterator<Item = Result<(u64, u64), Error>>;
+
+    fn get(&self, key: u64) -> Result<Option<u64>>;
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
+    fn contains_key(&self, key: u64) -> Result<bool>;
+    fn insert(&self, key: u64, value: u64) -> Result<Option<u64>>;
+    fn insert_new(&self, key: u64, value: u64) -> Result<bool>;
+    fn update(&self, key: u64, value: u64) -> Result<Option<u64>>;
+    fn remove(&self, key: u64) -> Result<Option<u64>>;
+    fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>>;
+    fn fetch_update(
+        &self,
+        key: u64,
+        update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>>;
+    fn range(&self, keys: impl RangeBounds<u64>) -> Self::Range;
+    fn first(&self) -> Result<Option<(u64, u64)>>;
+    fn last(&self) -> Result<Option<(u64, u64)>>;
+    fn pop_first(&self) -> Result<Option<(u64, u64)>>;
+    fn pop_last(&self) -> Result<Option<(u64, u64)>>;
+    fn len(&self) -> Result<Len>;
+    fn is_empty(&self) -> Result<bool>;
+    fn clear(&self) -> Result<()>;
+    fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64>;
+    fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64>;
+}
+
+impl<I: Index> OrderedMap for Map<I> {
+    type Range = Range<I>;
+
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.get(key)
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.get_many(keys)
+    }
+
+    fn contains_key(&self, key: u64) -> Result<bool> {
+        self.contains_key(key)
+    }
+
+    fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.insert(key, value)
+    }
+
+    fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
+        self.insert_new(key, value)
+    }
+
+    fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.update(key, value)
+    }
+
+    fn remove(&self, key: u64) -> Result<Option<u64>> {
+        self.remove(key)
+    }
+
+    fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        self.compare_exchange(key, expected, new)
+    }
+
+    fn fetch_update(
+        &self,
+        key: u64,
+        update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>> {
+        self.fetch_update(key, update)
+    }
+
+    fn range(&self, keys: impl RangeBounds<u64>) -> Range<I> {
+        self.range(keys)
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.first()
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.last()
+    }
+
+    fn pop_first(&self) -> Result<Option<(u64, u64)>> {
+        self.pop_first()
+    }
+
+    fn pop_last(&self) -> Result<Option<(u64, u64)>> {
+        self.pop_last()
+    }
+
+    fn len(&self) -> Result<Len> {
+        self.len()
+    }
+
+    fn is_empty(&self) -> Result<bool> {
+        self.is_empty()
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.clear()
+    }
+
+    fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64> {
+        self.remove_range(keys)
+    }
+
+    fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64> {
+        self.retain(keep)
+    }
+}
