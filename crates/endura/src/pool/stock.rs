@@ -6,8 +6,10 @@ use super::alloc::{Allocator, Class};
 use crate::Result;
 use crate::media::Media;
 
-/// After so many retired chunks a thread tries to move the epoch and frees what is ripe.
+/// After so many retired chunks, or so many bytes of them, a thread tries to move the epoch and
+/// frees what is ripe.
 const RIPEN_EVERY: usize = 64;
+const RIPEN_EVERY_BYTES: u64 = 1 << 20;
 
 /// A chunk that is unlinked, durably, but may still be read.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,7 @@ pub(crate) struct Stock {
     limbo_bytes: u64,
     /// Retired since the last attempt to free.
     fresh: usize,
+    fresh_bytes: u64,
 }
 
 impl Stock {
@@ -78,9 +81,10 @@ impl Stock {
     #[must_use]
     pub(crate) fn retire(&mut self, tag: u64, at: u64, bytes: u64) -> bool {
         self.limbo.push_back(Retired { tag, at, bytes });
-        self.limbo_bytes += bytes;
+        self.limbo_bytes = self.limbo_bytes.saturating_add(bytes);
         self.fresh += 1;
-        self.fresh >= RIPEN_EVERY
+        self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
+        self.fresh >= RIPEN_EVERY || self.fresh_bytes >= RIPEN_EVERY_BYTES
     }
 
     /// Frees what is ripe at epoch `now`; how many chunks that were.
@@ -90,14 +94,14 @@ impl Stock {
         allocator: &Allocator,
         now: u64,
     ) -> Result<usize> {
-        self.fresh = 0;
+        (self.fresh, self.fresh_bytes) = (0, 0);
         let mut freed = 0;
         let mut result = Ok(());
         while let Some(&Retired { tag, at, bytes }) = self.limbo.front()
             && tag.saturating_add(2) <= now
         {
             self.limbo.pop_front();
-            self.limbo_bytes -= bytes;
+            self.limbo_bytes = self.limbo_bytes.saturating_sub(bytes);
             freed += 1;
             result = result.and(self.give(media, allocator, at, bytes));
         }
