@@ -122,6 +122,9 @@ pub enum Error {
         /// Bytes that would be free if that thread left.
         waiting: u64,
     },
+    /// The call waits for all operations to end, and the calling thread is inside one.
+    #[error("this thread is inside an operation of the pool: let it return, then try again")]
+    InsideOperation,
     /// A write was asked of a pool that was opened read-only.
     #[error("the pool was opened read-only")]
     ReadOnly,

@@ -4,9 +4,10 @@
 //! [`Media`]: crate::media::Media
 
 pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+    AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
 };
-use std::sync::{self, MutexGuard, PoisonError};
+use std::sync::{self, PoisonError};
+pub(crate) use std::sync::{MutexGuard, OnceLock};
 
 /// A mutex that hands the value out even after a panic: what poisons an operation poisons its
 /// whole pool ([`Error::Poisoned`](crate::Error::Poisoned)), so that the lock need not tell.

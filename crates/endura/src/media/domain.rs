@@ -1,10 +1,14 @@
 //! (stub)
 /// Which persistence domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DomainKind { /// a
- Adr, /// b
- Eadr, /// c
- PageCache }
+pub enum DomainKind {
+    /// a
+    Adr,
+    /// b
+    Eadr,
+    /// c
+    PageCache,
+}
 /// (stub)
 pub trait Domain: Send + Sync + 'static {}
 /// (stub)

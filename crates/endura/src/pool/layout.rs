@@ -5,7 +5,8 @@
 //! | 0..128 | superblock, copy A |
 //! | 4096..4224 | superblock, copy B |
 //! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
-//! | 12288..2 MiB | map directory: entries of 512 bytes |
+//! | 12288..1 MiB | map directory: entries of 512 bytes |
+//! | 1 MiB..2 MiB | the free space that the last clean close left, first block |
 //! | 2 MiB.. | pages of 2 MiB, each with a header line |
 
 /// Bytes of a page: the unit in which the pool grows and which holds chunks of one size.
@@ -20,10 +21,17 @@ pub(crate) const SUPERBLOCK_B: u64 = 4096;
 pub(crate) const NEXT_PAGE: u64 = 8192;
 /// Session word: where the free space is written that the last clean close left, 0 = nowhere.
 pub(crate) const SAVED_FREE: u64 = 8200;
-/// Session word: the next directory block, 0 = none.
+/// Session word: the page that continues the map directory, 0 = none.
 pub(crate) const DIRECTORY_NEXT: u64 = 8208;
 
 /// The first directory entry.
 pub(crate) const DIRECTORY: u64 = 12288;
+/// Where the directory entries of page 0 end.
+pub(crate) const DIRECTORY_END: u64 = 1 << 20;
 /// Bytes of a directory entry: one line of words, four lines of name, three lines for the tree.
 pub(crate) const ENTRY: u64 = 512;
+
+/// The first block of saved free space: in page 0, so that a small pool needs no page for it.
+pub(crate) const SAVED_BLOCK: u64 = 1 << 20;
+/// Bytes of that block.
+pub(crate) const SAVED_BLOCK_BYTES: u64 = PAGE - SAVED_BLOCK;

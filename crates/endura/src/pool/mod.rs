@@ -1,7 +1,20 @@
 //! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
 
+mod alloc;
+mod directory;
+mod gate;
+mod guard;
 mod layout;
+mod map;
+mod reclaim;
 mod space;
+mod stock;
+#[cfg(test)]
+mod tests;
 
+pub use crate::volatile::thread::Worker;
+pub use gate::Quiesced;
+pub use guard::Guard;
 pub use layout::PAGE;
-pub use space::{Guard, Session, Space};
+pub use map::{Counted, MapState};
+pub use space::{Session, Space, SpaceStats};

@@ -1,7 +1,16 @@
-//! (stub: replaced by the allocator)
-use crate::media::Media;
-use crate::sync::{AtomicU64, Ordering};
-use crate::{Error, Result};
+//! An open pool, whatever medium it lies on.
+
+use super::alloc::Allocator;
+use super::directory::Directory;
+use super::gate::READ_ONLY;
+use super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
+use super::stock::Stock;
+use crate::Result;
+use crate::media::{Media, Ordering, Region};
+use crate::sync::{Mutex, OnceLock};
+use crate::volatile::barrier::Barriers;
+use crate::volatile::epoch::Epochs;
+use crate::volatile::fork::Birthplace;
 
 /// How a pool was opened.
 #[derive(Debug, Clone, Copy)]
@@ -15,74 +24,145 @@ pub struct Session {
 }
 
 /// An open pool over any medium: who may use which bytes, and until when.
-pub struct Space<M> {
-    media: M,
-    session: Session,
-    next: AtomicU64,
+///
+/// Trees reach all of it through a [`Guard`](super::Guard), which [`pin`](Self::pin) and
+/// [`pin_mut`](Self::pin_mut) give out for the time of one operation.
+///
+/// ```
+/// use endura::media::Heap;
+/// use endura::pool::{PAGE, Session, Space};
+///
+/// let medium = Heap::new(8 * PAGE);
+/// Space::format(&medium)?;
+/// let session = Session { generation: 1, clean: true, read_only: false };
+/// let space = Space::mount(medium, session)?;
+///
+/// let guard = space.pin_mut()?;
+/// let node = guard.alloc(512)?;
+/// assert_eq!(node % 512, 0);
+/// guard.retire(node, 512); // free again when no thread can be reading it
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct Space<M: Media> {
+    pub(super) media: M,
+    pub(super) session: Session,
+    pub(super) epochs: Epochs<Mutex<Stock>>,
+    pub(super) birthplace: Birthplace,
+    pub(super) allocator: Allocator,
+    pub(super) directory: Directory<M>,
+    /// The first finding that made this session stop: where, and what.
+    pub(super) damage: OnceLock<(u64, &'static str)>,
+    /// Held by whoever keeps writers out.
+    pub(super) quiescing: Mutex<()>,
 }
 
-/// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
-pub struct Guard<'s, M> {
-    space: &'s Space<M>,
-}
-
-impl<'s, M: Media> Guard<'s, M> {
-    /// The pool.
-    pub fn space(&self) -> &'s Space<M> {
-        self.space
-    }
-    /// The medium.
-    pub fn media(&self) -> &'s M {
-        &self.space.media
-    }
-    /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
-    pub fn alloc(&self, bytes: u64) -> Result<u64> {
-        if !self.space.media.grant() {
-            return Err(Error::Full { need: bytes, free: 0 });
-        }
-        let size = bytes.next_multiple_of(64).next_power_of_two();
-        let at = self.space.next.fetch_add(size, Ordering::Relaxed);
-        if at + size > self.space.media.len() { Err(Error::Full { need: size, free: 0 }) } else { Ok(at) }
-    }
-    /// Gives back a chunk that was never linked.
-    pub fn discard(&self, at: u64, bytes: u64) {
-        let _ = (at, bytes);
-    }
-    /// Gives back a chunk whose unlink is durable, once nobody can hold it any more.
-    pub fn retire(&self, at: u64, bytes: u64) {
-        let _ = (at, bytes);
-    }
+/// How much of an open pool is used for what, in bytes unless said otherwise. Exact while nobody
+/// writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpaceStats {
+    /// Bytes of the medium.
+    pub file_bytes: u64,
+    /// Pages ever taken, page 0 included.
+    pub pages: u64,
+    /// Pages that are not wholly free, page 0 included.
+    pub pages_in_use: u64,
+    /// Bytes of those pages.
+    pub page_bytes_in_use: u64,
+    /// Bytes of free chunks in those pages, caches of threads included.
+    pub free_chunk_bytes: u64,
+    /// Bytes of unlinked chunks that some thread may still be reading.
+    pub limbo_bytes: u64,
 }
 
 impl<M: Media> Space<M> {
-    /// Writes an empty pool (all but the superblocks) to a fresh medium.
-    pub fn format(_media: &M) -> Result<()> {
+    /// Writes an empty pool (all but the superblocks) to a fresh medium, whose bytes are zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`](crate::Error::Full) if the medium cannot hold one page.
+    pub fn format(media: &M) -> Result<()> {
+        media.grow(PAGE)?;
+        for (word, value) in [(NEXT_PAGE, 1), (SAVED_FREE, 0), (DIRECTORY_NEXT, 0)] {
+            let word = Region::new(media, word, 1)?;
+            word.store(0, value, Ordering::Release);
+            word.flush(0, 1);
+        }
+        // Before the superblock says that there is a pool.
+        media.fence();
         Ok(())
     }
-    /// Takes a formatted medium into use.
+
+    /// Takes a formatted medium into use. Writes nothing if the session is read-only. The time it
+    /// takes grows with the number of maps and of partly used pages, not with the entries.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) or
+    /// [`Error::Truncated`](crate::Error::Truncated) if the pool cannot have come from a correct
+    /// run.
     pub fn mount(media: M, session: Session) -> Result<Self> {
-        Ok(Self { media, session, next: AtomicU64::new(super::PAGE) })
+        Self::mount_with(media, session, Barriers::cheapest())
     }
+
+    /// As [`mount`](Self::mount), with a choice of barriers.
+    pub(super) fn mount_with(media: M, session: Session, barriers: Barriers) -> Result<Self> {
+        let allocator = Allocator::load(&media, session)?;
+        let directory = Directory::load(&media, session, allocator.pages())?;
+        Ok(Self {
+            epochs: Epochs::new(barriers, if session.read_only { READ_ONLY } else { 0 }),
+            birthplace: Birthplace::here(),
+            damage: OnceLock::new(),
+            quiescing: Mutex::new(()),
+            media,
+            session,
+            allocator,
+            directory,
+        })
+    }
+
     /// The medium.
     pub fn media(&self) -> &M {
         &self.media
     }
-    /// The reclamation epoch.
-    pub fn epoch(&self) -> u64 {
-        0
+
+    /// How the pool was opened.
+    pub fn session(&self) -> Session {
+        self.session
     }
+
+    /// The reclamation epoch.
+    ///
+    /// An offset that was reached inside one pin, after this was read there, may be used inside a
+    /// later pin if this, read again *inside that pin*, has not changed: whoever unlinked it since
+    /// has a tag of at least this epoch, and the pin keeps the epoch from growing by two. One step
+    /// is too far: a move that began before the pin may make it two.
+    pub fn epoch(&self) -> u64 {
+        self.epochs.now()
+    }
+
     /// The session's generation.
+    #[inline]
     pub fn generation(&self) -> u64 {
         self.session.generation
     }
-    /// Enters an operation that reads.
-    pub fn pin(&self) -> Result<Guard<'_, M>> {
-        Ok(Guard { space: self })
+
+    /// How the bytes of the pool are used. Looks at every partly used page.
+    pub fn stats(&self) -> SpaceStats {
+        let (pages, free_pages, mut free_chunk_bytes) = self.allocator.usage();
+        let mut limbo_bytes = 0;
+        for slot in self.epochs.slots() {
+            let stock = slot.contents.lock();
+            limbo_bytes += stock.limbo_bytes();
+            free_chunk_bytes += stock.cached().map(|(class, _)| class.size()).sum::<u64>();
+        }
+        SpaceStats {
+            file_bytes: self.media.len(),
+            pages,
+            pages_in_use: pages - free_pages,
+            page_bytes_in_use: (pages - free_pages) * PAGE,
+            free_chunk_bytes,
+            limbo_bytes,
+        }
     }
-    /// Enters an operation that may write.
-    pub fn pin_mut(&self) -> Result<Guard<'_, M>> {
-        Ok(Guard { space: self })
-    }
-    /// An operation panicked while it held a lock: nothing may be trusted until the next open.
-    pub fn poison(&self) {}
 }

@@ -1,3 +1,9 @@
 //! The second and last door for `unsafe`: volatile state that every operation touches. Who is
-//! inside an operation ([`epoch`]), which thread this is ([`thread`]), and whether this process is
-//! still the one that opened the pool ([`fork`]).
+//! inside an operation ([`epoch`]), which thread this is ([`thread`]), how a rare thread makes all
+//! others pay for a barrier ([`barrier`]), and whether this process is still the one that opened
+//! the pool ([`fork`]).
+
+pub(crate) mod barrier;
+pub(crate) mod epoch;
+pub(crate) mod fork;
+pub(crate) mod thread;

@@ -1,0 +1,124 @@
+//! Which chunks of a slab page are free.
+
+use super::class::Class;
+
+/// One bit per place in the page, set where the chunk is free. The places before the first chunk
+/// are never free.
+///
+/// There is no mark of how far the page was ever used: the lowest free chunk is handed out first,
+/// so that the memory behind the highest chunk in use stays untouched all the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Bitmap {
+    words: Box<[u64]>,
+    free: usize,
+    /// No word below this one has a bit.
+    from: usize,
+}
+
+impl Bitmap {
+    /// Words of a bitmap of this class.
+    pub(crate) fn words_of(class: Class) -> usize {
+        class.end().div_ceil(64)
+    }
+
+    /// Every chunk in use.
+    pub(crate) fn all_used(class: Class) -> Self {
+        let words = Self::words_of(class);
+        Self { words: vec![0; words].into(), free: 0, from: words }
+    }
+
+    /// Every chunk free.
+    pub(crate) fn all_free(class: Class) -> Self {
+        let mut bitmap = Self::all_used(class);
+        for chunk in class.first()..class.end() {
+            bitmap.words[chunk / 64] |= 1 << (chunk % 64);
+        }
+        bitmap.free = class.per_page();
+        bitmap.from = 0;
+        bitmap
+    }
+
+    /// The bitmap with these words; none if they mark what is no chunk of the class.
+    pub(crate) fn from_words(class: Class, words: Box<[u64]>) -> Option<Self> {
+        let all = Self::all_free(class);
+        let fits = words.len() == all.words.len()
+            && words.iter().zip(&all.words).all(|(word, chunks)| word & !chunks == 0);
+        let free = words.iter().map(|word| word.count_ones() as usize).sum();
+        fits.then_some(Self { words, free, from: 0 })
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Free chunks.
+    pub(crate) fn free(&self) -> usize {
+        self.free
+    }
+
+    /// Whether this chunk is free.
+    pub(crate) fn is_free(&self, chunk: usize) -> bool {
+        self.words.get(chunk / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1)
+    }
+
+    /// Takes the lowest free chunk.
+    pub(crate) fn take(&mut self) -> Option<usize> {
+        while let Some(word) = self.words.get_mut(self.from) {
+            if *word != 0 {
+                let bit = word.trailing_zeros() as usize;
+                *word &= *word - 1;
+                self.free -= 1;
+                return Some(64 * self.from + bit);
+            }
+            self.from += 1;
+        }
+        None
+    }
+
+    /// Makes a chunk free; `false` if it already is.
+    #[must_use]
+    pub(crate) fn give(&mut self, chunk: usize) -> bool {
+        let (word, bit) = (chunk / 64, 1 << (chunk % 64));
+        let fresh = self.words[word] & bit == 0;
+        if fresh {
+            self.words[word] |= bit;
+            self.free += 1;
+            self.from = self.from.min(word);
+        }
+        fresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_come_lowest_first_and_each_once() {
+        for class in Class::all() {
+            let mut bitmap = Bitmap::all_free(class);
+            assert_eq!(bitmap.free(), class.per_page());
+            let taken: Vec<_> = std::iter::from_fn(|| bitmap.take()).collect();
+            assert_eq!(taken, (class.first()..class.end()).collect::<Vec<_>>());
+            assert_eq!(bitmap.free(), 0);
+            assert!(bitmap.give(class.end() - 1) && bitmap.give(class.first()));
+            assert!(!bitmap.give(class.first()), "freed twice");
+            assert_eq!(bitmap.take(), Some(class.first()));
+            assert_eq!(bitmap.take(), Some(class.end() - 1));
+            assert_eq!(bitmap.take(), None);
+        }
+    }
+
+    #[test]
+    fn words_that_mark_no_chunk_are_refused() {
+        let class = Class::of(512).unwrap();
+        let words = |first: u64| {
+            let mut words = vec![0; Bitmap::words_of(class)];
+            words[0] = first;
+            words.into_boxed_slice()
+        };
+        assert!(Bitmap::from_words(class, words(1)).is_none(), "the header's place");
+        assert!(Bitmap::from_words(class, words(2)).is_some_and(|b| b.free() == 1));
+        assert!(Bitmap::from_words(class, vec![0; 3].into()).is_none());
+    }
+}

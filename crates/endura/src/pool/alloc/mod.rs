@@ -1,0 +1,127 @@
+//! Who may use which bytes: pages, chunks of a page, and the caches of threads (DCMM, ROART 4).
+//!
+//! # Layers
+//!
+//! | layer | unit | state | protected by |
+//! | --- | --- | --- | --- |
+//! | [`pages`] | pages of 2 MiB and runs of them | NEXT_PAGE and headers in the pool; free runs in DRAM | one lock |
+//! | [`slab`] | chunks of one size in a page | a bitmap per page in DRAM | a lock per class |
+//! | caches (`pool/stock.rs`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
+//!
+//! Locks are taken from the bottom row to the top one. No chunk has metadata in the pool, so that
+//! taking and freeing one costs no flush; a page costs three fences per 2 MiB.
+//!
+//! # What a crash leaves
+//!
+//! Bitmaps, caches and the list of free pages are gone. After an unclean end every page below
+//! NEXT_PAGE counts as used in full: what was free in it, and what was allocated and not yet linked,
+//! leaks until a collection. (After a clean close [`saved`] brings the free space back.) So a chunk
+//! can have two owners after a crash only if a page that something durable links is not below
+//! NEXT_PAGE, or if a header says something false about it.
+//!
+//! | step | a crash after it | what the next open sees |
+//! | --- | --- | --- |
+//! | growing: medium grown | length | pages at and above NEXT_PAGE, never looked at |
+//! | growing: headers FREE stored | some headers above NEXT_PAGE | the same; they are written again before they count |
+//! | growing: fenced; NEXT_PAGE stored | old or new NEXT_PAGE | new: pages with durable FREE headers |
+//! | growing: fenced | new NEXT_PAGE | empty pages |
+//! | taking a page: header SLAB stored | old header (FREE, or SLAB of any class) or new one | a page without a linked chunk in both |
+//! | taking a page: fenced | new header | chunks may be linked from here on |
+//! | taking a run: header LARGE(n) stored | old or new first header | old: n pages with valid headers; new: one run. Nothing is linked |
+//! | taking a run: fenced | LARGE(n) | data may overwrite the later headers, which nobody reads now |
+//! | freeing a run: later headers FREE stored | LARGE(n), data or FREE behind it | one run, unlinked: a leak |
+//! | freeing a run: fenced; first header FREE stored | LARGE(n) or FREE first | FREE: all n headers are durable and FREE |
+//! | freeing a run: fenced | FREE | n free pages; only now may one be taken |
+//! | a page becomes wholly free | nothing is stored | the page with its old header, unlinked |
+//!
+//! A pool that was damaged by something else is met with checks wherever its words decide: page
+//! numbers, headers, positions of freed chunks. They give [`Error::Corrupt`].
+
+mod bitmap;
+mod class;
+pub(crate) mod header;
+mod pages;
+mod slab;
+
+pub(crate) use class::{Class, LARGEST};
+pub(crate) use header::Kind;
+pub(crate) use pages::Pages;
+
+use super::layout::PAGE;
+use super::space::Session;
+use crate::media::{LINE, Media};
+use crate::{Error, Result};
+use slab::Slabs;
+
+/// The space of an open pool below the caches of threads.
+#[derive(Debug)]
+pub(crate) struct Allocator {
+    pages: Pages,
+    slabs: Slabs,
+}
+
+/// Pages that a chunk beyond [`LARGEST`] takes: it lies behind the header line of the first.
+fn run_of(bytes: u64) -> u64 {
+    bytes.saturating_add(LINE).div_ceil(PAGE)
+}
+
+impl Allocator {
+    /// The space of a formatted medium, every page below NEXT_PAGE in use.
+    pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
+        let _ = session;
+        Ok(Self { pages: Pages::load(media)?, slabs: Slabs::new() })
+    }
+
+    /// The pages.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// Pages ever taken, wholly free ones among them, and bytes of free chunks in the others.
+    pub(crate) fn usage(&self) -> (u64, u64, u64) {
+        let mut chunks = 0;
+        self.slabs.for_each_partial(|class, _, bitmap| {
+            chunks += bitmap.free() as u64 * class.size();
+        });
+        (self.pages.next(), self.pages.free(), chunks)
+    }
+
+    /// Adds between one and a batch of chunks to `out`.
+    pub(crate) fn take<M: Media>(&self, media: &M, class: Class, out: &mut Vec<u64>) -> Result<()> {
+        self.slabs.take(media, &self.pages, class, class.batch(), out)
+    }
+
+    /// Makes chunks free that nobody can reach.
+    pub(crate) fn give<M: Media>(
+        &self,
+        media: &M,
+        class: Class,
+        chunks: impl IntoIterator<Item = u64>,
+    ) -> Result<()> {
+        self.slabs.give(media, &self.pages, class, chunks)
+    }
+
+    /// A chunk of more than [`LARGEST`] bytes.
+    pub(crate) fn take_large<M: Media>(&self, media: &M, bytes: u64) -> Result<u64> {
+        let run = run_of(bytes);
+        Ok(self.pages.take(media, run, Kind::Large(run))? * PAGE + LINE)
+    }
+
+    /// Makes a chunk of more than [`LARGEST`] bytes free that nobody can reach.
+    pub(crate) fn give_large<M: Media>(&self, media: &M, at: u64, bytes: u64) -> Result<()> {
+        if at % PAGE != LINE {
+            return Err(Error::Corrupt { offset: at, what: "a freed chunk that starts nowhere" });
+        }
+        self.pages.give_large(media, at / PAGE, run_of(bytes))
+    }
+
+    /// A whole page for the map directory, empty and linked by nobody.
+    pub(crate) fn take_directory_page<M: Media>(&self, media: &M) -> Result<u64> {
+        self.pages.take(media, 1, Kind::Directory)
+    }
+
+    /// Makes wholly free pages free for every class.
+    pub(crate) fn release_spares(&self) {
+        self.slabs.release_spares(&self.pages);
+    }
+}

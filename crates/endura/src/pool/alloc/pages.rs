@@ -1,0 +1,229 @@
+//! Whole pages: which are free, and how the pool gets more of them.
+//!
+//! A page is born FREE: its header is made durable as such *before* NEXT_PAGE comes to cover it.
+//! Hence every page below NEXT_PAGE that is no continuation of a run has a valid header in every
+//! crash state, and no page number can be linked that a crash takes back.
+//!
+//! All of this happens under one lock. A thread can therefore never find NEXT_PAGE already large
+//! enough but not yet durable, and link into a page that a crash makes free again.
+
+use std::collections::BTreeMap;
+
+use super::super::layout::{NEXT_PAGE, PAGE};
+use super::header::{self, Kind};
+use crate::media::{Media, Ordering, Region};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// The pages of a pool.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    stock: Mutex<Stock>,
+}
+
+#[derive(Debug)]
+struct Stock {
+    /// The number of pages ever taken; NEXT_PAGE says the same, durably.
+    next: u64,
+    /// Free pages: first page of a run -> its length. Neighbouring runs are one run.
+    runs: BTreeMap<u64, u64>,
+}
+
+impl Pages {
+    /// The pages of a formatted medium: all below NEXT_PAGE are in use.
+    pub(crate) fn load<M: Media>(media: &M) -> Result<Self> {
+        let next = Region::new(media, NEXT_PAGE, 1)?.load(0, Ordering::Acquire);
+        if next == 0 {
+            return Err(Error::Corrupt {
+                offset: NEXT_PAGE,
+                what: "a pool without its first page",
+            });
+        }
+        match next.checked_mul(PAGE) {
+            Some(need) if need <= media.len() => {
+                Ok(Self { stock: Mutex::new(Stock { next, runs: BTreeMap::new() }) })
+            }
+            Some(need) => Err(Error::Truncated { have: media.len(), need }),
+            None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible page count" }),
+        }
+    }
+
+    /// Pages ever taken, page 0 included.
+    pub(crate) fn next(&self) -> u64 {
+        self.stock.lock().next
+    }
+
+    /// Pages that nobody uses.
+    pub(crate) fn free(&self) -> u64 {
+        self.stock.lock().runs.values().sum()
+    }
+
+    /// The runs of pages that nobody uses: first page and length, ascending.
+    pub(crate) fn runs(&self) -> Vec<(u64, u64)> {
+        self.stock.lock().runs.iter().map(|(&first, &count)| (first, count)).collect()
+    }
+
+    /// Whether the page is below NEXT_PAGE and somebody uses it.
+    pub(crate) fn is_taken(&self, page: u64) -> bool {
+        let stock = self.stock.lock();
+        (1..stock.next).contains(&page) && !stock.is_free(page)
+    }
+
+    /// Takes `count` neighbouring pages, whose first header says `kind`, durably, on return.
+    pub(crate) fn take<M: Media>(&self, media: &M, count: u64, kind: Kind) -> Result<u64> {
+        let mut stock = self.stock.lock();
+        let first = match stock.fit(count) {
+            Some(first) => first,
+            None => {
+                let at_end = stock.free_at_end();
+                stock.append(media, count - at_end)?;
+                stock.next - count
+            }
+        };
+        header::write(media, first, kind)?;
+        // Before any chunk of the page can be linked: who walks the pages after a crash must see
+        // what the link refers to.
+        media.fence();
+        stock.remove(first, count);
+        Ok(first)
+    }
+
+    /// Takes a page that was given back, its header left as it is.
+    pub(crate) fn take_quietly(&self) -> Option<u64> {
+        let mut stock = self.stock.lock();
+        let first = stock.fit(1)?;
+        stock.remove(first, 1);
+        Some(first)
+    }
+
+    /// Gives pages back whose headers are valid one by one. Nothing becomes durable: until the page
+    /// is taken again, a crash shows it as what it was.
+    pub(crate) fn give(&self, first: u64, count: u64) {
+        self.stock.lock().insert(first, count);
+    }
+
+    /// As [`give`](Self::give), for pages that a previous session left free; `false` and no change
+    /// if they are not pages or already free.
+    #[must_use]
+    pub(crate) fn give_checked(&self, first: u64, count: u64) -> bool {
+        let mut stock = self.stock.lock();
+        let end = first.checked_add(count);
+        let sound = first > 0
+            && count > 0
+            && end.is_some_and(|end| end <= stock.next && !stock.touches(first, end));
+        if sound {
+            stock.insert(first, count);
+        }
+        sound
+    }
+
+    /// Takes back all runs, as if nothing were free.
+    pub(crate) fn forget(&self) {
+        self.stock.lock().runs.clear();
+    }
+
+    /// Gives back the run of one large chunk.
+    ///
+    /// Data lies where the headers of its later pages should be. They become FREE first, while the
+    /// first header still covers them; only when they are durable does the first header become FREE,
+    /// and only when that is durable can a page be taken again. A stale LARGE header would free
+    /// pages that have a new owner.
+    pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
+        let mut stock = self.stock.lock();
+        let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
+        let inside = first > 0 && first.checked_add(count).is_some_and(|end| end <= stock.next);
+        if !inside || stock.is_free(first) {
+            return damage("a freed large chunk that is not in use");
+        }
+        if header::read(media, first)? != Kind::Large(count) {
+            return damage("a freed large chunk whose header says otherwise");
+        }
+        for page in first + 1..first + count {
+            header::write(media, page, Kind::Free)?;
+        }
+        // Before the first header stops covering the others.
+        media.fence();
+        header::write(media, first, Kind::Free)?;
+        // Before one of the pages can be taken.
+        media.fence();
+        stock.insert(first, count);
+        Ok(())
+    }
+}
+
+impl Stock {
+    fn run_before(&self, page: u64) -> Option<(u64, u64)> {
+        self.runs.range(..=page).next_back().map(|(&first, &count)| (first, first + count))
+    }
+
+    fn is_free(&self, page: u64) -> bool {
+        self.run_before(page).is_some_and(|(_, end)| page < end)
+    }
+
+    /// Whether a page of `first..end` is free.
+    fn touches(&self, first: u64, end: u64) -> bool {
+        self.run_before(end - 1).is_some_and(|(_, run_end)| first < run_end)
+    }
+
+    /// The lowest place where `count` free pages lie together.
+    fn fit(&self, count: u64) -> Option<u64> {
+        self.runs.iter().find(|&(_, &length)| length >= count).map(|(&first, _)| first)
+    }
+
+    /// How many pages are free at the very end.
+    fn free_at_end(&self) -> u64 {
+        let last = self.runs.last_key_value();
+        last.filter(|&(first, count)| first + count == self.next).map_or(0, |(_, &count)| count)
+    }
+
+    fn insert(&mut self, first: u64, count: u64) {
+        let (mut start, mut end) = (first, first + count);
+        if let Some((before, run_end)) = self.run_before(first)
+            && run_end == first
+        {
+            start = before;
+        }
+        if let Some(after) = self.runs.remove(&end) {
+            end += after;
+        }
+        self.runs.insert(start, end - start);
+    }
+
+    /// Takes `count` pages from `first` on out of the run that holds them.
+    fn remove(&mut self, first: u64, count: u64) {
+        if let Some((start, end)) = self.run_before(first) {
+            self.runs.remove(&start);
+            if start < first {
+                self.runs.insert(start, first - start);
+            }
+            if first + count < end {
+                self.runs.insert(first + count, end - first - count);
+            }
+        }
+    }
+
+    /// Lets the pool grow by `count` free pages.
+    fn append<M: Media>(&mut self, media: &M, count: u64) -> Result<()> {
+        let full = |free| Error::Full { need: count.saturating_mul(PAGE), free };
+        let end = self.next.checked_add(count).ok_or(full(0))?;
+        let bytes = end.checked_mul(PAGE).ok_or(full(0))?;
+        media.grow(bytes).map_err(|error| match error {
+            Error::Full { free, .. } => full(free),
+            other => other,
+        })?;
+        for page in self.next..end {
+            header::write(media, page, Kind::Free)?;
+        }
+        // Before NEXT_PAGE covers these pages.
+        media.fence();
+        let word = Region::new(media, NEXT_PAGE, 1)?;
+        word.store(0, end, Ordering::Release);
+        word.flush(0, 1);
+        // Before anything in these pages can be linked. No other thread has seen the new value,
+        // for the lock is held: whoever sees it sees it durable.
+        media.fence();
+        let first = std::mem::replace(&mut self.next, end);
+        self.insert(first, count);
+        Ok(())
+    }
+}

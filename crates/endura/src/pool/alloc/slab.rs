@@ -1,0 +1,211 @@
+//! Pages of chunks of one size.
+//!
+//! Per class one lock protects the bitmaps of its pages. A chunk outside every bitmap is in use as
+//! far as the page is concerned, whether a map links it, a thread has it in its cache, or it waits
+//! for a grace period. So a page whose bitmap is full has no chunk anywhere else, and can change its
+//! class: a cache cannot still hold a chunk of a page that was given away.
+//!
+//! Pages that this session has not met (they are older than the last crash, or were full at the
+//! last close) have no bitmap. All their chunks count as used. The first chunk of such a page that
+//! is freed brings the page in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::layout::PAGE;
+use super::bitmap::Bitmap;
+use super::class::Class;
+use super::header::{self, Kind};
+use super::pages::Pages;
+use crate::media::Media;
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// Wholly free pages that a class keeps, so that a program which frees and allocates at the edge of
+/// a page does not rewrite its header each time.
+const SPARE_PAGES: usize = 1;
+
+/// All pages of chunks.
+#[derive(Debug)]
+pub(crate) struct Slabs {
+    classes: [Mutex<ClassPages>; Class::COUNT],
+}
+
+#[derive(Debug, Default)]
+struct ClassPages {
+    bitmaps: BTreeMap<u64, Bitmap>,
+    /// Those of them with a free chunk. The lowest is used first: the highest become empty.
+    partial: BTreeSet<u64>,
+    /// How many are wholly free.
+    empty: usize,
+}
+
+impl Slabs {
+    pub(crate) fn new() -> Self {
+        Self { classes: std::array::from_fn(|_| Mutex::default()) }
+    }
+
+    /// Adds between one and `want` free chunks to `out`. Takes a new page only if it must.
+    pub(crate) fn take<M: Media>(
+        &self,
+        media: &M,
+        pages: &Pages,
+        class: Class,
+        want: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<()> {
+        let mut own = self.classes[class.index()].lock();
+        if own.partial.is_empty() {
+            let page = pages.take(media, 1, Kind::Slab(class.size()))?;
+            own.insert(class, page, Bitmap::all_free(class));
+        }
+        for _ in 0..want {
+            match own.take(class) {
+                Some(chunk) => out.push(chunk),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes chunks free. What turns out to be no chunk in use stays unused; the first such finding
+    /// is returned when all others have been freed.
+    pub(crate) fn give<M: Media>(
+        &self,
+        media: &M,
+        pages: &Pages,
+        class: Class,
+        chunks: impl IntoIterator<Item = u64>,
+    ) -> Result<()> {
+        let mut own = self.classes[class.index()].lock();
+        let mut result = Ok(());
+        for at in chunks {
+            let given = own.give(media, pages, class, at);
+            result = result.and(given);
+        }
+        result
+    }
+
+    /// Gives wholly free pages back, the spare ones included.
+    pub(crate) fn release_spares(&self, pages: &Pages) {
+        for class in Class::all() {
+            let mut own = self.classes[class.index()].lock();
+            let own = &mut *own;
+            let empty: Vec<u64> = own
+                .partial
+                .iter()
+                .copied()
+                .filter(|page| own.bitmaps.get(page).is_some_and(|b| b.free() == class.per_page()))
+                .collect();
+            for page in empty {
+                own.remove(page);
+                pages.give(page, 1);
+            }
+            own.empty = 0;
+        }
+    }
+
+    /// Brings in a page that the last session left partly used; `false` if it is none.
+    #[must_use]
+    pub(crate) fn restore<M: Media>(
+        &self,
+        media: &M,
+        pages: &Pages,
+        class: Class,
+        page: u64,
+        bitmap: Bitmap,
+    ) -> bool {
+        let mut own = self.classes[class.index()].lock();
+        let sound = !own.bitmaps.contains_key(&page) && is_slab(media, pages, class, page).is_ok();
+        if sound {
+            own.insert(class, page, bitmap);
+        }
+        sound
+    }
+
+    /// Forgets all bitmaps, as if every chunk were in use.
+    pub(crate) fn forget(&self) {
+        for class in &self.classes {
+            *class.lock() = ClassPages::default();
+        }
+    }
+
+    /// Calls `look` with every bitmap that has a free chunk.
+    pub(crate) fn for_each_partial(&self, mut look: impl FnMut(Class, u64, &Bitmap)) {
+        for class in Class::all() {
+            let own = self.classes[class.index()].lock();
+            for page in &own.partial {
+                if let Some(bitmap) = own.bitmaps.get(page) {
+                    look(class, *page, bitmap);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the page is one of chunks of this class, and in use.
+fn is_slab<M: Media>(media: &M, pages: &Pages, class: Class, page: u64) -> Result<()> {
+    if pages.is_taken(page) && header::read(media, page)? == Kind::Slab(class.size()) {
+        Ok(())
+    } else {
+        let what = "a chunk in a page that has none of its size";
+        Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what })
+    }
+}
+
+/// The number of the chunk at `at` in its page.
+pub(crate) fn chunk_number(class: Class, at: u64) -> Option<usize> {
+    let inside = at % PAGE;
+    let number = (inside / class.size()) as usize;
+    (inside % class.size() == 0 && (class.first()..class.end()).contains(&number)).then_some(number)
+}
+
+impl ClassPages {
+    fn insert(&mut self, class: Class, page: u64, bitmap: Bitmap) {
+        if bitmap.free() > 0 {
+            self.partial.insert(page);
+        }
+        self.empty += usize::from(bitmap.free() == class.per_page());
+        self.bitmaps.insert(page, bitmap);
+    }
+
+    fn remove(&mut self, page: u64) {
+        self.partial.remove(&page);
+        self.bitmaps.remove(&page);
+    }
+
+    fn take(&mut self, class: Class) -> Option<u64> {
+        let page = *self.partial.first()?;
+        let bitmap = self.bitmaps.get_mut(&page)?;
+        self.empty -= usize::from(bitmap.free() == class.per_page());
+        let chunk = bitmap.take()?;
+        if bitmap.free() == 0 {
+            self.partial.remove(&page);
+        }
+        Some(page * PAGE + chunk as u64 * class.size())
+    }
+
+    fn give<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<()> {
+        let damage = |what| Error::Corrupt { offset: at, what };
+        let page = at / PAGE;
+        let chunk = chunk_number(class, at).ok_or(damage("a freed chunk that starts nowhere"))?;
+        if !self.bitmaps.contains_key(&page) {
+            is_slab(media, pages, class, page)?;
+            self.insert(class, page, Bitmap::all_used(class));
+        }
+        let bitmap = self.bitmaps.get_mut(&page).ok_or(damage("a freed chunk without a page"))?;
+        if !bitmap.give(chunk) {
+            return Err(damage("a chunk freed twice"));
+        }
+        let (free, all) = (bitmap.free(), class.per_page());
+        if free == 1 {
+            self.partial.insert(page);
+        }
+        if free == all && self.empty >= SPARE_PAGES {
+            self.remove(page);
+            pages.give(page, 1);
+        } else if free == all {
+            self.empty += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,424 @@
+//! The named maps of a pool.
+//!
+//! # An entry
+//!
+//! | word | what | written |
+//! | --- | --- | --- |
+//! | 0 | state: FREE 0, LIVE 1, DROPPING 2 | commits, by one 8-byte store |
+//! | 1 | kind (bits 0..8), parameters (8..56), bytes of the name (56..64) | before LIVE |
+//! | 2 | root | by the tree |
+//! | 3 | entries at a clean close | at the close |
+//! | 4 | the generation that wrote word 3; it counts only if that session was the last and clean | at the close |
+//! | 5..8 | spare | |
+//! | 8..40 | name, filled up with zeros | before LIVE |
+//! | 40..64 | spare, for the tree | by the tree |
+//!
+//! Entries lie side by side in page 0, then in pages of the kind DIRECTORY that are chained from
+//! DIRECTORY_NEXT through the second word of their headers. They are used in order, and word 1 of
+//! an entry that was ever used is not zero: the first that is free with a word 1 of zero ends the
+//! directory.
+//!
+//! # Create and drop
+//!
+//! | step | a crash after it | the next open sees |
+//! | --- | --- | --- |
+//! | create: words 1 to 63 stored, fenced | FREE | no map |
+//! | create: the tree makes its first nodes | FREE | no map; the nodes leak |
+//! | create: root stored, fenced | FREE | no map; the nodes leak |
+//! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
+//! | create: fenced, returns | LIVE | the map |
+//! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
+//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes leak |
+//! | drop: nodes freed after a grace period | DROPPING | the same |
+//! | drop: FREE stored, fenced | DROPPING or FREE | no map |
+//! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
+//!
+//! All of it happens under one lock, which is taken inside a pin, never the other way round: whoever
+//! waits for writers to leave must not hold it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::alloc::{Kind, Pages, header};
+use super::guard::Guard;
+use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
+use super::map::{Counted, MapState};
+use super::space::{Session, Space};
+use crate::media::{Media, Ordering, Span};
+use crate::sync::{Backoff, Mutex};
+use crate::{Error, Result};
+
+const FREE: u64 = 0;
+const LIVE: u64 = 1;
+const DROPPING: u64 = 2;
+
+const STATE: usize = 0;
+const KIND: usize = 1;
+pub(super) const ROOT: usize = 2;
+const LEN: usize = 3;
+const LEN_GENERATION: usize = 4;
+const NAME: usize = 8;
+const NAME_END: usize = 40;
+const WORDS: usize = ENTRY as usize / 8;
+
+/// The longest name, in bytes.
+const LONGEST: usize = 255;
+const PARAMETER_BITS: u32 = 48;
+
+type Entry<'m, M> = Span<'m, M, WORDS>;
+
+/// Frees the nodes of a map that nobody uses any more.
+type FreeNodes<M> = Box<dyn FnOnce(&Guard<'_, M>, &MapState) -> Result<()> + Send>;
+
+/// A dropped map whose nodes still have to be freed.
+struct Dropped<M: Media> {
+    tag: u64,
+    map: Arc<MapState>,
+    free_nodes: FreeNodes<M>,
+}
+
+/// The maps of an open pool.
+pub(super) struct Directory<M: Media> {
+    registry: Mutex<Registry<M>>,
+}
+
+struct Registry<M: Media> {
+    maps: BTreeMap<String, Arc<MapState>>,
+    /// Entries that can be used again.
+    free: BTreeSet<u64>,
+    /// The first entry never used, and the end of its block.
+    next: u64,
+    end: u64,
+    /// Where the next block has to be linked.
+    link: u64,
+    dropped: Vec<Dropped<M>>,
+}
+
+/// One block of entries: from, to, and where the next one is linked.
+#[derive(Clone, Copy)]
+struct Block {
+    from: u64,
+    to: u64,
+    link: u64,
+}
+
+impl Block {
+    const FIRST: Self = Self { from: DIRECTORY, to: DIRECTORY_END, link: DIRECTORY_NEXT };
+
+    /// The block in a page of its own; the header takes the place of the first entry.
+    fn in_page(page: u64) -> Self {
+        let at = page * PAGE;
+        Self { from: at + ENTRY, to: at + PAGE, link: at + 8 }
+    }
+}
+
+impl<M: Media> Directory<M> {
+    /// Reads the directory; completes interrupted drops unless the session is read-only.
+    pub(super) fn load(media: &M, session: Session, pages: &Pages) -> Result<Self> {
+        let mut registry = Registry {
+            maps: BTreeMap::new(),
+            free: BTreeSet::new(),
+            next: 0,
+            end: 0,
+            link: 0,
+            dropped: Vec::new(),
+        };
+        let mut block = Block::FIRST;
+        let mut seen = BTreeSet::new();
+        loop {
+            registry.load_block(media, session, block)?;
+            let page = word(media, block.link)?.load(0, Ordering::Acquire);
+            if page == 0 {
+                break;
+            }
+            let damage = |what| Err(Error::Corrupt { offset: block.link, what });
+            if !pages.is_taken(page) || header::read(media, page)? != Kind::Directory {
+                return damage("a directory that goes on in a page of another kind");
+            }
+            if !seen.insert(page) {
+                return damage("a directory that leads back into itself");
+            }
+            if registry.next != registry.end {
+                return damage("a directory that goes on before its end");
+            }
+            block = Block::in_page(page);
+        }
+        if !session.read_only {
+            // Before an entry that was DROPPING is used again.
+            media.fence();
+        }
+        Ok(Self { registry: Mutex::new(registry) })
+    }
+}
+
+/// The word at `at`.
+fn word<M: Media>(media: &M, at: u64) -> Result<crate::media::Region<'_, M>> {
+    crate::media::Region::new(media, at, 1)
+}
+
+impl<M: Media> Registry<M> {
+    fn load_block(&mut self, media: &M, session: Session, block: Block) -> Result<()> {
+        (self.next, self.end, self.link) = (block.from, block.to, block.link);
+        while self.next < block.to {
+            let entry = Entry::new(media, self.next)?;
+            let state = entry.load(STATE, Ordering::Acquire);
+            match state {
+                FREE if entry.load(KIND, Ordering::Acquire) == 0 => return Ok(()),
+                FREE => _ = self.free.insert(self.next),
+                LIVE => self.load_map(entry, session)?,
+                DROPPING => {
+                    if !session.read_only {
+                        set_state(entry, FREE);
+                    }
+                    self.free.insert(self.next);
+                }
+                _ => return corrupt(entry, "a directory entry in an unknown state"),
+            }
+            self.next += ENTRY;
+        }
+        Ok(())
+    }
+
+    fn load_map(&mut self, entry: Entry<'_, M>, session: Session) -> Result<()> {
+        let what = entry.load(KIND, Ordering::Acquire);
+        let (kind, parameters) = (what as u8, what >> 8 & ((1 << PARAMETER_BITS) - 1));
+        if kind == 0 {
+            return corrupt(entry, "a map of no kind");
+        }
+        let bytes: Vec<u8> = (NAME..NAME_END)
+            .flat_map(|i| entry.load(i, Ordering::Acquire).to_le_bytes())
+            .take((what >> 56) as usize)
+            .collect();
+        let Ok(name) = String::from_utf8(bytes) else {
+            return corrupt(entry, "a map whose name is not UTF-8");
+        };
+        if check_name(&name).is_err() {
+            return corrupt(entry, "a map with an impossible name");
+        }
+        let counted = session.clean
+            && entry.load(LEN_GENERATION, Ordering::Acquire) == session.generation.wrapping_sub(1);
+        let len = counted.then(|| entry.load(LEN, Ordering::Acquire));
+        let map = MapState::new(name.clone(), kind, parameters, entry.offset(), len);
+        if self.maps.insert(name, Arc::new(map)).is_some() {
+            return corrupt(entry, "a second map of the same name");
+        }
+        Ok(())
+    }
+
+    /// An entry to use, and whether it is the next of those never used.
+    fn vacant(&mut self, guard: &Guard<'_, M>) -> Result<u64> {
+        if let Some(&entry) = self.free.first() {
+            return Ok(entry);
+        }
+        if self.next == self.end {
+            let page = self.append_page(guard)?;
+            let block = Block::in_page(page);
+            (self.next, self.end, self.link) = (block.from, block.to, block.link);
+        }
+        Ok(self.next)
+    }
+
+    /// Links one more page of entries.
+    fn append_page(&self, guard: &Guard<'_, M>) -> Result<u64> {
+        let media = guard.media();
+        let page = guard.space().allocator.take_directory_page(media)?;
+        let block = Block::in_page(page);
+        for at in (block.from..block.to).step_by(ENTRY as usize) {
+            // The page may have been used for something else; one line tells that it is not.
+            let line = Span::<M, 8>::new(media, at)?;
+            (0..8).for_each(|i| line.store(i, 0, Ordering::Release));
+            line.flush(0, 8);
+        }
+        // Before the link: stale bytes must not look like entries.
+        media.fence();
+        let link = word(media, self.link)?;
+        link.store(0, page, Ordering::Release);
+        link.flush(0, 1);
+        // Before an entry of the page can become LIVE.
+        media.fence();
+        Ok(page)
+    }
+}
+
+fn corrupt<M: Media, T>(entry: Entry<'_, M>, what: &'static str) -> Result<T> {
+    Err(Error::Corrupt { offset: entry.offset(), what })
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let fits = (1..=LONGEST).contains(&name.len()) && !name.contains('\0');
+    if fits { Ok(()) } else { Err(Error::BadName) }
+}
+
+/// Stores the state and starts the write-back; the caller fences.
+fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
+    entry.store(STATE, state, Ordering::Release);
+    entry.flush(STATE, 1);
+}
+
+/// Writes all of an entry but its state.
+fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
+    let mut bytes = [0; 8 * (NAME_END - NAME)];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    for i in ROOT..WORDS {
+        entry.store(i, 0, Ordering::Release);
+    }
+    for (i, chunk) in bytes.chunks_exact(8).enumerate() {
+        let value = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        entry.store(NAME + i, value, Ordering::Release);
+    }
+    let what = (name.len() as u64) << 56 | parameters << 8 | u64::from(kind);
+    entry.store(KIND, what, Ordering::Release);
+    entry.flush(0, WORDS);
+}
+
+impl<M: Media> Space<M> {
+    /// The map of this name, made if there is none. Its kind and parameters are the caller's to
+    /// compare. `init` makes the first nodes of a new map, durable, and returns its root word; it
+    /// must not open or drop maps.
+    ///
+    /// Any two calls with one name give the same state, for as long as the map is not dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`, then there
+    /// is no map; those of [`pin_mut`](Self::pin_mut).
+    pub fn open_map(
+        &self,
+        name: &str,
+        kind: u8,
+        parameters: u64,
+        init: impl FnOnce(&Guard<'_, M>, u64) -> Result<u64>,
+    ) -> Result<Arc<MapState>> {
+        check_name(name)?;
+        if let Some(map) = self.find_map(name)? {
+            return Ok(map);
+        }
+        if self.session.read_only {
+            return Err(Error::NoSuchMap { name: name.to_owned() });
+        }
+        let guard = self.pin_mut()?;
+        let mut registry = self.directory.registry.lock();
+        if let Some(map) = registry.maps.get(name) {
+            return Ok(Arc::clone(map));
+        }
+        debug_assert!(kind != 0 && parameters >> PARAMETER_BITS == 0);
+        let at = registry.vacant(&guard)?;
+        let entry = Entry::new(&self.media, at)?;
+        write(entry, name, kind, parameters);
+        // Before LIVE, and before a later entry is used: word 1 tells that this one was.
+        self.media.fence();
+        if !registry.free.contains(&at) {
+            registry.next += ENTRY;
+            registry.free.insert(at);
+        }
+        let root = init(&guard, at)?;
+        entry.store(ROOT, root, Ordering::Release);
+        entry.flush(ROOT, 1);
+        // Before LIVE: the commit must not come without the root.
+        self.media.fence();
+        set_state(entry, LIVE);
+        // Before anyone is told that the map exists.
+        self.media.drain();
+        registry.free.remove(&at);
+        let map = Arc::new(MapState::new(name.to_owned(), kind, parameters, at, Some(0)));
+        registry.maps.insert(name.to_owned(), Arc::clone(&map));
+        Ok(map)
+    }
+
+    /// The map of this name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub fn find_map(&self, name: &str) -> Result<Option<Arc<MapState>>> {
+        let _guard = self.pin()?;
+        Ok(self.directory.registry.lock().maps.get(name).cloned())
+    }
+
+    /// All maps, by name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub fn maps(&self) -> Result<Vec<Arc<MapState>>> {
+        let _guard = self.pin()?;
+        Ok(self.directory.registry.lock().maps.values().cloned().collect())
+    }
+
+    /// Drops the map of this name; `false` if there is none. The drop is durable on return.
+    ///
+    /// `free_nodes` is run when no operation can be inside the map any more: most often before the
+    /// call returns, else when space is short, at the next drop, or at the close. It may free with
+    /// [`Guard::discard`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin_mut`](Self::pin_mut) and of `free_nodes`.
+    pub fn drop_map(
+        &self,
+        name: &str,
+        free_nodes: impl FnOnce(&Guard<'_, M>, &MapState) -> Result<()> + Send + 'static,
+    ) -> Result<bool> {
+        {
+            let _guard = self.pin_mut()?;
+            let mut registry = self.directory.registry.lock();
+            let Some(map) = registry.maps.get(name).cloned() else { return Ok(false) };
+            set_state(Entry::new(&self.media, map.entry())?, DROPPING);
+            // Before the caller is told, and before any node of the map is reused.
+            self.media.drain();
+            registry.maps.remove(name);
+            map.mark_dropped();
+            // Who pins after the tag was read sees the mark; who pinned before ends the wait.
+            let tag = self.epochs.tag();
+            registry.dropped.push(Dropped { tag, map, free_nodes: Box::new(free_nodes) });
+        }
+        let mut backoff = Backoff::default();
+        for _ in 0..64 {
+            self.epochs.advance();
+            if self.free_dropped_maps(self.epochs.now())? {
+                break;
+            }
+            backoff.wait();
+        }
+        Ok(true)
+    }
+
+    /// Frees the nodes of dropped maps that nobody is inside of at epoch `now`; whether none is
+    /// left.
+    pub(super) fn free_dropped_maps(&self, now: u64) -> Result<bool> {
+        loop {
+            // Whoever holds the lock may be the caller's caller, short of space; this can wait.
+            let Some(mut registry) = self.directory.registry.try_lock() else { return Ok(false) };
+            let ripe = registry.dropped.iter().position(|d| d.tag.saturating_add(2) <= now);
+            let Some(ripe) = ripe else { return Ok(registry.dropped.is_empty()) };
+            let Dropped { map, free_nodes, .. } = registry.dropped.swap_remove(ripe);
+            drop(registry);
+            self.free_dropped_map(&map, free_nodes)?;
+        }
+    }
+
+    fn free_dropped_map(&self, map: &MapState, free_nodes: FreeNodes<M>) -> Result<()> {
+        let guard = self.pin_unchecked();
+        free_nodes(&guard, map)?;
+        let mut registry = self.directory.registry.lock();
+        set_state(Entry::new(&self.media, map.entry())?, FREE);
+        // Before the entry is used again.
+        self.media.fence();
+        registry.free.insert(map.entry());
+        Ok(())
+    }
+
+    /// Writes the number of entries of every map that knows it. The caller fences.
+    pub(super) fn save_lengths(&self) -> Result<()> {
+        for map in self.directory.registry.lock().maps.values() {
+            if map.counted() == Counted::All {
+                let entry = Entry::new(&self.media, map.entry())?;
+                entry.store(LEN, map.sum(), Ordering::Release);
+                // Same line, stored later: it is never durable without the number.
+                entry.store(LEN_GENERATION, self.session.generation, Ordering::Release);
+                entry.flush(LEN, 2);
+            }
+        }
+        Ok(())
+    }
+}

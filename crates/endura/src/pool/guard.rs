@@ -1,0 +1,111 @@
+//! The right to use the pool for the time of one operation.
+
+use std::marker::PhantomData;
+
+use super::alloc::Class;
+use super::space::Space;
+use super::stock::Stock;
+use crate::media::Media;
+use crate::sync::Mutex;
+use crate::volatile::epoch::Slot;
+use crate::{Error, Result};
+
+/// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
+///
+/// It must be dropped by the thread that made it, before that thread exits; the type is not `Send`.
+/// A guard that lives long keeps all memory that is freed meanwhile from being reused.
+pub struct Guard<'s, M: Media> {
+    space: &'s Space<M>,
+    slot: &'s Slot<Mutex<Stock>>,
+    _not_send: PhantomData<*const ()>,
+}
+
+impl<M: Media> Drop for Guard<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.unpin();
+    }
+}
+
+impl<'s, M: Media> Guard<'s, M> {
+    #[inline]
+    pub(super) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>) -> Self {
+        Self { space, slot, _not_send: PhantomData }
+    }
+
+    /// The pool.
+    #[inline]
+    pub fn space(&self) -> &'s Space<M> {
+        self.space
+    }
+
+    /// The medium.
+    #[inline]
+    pub fn media(&self) -> &'s M {
+        &self.space.media
+    }
+
+    /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
+    ///
+    /// Its offset is a multiple of 64 if `bytes` is more than 64 (of 16 below), and a multiple of
+    /// its size if that is a power of two up to 32 KiB. The page below it is durable as such: the
+    /// chunk may be linked as soon as its contents are durable. A chunk that is not linked when the
+    /// process ends leaks until a collection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if neither the pool nor the medium has room, not even after what is ripe in
+    /// limbo was freed. (What this operation's own guard protects is not: see
+    /// [`Space::with_room`].)
+    pub fn alloc(&self, bytes: u64) -> Result<u64> {
+        if !self.space.media.grant() {
+            return Err(Error::Full { need: bytes, free: 0 });
+        }
+        match self.try_alloc(bytes) {
+            Err(Error::Full { .. }) => {
+                self.space.reclaim()?;
+                self.try_alloc(bytes)
+            }
+            result => result,
+        }
+    }
+
+    fn try_alloc(&self, bytes: u64) -> Result<u64> {
+        let Space { media, allocator, .. } = self.space;
+        let Some(class) = Class::of(bytes) else {
+            return allocator.take_large(media, bytes);
+        };
+        let chunk = self.slot.contents.lock().take(media, allocator, class)?;
+        chunk.ok_or(Error::Full { need: bytes, free: 0 })
+    }
+
+    /// Gives back a chunk of `bytes` bytes, as asked for, that was never linked. It may be handed
+    /// out again at once.
+    pub fn discard(&self, at: u64, bytes: u64) {
+        let Space { media, allocator, .. } = self.space;
+        let given = self.slot.contents.lock().give(media, allocator, at, bytes);
+        self.checked(given);
+    }
+
+    /// Gives back a chunk of `bytes` bytes, as asked for, whose unlink is *durable*. It is handed
+    /// out again when every operation that may have seen the link has ended.
+    ///
+    /// What turns out not to be a chunk in use is not reused, and poisons the pool: two owners of
+    /// one chunk are worse than an error.
+    pub fn retire(&self, at: u64, bytes: u64) {
+        let tag = self.space.epochs.tag();
+        let ripen = self.slot.contents.lock().retire(tag, at, bytes);
+        if ripen {
+            let now = self.space.epochs.advance();
+            let Space { media, allocator, .. } = self.space;
+            let freed = self.slot.contents.lock().ripen(media, allocator, now);
+            self.checked(freed.map(|_| ()));
+        }
+    }
+
+    fn checked(&self, result: Result<()>) {
+        if let Err(error) = result {
+            self.space.poison_with(&error);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What all handles of one map share, in DRAM.
+
+use super::layout::ENTRY;
+use crate::media::LINE;
+use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use crate::volatile::thread;
+
+/// Counters of a map's entries, so that writers on different cores do not share a line.
+const SHARDS: usize = 16;
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard(AtomicI64);
+
+/// Which entries the sum of a map's counters stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// All of them.
+    All,
+    /// Those with a key below this one: a count is under way, or has not begun.
+    Below(u64),
+}
+
+/// The state of a named map that all its handles share. Volatile, except for the words of the
+/// directory entry that it points to.
+#[derive(Debug)]
+pub struct MapState {
+    name: String,
+    kind: u8,
+    parameters: u64,
+    entry: u64,
+    dropped: AtomicBool,
+    shards: [Shard; SHARDS],
+    all_counted: AtomicBool,
+    counted_below: AtomicU64,
+}
+
+impl MapState {
+    /// A map whose entries are not counted yet; with `len`, one that has exactly so many.
+    pub(super) fn new(
+        name: String,
+        kind: u8,
+        parameters: u64,
+        entry: u64,
+        len: Option<u64>,
+    ) -> Self {
+        let state = Self {
+            name,
+            kind,
+            parameters,
+            entry,
+            dropped: AtomicBool::new(false),
+            shards: Default::default(),
+            all_counted: AtomicBool::new(len.is_some()),
+            counted_below: AtomicU64::new(0),
+        };
+        state.shards[0].0.store(len.unwrap_or(0) as i64, Ordering::Relaxed);
+        state
+    }
+
+    /// The map's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which index it is; never 0. The numbers belong to the layer above.
+    pub fn kind(&self) -> u8 {
+        self.kind
+    }
+
+    /// The 48 bits that were recorded when the map was made.
+    pub fn parameters(&self) -> u64 {
+        self.parameters
+    }
+
+    /// Where the map's directory entry starts, in bytes.
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+
+    /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte
+    /// store.
+    pub fn root(&self) -> u64 {
+        self.entry + 8 * super::directory::ROOT as u64
+    }
+
+    /// Where three lines of the entry lie that the tree may use as it likes; zero in a new map.
+    pub fn spare(&self) -> u64 {
+        self.entry + ENTRY - 3 * LINE
+    }
+
+    /// Whether the map was dropped. To be asked after the pin: a drop waits for all pins that may
+    /// have been told no.
+    #[inline]
+    pub fn is_dropped(&self) -> bool {
+        // Pairs with `mark_dropped`; the grace period behind it does the rest.
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(super) fn mark_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Counts entries that came (positive) or went, on the calling thread's counter.
+    #[inline]
+    pub fn add(&self, entries: i64) {
+        // Relaxed: a counter orders nothing.
+        self.shards[thread::current() % SHARDS].0.fetch_add(entries, Ordering::Relaxed);
+    }
+
+    /// The sum of the counters: exact when no operation is under way, for the entries that
+    /// [`counted`](Self::counted) names.
+    pub fn sum(&self) -> u64 {
+        let sum: i64 = self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed)).sum();
+        // One thread's removes may be seen before another's inserts.
+        u64::try_from(sum).unwrap_or(0)
+    }
+
+    /// Which entries are counted.
+    #[inline]
+    pub fn counted(&self) -> Counted {
+        // Pairs with the Release in `set_counted`: the cursor that goes with it.
+        if self.all_counted.load(Ordering::Acquire) {
+            Counted::All
+        } else {
+            Counted::Below(self.counted_below.load(Ordering::Acquire))
+        }
+    }
+
+    /// Says which entries are counted from now on. It is up to the tree to let no operation count
+    /// an entry twice or not at all meanwhile.
+    pub fn set_counted(&self, counted: Counted) {
+        if let Counted::Below(key) = counted {
+            self.counted_below.store(key, Ordering::Release);
+        }
+        // Release: whoever sees that all are counted sees the counters that say so.
+        self.all_counted.store(counted == Counted::All, Ordering::Release);
+    }
+}

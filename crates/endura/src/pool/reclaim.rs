@@ -1,0 +1,103 @@
+//! When space is short: freeing what waits.
+//!
+//! An operation that runs out of space first frees what is ripe in every thread's limbo and takes
+//! back what every thread has cached. It cannot free what was retired since it began, nor in the
+//! epoch before, for its own pin holds the epoch. If it fails for that reason it has to end, and to
+//! begin again after [`Space::relieve`]; [`Space::with_room`] does so.
+
+use super::space::Space;
+use crate::media::Media;
+use crate::sync::Backoff;
+use crate::volatile::thread;
+use crate::{Error, Result};
+
+/// How often [`Space::relieve`] looks whether those inside have left. With one yield each this is
+/// some milliseconds, far more than an operation takes.
+const PATIENCE: usize = 2_000;
+
+/// How often an operation that runs out of space is begun again.
+const ATTEMPTS: usize = 8;
+
+impl<M: Media> Space<M> {
+    /// Frees what is ripe in all limbos and empties all caches. How many chunks left limbo.
+    pub(super) fn reclaim(&self) -> Result<usize> {
+        self.epochs.advance();
+        let now = self.epochs.advance();
+        self.free_dropped_maps(now)?;
+        self.empty_stocks(now)
+    }
+
+    /// Frees what may be reused at epoch `now`, takes back all caches, and lets go of the pages
+    /// that become wholly free.
+    pub(super) fn empty_stocks(&self, now: u64) -> Result<usize> {
+        let mut freed = 0;
+        for slot in self.epochs.slots() {
+            // Each in turn: to hold two of these locks could be a deadlock.
+            let mut stock = slot.contents.lock();
+            let result = stock
+                .ripen(&self.media, &self.allocator, now)
+                .and_then(|n| stock.empty_caches(&self.media, &self.allocator).map(|()| n));
+            match result {
+                Ok(n) => freed += n,
+                Err(error) => {
+                    self.poison_with(&error);
+                    return Err(error);
+                }
+            }
+        }
+        self.allocator.release_spares();
+        Ok(freed)
+    }
+
+    fn limbo_bytes(&self) -> u64 {
+        self.epochs.slots().map(|slot| slot.contents.lock().limbo_bytes()).sum()
+    }
+
+    /// Waits a little for the operations that keep retired chunks from being reused, and frees
+    /// these. `true` if it freed any. To be called outside of operations.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays
+    /// inside one operation.
+    pub fn relieve(&self) -> Result<bool> {
+        let waiting = self.limbo_bytes();
+        let ripe = self.epochs.now() + 2;
+        let patience = if self.epochs.slot(thread::current()).is_pinned() { 1 } else { PATIENCE };
+        let mut backoff = Backoff::default();
+        for _ in 0..patience {
+            if self.epochs.advance() >= ripe {
+                break;
+            }
+            backoff.wait();
+        }
+        let freed = self.reclaim()?;
+        let left = self.limbo_bytes();
+        if freed > 0 || left < waiting {
+            Ok(true)
+        } else if left > 0 {
+            Err(Error::ReclaimStalled { waiting: left })
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Runs an operation, and again after freeing what waits if it ran out of space.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operation, and of [`relieve`](Self::relieve).
+    pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
+        for _ in 1..ATTEMPTS {
+            match operation() {
+                Err(full @ Error::Full { .. }) => {
+                    if !self.relieve()? {
+                        return Err(full);
+                    }
+                }
+                result => return result,
+            }
+        }
+        operation()
+    }
+}

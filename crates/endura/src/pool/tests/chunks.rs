@@ -1,0 +1,227 @@
+//! Chunks: sizes, places, exhaustion, owners.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+
+use super::*;
+use crate::Error;
+use crate::media::{LINE, Ordering, Region};
+use crate::pool::alloc::{Class, LARGEST};
+
+#[test]
+fn chunks_are_aligned_and_apart_at_every_class_boundary() {
+    let space = pool(64);
+    let guard = space.pin_mut().unwrap();
+    let mut taken = BTreeMap::new();
+    for class in Class::all() {
+        for bytes in class.size() - 1..=class.size() + 1 {
+            let at = guard.alloc(bytes).unwrap();
+            let size = Class::of(bytes).map_or(bytes, Class::size);
+            let aligned = match size {
+                size if size > LARGEST => at % PAGE == LINE,
+                size if size.is_power_of_two() => at % size == 0,
+                size => at % (1 << size.trailing_zeros().min(6)) == 0,
+            };
+            assert!(aligned, "{bytes} bytes at {at:#x}");
+            assert!(at >= PAGE && (at + size).div_ceil(PAGE) <= space.stats().pages);
+            taken.insert(at, size);
+        }
+    }
+    let places: Vec<_> = taken.into_iter().collect();
+    for pair in places.windows(2) {
+        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "{pair:?}");
+    }
+}
+
+#[test]
+fn large_chunks_take_whole_pages_and_give_them_back() {
+    let space = pool(16);
+    let guard = space.pin_mut().unwrap();
+    let pages = |bytes: u64| (bytes + LINE).div_ceil(PAGE);
+    for bytes in [LARGEST + 1, PAGE - LINE, PAGE - LINE + 1, PAGE, 5 << 20] {
+        let before = space.stats().pages_in_use;
+        let at = guard.alloc(bytes).unwrap();
+        assert_eq!(at % PAGE, LINE);
+        assert_eq!(space.stats().pages_in_use - before, pages(bytes));
+        let words = Region::new(space.media(), at, bytes as usize / 8).unwrap();
+        (0..words.words()).for_each(|i| words.store(i, u64::MAX, Ordering::Release));
+        guard.discard(at, bytes);
+        assert_eq!(space.stats().pages_in_use, before);
+    }
+    // Runs that were freed side by side are one run again.
+    let (a, b) = (guard.alloc(2 * PAGE).unwrap(), guard.alloc(3 * PAGE).unwrap());
+    guard.discard(a, 2 * PAGE);
+    guard.discard(b, 3 * PAGE);
+    let taken = space.stats().pages;
+    guard.alloc(7 * PAGE - LINE).unwrap();
+    assert_eq!(space.stats().pages, taken);
+    assert!(!space.is_poisoned());
+}
+
+#[test]
+fn impossible_sizes_are_refused() {
+    let space = pool(4);
+    let guard = space.pin_mut().unwrap();
+    for bytes in [4 * PAGE, 1 << 40, u64::MAX - 63, u64::MAX] {
+        assert!(matches!(guard.alloc(bytes), Err(Error::Full { .. })), "{bytes}");
+    }
+    assert!(guard.alloc(0).is_ok());
+}
+
+#[test]
+fn small_pools_stay_small() {
+    let space = pool(16);
+    assert_eq!(space.stats().pages, 1);
+    let all_at_work = std::sync::Barrier::new(32);
+    std::thread::scope(|s| {
+        for _ in 0..32 {
+            s.spawn(|| {
+                all_at_work.wait();
+                space.pin_mut().unwrap().alloc(512).unwrap();
+                all_at_work.wait();
+            });
+        }
+    });
+    assert_eq!(space.stats().pages, 2);
+}
+
+#[test]
+fn a_full_pool_recovers_after_frees_and_pages_change_class() {
+    let space = pool(4);
+    for bytes in [512, 1024, 96, 8192, 512] {
+        let mut chunks = Vec::new();
+        let full = loop {
+            match space.pin_mut().unwrap().alloc(bytes) {
+                Ok(at) => chunks.push(at),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(full, Error::Full { .. }), "{full}");
+        let class = Class::of(bytes).unwrap();
+        assert_eq!(chunks.len(), 3 * class.per_page(), "class {bytes}");
+        for at in chunks {
+            space.pin_mut().unwrap().retire(at, bytes);
+        }
+        assert!(space.relieve().unwrap());
+    }
+    assert_eq!(space.stats().pages_in_use, 1);
+    assert!(!space.is_poisoned());
+}
+
+#[test]
+fn an_operation_that_ran_out_of_space_is_begun_again_when_there_is_some() {
+    let space = pool(2);
+    let mut chunks = Vec::new();
+    while let Ok(at) = space.pin_mut().unwrap().alloc(32768) {
+        chunks.push(at);
+    }
+    let retired = chunks.len();
+    {
+        let guard = space.pin_mut().unwrap();
+        chunks.iter().for_each(|&at| guard.retire(at, 32768));
+        assert!(matches!(guard.alloc(32768), Err(Error::Full { .. })), "own pin holds them");
+    }
+    let again: Vec<u64> =
+        (0..retired).map(|_| space.with_room(|| space.pin_mut()?.alloc(32768)).unwrap()).collect();
+    assert_eq!(again.len(), retired);
+    assert!(matches!(space.with_room(|| space.pin_mut()?.alloc(32768)), Err(Error::Full { .. })));
+}
+
+#[test]
+fn what_is_no_chunk_in_use_is_not_reused_and_stops_the_pool() {
+    type Misuse = fn(&Guard<'_, Heap>, u64);
+    let misuses: [(&str, Misuse); 9] = [
+        ("twice", |g, at| (0..300).for_each(|_| g.discard(at, 512))),
+        ("inside", |g, at| (0..300).for_each(|_| g.discard(at + 64, 512))),
+        ("wrong class", |g, at| (0..300).for_each(|_| g.discard(at, 1024))),
+        ("page 0", |g, _| (0..300).for_each(|_| g.discard(512, 512))),
+        ("header", |g, at| (0..300).for_each(|_| g.discard(at / PAGE * PAGE, 512))),
+        ("behind the end", |g, _| (0..300).for_each(|_| g.discard(9 * PAGE + 512, 512))),
+        ("outside", |g, _| (0..300).for_each(|_| g.discard(u64::MAX - 511, 512))),
+        ("large that is small", |g, at| g.discard(at / PAGE * PAGE + 64, 1 << 20)),
+        ("large nowhere", |g, _| g.discard(u64::MAX - 63, 1 << 30)),
+    ];
+    for (name, misuse) in misuses {
+        let space = pool(4);
+        let chunk = space.pin_mut().unwrap().alloc(512).unwrap();
+        misuse(&space.pin_mut().unwrap(), chunk);
+        assert!(matches!(space.pin(), Err(Error::Corrupt { .. })), "{name}");
+    }
+}
+
+/// Fills a chunk with a mark of its owner.
+fn mark(space: &Space<Heap>, at: u64, bytes: u64, owner: u64) {
+    let words = Region::new(space.media(), at, bytes as usize / 8).unwrap();
+    (0..words.words()).for_each(|i| words.store(i, owner, Ordering::Relaxed));
+}
+
+/// Whether the chunk still has the mark, which is wiped.
+fn unmark(space: &Space<Heap>, at: u64, bytes: u64, owner: u64) -> bool {
+    let words = Region::new(space.media(), at, bytes as usize / 8).unwrap();
+    (0..words.words()).all(|i| {
+        let found = words.load(i, Ordering::Relaxed);
+        words.store(i, u64::MAX, Ordering::Relaxed);
+        found == owner
+    })
+}
+
+#[test]
+fn no_chunk_has_two_owners_under_stress() {
+    const SIZES: [u64; 7] = [32, 144, 512, 1024, 2112, 32768, 40_000];
+    let space = pool(32);
+    std::thread::scope(|s| {
+        for thread in 1..=4_u64 {
+            let space = &space;
+            s.spawn(move || {
+                let mut random = thread;
+                let mut own: Vec<(u64, u64, u64)> = Vec::new();
+                for step in 0..30_000_u64 {
+                    random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(step | 1);
+                    let dice = (random >> 33) as usize;
+                    if own.len() < 40 || (own.len() < 200 && dice % 2 == 0) {
+                        let bytes = SIZES[dice / 2 % if dice % 64 == 0 { 7 } else { 5 }];
+                        let at = space.with_room(|| space.pin_mut()?.alloc(bytes)).unwrap();
+                        let owner = thread << 48 | step;
+                        mark(space, at, bytes, owner);
+                        own.push((at, bytes, owner));
+                    } else {
+                        let (at, bytes, owner) = own.swap_remove(dice / 2 % own.len());
+                        assert!(unmark(space, at, bytes, owner), "{at:#x} has two owners");
+                        let guard = space.pin_mut().unwrap();
+                        if dice % 3 == 0 {
+                            guard.discard(at, bytes)
+                        } else {
+                            guard.retire(at, bytes)
+                        }
+                    }
+                }
+                for (at, bytes, owner) in own {
+                    assert!(unmark(space, at, bytes, owner));
+                    space.pin_mut().unwrap().retire(at, bytes);
+                }
+            });
+        }
+    });
+    assert!(!space.is_poisoned());
+    space.relieve().unwrap();
+    let stats = space.stats();
+    assert_eq!((stats.pages_in_use, stats.limbo_bytes), (1, 0), "everything came back");
+}
+
+#[test]
+fn a_producer_and_a_consumer_do_not_let_the_pool_grow() {
+    let space = pool(8);
+    let (send, receive) = mpsc::sync_channel::<u64>(1000);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            for _ in 0..200_000 {
+                send.send(space.with_room(|| space.pin_mut()?.alloc(1024)).unwrap()).unwrap();
+            }
+            drop(send);
+        });
+        s.spawn(|| {
+            receive.into_iter().for_each(|at| space.pin_mut().unwrap().retire(at, 1024));
+        });
+    });
+    assert!(space.stats().pages <= 4, "{:?}", space.stats());
+}

@@ -1,0 +1,180 @@
+//! Named maps.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::Error;
+use crate::media::{Ordering, Region};
+
+fn no_nodes(_: &Guard<'_, impl Media>, _: u64) -> crate::Result<u64> {
+    Ok(7)
+}
+
+/// The words of a pool, copied to another medium: what the next open finds.
+fn copy(space: &Space<Heap>) -> Heap {
+    let words = space.media().len() as usize / 8;
+    let target = Heap::new(space.media().len());
+    let (from, to) =
+        (Region::new(space.media(), 0, words).unwrap(), Region::new(&target, 0, words).unwrap());
+    (0..words).for_each(|i| to.store(i, from.load(i, Ordering::Relaxed), Ordering::Relaxed));
+    target
+}
+
+fn reopened(space: &Space<Heap>) -> Space<Heap> {
+    Space::mount(copy(space), Session { generation: 2, clean: false, read_only: false }).unwrap()
+}
+
+#[test]
+fn a_map_keeps_its_name_kind_parameters_and_root() {
+    let space = pool(4);
+    let longest = "\u{e4}".repeat(127) + "x";
+    for (name, kind) in [("a", 1), (&longest, 255), ("with space/\n", 3)] {
+        let map = space.open_map(name, kind, (1 << 48) - 1, no_nodes).unwrap();
+        assert_eq!((map.name(), map.kind(), map.parameters()), (name, kind, (1 << 48) - 1));
+        assert_eq!(map.counted(), Counted::All);
+        let again = space.open_map(name, 9, 9, |_, _| panic!("made twice")).unwrap();
+        assert!(Arc::ptr_eq(&map, &again));
+    }
+    let next = reopened(&space);
+    let names: Vec<_> = next.maps().unwrap().iter().map(|m| m.name().to_owned()).collect();
+    assert_eq!(names, ["a", "with space/\n", &longest]);
+    let map = next.find_map(&longest).unwrap().unwrap();
+    assert_eq!((map.kind(), map.parameters()), (255, (1 << 48) - 1));
+    assert_eq!(Region::new(next.media(), map.root(), 1).unwrap().load(0, Ordering::Relaxed), 7);
+    assert_eq!(map.counted(), Counted::Below(0), "after an unclean close");
+}
+
+#[test]
+fn bad_names_are_refused() {
+    let space = pool(2);
+    for name in ["", "a\0b", &"x".repeat(256)] {
+        assert!(matches!(space.open_map(name, 1, 0, no_nodes), Err(Error::BadName)));
+    }
+    assert!(space.open_map(&"x".repeat(255), 1, 0, no_nodes).is_ok());
+}
+
+#[test]
+fn a_map_whose_first_node_finds_no_room_does_not_exist() {
+    let space = pool(1);
+    let made = space.open_map("m", 1, 0, |guard, _| guard.alloc(512));
+    assert!(matches!(made, Err(Error::Full { .. })));
+    assert!(space.find_map("m").unwrap().is_none());
+    assert!(reopened(&space).maps().unwrap().is_empty());
+    // Its entry is used by the next one.
+    let map = space.open_map("n", 1, 0, no_nodes).unwrap();
+    assert_eq!(map.entry(), layout::DIRECTORY);
+}
+
+#[test]
+fn a_dropped_map_is_gone_and_its_space_is_free() {
+    let space = pool(4);
+    let map = space.open_map("m", 1, 0, |guard, _| guard.alloc(512)).unwrap();
+    let free_nodes = |guard: &Guard<'_, Heap>, map: &MapState| {
+        let root = Region::new(guard.media(), map.root(), 1)?.load(0, Ordering::Acquire);
+        guard.discard(root, 512);
+        Ok(())
+    };
+    assert!(space.drop_map("m", free_nodes).unwrap());
+    assert!(map.is_dropped());
+    assert!(!space.drop_map("m", free_nodes).unwrap());
+    assert!(space.find_map("m").unwrap().is_none());
+    let again = space.open_map("m", 2, 0, no_nodes).unwrap();
+    assert!(!again.is_dropped() && again.kind() == 2);
+    assert_eq!(again.entry(), map.entry());
+    space.reclaim().unwrap();
+    assert_eq!(space.stats().pages_in_use, 1);
+}
+
+#[test]
+fn nodes_of_a_dropped_map_stay_while_somebody_is_inside() {
+    let space = pool(4);
+    let map = space.open_map("m", 1, 0, no_nodes).unwrap();
+    let freed = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mut reader = Worker::new();
+    let guard = reader.run(|| space.pin().unwrap());
+    let flag = Arc::clone(&freed);
+    space
+        .drop_map("m", move |_, _| {
+            flag.store(true, Ordering::Release);
+            Ok(())
+        })
+        .unwrap();
+    assert!(map.is_dropped() && !freed.load(Ordering::Acquire));
+    // The entry is not FREE yet: a crash now finds a drop to complete.
+    let next = reopened(&space);
+    assert!(next.maps().unwrap().is_empty());
+    assert_eq!(next.open_map("x", 1, 0, no_nodes).unwrap().entry(), map.entry());
+    reader.run(|| drop(guard));
+    space.relieve().unwrap();
+    assert!(freed.load(Ordering::Acquire));
+}
+
+#[test]
+fn there_is_room_for_any_number_of_maps() {
+    let space = pool(6);
+    let count = 7_000;
+    for i in 0..count {
+        space.open_map(&format!("map {i}"), 1, i, no_nodes).unwrap();
+    }
+    assert_eq!(space.stats().pages, 3, "two directory pages");
+    let next = reopened(&space);
+    assert_eq!(next.maps().unwrap().len() as u64, count);
+    assert_eq!(next.find_map("map 6999").unwrap().unwrap().parameters(), 6999);
+    next.open_map("one more", 1, 0, no_nodes).unwrap();
+    assert_eq!(next.stats().pages, 3);
+}
+
+#[test]
+fn concurrent_opens_of_one_name_make_one_map() {
+    let space = pool(2);
+    let entries: Vec<u64> = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| s.spawn(|| space.open_map("m", 1, 0, no_nodes).unwrap().entry()))
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert!(entries.iter().all(|&entry| entry == entries[0]));
+}
+
+#[test]
+fn entries_are_counted_by_all_threads() {
+    let space = pool(2);
+    let map = space.open_map("m", 1, 0, no_nodes).unwrap();
+    std::thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| (0..1000).for_each(|i| map.add(if i % 4 == 0 { -1 } else { 1 })));
+        }
+    });
+    assert_eq!((map.sum(), map.counted()), (2000, Counted::All));
+    map.set_counted(Counted::Below(5));
+    assert_eq!(map.counted(), Counted::Below(5));
+}
+
+#[test]
+fn damaged_entries_are_reported_and_end() {
+    use super::super::layout::{DIRECTORY, DIRECTORY_NEXT};
+    let space = pool(6);
+    for i in 0..2_100 {
+        space.open_map(&format!("m{i}"), 1, 0, no_nodes).unwrap();
+    }
+    let page = Region::new(space.media(), DIRECTORY_NEXT, 1).unwrap().load(0, Ordering::Relaxed);
+    let link = page * PAGE + 8;
+    let damages = [
+        (DIRECTORY, 3, "state"),
+        (DIRECTORY + 8, 2 << 56, "kind 0"),
+        (DIRECTORY + 8, 1, "no name"),
+        (DIRECTORY + 64, u64::MAX, "not UTF-8"),
+        (DIRECTORY + 64, 0, "NUL"),
+        (DIRECTORY + 512 + 64, u64::from_le_bytes(*b"m0\0\0\0\0\0\0"), "a name twice"),
+        (DIRECTORY_NEXT, 77, "no such page"),
+        (DIRECTORY_NEXT, u64::MAX, "no page"),
+        (link, page, "a loop"),
+        (page * PAGE, 0, "no header"),
+    ];
+    for (at, value, what) in damages {
+        let medium = copy(&space);
+        Region::new(&medium, at, 1).unwrap().store(0, value, Ordering::Relaxed);
+        let mounted = Space::mount(medium, Session { generation: 2, ..FRESH });
+        assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "{what}");
+    }
+}

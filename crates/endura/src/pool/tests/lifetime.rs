@@ -1,0 +1,137 @@
+//! Grace periods and threads that come and go.
+
+use std::sync::mpsc;
+
+use super::*;
+use crate::Error;
+
+#[test]
+fn nothing_is_reused_while_a_reader_stays_and_all_of_it_afterwards() {
+    let space = pool(16);
+    let (entered, wait_entered) = mpsc::channel();
+    let (leave, wait_leave) = mpsc::channel::<()>();
+    std::thread::scope(|s| {
+        let reader = s.spawn(|| {
+            let _guard = space.pin().unwrap();
+            entered.send(()).unwrap();
+            wait_leave.into_iter().for_each(drop);
+        });
+        wait_entered.recv().unwrap();
+        let chunks: Vec<u64> =
+            (0..2_000).map(|_| space.pin_mut().unwrap().alloc(512).unwrap()).collect();
+        for &at in &chunks {
+            space.pin_mut().unwrap().retire(at, 512);
+        }
+        let waiting = 2_000 * 512;
+        assert_eq!(space.stats().limbo_bytes, waiting);
+        assert!(
+            matches!(space.relieve(), Err(Error::ReclaimStalled { waiting: w }) if w == waiting)
+        );
+        let reused = space.pin_mut().unwrap().alloc(512).unwrap();
+        assert!(!chunks.contains(&reused));
+        drop(leave);
+        reader.join().unwrap();
+        assert!(space.relieve().unwrap());
+        assert_eq!(space.stats().limbo_bytes, 0);
+        let reused = space.pin_mut().unwrap().alloc(512).unwrap();
+        assert!(chunks.contains(&reused));
+    });
+}
+
+#[test]
+fn a_retired_chunk_outlives_every_guard_that_was_there() {
+    let space = pool(16);
+    let (mut reader, mut writer) = (Worker::new(), Worker::new());
+    let chunk = writer.run(|| space.pin_mut().unwrap().alloc(512).unwrap());
+    let guard = reader.run(|| space.pin().unwrap());
+    writer.run(|| space.pin_mut().unwrap().retire(chunk, 512));
+    for _ in 0..10 {
+        writer.run(|| {
+            assert!(space.relieve().is_err());
+            let guard = space.pin_mut().unwrap();
+            let other = guard.alloc(512).unwrap();
+            assert_ne!(other, chunk);
+            guard.discard(other, 512);
+        });
+    }
+    reader.run(|| drop(guard));
+    writer.run(|| {
+        assert!(space.relieve().unwrap());
+        assert_eq!(space.pin_mut().unwrap().alloc(512).unwrap(), chunk);
+    });
+}
+
+/// A reader that follows a word to a chunk must find the chunk as it was when it was linked.
+fn readers_never_see_a_reused_chunk(space: &Space<Heap>) {
+    use crate::media::{Ordering, Region};
+    use crate::sync::{AtomicBool, AtomicU64};
+    let link = AtomicU64::new(0);
+    let done = AtomicBool::new(false);
+    let chunk = |at| Region::new(space.media(), at, 8).unwrap();
+    let new = |guard: &Guard<'_, Heap>| {
+        let at = guard.alloc(64).unwrap();
+        (0..8).for_each(|i| chunk(at).store(i, at, Ordering::Relaxed));
+        at
+    };
+    link.store(new(&space.pin_mut().unwrap()), Ordering::Release);
+    std::thread::scope(|s| {
+        for _ in 0..2 {
+            s.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let _guard = space.pin().unwrap();
+                    let at = link.load(Ordering::Acquire);
+                    for i in 0..8 {
+                        assert_eq!(chunk(at).load(i, Ordering::Relaxed), at, "read after reuse");
+                    }
+                }
+            });
+        }
+        s.spawn(|| {
+            for _ in 0..100_000 {
+                let guard = space.pin_mut().unwrap();
+                let old = link.swap(new(&guard), Ordering::AcqRel);
+                guard.retire(old, 64);
+                // Reuse is followed at once by other contents.
+                let other = guard.alloc(64).unwrap();
+                (0..8).for_each(|i| chunk(other).store(i, u64::MAX, Ordering::Relaxed));
+                guard.discard(other, 64);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    });
+}
+
+#[test]
+fn readers_are_safe_with_asymmetric_barriers() {
+    readers_never_see_a_reused_chunk(&pool(8));
+}
+
+#[test]
+fn readers_are_safe_with_fences() {
+    let medium = Heap::new(8 * PAGE);
+    Space::format(&medium).unwrap();
+    let fences = crate::volatile::barrier::Barriers::symmetric();
+    readers_never_see_a_reused_chunk(&Space::mount_with(medium, FRESH, fences).unwrap());
+}
+
+#[test]
+fn threads_that_come_and_go_leak_nothing() {
+    let space = pool(8);
+    for round in 0..200 {
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    for _ in 0..200 {
+                        let guard = space.pin_mut().unwrap();
+                        let at = guard.alloc(1024).unwrap();
+                        guard.retire(at, 1024);
+                    }
+                });
+            }
+        });
+        assert!(space.stats().pages <= 4, "round {round}: {:?}", space.stats());
+    }
+    assert!(space.relieve().unwrap());
+    let stats = space.stats();
+    assert_eq!((stats.pages_in_use, stats.limbo_bytes), (1, 0));
+}
