@@ -4,7 +4,7 @@
 //! [`Media`]: crate::media::Media
 
 pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
 };
 use std::sync::{self, MutexGuard, PoisonError};
 

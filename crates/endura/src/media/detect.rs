@@ -48,6 +48,12 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// Whether acknowledged stores survive a power loss: not where persistent memory is used with
+    /// the page cache's instructions.
+    pub fn is_power_safe(&self) -> bool {
+        self.direct && self.domain != DomainKind::PageCache
+    }
+
     /// Finds out what `file`, which must not be empty, lies on, and applies the choice.
     ///
     /// # Errors
@@ -84,10 +90,7 @@ impl Placement {
     }
 }
 
-fn instruction(
-    domain: DomainKind,
-    wanted: Option<FlushInstruction>,
-) -> Result<FlushInstruction> {
+fn instruction(domain: DomainKind, wanted: Option<FlushInstruction>) -> Result<FlushInstruction> {
     let usable = wanted.or_else(FlushInstruction::best).filter(|one| one.is_available());
     match usable {
         Some(instruction) => Ok(instruction),
@@ -156,7 +159,8 @@ mod tests {
     fn an_instruction_of_another_cpu_is_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
-        let foreign = if cfg!(target_arch = "x86_64") { MediaChoice::Cvap } else { MediaChoice::Clwb };
+        let foreign =
+            if cfg!(target_arch = "x86_64") { MediaChoice::Cvap } else { MediaChoice::Clwb };
         let outcome = Placement::of(&file, true, foreign);
         assert!(matches!(outcome, Err(Error::Unsupported { .. })), "{outcome:?}");
     }

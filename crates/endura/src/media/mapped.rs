@@ -55,7 +55,8 @@ impl<D: Domain> Mapped<D> {
         if D::KIND == DomainKind::Adr && !mapping.instruction.is_available() {
             return Err(Error::Unsupported { what: "this CPU lacks the chosen flush instruction" });
         }
-        let bytes = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?.len();
+        let bytes =
+            file.metadata().map_err(|e| Error::io("asking for the file's length", e))?.len();
         let len = bytes - bytes % HUGE_PAGE;
         if len > reservation.len() {
             return Err(Error::Full { need: len, free: reservation.len() });

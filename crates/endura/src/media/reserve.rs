@@ -136,7 +136,14 @@ impl Reservation {
         // SAFETY: the range lies inside the reservation, which is ours, and the caller vouches that
         // nothing refers to it, so that replacing what was mapped there harms nobody.
         unsafe {
-            mmap(at, bytes, ProtFlags::READ | ProtFlags::WRITE, flags | MapFlags::FIXED, file, from)?;
+            mmap(
+                at,
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                flags | MapFlags::FIXED,
+                file,
+                from,
+            )?;
             // A hint, refused by kernels and file systems without large pages.
             let _ = madvise(at, bytes, Advice::LinuxHugepage);
         }

@@ -42,7 +42,11 @@ impl<'s, M: Media> Guard<'s, M> {
         }
         let size = bytes.next_multiple_of(64).next_power_of_two();
         let at = self.space.next.fetch_add(size, Ordering::Relaxed);
-        if at + size > self.space.media.len() { Err(Error::Full { need: size, free: 0 }) } else { Ok(at) }
+        if at + size > self.space.media.len() {
+            Err(Error::Full { need: size, free: 0 })
+        } else {
+            Ok(at)
+        }
     }
     /// Gives back a chunk that was never linked.
     pub fn discard(&self, at: u64, bytes: u64) {
@@ -56,7 +60,9 @@ impl<'s, M: Media> Guard<'s, M> {
 
 impl<M: Media> Space<M> {
     /// Writes an empty pool (all but the superblocks) to a fresh medium.
-    pub fn format(_media: &M) -> Result<()> {
+    pub fn format(media: &M) -> Result<()> {
+        // SAFETY: stub
+        unsafe { media.store(super::layout::NEXT_PAGE, 1, Ordering::Release) };
         Ok(())
     }
     /// Takes a formatted medium into use.
@@ -78,6 +84,10 @@ impl<M: Media> Space<M> {
     /// Enters an operation that may write.
     pub fn pin_mut(&self) -> Result<Guard<'_, M>> {
         Ok(Guard { space: self })
+    }
+    /// Writes down what the next open needs (stub).
+    pub fn save(&self) -> Result<()> {
+        Ok(())
     }
     /// An operation panicked while it held a lock: nothing may be trusted until the next open.
     pub fn poison(&self) {}

@@ -1,1 +1,7 @@
 //! Pool and map handles as users see them.
+
+mod options;
+mod pool;
+
+pub use options::PoolOptions;
+pub use pool::{Pool, Stats};

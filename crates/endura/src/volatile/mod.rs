@@ -1,3 +1,6 @@
 //! The second and last door for `unsafe`: volatile state that every operation touches. Who is
-//! inside an operation ([`epoch`]), which thread this is ([`thread`]), and whether this process is
-//! still the one that opened the pool ([`fork`]).
+//! inside an operation ([`epoch`]), which thread this is ([`thread`]), whether this process is
+//! still the one that opened the pool ([`fork`]), and what a child must let go ([`held`]).
+
+pub(crate) mod fork;
+pub(crate) mod held;
