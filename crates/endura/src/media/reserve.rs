@@ -122,7 +122,7 @@ impl Reservation {
         to: u64,
         sharing: Sharing,
     ) -> io::Result<()> {
-        assert!(from <= to && to <= self.len() && from % HUGE_PAGE == 0);
+        assert!(from <= to && to <= self.len() && from.is_multiple_of(HUGE_PAGE));
         if from == to {
             return Ok(());
         }

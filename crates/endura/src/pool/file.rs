@@ -47,7 +47,7 @@ impl Session {
     /// sessions ago would look like those of this one, and must be cleared before the first
     /// operation.
     pub fn wraps(&self) -> bool {
-        self.generation % (1 << GENERATION_BITS) == 0
+        self.generation.is_multiple_of(1 << GENERATION_BITS)
     }
 }
 

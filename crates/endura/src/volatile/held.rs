@@ -28,6 +28,17 @@ struct Slot {
     claim: AtomicU64,
 }
 
+impl Slot {
+    const fn free() -> Self {
+        Self {
+            taken: AtomicU64::new(0),
+            device: AtomicU64::new(0),
+            inode: AtomicU64::new(0),
+            claim: AtomicU64::new(0),
+        }
+    }
+}
+
 const SHARED: u64 = 1;
 const EXCLUSIVE: u64 = 2;
 
@@ -39,9 +50,7 @@ struct Slots {
 
 impl Slots {
     const fn new() -> Self {
-        const ZERO: AtomicU64 = AtomicU64::new(0);
-        const FREE: Slot = Slot { taken: ZERO, device: ZERO, inode: ZERO, claim: ZERO };
-        Self { slots: [FREE; 64], more: AtomicPtr::new(ptr::null_mut()) }
+        Self { slots: [const { Slot::free() }; 64], more: AtomicPtr::new(ptr::null_mut()) }
     }
 }
 
