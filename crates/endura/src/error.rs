@@ -60,6 +60,12 @@ pub enum Error {
         /// The version that this build reads and writes.
         want: u32,
     },
+    /// The pool uses features that came after this build.
+    #[error("the pool uses features that this build does not know ({bits:#x}): use a newer endura")]
+    UnknownFeatures {
+        /// The features, one bit each.
+        bits: u64,
+    },
     /// The file does not start like a pool.
     #[error("this is not an endura pool: {what}")]
     NotAPool {

@@ -7,6 +7,7 @@ pub mod media;
 pub mod pool;
 pub mod tree;
 
+mod check;
 mod error;
 mod store;
 mod sync;

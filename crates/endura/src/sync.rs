@@ -4,7 +4,7 @@
 //! [`Media`]: crate::media::Media
 
 pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, fence,
 };
 use std::sync::{self, PoisonError};
 pub(crate) use std::sync::{MutexGuard, OnceLock};

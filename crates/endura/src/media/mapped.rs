@@ -1,5 +1,211 @@
-//! (stub)
-/// (stub)
-pub struct Mapped<D>(core::marker::PhantomData<D>);
-/// (stub)
-pub struct Reservation;
+//! A mapped file as a medium.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+pub use super::reserve::Reservation;
+use super::reserve::{HUGE_PAGE, Sharing};
+use super::{Domain, DomainKind, FlushInstruction, LINE, Media, Ordering, domain, extend};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// What the memory below a mapped file is, and how the mapping may be used.
+#[derive(Debug, Clone, Copy)]
+pub struct Mapping {
+    /// Whether nothing may be written: stores then change a private copy, never the file.
+    pub read_only: bool,
+    /// Whether the file is mapped directly (DAX), which [`Placement`](super::Placement) finds out.
+    pub direct: bool,
+    /// How lines are written back; must be available on this CPU.
+    pub instruction: FlushInstruction,
+}
+
+/// A file in memory, in the persistence domain `D`.
+///
+/// The addresses for its largest size are set aside at the start, so that growth never moves it.
+/// A part becomes accessible only after the file system has given it blocks: a full disk is
+/// [`Error::Full`], never a signal. Whoever shortens the file under an open pool kills the process;
+/// the pool's lock keeps other pools from it.
+pub struct Mapped<D> {
+    base: NonNull<u8>,
+    len: AtomicU64,
+    mapping: Mapping,
+    /// Held by the one thread that makes the file longer.
+    growth: Mutex<()>,
+    file: File,
+    reservation: Reservation,
+    domain: PhantomData<D>,
+}
+
+// SAFETY: all access to the mapped words is atomic, and everything else is `Send`.
+unsafe impl<D: Domain> Send for Mapped<D> {}
+// SAFETY: as above; growth is serialised by the mutex and published through `len`.
+unsafe impl<D: Domain> Sync for Mapped<D> {}
+
+impl<D: Domain> Mapped<D> {
+    /// Maps the whole 2 MiB pages of the file. An odd rest at its end stays out; growth covers it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if the CPU lacks the instruction; [`Error::Full`] if the reservation
+    /// is smaller than the file; [`Error::Io`] if the file cannot be mapped.
+    pub fn new(file: File, reservation: Reservation, mapping: Mapping) -> Result<Self> {
+        if D::KIND == DomainKind::Adr && !mapping.instruction.is_available() {
+            return Err(Error::Unsupported { what: "this CPU lacks the chosen flush instruction" });
+        }
+        let bytes =
+            file.metadata().map_err(|e| Error::io("asking for the file's length", e))?.len();
+        let len = bytes - bytes % HUGE_PAGE;
+        if len > reservation.len() {
+            return Err(Error::Full { need: len, free: reservation.len() });
+        }
+        // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
+        unsafe { reservation.map(&file, 0, len, sharing(mapping)) }
+            .map_err(|error| Error::io("mapping the pool's file", error))?;
+        Ok(Self {
+            base: reservation.base(),
+            len: AtomicU64::new(len),
+            mapping,
+            growth: Mutex::new(()),
+            file,
+            reservation,
+            domain: PhantomData,
+        })
+    }
+
+    /// The most that the medium can grow to, in bytes.
+    pub fn limit(&self) -> u64 {
+        self.reservation.len()
+    }
+
+    /// The word at `at`.
+    ///
+    /// # Safety
+    ///
+    /// `at` is a multiple of 8 and `at + 8 <= self.len()`.
+    #[inline(always)]
+    unsafe fn word(&self, at: u64) -> &AtomicU64 {
+        // SAFETY: the caller keeps `at` inside `len`, all of which is mapped readable and writable
+        // (privately where the file may not change) until `self` is dropped; the base is 2 MiB
+        // aligned, and nobody accesses the words but atomically.
+        unsafe { self.base.add(at as usize).cast().as_ref() }
+    }
+
+    /// Makes the file `grown` bytes long and maps what is new.
+    fn extend_to(&self, have: u64, grown: u64) -> Result<()> {
+        extend::extend(&self.file, have, grown)?;
+        if self.mapping.direct {
+            // On persistent memory a later store may be durable at once: so must be its block.
+            self.file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
+        }
+        // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and was allocated.
+        unsafe { self.reservation.map(&self.file, have, grown, sharing(self.mapping)) }
+            .map_err(|error| Error::io("mapping the pool's growth", error))?;
+        // Pairs with the load in `len`: who sees the length sees the mapping.
+        self.len.store(grown, Ordering::Release);
+        Ok(())
+    }
+}
+
+fn sharing(mapping: Mapping) -> Sharing {
+    match mapping {
+        Mapping { read_only: true, .. } => Sharing::Private,
+        Mapping { direct: true, .. } => Sharing::SharedDax,
+        Mapping { .. } => Sharing::Shared,
+    }
+}
+
+// SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows, and every
+// access is one atomic operation.
+unsafe impl<D: Domain> Media for Mapped<D> {
+    #[inline(always)]
+    fn len(&self) -> u64 {
+        // Pairs with the store in `extend_to`.
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        if len <= self.len() {
+            return Ok(());
+        }
+        if self.mapping.read_only {
+            return Err(Error::ReadOnly);
+        }
+        let _growing = self.growth.lock();
+        let have = self.len();
+        if len <= have {
+            return Ok(());
+        }
+        let limit = self.reservation.len();
+        let need = len.checked_next_multiple_of(HUGE_PAGE).filter(|&need| need <= limit);
+        let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
+        let [generous, sufficient] = extend::lengths(have, need, limit);
+        match self.extend_to(have, generous) {
+            Err(Error::Full { .. }) if sufficient < generous => self.extend_to(have, sufficient),
+            outcome => outcome,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe { self.word(at) }.load(order)
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, at: u64, value: u64, order: Ordering) {
+        // SAFETY: the caller's promise.
+        unsafe { self.word(at) }.store(value, order);
+    }
+
+    #[inline(always)]
+    unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
+        // SAFETY: the caller's promise.
+        unsafe { self.word(at) }.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    unsafe fn flush(&self, at: u64, len: u64) {
+        // SAFETY: the caller keeps the bytes inside `len`, all of which is mapped; `new` checked
+        // that the CPU has the instruction.
+        unsafe {
+            let start = self.base.add(at as usize).as_ptr();
+            D::flush(self.mapping.instruction, start, len as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn fence(&self) {
+        D::fence();
+    }
+
+    #[inline(always)]
+    fn drain(&self) {
+        D::drain();
+    }
+
+    #[inline(always)]
+    fn needs_flush(&self) -> bool {
+        matches!(D::KIND, DomainKind::Adr)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: u64, len: u64) {
+        let start = self.base.as_ptr().wrapping_add(at as usize);
+        let mut ahead = 0;
+        while ahead < len {
+            domain::prefetch_line(start.wrapping_add(ahead as usize));
+            ahead += LINE;
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        if self.mapping.read_only {
+            return Ok(());
+        }
+        // On Linux this also writes back what was stored through the mapping, as `msync` would.
+        self.file.sync_data().map_err(|error| Error::io("syncing the pool's file", error))
+    }
+}

@@ -18,15 +18,19 @@
 //! Stores to different lines reach it in any order, unless a flush and a fence stand between.
 
 mod counting;
+mod detect;
 mod domain;
+pub(crate) mod extend;
 mod heap;
 mod mapped;
+mod reserve;
 mod span;
 
 pub use counting::{Counting, Counts};
+pub use detect::{MediaChoice, Placement};
 pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
 pub use heap::Heap;
-pub use mapped::{Mapped, Reservation};
+pub use mapped::{Mapped, Mapping, Reservation};
 pub use span::{Region, Span};
 
 pub use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 
 use super::layout::ENTRY;
 use crate::media::LINE;
-use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Mutex, Ordering};
 use crate::volatile::thread;
 
 /// Counters of a map's entries, so that writers on different cores do not share a line.
@@ -33,6 +33,8 @@ pub struct MapState {
     shards: [Shard; SHARDS],
     all_counted: AtomicBool,
     counted_below: AtomicU64,
+    counting: AtomicBool,
+    root_lock: Mutex<()>,
 }
 
 impl MapState {
@@ -53,6 +55,8 @@ impl MapState {
             shards: Default::default(),
             all_counted: AtomicBool::new(len.is_some()),
             counted_below: AtomicU64::new(0),
+            counting: AtomicBool::new(false),
+            root_lock: Mutex::new(()),
         };
         state.shards[0].0.store(len.unwrap_or(0) as i64, Ordering::Relaxed);
         state
@@ -135,5 +139,16 @@ impl MapState {
         }
         // Release: whoever sees that all are counted sees the counters that say so.
         self.all_counted.store(counted == Counted::All, Ordering::Release);
+    }
+
+    /// Whether the caller is the first that wants to count the entries, and so the one to do it.
+    pub(crate) fn claim_count(&self) -> bool {
+        // Relaxed: the counters have their own order.
+        !self.counting.swap(true, Ordering::Relaxed)
+    }
+
+    /// Held by the tree while it replaces its root.
+    pub(crate) fn root_lock(&self) -> &Mutex<()> {
+        &self.root_lock
     }
 }

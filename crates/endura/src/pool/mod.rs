@@ -1,18 +1,26 @@
 //! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
 
 mod alloc;
+mod create;
 mod directory;
+mod file;
+mod filesystem;
 mod gate;
 mod guard;
+mod identity;
 mod layout;
+mod lock;
 mod map;
 mod reclaim;
 mod space;
 mod stock;
+#[doc(hidden)]
+pub mod superblock;
 #[cfg(test)]
 mod tests;
 
 pub use crate::volatile::thread::Worker;
+pub(crate) use file::{Access, PoolFile};
 pub use gate::Quiesced;
 pub use guard::Guard;
 pub use layout::PAGE;

@@ -167,10 +167,7 @@ impl<I: Index> Map<I> {
         self.pop(Self::last)
     }
 
-    fn pop(
-        &self,
-        end: impl Fn(&Self) -> Result<Option<(u64, u64)>>,
-    ) -> Result<Option<(u64, u64)>> {
+    fn pop(&self, end: impl Fn(&Self) -> Result<Option<(u64, u64)>>) -> Result<Option<(u64, u64)>> {
         while let Some((key, _)) = end(self)? {
             if let Some(value) = self.remove(key)? {
                 return Ok(Some((key, value)));

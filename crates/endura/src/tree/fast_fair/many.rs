@@ -15,7 +15,7 @@ const LANES: usize = 16;
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
     /// moment in time.
-    pub(crate) fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+    pub(super) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
             let guard = self.pin()?;

@@ -14,12 +14,12 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
+use super::Tree;
 use super::node::{Fences, MIDDLE, Node, Sibling, Tag, route_key};
 use super::route::{Root, Trail};
 use super::search::{NodeKeys, Search};
 use super::version::{Kind, Locked};
 use super::write::fast_delete;
-use super::Tree;
 
 /// How an attempt to merge ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let Some(at) = self.descend(guard, &mut trail, key, level + 1)? else {
             return Ok(None);
         };
-        let Some(parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level + 1, key)? else {
+        let Some(parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level + 1, key)?
+        else {
             return Ok(None);
         };
         let node = parent.node();
@@ -95,7 +96,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok((self.live(node) > left + 1).then(pair))
     }
 
-    fn merge<const W: usize>(&self, guard: &Guard<'_, M>, pair: Neighbours, level: u64) -> Result<Merge> {
+    fn merge<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        pair: Neighbours,
+        level: u64,
+    ) -> Result<Merge> {
         // M1
         let Some(mut left) = self.lock_for_merge::<W>(guard, pair.left, level)? else {
             return Ok(Merge::Refused);
@@ -158,7 +164,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let Some(at) = self.descend(guard, &mut trail, key, level)? else {
             return Ok(None);
         };
-        let Some(mut parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level, key)? else {
+        let Some(mut parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level, key)?
+        else {
             return Ok(None);
         };
         let place = self.place(parent.node(), key);
@@ -188,7 +195,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 return Ok(any);
             }
             {
-                let _only_one = self.root_lock().lock();
+                let _only_one = self.map().root_lock().lock();
                 if self.root(guard)? != root {
                     return Ok(any);
                 }

@@ -1,6 +1,7 @@
 //! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores, each of which leaves
 //! a tree that readers understand (Hwang, Kim, Won, Nam; USENIX FAST 2018), corrected.
 
+mod count;
 mod many;
 mod merge;
 mod node;
@@ -18,20 +19,22 @@ mod write;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, Space};
-use crate::sync::Mutex;
+use crate::pool::{Guard, MapState, Space};
+use crate::tree::{Change, Index, Len, Way};
+use crate::{Error, Result};
 
 use node::{Fences, Init, MIDDLE, Node};
 use route::Root;
 use version::Version;
 
-pub(crate) use scan::{Cursor, Way};
-pub use search::{Binary, Linear, LineBinary, Search};
-pub use verify::Repairs;
-pub(crate) use verify::Survey;
-pub(crate) use write::Change;
+pub use scan::Cursor;
+pub use search::{Binary, LineBinary, Linear, Search};
+pub(crate) use verify::survey;
+pub use verify::{Repairs, Survey};
+
+/// The number of this kind of map in the directory.
+pub(crate) const KIND: u8 = 1;
 
 /// A node that its parent should name: its lower fence, its offset, the parent's level.
 #[derive(Debug, Clone, Copy)]
@@ -43,22 +46,66 @@ struct Separator {
 
 /// A FAST & FAIR tree of inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are
 /// the header, searched by `S`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use endura::Map;
+/// use endura::media::Heap;
+/// use endura::pool::{PAGE, Session, Space};
+/// use endura::tree::fast_fair::{Linear, Tree};
+///
+/// let medium = Heap::new(8 * PAGE);
+/// Space::format(&medium)?;
+/// let session = Session { generation: 1, clean: true, read_only: false };
+/// let space = Arc::new(Space::mount(medium, session)?);
+///
+/// // The paper's nodes: 512 bytes, searched from the left.
+/// let map = Map::over(Tree::<_, 64, 64, Linear>::open(&space, "hits")?);
+/// map.insert(7, 1)?;
+/// assert_eq!(map.get(7)?, Some(1));
+/// # Ok::<(), endura::Error>(())
+/// ```
 pub struct Tree<M: Media, const INNER: usize, const LEAF: usize, S> {
     space: Arc<Space<M>>,
-    root_at: u64,
-    root_lock: Mutex<()>,
+    map: Arc<MapState>,
     search: PhantomData<S>,
 }
 
-impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// (stub)
-    pub fn new(space: Arc<Space<M>>, root_at: u64) -> Self {
-        Self { space, root_at, root_lock: Mutex::new(()), search: PhantomData }
+impl<M: Media, const INNER: usize, const LEAF: usize, S> Clone for Tree<M, INNER, LEAF, S> {
+    fn clone(&self) -> Self {
+        Self { space: Arc::clone(&self.space), map: Arc::clone(&self.map), search: PhantomData }
     }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Opens the map `name` of a pool; makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] if there is a map of that name with other nodes, and those of
+    /// [`Space::open_map`].
+    pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        let map = space.open_map(name, KIND, Self::PARAMETERS, |guard, _| Self::create(guard))?;
+        Self::over(space, map)
+    }
+
+    /// The tree in an open map.
+    pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
+            Ok(Self { space: Arc::clone(space), map, search: PhantomData })
+        } else {
+            let name = map.name().to_owned();
+            let found = "map of another kind or with other node sizes";
+            Err(Error::WrongKind { name, found, want: "FastFair with these node sizes" })
+        }
+    }
+
+    /// The node sizes, as the directory records them.
+    pub(crate) const PARAMETERS: u64 = (INNER as u64) << 16 | LEAF as u64;
 
     /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
     /// the caller's next fence is.
-    pub fn create(guard: &Guard<'_, M>) -> Result<u64> {
+    fn create(guard: &Guard<'_, M>) -> Result<u64> {
         let lock = Version::created(guard.space().generation());
         let media = guard.media();
         let mut right = 0;
@@ -86,12 +133,22 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Root { at, level: 1 }.word())
     }
 
-    fn root_at(&self) -> u64 {
-        self.root_at
+    /// Checks the whole tree and tells `visit` of every node: its offset and its bytes. Exact only
+    /// while nobody writes ([`Space::quiesce`]). O(n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
+    pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
+        survey::<M, INNER, LEAF>(&self.pin()?, self.root_at(), visit)
     }
 
-    fn root_lock(&self) -> &Mutex<()> {
-        &self.root_lock
+    fn root_at(&self) -> u64 {
+        self.map.root()
+    }
+
+    fn map(&self) -> &MapState {
+        &self.map
     }
 
     fn space(&self) -> &Space<M> {
@@ -99,38 +156,67 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     fn pin(&self) -> Result<Guard<'_, M>> {
-        self.space.pin()
+        self.unless_dropped(self.space.pin()?)
     }
 
     fn pin_mut(&self) -> Result<Guard<'_, M>> {
-        self.space.pin_mut()
+        self.unless_dropped(self.space.pin_mut()?)
     }
 
-    fn count(&self, _guard: &Guard<'_, M>, _key: u64, _delta: i64) {}
+    /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    #[inline]
+    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
+        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+    }
+
+    fn no_leaf(&self) -> Error {
+        Error::Corrupt { offset: self.root_at(), what: "a tree without leaves" }
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<M, INNER, LEAF, S> {
+    type Cursor = Cursor;
+
+    #[inline]
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.lookup(key)
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.lookup_many(keys)
+    }
+
+    #[inline]
+    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>> {
+        self.write(key, decide)
+    }
+
+    fn cursor(&self, way: Way) -> Cursor {
+        Cursor::new(way)
+    }
+
+    #[inline]
+    fn scan(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        self.scan_entry(cursor, key)
+    }
+
+    fn len(&self) -> Result<Len> {
+        self.length()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::{Heap, Ordering, Region};
+    use crate::media::Heap;
     use crate::pool::Session;
     use std::collections::BTreeMap;
-
-    fn tiny() -> Tree<Heap, 14, 14, LineBinary> {
-        make::<14, 14>()
-    }
 
     fn make<const I: usize, const L: usize>() -> Tree<Heap, I, L, LineBinary> {
         let media = Heap::new(512 << 20);
         Space::format(&media).unwrap();
         let session = Session { generation: 1, clean: true, read_only: false };
-        let space = Arc::new(Space::mount(media, session).unwrap());
-        let word = {
-            let g = space.pin_mut().unwrap();
-            Tree::<Heap, I, L, LineBinary>::create(&g).unwrap()
-        };
-        Region::new(space.media(), 12288 + 16, 1).unwrap().store(0, word, Ordering::Release);
-        Tree::new(space, 12288 + 16)
+        Tree::open(&Arc::new(Space::mount(media, session).unwrap()), "test").unwrap()
     }
 
     fn random<const I: usize, const L: usize>(n: u64, range: u64) {
@@ -145,20 +231,25 @@ mod tests {
             let phase = (i / 5000) % 2;
             if x % 5 < 3 + phase * 2 - (x % 5 == 4 && phase == 1) as u64 {
                 let want = m.insert(k, i);
-                let got = if x % 5 < 3 { t.modify(k, |_| Change::Put(i)).unwrap() } else { t.modify(k, |_| Change::Put(i)).unwrap() };
+                let got = if x % 5 < 3 {
+                    t.modify(k, |_| Change::Put(i)).unwrap()
+                } else {
+                    t.modify(k, |_| Change::Put(i)).unwrap()
+                };
                 assert_eq!(got, want);
             } else {
                 assert_eq!(t.modify(k, |_| Change::Remove).unwrap(), m.remove(&k));
             }
             if i % 1000 == 0 {
-                let g = t.pin().unwrap();
-                let s = t.survey(&g, &mut |_, _| ()).unwrap();
+                let s = t.survey(&mut |_, _| ()).unwrap();
                 assert_eq!(s.entries, m.len() as u64);
                 assert_eq!(s.repairs.total(), 0);
                 let mut c = Cursor::new(Way::Up);
                 let mut k = Some(0);
                 let mut got = Vec::new();
-                while let Some(kk) = k && let Some(e) = t.scan(&mut c, kk).unwrap() {
+                while let Some(kk) = k
+                    && let Some(e) = t.scan(&mut c, kk).unwrap()
+                {
                     got.push(e);
                     k = e.0.checked_add(1);
                 }
@@ -166,7 +257,9 @@ mod tests {
                 let mut c = Cursor::new(Way::Down);
                 let mut k = Some(u64::MAX);
                 let mut got = Vec::new();
-                while let Some(kk) = k && let Some(e) = t.scan(&mut c, kk).unwrap() {
+                while let Some(kk) = k
+                    && let Some(e) = t.scan(&mut c, kk).unwrap()
+                {
                     got.push(e);
                     k = e.0.checked_sub(1);
                 }
@@ -179,15 +272,19 @@ mod tests {
         for k in keys {
             assert!(t.modify(k, |_| Change::Remove).unwrap().is_some());
         }
-        let g = t.pin().unwrap();
-        let s = t.survey(&g, &mut |_, _| ()).unwrap();
+        let s = t.survey(&mut |_, _| ()).unwrap();
         if s.height > 2 {
             let mut all = vec![];
-            t.survey(&g, &mut |at, _| all.push(at)).unwrap();
+            t.survey(&mut |at, _| all.push(at)).unwrap();
             for at in all {
                 let h = node::Header::fresh(t.space().media(), at).unwrap();
                 let l = h.level();
-                let c: Vec<_> = if l > 0 { let n = Node::<_, I>::enter(t.space().media(), at, l).unwrap(); (0..t.live(&n)).map(|s| (n.key(s), n.value(s))).collect() } else { vec![] };
+                let c: Vec<_> = if l > 0 {
+                    let n = Node::<_, I>::enter(t.space().media(), at, l).unwrap();
+                    (0..t.live(&n)).map(|s| (n.key(s), n.value(s))).collect()
+                } else {
+                    vec![]
+                };
                 eprintln!("{l} {at:x} [{}..{}) {c:x?}", h.low(), h.high());
             }
         }
@@ -197,7 +294,6 @@ mod tests {
 
     #[test]
     fn tiny_random() {
-        let _ = tiny;
         random::<14, 14>(60_000, 500);
         random::<16, 14>(60_000, 0);
         random::<20, 22>(60_000, 3000);

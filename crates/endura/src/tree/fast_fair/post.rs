@@ -83,13 +83,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(!matches!(grown?, Growth::HighEnough))
     }
 
-    fn install_root(
-        &self,
-        guard: &Guard<'_, M>,
-        separator: Separator,
-        at: u64,
-    ) -> Result<Growth> {
-        let _only_one = self.root_lock().lock();
+    fn install_root(&self, guard: &Guard<'_, M>, separator: Separator, at: u64) -> Result<Growth> {
+        let _only_one = self.map().root_lock().lock();
         let old = self.root(guard)?;
         if old.level >= separator.level {
             return Ok(Growth::HighEnough);
@@ -105,7 +100,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             level: separator.level,
         };
         root.initialise(init, 2);
-        for (slot, (key, child)) in [(0, old.at), (separator.key, separator.child)].into_iter().enumerate() {
+        for (slot, (key, child)) in
+            [(0, old.at), (separator.key, separator.child)].into_iter().enumerate()
+        {
             root.set_value(slot, child);
             root.set_key(slot, key);
         }

@@ -1,8 +1,8 @@
 //! Lock-free reads of a leaf: R1 to R6 of the protocol.
 
+use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
-use crate::{Error, Result};
 
 use super::Tree;
 use super::node::{FWD, Fences, Node};
@@ -27,11 +27,11 @@ pub(super) struct Seen<'g, M, const W: usize, T> {
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// The value of `key`.
     #[inline]
-    pub(crate) fn get(&self, key: u64) -> Result<Option<u64>> {
+    pub(super) fn lookup(&self, key: u64) -> Result<Option<u64>> {
         let guard = self.pin()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
-        let at = self.descend(&guard, &mut trail, key, 0)?.unwrap_or(0);
+        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
         let value = self.get_from(&guard, &mut trail, at, key)?;
         guard.media().mark(Mark::Acknowledged);
         Ok(value)
@@ -114,8 +114,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if fwd != 0 {
             return Ok(fwd);
         }
-        self.descend(guard, trail, key, 0)?
-            .ok_or(Error::Corrupt { offset: self.root_at(), what: "a tree without leaves" })
+        self.descend_to_leaf(guard, trail, key)
+    }
+
+    /// The leaf that covered `key` a moment ago.
+    #[inline]
+    pub(super) fn descend_to_leaf(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        key: u64,
+    ) -> Result<u64> {
+        self.descend(guard, trail, key, 0)?.ok_or_else(|| self.no_leaf())
     }
 }
 
@@ -134,11 +144,7 @@ fn settled<M: Media, const W: usize, S: Search>(
 
 /// Entries may be moving right: so does the scan, and it meets each at its old or its new place.
 #[cold]
-fn ascending<M: Media, const W: usize>(
-    node: &Node<'_, M, W>,
-    fences: Fences,
-    key: u64,
-) -> Answer {
+fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);
     for slot in 0..Node::<M, W>::CAP {
         let found = node.key(slot);
@@ -158,11 +164,7 @@ fn ascending<M: Media, const W: usize>(
 
 /// Entries may be moving left.
 #[cold]
-fn descending<M: Media, const W: usize>(
-    node: &Node<'_, M, W>,
-    fences: Fences,
-    key: u64,
-) -> Answer {
+fn descending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);
     for slot in (0..Node::<M, W>::CAP).rev() {
         let found = node.key(slot);

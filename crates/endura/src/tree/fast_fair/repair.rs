@@ -52,7 +52,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Tag::Splitting => high == other.low(),
             _ => high != other.high(),
         };
-        let step = if sibling.tag == Tag::Splitting { "repair.splitting" } else { "repair.merging" };
+        let step =
+            if sibling.tag == Tag::Splitting { "repair.splitting" } else { "repair.merging" };
         guard.media().mark(Mark::Step(step));
         locked.begin(Kind::Header);
         let next = if stays { sibling.at } else { other.sibling()?.at };

@@ -62,7 +62,11 @@ impl Root {
         self.at | self.level << 48
     }
 
-    pub(super) fn from_word(word: u64, offset: u64) -> Result<Self> {
+    /// The root that the word at `offset` names.
+    #[inline]
+    pub(super) fn read<M: Media>(media: &M, offset: u64) -> Result<Self> {
+        // Acquire: pairs with the Release in `set_root`; a new root is whole when it is seen.
+        let word = Region::new(media, offset, 1)?.load(0, Ordering::Acquire);
         let root = Self { at: word & ((1 << 48) - 1), level: word >> 48 };
         if (1..=MAX_LEVEL).contains(&root.level) {
             Ok(root)
@@ -76,9 +80,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// The root at this moment.
     #[inline]
     pub(super) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
-        let at = self.root_at();
-        // Acquire: pairs with the Release in `set_root`; a new root is whole when it is seen.
-        Root::from_word(Region::new(guard.media(), at, 1)?.load(0, Ordering::Acquire), at)
+        Root::read(guard.media(), self.root_at())
     }
 
     /// Makes `root` the root, durably.

@@ -17,18 +17,10 @@ use super::node::{Fences, Node};
 use super::route::Trail;
 use super::search::{NodeKeys, Search};
 use super::version::{Direction, Version};
-
-/// Which way a scan goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// To larger keys.
-    Up,
-    /// To smaller keys.
-    Down,
-}
+use crate::tree::Way;
 
 /// A place in a scan: the copy of a leaf, and what comes after it.
-pub(crate) struct Cursor {
+pub struct Cursor {
     way: Way,
     /// Entries in the order of the scan.
     entries: Vec<(u64, u64)>,
@@ -50,7 +42,7 @@ struct Copied {
 }
 
 impl Cursor {
-    pub(crate) fn new(way: Way) -> Self {
+    pub(super) fn new(way: Way) -> Self {
         Self {
             way,
             entries: Vec::new(),
@@ -69,7 +61,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// The entry nearest to `key` in the cursor's direction, `key` itself included.
     #[inline]
-    pub(crate) fn scan(&self, cursor: &mut Cursor, mut key: u64) -> Result<Option<(u64, u64)>> {
+    pub(super) fn scan_entry(
+        &self,
+        cursor: &mut Cursor,
+        mut key: u64,
+    ) -> Result<Option<(u64, u64)>> {
         loop {
             if !cursor.leaf.as_ref().is_some_and(|leaf| self.is_unchanged(leaf)) {
                 self.refill(cursor, key)?;
@@ -179,8 +175,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if let Some(parent) = self.descend(guard, trail, key, 1)? {
             self.note_children(guard, cursor, parent, key)?;
         }
-        let leaf = self.descend(guard, trail, key, 0)?;
-        leaf.ok_or(crate::Error::Corrupt { offset: self.root_at(), what: "a tree without leaves" })
+        self.descend_to_leaf(guard, trail, key)
     }
 
     /// Reads the children that come after the one for `key`, and asks for the first of them. Read

@@ -4,18 +4,20 @@ use crate::media::Media;
 use crate::pool::Guard;
 use crate::{Error, Result};
 
-use super::Tree;
 use super::node::{Fences, Node, Tag};
 use super::route::Root;
-use super::search::Search;
 
 /// What a walk over a tree found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Survey {
-    pub(crate) entries: u64,
-    pub(crate) nodes: u64,
-    pub(crate) height: u64,
-    pub(crate) repairs: Repairs,
+pub struct Survey {
+    /// Live entries.
+    pub entries: u64,
+    /// Nodes of all levels.
+    pub nodes: u64,
+    /// Levels.
+    pub height: u64,
+    /// What the next writers will mend.
+    pub repairs: Repairs,
 }
 
 /// States that an interrupted operation left. Readers read them correctly; the next writer that
@@ -42,29 +44,26 @@ impl Repairs {
 /// The records of one level's inner nodes: `(separator, child)`, in key order.
 type Children = Vec<(u64, u64)>;
 
-impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Checks the whole tree and tells `visit` of every node: its offset and its bytes. Exact only
-    /// while nobody writes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] at the first claim that does not hold.
-    pub(crate) fn survey(
-        &self,
-        guard: &Guard<'_, M>,
-        visit: &mut dyn FnMut(u64, u64),
-    ) -> Result<Survey> {
-        let mut survey = Survey::default();
-        let root = self.root(guard)?;
-        survey.height = root.level + 1;
-        let mut named: Children = vec![(0, root.at)];
-        for level in (1..=root.level).rev() {
-            let walk = Walk { guard, level, named: &named, visit, survey: &mut survey };
-            named = walk.along::<INNER>(root)?;
-        }
-        Walk { guard, level: 0, named: &named, visit, survey: &mut survey }.along::<LEAF>(root)?;
-        Ok(survey)
+/// Checks the tree of `INNER`- and `LEAF`-word nodes whose root word is at `root_at`, and tells
+/// `visit` of every node: its offset and its bytes. Exact only while nobody writes. O(n).
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] at the first claim that does not hold.
+pub(crate) fn survey<M: Media, const INNER: usize, const LEAF: usize>(
+    guard: &Guard<'_, M>,
+    root_at: u64,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    let root = Root::read(guard.media(), root_at)?;
+    let mut survey = Survey { height: root.level + 1, ..Survey::default() };
+    let mut named: Children = vec![(0, root.at)];
+    for level in (1..=root.level).rev() {
+        let walk = Walk { guard, level, named: &named, visit, survey: &mut survey };
+        named = walk.along::<INNER>(root)?;
     }
+    Walk { guard, level: 0, named: &named, visit, survey: &mut survey }.along::<LEAF>(root)?;
+    Ok(survey)
 }
 
 /// The walk along one level.

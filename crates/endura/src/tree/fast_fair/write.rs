@@ -1,26 +1,16 @@
 //! Writes to one leaf: look the key up under the lock, then change one entry.
 
+use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
-use crate::{Error, Result};
 
+use super::Tree;
 use super::merge::sparse;
 use super::node::Node;
 use super::route::Trail;
 use super::search::{NodeKeys, Search};
 use super::version::{Kind, Locked};
-use super::Tree;
-
-/// What to do with an entry, decided under the lock from the value it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// Nothing.
-    Keep,
-    /// Give it this value, whether it is there or not.
-    Put(u64),
-    /// Take it out if it is there.
-    Remove,
-}
+use crate::tree::Change;
 
 /// Where a key stands in a locked node, or where it would.
 pub(super) struct Place {
@@ -36,7 +26,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Applies what `decide` makes of the present value of `key`, and returns that value.
     ///
     /// The lookup happens under the lock of the leaf, so a present key is never entered twice.
-    pub(crate) fn modify(
+    pub(super) fn write(
         &self,
         key: u64,
         decide: impl FnOnce(Option<u64>) -> Change,
@@ -44,10 +34,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
-        let at = self.descend(&guard, &mut trail, key, 0)?.unwrap_or(0);
-        let mut leaf = self
-            .lock_covering::<LEAF>(&guard, &mut trail, at, 0, key)?
-            .ok_or(Error::Corrupt { offset: self.root_at(), what: "a tree without leaves" })?;
+        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
+        let mut leaf = self.lock_leaf(&guard, &mut trail, at, key)?;
         let place = self.place(leaf.node(), key);
         let (mut split, mut is_sparse) = (None, false);
         match (decide(place.value), place.value) {
@@ -59,12 +47,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 } else {
                     split = Some(self.fair_split(&guard, &mut leaf, &place, key, value)?);
                 }
-                self.count(&guard, key, 1);
+                self.count(key, 1);
             }
             (Change::Remove, Some(_)) => {
                 fast_delete(&guard, &mut leaf, &place);
                 is_sparse = place.count - 1 < sparse::<M, LEAF>();
-                self.count(&guard, key, -1);
+                self.count(key, -1);
             }
         }
         drop(leaf);
@@ -78,6 +66,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         guard.media().mark(Mark::Acknowledged);
         Ok(place.value)
+    }
+
+    /// Locks the leaf that covers `key`; it is the one at `at` or not far from it.
+    #[inline]
+    pub(super) fn lock_leaf<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        trail: &mut Trail,
+        at: u64,
+        key: u64,
+    ) -> Result<Locked<'g, M, LEAF>> {
+        self.lock_covering(guard, trail, at, 0, key)?.ok_or_else(|| self.no_leaf())
     }
 
     /// Looks `key` up in a node whose lock is held.
@@ -98,12 +98,19 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let width = fences.last().wrapping_sub(fences.low);
         let is_live = |slot: usize| node.key(slot).wrapping_sub(fences.low) <= width;
         let cap = Node::<M, W>::CAP;
-        let fits = hint <= cap && (hint == 0 || is_live(hint - 1)) && (hint == cap || !is_live(hint));
+        let fits =
+            hint <= cap && (hint == 0 || is_live(hint - 1)) && (hint == cap || !is_live(hint));
         if fits { hint } else { S::rank(&NodeKeys::new(node), fences.low, fences.last()) }
     }
 
     /// Replaces one value: one store, one line.
-    fn update(&self, guard: &Guard<'_, M>, leaf: &mut Locked<'_, M, LEAF>, slot: usize, value: u64) {
+    fn update(
+        &self,
+        guard: &Guard<'_, M>,
+        leaf: &mut Locked<'_, M, LEAF>,
+        slot: usize,
+        value: u64,
+    ) {
         leaf.begin(Kind::Update);
         leaf.node().set_value(slot, value);
         leaf.node().flush_slot(slot);

@@ -1,0 +1,204 @@
+//! Which persistence domain a file lies in, and which one to use.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{DomainKind, FlushInstruction, reserve};
+use crate::{Error, Result};
+
+/// Which persistence domain to use, and how to write lines back.
+///
+/// A forced choice changes the instructions, for measuring or for knowing better than the kernel;
+/// it does not change what the memory below survives. A pool on an ordinary disk keeps the promise
+/// of [`PageCache`](Self::PageCache) whatever is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum MediaChoice {
+    /// What the file lies on: eADR or ADR where it is mapped directly, else the page cache.
+    #[default]
+    Auto,
+    /// No flush and no fence: survives the end of the process.
+    PageCache,
+    /// Flush with the best instruction of this CPU, and fence.
+    Adr,
+    /// No flush, one fence at the end of an operation.
+    Eadr,
+    /// [`Adr`](Self::Adr) with `clwb`.
+    Clwb,
+    /// [`Adr`](Self::Adr) with `clflushopt`.
+    ClflushOpt,
+    /// [`Adr`](Self::Adr) with `clflush`.
+    Clflush,
+    /// [`Adr`](Self::Adr) with `dc cvap` (AArch64).
+    Cvap,
+}
+
+/// Where a file lies, and how its lines are to be written back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// The domain to use.
+    pub domain: DomainKind,
+    /// How to write lines back; of no meaning outside [`DomainKind::Adr`].
+    pub instruction: FlushInstruction,
+    /// Whether the file is mapped directly from persistent memory.
+    pub direct: bool,
+    /// How often the memory below lost its caches' contents, where the platform counts it.
+    pub dirty_shutdowns: Option<u64>,
+}
+
+impl Placement {
+    /// Whether acknowledged stores survive a power loss: not where persistent memory is used with
+    /// the page cache's instructions.
+    pub fn is_power_safe(&self) -> bool {
+        self.direct && self.domain != DomainKind::PageCache
+    }
+
+    /// Finds out what `file`, which must not be empty, lies on, and applies the choice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the CPU has no way to write a line back as the choice, or the
+    /// memory, demands.
+    pub fn of(file: &File, writable: bool, choice: MediaChoice) -> Result<Self> {
+        let direct = reserve::maps_directly(file, writable);
+        let region = match file.metadata() {
+            Ok(facts) if direct => Region::below(Path::new("/sys"), facts.dev()),
+            _ => None,
+        };
+        let found = match &region {
+            _ if !direct => DomainKind::PageCache,
+            Some(region) if region.keeps_caches() => DomainKind::Eadr,
+            _ => DomainKind::Adr,
+        };
+        let (domain, wanted) = match choice {
+            MediaChoice::Auto => (found, None),
+            MediaChoice::PageCache => (DomainKind::PageCache, None),
+            MediaChoice::Eadr => (DomainKind::Eadr, None),
+            MediaChoice::Adr => (DomainKind::Adr, None),
+            MediaChoice::Clwb => (DomainKind::Adr, Some(FlushInstruction::Clwb)),
+            MediaChoice::ClflushOpt => (DomainKind::Adr, Some(FlushInstruction::ClflushOpt)),
+            MediaChoice::Clflush => (DomainKind::Adr, Some(FlushInstruction::Clflush)),
+            MediaChoice::Cvap => (DomainKind::Adr, Some(FlushInstruction::Cvap)),
+        };
+        Ok(Self {
+            domain,
+            instruction: instruction(domain, wanted)?,
+            direct,
+            dirty_shutdowns: region.and_then(|region| region.dirty_shutdowns()),
+        })
+    }
+}
+
+fn instruction(domain: DomainKind, wanted: Option<FlushInstruction>) -> Result<FlushInstruction> {
+    let usable = wanted.or_else(FlushInstruction::best).filter(|one| one.is_available());
+    match usable {
+        Some(instruction) => Ok(instruction),
+        // Never used outside ADR: any value does.
+        None if domain != DomainKind::Adr => Ok(FlushInstruction::Clflush),
+        None => Err(Error::Unsupported {
+            what: "this CPU cannot write a cache line back that way; choose another medium \
+                   (`Auto` finds the best one)",
+        }),
+    }
+}
+
+/// A region of persistent memory as sysfs shows it.
+struct Region {
+    /// The region's own folder.
+    folder: PathBuf,
+    /// Where the memory modules are listed.
+    modules: PathBuf,
+}
+
+impl Region {
+    /// The region on which the block device lies, if it is a single one.
+    fn below(sysfs: &Path, device: u64) -> Option<Self> {
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let block = fs::canonicalize(sysfs.join(format!("dev/block/{major}:{minor}"))).ok()?;
+        let is_region = |folder: &&Path| folder.join("persistence_domain").exists();
+        let folder = block.ancestors().find(is_region)?.to_path_buf();
+        Some(Self { folder, modules: sysfs.join("bus/nd/devices") })
+    }
+
+    /// Whether the caches are written back at power loss (eADR).
+    fn keeps_caches(&self) -> bool {
+        fs::read_to_string(self.folder.join("persistence_domain"))
+            .is_ok_and(|domain| domain.trim() == "cpu_cache")
+    }
+
+    /// How often one of the region's modules failed to save what it was entrusted with.
+    fn dirty_shutdowns(&self) -> Option<u64> {
+        let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+        let mut total = 0;
+        for i in 0..number(self.folder.join("mappings"))? {
+            let mapping = fs::read_to_string(self.folder.join(format!("mapping{i}"))).ok()?;
+            let module = mapping.split(',').next()?.trim();
+            total += number(self.modules.join(module).join("nfit/dirty_shutdown"))?;
+        }
+        Some(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_file_lies_in_the_page_cache() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let found = Placement::of(&file, true, MediaChoice::Auto).unwrap();
+        assert_eq!((found.domain, found.direct), (DomainKind::PageCache, false));
+        assert_eq!(found.dirty_shutdowns, None);
+        let forced = Placement::of(&file, true, MediaChoice::Eadr).unwrap();
+        assert_eq!((forced.domain, forced.direct), (DomainKind::Eadr, false));
+    }
+
+    #[test]
+    fn an_instruction_of_another_cpu_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let foreign =
+            if cfg!(target_arch = "x86_64") { MediaChoice::Cvap } else { MediaChoice::Clwb };
+        let outcome = Placement::of(&file, true, foreign);
+        assert!(matches!(outcome, Err(Error::Unsupported { .. })), "{outcome:?}");
+    }
+
+    /// A sysfs with one interleaved region of two modules, a partition on it, and a plain disk.
+    fn sysfs(persistence_domain: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let region = root.path().join("devices/ndbus0/region7");
+        let partition = region.join("namespace7.0/block/pmem7/pmem7p1");
+        let disk = root.path().join("devices/pci0/block/vda");
+        for folder in [&partition, &disk, &root.path().join("dev/block")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(region.join("persistence_domain"), persistence_domain).unwrap();
+        fs::write(region.join("mappings"), "2\n").unwrap();
+        for (i, shutdowns) in [3, 4].into_iter().enumerate() {
+            fs::write(region.join(format!("mapping{i}")), format!("nmem{i},0,4096,0\n")).unwrap();
+            let module = root.path().join(format!("bus/nd/devices/nmem{i}/nfit"));
+            fs::create_dir_all(&module).unwrap();
+            fs::write(module.join("dirty_shutdown"), format!("{shutdowns}\n")).unwrap();
+        }
+        let link = |to: &Path, name: &str| {
+            std::os::unix::fs::symlink(to, root.path().join("dev/block").join(name)).unwrap();
+        };
+        link(&partition, "259:1");
+        link(&disk, "254:0");
+        root
+    }
+
+    #[test]
+    fn sysfs_tells_the_domain_and_the_dirty_shutdowns() {
+        for (attribute, keeps_caches) in [("cpu_cache\n", true), ("memory_controller\n", false)] {
+            let root = sysfs(attribute);
+            let region = Region::below(root.path(), rustix::fs::makedev(259, 1)).unwrap();
+            assert_eq!(region.keeps_caches(), keeps_caches);
+            assert_eq!(region.dirty_shutdowns(), Some(7));
+            assert!(Region::below(root.path(), rustix::fs::makedev(254, 0)).is_none());
+            assert!(Region::below(root.path(), rustix::fs::makedev(1, 1)).is_none());
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Blocks for a file, before anything touches them: a hole met by a store is a `SIGBUS`.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+use super::reserve::HUGE_PAGE;
+use crate::{Error, Result};
+
+/// The largest step by which a file grows of its own accord.
+const LARGEST_STEP: u64 = 256 << 20;
+
+/// The lengths worth trying when a file of `have` bytes must have `need`: an eighth more than now,
+/// so that growth stays rare, then no more than is needed, for a disk that is nearly full.
+pub(super) fn lengths(have: u64, need: u64, limit: u64) -> [u64; 2] {
+    let step = (have / 8).next_multiple_of(HUGE_PAGE).clamp(HUGE_PAGE, LARGEST_STEP);
+    [need.max(have + step).min(limit), need]
+}
+
+/// Extends the file from `have` to `len` bytes, with blocks behind all of the new ones.
+///
+/// # Errors
+///
+/// [`Error::Full`] where the disk, the quota or the largest file size has no room, [`Error::Io`]
+/// for anything else; the file is then as long as before.
+pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
+    let outcome = match allocate(file, have, len) {
+        // No such call on this file system: writing zeros claims the blocks as well.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(file, have, len),
+        other => other,
+    };
+    outcome.map_err(|errno| {
+        // A file system may have extended the file part of the way: that part goes back, else it
+        // would be missing for a smaller attempt.
+        if let Err(error) = file.set_len(have) {
+            return Error::io("giving back a part of a failed extension", error);
+        }
+        match errno {
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Error::Full { need: len - have, free: 0 },
+            other => Error::io("extending the pool's file", other),
+        }
+    })
+}
+
+/// Puts blocks behind the holes of the first `len` bytes; false where the file system cannot.
+/// What the file holds stays.
+///
+/// # Errors
+///
+/// As for [`extend`].
+pub(crate) fn fill_holes(file: &File, len: u64, missing: u64) -> Result<bool> {
+    match allocate(file, 0, len) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+        Err(Errno::NOSPC | Errno::DQUOT) => Err(Error::Full { need: missing, free: 0 }),
+        Err(other) => Err(Error::io("filling the holes of the pool's file", other)),
+    }
+}
+
+fn allocate(file: &File, from: u64, to: u64) -> Result<(), Errno> {
+    loop {
+        match fallocate(file, FallocateFlags::empty(), from, to - from) {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+fn write_zeros(file: &File, from: u64, to: u64) -> Result<(), Errno> {
+    let zeros = vec![0; 64 << 10];
+    let mut at = from;
+    while at < to {
+        let bytes = (to - at).min(zeros.len() as u64) as usize;
+        file.write_all_at(&zeros[..bytes], at)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        at += bytes as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_grow_with_the_file() {
+        const M: u64 = 1 << 20;
+        assert_eq!(lengths(2 * M, 4 * M, 1 << 40), [4 * M, 4 * M]);
+        assert_eq!(lengths(160 * M, 162 * M, 1 << 40), [180 * M, 162 * M]);
+        assert_eq!(lengths(1 << 40, (1 << 40) + 2 * M, 1 << 50)[0], (1 << 40) + LARGEST_STEP);
+        assert_eq!(lengths(160 * M, 162 * M, 164 * M), [164 * M, 162 * M]);
+    }
+
+    #[test]
+    fn zeros_claim_blocks_where_fallocate_is_missing() {
+        let file = tempfile::tempfile().unwrap();
+        write_zeros(&file, 0, 200_000).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 200_000);
+    }
+}

@@ -1,0 +1,236 @@
+//! The file of a pool, from the moment it is locked until it is marked clean.
+//!
+//! Nothing is written before everything was checked. A session that writes announces itself first:
+//! generation, boot, inode and "not clean" are durable before its first store, so that whatever
+//! ends it is noticed. It ends with the data synced, then "clean" written, then that synced.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use super::Session;
+use super::filesystem::Filesystem;
+use super::identity::{self, FileId};
+use super::layout::{NEXT_PAGE, PAGE};
+use super::lock::{self, PoolLock};
+use super::superblock::Superblock;
+use crate::media::{Placement, extend};
+use crate::{Error, Result};
+
+/// Generations are stamped on lock words in this many bits.
+const GENERATION_BITS: u32 = 20;
+
+/// How a file is to be opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access {
+    /// Whether nothing may be written.
+    pub(crate) read_only: bool,
+    /// Whether file systems on which pools do not work are allowed all the same.
+    pub(crate) any_filesystem: bool,
+}
+
+/// A locked file with a pool in it that this build can read.
+#[derive(Debug)]
+pub(crate) struct PoolFile {
+    file: File,
+    superblock: Superblock,
+    access: Access,
+    filesystem: Filesystem,
+    /// What the user should know, found while opening.
+    warnings: Vec<&'static str>,
+    /// Declared last: released when everything else is gone.
+    lock: PoolLock,
+}
+
+impl Session {
+    /// Whether the generation begins anew in the bits that lock words keep of it: locks of 2^20
+    /// sessions ago would look like those of this one, and must be cleared before the first
+    /// operation.
+    pub fn wraps(&self) -> bool {
+        self.generation.is_multiple_of(1 << GENERATION_BITS)
+    }
+}
+
+impl PoolFile {
+    /// Locks the file at `path` and checks all that can be checked without writing or mapping.
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
+        let facts = fs::metadata(path)
+            .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
+        refuse_other_than_file(&facts)?;
+        let lock = PoolLock::acquire(path, access.read_only)?;
+        let file = lock::open(path, access.read_only)
+            .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
+        Self::of_locked(file, lock, access)
+    }
+
+    /// The same for a file that is open and locked.
+    pub(super) fn of_locked(file: File, lock: PoolLock, access: Access) -> Result<Self> {
+        let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
+        if FileId::of(&facts) != lock.file() {
+            // Between the two opens somebody put another file there, which has its own lock.
+            return Err(Error::Locked);
+        }
+        refuse_other_than_file(&facts)?;
+        let filesystem = Filesystem::of(&file, access.any_filesystem)?;
+        if facts.len() == 0 {
+            return Err(Error::NotAPool { what: "the file is empty" });
+        }
+        let superblock = Superblock::read(&file)?;
+        superblock.check(access.read_only)?;
+        check_length(&file, facts.len())?;
+        let warnings = filesystem.warning().into_iter().collect();
+        Ok(Self { file, superblock, access, filesystem, warnings, lock })
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The file's length in bytes.
+    pub(crate) fn len(&self) -> Result<u64> {
+        let facts = self.file.metadata();
+        Ok(facts.map_err(|error| Error::io("asking for the file's length", error))?.len())
+    }
+
+    /// The superblock as it was read, or last written.
+    pub(crate) fn superblock(&self) -> &Superblock {
+        &self.superblock
+    }
+
+    /// The file system below.
+    pub(crate) fn filesystem(&self) -> Filesystem {
+        self.filesystem
+    }
+
+    /// What the user should know.
+    pub(crate) fn warnings(&self) -> &[&'static str] {
+        &self.warnings
+    }
+
+    /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
+    /// order of the kernel's choice.
+    pub(crate) fn doubt(&self, placement: &Placement) -> Result<Option<&'static str>> {
+        let last = &self.superblock;
+        if last.clean {
+            return Ok(None);
+        }
+        let here = self.lock.file();
+        let same_boot = last.boot == identity::boot()?;
+        // Devices are numbered anew by each boot.
+        if last.inode != here.inode || same_boot && last.device != here.device {
+            return Ok(Some("the file is a copy of a pool that was open"));
+        }
+        if same_boot {
+            return Ok(None);
+        }
+        Ok(match (last.power_safe && placement.direct, last.dirty_shutdowns) {
+            (false, _) => Some("the machine went down while the pool was open"),
+            (true, then) if then != placement.dirty_shutdowns => {
+                Some("the persistent memory reports that it lost data while the pool was open")
+            }
+            (true, _) => None,
+        })
+    }
+
+    /// Begins a session. Unless it is read-only, this is durable before it returns; a read-only
+    /// session writes nothing and takes the next generation in memory only.
+    pub(crate) fn begin(&mut self, placement: &Placement) -> Result<Session> {
+        let last = self.superblock;
+        let generation = last.generation.checked_add(1).ok_or(Error::Corrupt {
+            offset: super::layout::SUPERBLOCK_A,
+            what: "a generation that no pool can reach",
+        })?;
+        let session = Session { generation, clean: last.clean, read_only: self.access.read_only };
+        if session.read_only && session.wraps() {
+            // Locks of 2^20 sessions ago would look like those of this one.
+            return Err(Error::NeedsRecovery);
+        }
+        if placement.direct && !last.clean {
+            // The caches may hold stores of a session that did not flush (eADR, page cache), and
+            // this one counts on what it finds being durable.
+            self.file
+                .sync_data()
+                .map_err(|e| Error::io("syncing what was found in the pool", e))?;
+        }
+        if !session.read_only {
+            self.fill_holes()?;
+            let FileId { device, inode } = self.lock.file();
+            self.superblock = Superblock {
+                generation,
+                boot: identity::boot()?,
+                device,
+                inode,
+                dirty_shutdowns: placement.dirty_shutdowns,
+                clean: false,
+                domain: placement.domain,
+                power_safe: placement.is_power_safe(),
+                ..last
+            };
+            self.superblock.write(&self.file)?;
+        }
+        Ok(session)
+    }
+
+    /// Gives blocks to the holes that a copying tool may have left: a store to one of them on a
+    /// full disk would kill the process.
+    fn fill_holes(&mut self) -> Result<()> {
+        let facts = self.file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
+        let (bytes, len) = (facts.blocks() * 512, facts.len());
+        // Elsewhere the count includes blocks that describe the file, and may hide a hole.
+        let whole = bytes == len || bytes > len && self.filesystem.counts_blocks_exactly();
+        if !whole && !extend::fill_holes(&self.file, len, len.saturating_sub(bytes))? {
+            self.warnings.push(
+                "the file may have holes, which this file system cannot fill: a full disk may \
+                 kill the process",
+            );
+        }
+        Ok(())
+    }
+
+    /// Ends the session, all of whose data is durable: the next open finds the pool clean.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        if self.access.read_only || !self.lock.is_held() {
+            return Ok(());
+        }
+        self.superblock.clean = true;
+        self.superblock.write(&self.file)
+    }
+}
+
+fn refuse_other_than_file(facts: &fs::Metadata) -> Result<()> {
+    let kind = facts.file_type();
+    if kind.is_file() {
+        Ok(())
+    } else if kind.is_dir() {
+        Err(Error::NotAPool { what: "it is a folder; name a file in it" })
+    } else if kind.is_char_device() && is_dax_device(facts.rdev()) {
+        Err(Error::Unsupported {
+            what: "a raw /dev/dax device; reconfigure it as fsdax, mount ext4 or xfs on it with \
+                   `-o dax`, and put the pool there",
+        })
+    } else {
+        Err(Error::NotAPool { what: "it is a device, a socket or a pipe, not a regular file" })
+    }
+}
+
+fn is_dax_device(device: u64) -> bool {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    fs::canonicalize(format!("/sys/dev/char/{major}:{minor}/subsystem"))
+        .is_ok_and(|subsystem| subsystem.ends_with("dax"))
+}
+
+/// Whether the file is as long as the pages in use.
+fn check_length(file: &File, have: u64) -> Result<()> {
+    if have < PAGE {
+        return Err(Error::Truncated { have, need: PAGE });
+    }
+    let mut word = [0; 8];
+    file.read_exact_at(&mut word, NEXT_PAGE)
+        .map_err(|error| Error::io("reading how long the pool is", error))?;
+    match u64::from_le_bytes(word).checked_mul(PAGE).filter(|&need| need > 0) {
+        Some(need) if need <= have => Ok(()),
+        Some(need) => Err(Error::Truncated { have, need }),
+        None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible number of pages" }),
+    }
+}

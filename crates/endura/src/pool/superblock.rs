@@ -1,0 +1,350 @@
+//! The first thing in a pool: what it is, and how its last session ended.
+//!
+//! Two copies of 128 bytes, in two pages of the file system. Copy B is written and synced first,
+//! then copy A, so that a write that is torn leaves the other one whole. Of two whole copies the
+//! one with the higher sequence number counts.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..8 | magic, the same in every version |
+//! | 8..12 | format version |
+//! | 12..16 | zero |
+//! | 16..24 | features without which the pool must not be opened |
+//! | 24..32 | features without which it must not be written |
+//! | 32..40 | features that may be ignored |
+//! | 40..44, 44..48 | bytes of a page and of a line |
+//! | 48..64 | the pool's own random number |
+//! | 64..72 | generation: how often it was opened for writing |
+//! | 72..88 | boot of the last writer |
+//! | 88..96, 96..104 | device and inode of the file, as the last writer saw them |
+//! | 104..112 | sequence number of this superblock |
+//! | 112..120 | dirty shutdowns of the memory below, as the last writer saw them |
+//! | 120 | 1 = the last writer closed the pool |
+//! | 121 | its domain: 0 = ADR, 1 = eADR, 2 = page cache |
+//! | 122 | 1 = it was promised that acknowledged stores survive a power loss |
+//! | 123 | 1 = the count at 112 is known |
+//! | 124..128 | CRC32C of bytes 0..124, in every version |
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
+use crate::media::{DomainKind, LINE};
+use crate::{Error, Result};
+
+/// Bytes of one copy.
+pub const BYTES: usize = 128;
+/// The version of the format that this build reads and writes.
+pub const VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
+
+/// Features that this build knows, one bit each, of the three kinds.
+const KNOWN_INCOMPATIBLE: u64 = 0;
+const KNOWN_WRITABLE: u64 = 0;
+
+/// What the superblock of a pool says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Superblock {
+    /// The format's version.
+    pub version: u32,
+    /// Features without which the pool must not be opened.
+    pub incompatible: u64,
+    /// Features without which the pool must not be written.
+    pub writable_with: u64,
+    /// Features that may be ignored.
+    pub compatible: u64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// The pool's own random number.
+    pub uuid: [u8; 16],
+    /// How often the pool was opened for writing.
+    pub generation: u64,
+    /// The boot of the last writer.
+    pub boot: [u8; 16],
+    /// The device on which the last writer saw the file.
+    pub device: u64,
+    /// The file's inode as the last writer saw it.
+    pub inode: u64,
+    /// Counts the writes of the superblock.
+    pub sequence: u64,
+    /// Dirty shutdowns of the persistent memory below, where the last writer could know.
+    pub dirty_shutdowns: Option<u64>,
+    /// Whether the last writer closed the pool.
+    pub clean: bool,
+    /// The last writer's domain.
+    pub domain: DomainKind,
+    /// Whether the last writer's acknowledged stores were to survive a power loss.
+    pub power_safe: bool,
+}
+
+impl Superblock {
+    /// Of a pool that nobody has opened yet.
+    pub(super) fn of_new_pool(uuid: [u8; 16]) -> Self {
+        Self {
+            version: VERSION,
+            incompatible: 0,
+            writable_with: 0,
+            compatible: 0,
+            page_bytes: PAGE as u32,
+            line_bytes: LINE as u32,
+            uuid,
+            generation: 0,
+            boot: [0; 16],
+            device: 0,
+            inode: 0,
+            sequence: 0,
+            dirty_shutdowns: None,
+            clean: true,
+            domain: DomainKind::PageCache,
+            power_safe: false,
+        }
+    }
+
+    /// One copy, as it is written.
+    pub fn encode(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &MAGIC);
+        put(8, &self.version.to_le_bytes());
+        put(16, &self.incompatible.to_le_bytes());
+        put(24, &self.writable_with.to_le_bytes());
+        put(32, &self.compatible.to_le_bytes());
+        put(40, &self.page_bytes.to_le_bytes());
+        put(44, &self.line_bytes.to_le_bytes());
+        put(48, &self.uuid);
+        put(64, &self.generation.to_le_bytes());
+        put(72, &self.boot);
+        put(88, &self.device.to_le_bytes());
+        put(96, &self.inode.to_le_bytes());
+        put(104, &self.sequence.to_le_bytes());
+        put(112, &self.dirty_shutdowns.unwrap_or(0).to_le_bytes());
+        let domain = match self.domain {
+            DomainKind::Adr => 0,
+            DomainKind::Eadr => 1,
+            DomainKind::PageCache => 2,
+        };
+        let known = self.dirty_shutdowns.is_some().into();
+        put(120, &[self.clean.into(), domain, self.power_safe.into(), known]);
+        let sum = crc32c::crc32c(&bytes[..124]);
+        bytes[124..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// What a copy says, if it is whole: if its magic and its checksum are right.
+    pub fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
+        let sum = u32::from_le_bytes(field(bytes, 124));
+        if field(bytes, 0) != MAGIC || sum != crc32c::crc32c(&bytes[..124]) {
+            return None;
+        }
+        let word = |at| u64::from_le_bytes(field(bytes, at));
+        Some(Self {
+            version: u32::from_le_bytes(field(bytes, 8)),
+            incompatible: word(16),
+            writable_with: word(24),
+            compatible: word(32),
+            page_bytes: u32::from_le_bytes(field(bytes, 40)),
+            line_bytes: u32::from_le_bytes(field(bytes, 44)),
+            uuid: field(bytes, 48),
+            generation: word(64),
+            boot: field(bytes, 72),
+            device: word(88),
+            inode: word(96),
+            sequence: word(104),
+            dirty_shutdowns: (bytes[123] == 1).then_some(word(112)),
+            clean: bytes[120] == 1,
+            domain: match bytes[121] {
+                0 => DomainKind::Adr,
+                1 => DomainKind::Eadr,
+                _ => DomainKind::PageCache,
+            },
+            power_safe: bytes[122] == 1,
+        })
+    }
+
+    /// What counts of two copies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAPool`] if neither starts like one, [`Error::Corrupt`] if neither is whole.
+    pub fn newer_of(a: &[u8; BYTES], b: &[u8; BYTES]) -> Result<Self> {
+        match (Self::decode(a), Self::decode(b)) {
+            (Some(a), Some(b)) => Ok(if b.sequence > a.sequence { b } else { a }),
+            (Some(one), None) | (None, Some(one)) => Ok(one),
+            (None, None) if field(a, 0) == MAGIC || field(b, 0) == MAGIC => {
+                Err(Error::Corrupt { offset: SUPERBLOCK_A, what: "both superblocks are torn" })
+            }
+            (None, None) => Err(Error::NotAPool { what: "the file does not start like one" }),
+        }
+    }
+
+    /// Reads what counts of the two copies in the file. Bytes beyond its end are taken as zeros.
+    ///
+    /// # Errors
+    ///
+    /// As for [`newer_of`](Self::newer_of); [`Error::Io`].
+    pub fn read(file: &File) -> Result<Self> {
+        Self::newer_of(&read_copy(file, SUPERBLOCK_A)?, &read_copy(file, SUPERBLOCK_B)?)
+    }
+
+    /// Writes both copies with the next sequence number, durably, B first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; the file then holds the old superblock, the new one, or both.
+    pub fn write(&mut self, file: &File) -> Result<()> {
+        self.sequence += 1;
+        let bytes = self.encode();
+        for copy in [SUPERBLOCK_B, SUPERBLOCK_A] {
+            write_durably(file, &bytes, copy)
+                .map_err(|error| Error::io("writing the pool's superblock", error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether this build can read the pool, and write it where that is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Version`], [`Error::UnknownFeatures`], [`Error::Unsupported`].
+    pub(super) fn check(&self, read_only: bool) -> Result<()> {
+        if self.version != VERSION {
+            return Err(Error::Version { found: self.version, want: VERSION });
+        }
+        let writable_with = if read_only { 0 } else { self.writable_with };
+        let unknown = (self.incompatible & !KNOWN_INCOMPATIBLE) | (writable_with & !KNOWN_WRITABLE);
+        if unknown != 0 {
+            return Err(Error::UnknownFeatures { bits: unknown });
+        }
+        if u64::from(self.page_bytes) != PAGE || u64::from(self.line_bytes) != LINE {
+            return Err(Error::Unsupported {
+                what: "the pool has pages or lines of another size than this build; use the build \
+                       that made it",
+            });
+        }
+        Ok(())
+    }
+}
+
+fn field<const N: usize>(bytes: &[u8; BYTES], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| bytes[at + i])
+}
+
+fn read_copy(file: &File, at: u64) -> Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    let mut have = 0;
+    while have < BYTES {
+        match file.read_at(&mut bytes[have..], at + have as u64) {
+            Ok(0) => break,
+            Ok(more) => have += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io("reading the pool's superblock", error)),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Writes and syncs these bytes alone: after a crash of the process the file may have gigabytes
+/// of other dirty pages, which nobody should wait for to open it.
+fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+    let slice = [std::io::IoSlice::new(bytes)];
+    match pwritev2(file, &slice, at, ReadWriteFlags::DSYNC) {
+        Ok(written) if written == bytes.len() => Ok(()),
+        Ok(_) | Err(Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS) => {
+            file.write_all_at(bytes, at)?;
+            file.sync_data()
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Superblock {
+        Superblock {
+            compatible: 1 << 63,
+            generation: 0x0102_0304_0506_0708,
+            boot: [7; 16],
+            device: 0xfe00,
+            inode: 4711,
+            sequence: 9,
+            dirty_shutdowns: Some(3),
+            clean: false,
+            domain: DomainKind::Eadr,
+            power_safe: true,
+            ..Superblock::of_new_pool(*b"0123456789abcdef")
+        }
+    }
+
+    #[test]
+    fn survives_encoding() {
+        let domains = [DomainKind::Adr, DomainKind::Eadr, DomainKind::PageCache];
+        for (clean, domain) in [false, true].into_iter().flat_map(|c| domains.map(|d| (c, d))) {
+            let superblock = Superblock { clean, domain, power_safe: clean, ..sample() };
+            assert_eq!(Superblock::decode(&superblock.encode()), Some(superblock));
+        }
+        let unknown = Superblock { dirty_shutdowns: None, ..sample() };
+        assert_eq!(Superblock::decode(&unknown.encode()), Some(unknown));
+    }
+
+    #[test]
+    fn every_flipped_bit_of_one_copy_is_survived_and_of_both_is_noticed() {
+        let whole = sample().encode();
+        for bit in 0..8 * BYTES {
+            let mut flipped = whole;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Superblock::newer_of(&flipped, &whole).unwrap(), sample(), "A, bit {bit}");
+            assert_eq!(Superblock::newer_of(&whole, &flipped).unwrap(), sample(), "B, bit {bit}");
+            let both = Superblock::newer_of(&flipped, &flipped).unwrap_err();
+            if bit < 64 {
+                assert!(matches!(both, Error::NotAPool { .. }), "bit {bit}: {both:?}");
+            } else {
+                assert!(matches!(both, Error::Corrupt { .. }), "bit {bit}: {both:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_torn_write_leaves_the_old_or_the_new() {
+        let old = sample();
+        let new = Superblock { sequence: 10, clean: true, generation: 1 << 40, ..old };
+        let (old_bytes, new_bytes) = (old.encode(), new.encode());
+        for cut in 0..=BYTES {
+            let mut torn = old_bytes;
+            torn[..cut].copy_from_slice(&new_bytes[..cut]);
+            // While B is written, A is old.
+            let read = Superblock::newer_of(&old_bytes, &torn).unwrap();
+            assert!(read == old || read == new && cut == BYTES, "B cut at {cut}");
+            // While A is written, B is new.
+            assert_eq!(Superblock::newer_of(&torn, &new_bytes).unwrap(), new, "A cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn what_this_build_cannot_know_is_refused() {
+        let good = sample();
+        good.check(false).unwrap();
+        let refuse = |superblock: Superblock, read_only| superblock.check(read_only).unwrap_err();
+        let newer = refuse(Superblock { version: 2, ..good }, true);
+        assert!(matches!(newer, Error::Version { found: 2, want: VERSION }));
+        for bit in 0..64 {
+            let foreign = refuse(Superblock { incompatible: 1 << bit, ..good }, true);
+            assert!(matches!(foreign, Error::UnknownFeatures { bits } if bits == 1 << bit));
+            let read_only = Superblock { writable_with: 1 << bit, ..good };
+            read_only.check(true).unwrap();
+            assert!(matches!(refuse(read_only, false), Error::UnknownFeatures { .. }));
+        }
+        assert!(matches!(
+            refuse(Superblock { page_bytes: 1, ..good }, true),
+            Error::Unsupported { .. }
+        ));
+        assert!(matches!(
+            refuse(Superblock { line_bytes: 128, ..good }, true),
+            Error::Unsupported { .. }
+        ));
+    }
+}

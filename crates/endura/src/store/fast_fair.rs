@@ -1,0 +1,234 @@
+//! [`FastFair`]: the index over every medium and node size that a pool can have.
+
+use std::sync::Arc;
+
+use crate::media::{Adr, Eadr, Mapped, Media, PageCache};
+use crate::pool::{Guard, MapState, Space};
+use crate::store::Map;
+use crate::tree::fast_fair::{self, Cursor, LineBinary, Survey, Tree};
+use crate::tree::{Change, Index, Len, Way};
+use crate::{Error, Result};
+
+/// A map from `u64` to `u64` that lies in the pool entirely: a FAST & FAIR B+-tree. It restarts in
+/// microseconds, scans fastest, and serves any number of readers and writers.
+///
+/// All its methods are those of [`Map`].
+pub type FastFair = Map<AnyFastFair>;
+
+/// How large the nodes of a FAST & FAIR map are, recorded with the map when it is made.
+///
+/// Larger nodes mean fewer levels and faster lookups and scans; smaller leaves mean fewer lines to
+/// flush per insert. `docs/design.md` has the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeLayout {
+    /// Inner nodes and leaves of 1 KiB: the default where nothing is flushed.
+    Wide,
+    /// Inner nodes of 1 KiB, leaves of 512 bytes: the default where lines are flushed.
+    NarrowLeaves,
+    /// Inner nodes and leaves of 512 bytes, as in the paper.
+    Paper,
+}
+
+impl NodeLayout {
+    /// Bytes of an inner node.
+    pub fn inner_bytes(self) -> u64 {
+        if self == Self::Paper { 512 } else { 1024 }
+    }
+
+    /// Bytes of a leaf.
+    pub fn leaf_bytes(self) -> u64 {
+        if self == Self::Wide { 1024 } else { 512 }
+    }
+
+    /// The layout of a map, from what the directory says.
+    pub(crate) fn of(map: &MapState) -> Option<Self> {
+        let parameters = |layout: &Self| layout.inner_bytes() / 8 << 16 | layout.leaf_bytes() / 8;
+        [Self::Wide, Self::NarrowLeaves, Self::Paper]
+            .into_iter()
+            .find(|layout| parameters(layout) == map.parameters())
+    }
+}
+
+/// A FAST & FAIR tree of any [`NodeLayout`] over one medium.
+pub enum AnyLayout<M: Media> {
+    /// [`NodeLayout::Wide`].
+    Wide(Tree<M, 128, 128, LineBinary>),
+    /// [`NodeLayout::NarrowLeaves`].
+    NarrowLeaves(Tree<M, 128, 64, LineBinary>),
+    /// [`NodeLayout::Paper`].
+    Paper(Tree<M, 64, 64, LineBinary>),
+}
+
+macro_rules! on_layout {
+    ($any:expr, $tree:ident => $body:expr) => {
+        match $any {
+            AnyLayout::Wide($tree) => $body,
+            AnyLayout::NarrowLeaves($tree) => $body,
+            AnyLayout::Paper($tree) => $body,
+        }
+    };
+}
+
+impl<M: Media> AnyLayout<M> {
+    /// Opens the map `name`, with the nodes that it has; makes it, with nodes of `layout`, if there
+    /// is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] if the map is of another kind, or of another layout than the one asked
+    /// for; those of [`Space::open_map`].
+    pub fn open(space: &Arc<Space<M>>, name: &str, layout: Option<NodeLayout>) -> Result<Self> {
+        let default = || match space.media().needs_flush() {
+            true => NodeLayout::NarrowLeaves,
+            false => NodeLayout::Wide,
+        };
+        let Some(map) = space.find_map(name)? else {
+            return Ok(match layout.unwrap_or_else(default) {
+                NodeLayout::Wide => Self::Wide(Tree::open(space, name)?),
+                NodeLayout::NarrowLeaves => Self::NarrowLeaves(Tree::open(space, name)?),
+                NodeLayout::Paper => Self::Paper(Tree::open(space, name)?),
+            });
+        };
+        let found = Self::over(space, map)?;
+        match layout {
+            Some(layout) if layout != found.layout() => Err(Error::WrongKind {
+                name: name.to_owned(),
+                found: "FastFair with other node sizes",
+                want: "FastFair with these node sizes",
+            }),
+            _ => Ok(found),
+        }
+    }
+
+    /// The tree in an open map.
+    pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        match NodeLayout::of(&map) {
+            Some(NodeLayout::NarrowLeaves) => Tree::over(space, map).map(Self::NarrowLeaves),
+            Some(NodeLayout::Paper) => Tree::over(space, map).map(Self::Paper),
+            // Of an unknown size: says which map it is.
+            Some(NodeLayout::Wide) | None => Tree::over(space, map).map(Self::Wide),
+        }
+    }
+
+    /// The sizes of its nodes.
+    pub fn layout(&self) -> NodeLayout {
+        match self {
+            Self::Wide(_) => NodeLayout::Wide,
+            Self::NarrowLeaves(_) => NodeLayout::NarrowLeaves,
+            Self::Paper(_) => NodeLayout::Paper,
+        }
+    }
+}
+
+/// Checks the FAST & FAIR tree of `map` and tells `visit` of every node: its offset and its bytes.
+pub(crate) fn survey<M: Media>(
+    guard: &Guard<'_, M>,
+    map: &MapState,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    match NodeLayout::of(map) {
+        Some(NodeLayout::Wide) => fast_fair::survey::<M, 128, 128>(guard, map.root(), visit),
+        Some(NodeLayout::NarrowLeaves) => fast_fair::survey::<M, 128, 64>(guard, map.root(), visit),
+        Some(NodeLayout::Paper) => fast_fair::survey::<M, 64, 64>(guard, map.root(), visit),
+        None => Err(Error::Corrupt { offset: map.entry(), what: "a map of unknown node sizes" }),
+    }
+}
+
+/// Frees the nodes of a dropped map.
+pub(super) fn free_nodes<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
+    let mut nodes = Vec::new();
+    // All of them before the first is freed: the walk reads what it frees.
+    survey(guard, map, &mut |at, bytes| nodes.push((at, bytes)))?;
+    nodes.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
+    Ok(())
+}
+
+impl<M: Media> Index for AnyLayout<M> {
+    type Cursor = Cursor;
+
+    #[inline]
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        on_layout!(self, tree => tree.get(key))
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        on_layout!(self, tree => tree.get_many(keys))
+    }
+
+    #[inline]
+    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>> {
+        on_layout!(self, tree => tree.modify(key, decide))
+    }
+
+    fn cursor(&self, way: Way) -> Cursor {
+        on_layout!(self, tree => tree.cursor(way))
+    }
+
+    #[inline]
+    fn scan(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        on_layout!(self, tree => tree.scan(cursor, key))
+    }
+
+    fn len(&self) -> Result<Len> {
+        on_layout!(self, tree => tree.len())
+    }
+}
+
+/// A FAST & FAIR tree of any layout in a pool of any domain.
+pub enum AnyFastFair {
+    /// In a pool of the ADR domain.
+    Adr(AnyLayout<Mapped<Adr>>),
+    /// In a pool of the eADR domain.
+    Eadr(AnyLayout<Mapped<Eadr>>),
+    /// In a pool on the page cache.
+    PageCache(AnyLayout<Mapped<PageCache>>),
+}
+
+macro_rules! on_domain {
+    ($any:expr, $tree:ident => $body:expr) => {
+        match $any {
+            AnyFastFair::Adr($tree) => $body,
+            AnyFastFair::Eadr($tree) => $body,
+            AnyFastFair::PageCache($tree) => $body,
+        }
+    };
+}
+
+impl AnyFastFair {
+    /// The sizes of its nodes.
+    pub fn layout(&self) -> NodeLayout {
+        on_domain!(self, tree => tree.layout())
+    }
+}
+
+impl Index for AnyFastFair {
+    type Cursor = Cursor;
+
+    #[inline]
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        on_domain!(self, tree => tree.get(key))
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        on_domain!(self, tree => tree.get_many(keys))
+    }
+
+    #[inline]
+    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>> {
+        on_domain!(self, tree => tree.modify(key, decide))
+    }
+
+    fn cursor(&self, way: Way) -> Cursor {
+        on_domain!(self, tree => tree.cursor(way))
+    }
+
+    #[inline]
+    fn scan(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.scan(cursor, key))
+    }
+
+    fn len(&self) -> Result<Len> {
+        on_domain!(self, tree => tree.len())
+    }
+}

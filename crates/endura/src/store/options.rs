@@ -1,0 +1,202 @@
+//! How a pool is opened.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::pool::{Mounted, Pool};
+use crate::check;
+use crate::media::{DomainKind, Mapped, Mapping, Media, MediaChoice, Placement, Reservation};
+use crate::pool::{Access, PoolFile, Session, Space};
+use crate::{Error, Result};
+
+/// Addresses reserved where nothing else is asked for.
+const DEFAULT_MAX_SIZE: u64 = 1 << 40;
+/// The least that is reserved in place of the default where addresses are scarce.
+const LEAST_DEFAULT: u64 = 1 << 30;
+
+/// Options for opening or creating a [`Pool`].
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("data.endura");
+/// let pool = endura::Pool::options().max_size(64 << 30).open_or_create(&path)?;
+/// pool.close()?;
+/// let reader = endura::Pool::options().read_only(true).open(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct PoolOptions {
+    max_size: Option<u64>,
+    media: MediaChoice,
+    read_only: bool,
+    accept_unclean: bool,
+    any_filesystem: bool,
+}
+
+impl PoolOptions {
+    /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default, or
+    /// what the address space has room for. It costs addresses, neither memory nor disk, may
+    /// differ from open to open, and is never less than what the file has. At most 64 TiB.
+    #[must_use]
+    pub fn max_size(mut self, bytes: u64) -> Self {
+        self.max_size = Some(bytes);
+        self
+    }
+
+    /// Which persistence domain to use; found out by default.
+    #[must_use]
+    pub fn media(mut self, choice: MediaChoice) -> Self {
+        self.media = choice;
+        self
+    }
+
+    /// Whether to write nothing at all. Any number of processes may read a pool at once, while
+    /// nobody writes it.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Whether to open a pool that would be refused with [`Error::NeedsRestore`], if a verification
+    /// of everything in it finds nothing. This reads the whole pool. What was stored last may be
+    /// missing all the same.
+    #[must_use]
+    pub fn accept_unclean(mut self, accept: bool) -> Self {
+        self.accept_unclean = accept;
+        self
+    }
+
+    /// Whether to open pools on file systems where they are not safe (network file systems, FUSE).
+    #[must_use]
+    pub fn allow_any_filesystem(mut self, allow: bool) -> Self {
+        self.any_filesystem = allow;
+        self
+    }
+
+    /// Opens the pool at `path`. Takes a few milliseconds, however large the pool is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] if it is open elsewhere; [`Error::NotAPool`], [`Error::Truncated`],
+    /// [`Error::Version`], [`Error::UnknownFeatures`] and [`Error::Corrupt`] for what is no pool of
+    /// this build; [`Error::NeedsRestore`] if the machine went down, or the file was copied, while
+    /// it was open; [`Error::NeedsRecovery`] if a writer has to open it first;
+    /// [`Error::Unsupported`] for what does not work here; [`Error::Io`], also with `NotFound`.
+    /// A refused file is left as it was.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Pool> {
+        self.open_locked(PoolFile::open(path.as_ref(), self.access())?)
+    }
+
+    /// Makes an empty pool at `path` and opens it. A crash leaves either no pool or a whole one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] with `AlreadyExists` if there is something at `path`; [`Error::Full`];
+    /// otherwise as for [`open`](Self::open).
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<Pool> {
+        self.check_max_size()?;
+        self.open_locked(PoolFile::create(path.as_ref(), self.access())?)
+    }
+
+    /// Opens the pool at `path`, made first if there is nothing. Of several processes that do this
+    /// at once, one makes the pool.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open) and [`create`](Self::create).
+    pub fn open_or_create(&self, path: impl AsRef<Path>) -> Result<Pool> {
+        match self.open(&path) {
+            Err(error) if is_io(&error, io::ErrorKind::NotFound) && !self.read_only => {}
+            outcome => return outcome,
+        }
+        match self.create(&path) {
+            Err(error) if is_io(&error, io::ErrorKind::AlreadyExists) => self.open(&path),
+            outcome => outcome,
+        }
+    }
+
+    fn access(&self) -> Access {
+        Access { read_only: self.read_only, any_filesystem: self.any_filesystem }
+    }
+
+    fn check_max_size(&self) -> Result<()> {
+        match self.max_size {
+            Some(bytes) if bytes > Reservation::MAX => Err(Error::Unsupported {
+                what: "a `max_size` above 64 TiB: a process cannot address that much",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// All that can fail comes before the one write that begins a session.
+    fn open_locked(&self, mut file: PoolFile) -> Result<Pool> {
+        self.check_max_size()?;
+        let placement = Placement::of(file.file(), !self.read_only, self.media)?;
+        if let Some(reason) = file.doubt(&placement)? {
+            if !self.accept_unclean {
+                return Err(Error::NeedsRestore { reason });
+            }
+            self.verify_before_accepting(&file, placement)?;
+        }
+        match placement.domain {
+            DomainKind::Adr => {
+                let medium = self.map(&file, placement, self.read_only)?;
+                let session = file.begin(&placement)?;
+                Ok(Pool::new(Mounted::Adr(mount(medium, session)?), file, placement, session))
+            }
+            DomainKind::Eadr => {
+                let medium = self.map(&file, placement, self.read_only)?;
+                let session = file.begin(&placement)?;
+                Ok(Pool::new(Mounted::Eadr(mount(medium, session)?), file, placement, session))
+            }
+            DomainKind::PageCache => {
+                let medium = self.map(&file, placement, self.read_only)?;
+                let session = file.begin(&placement)?;
+                let mounted = Mounted::PageCache(mount(medium, session)?);
+                Ok(Pool::new(mounted, file, placement, session))
+            }
+        }
+    }
+
+    /// Maps the file, with room for what it may become.
+    fn map<D: crate::media::Domain>(
+        &self,
+        file: &PoolFile,
+        placement: Placement,
+        read_only: bool,
+    ) -> Result<Mapped<D>> {
+        let have = file.len()?;
+        let reservation = match self.max_size {
+            _ if read_only => Reservation::new(have),
+            Some(bytes) => Reservation::new(bytes.max(have)),
+            None => Reservation::up_to(DEFAULT_MAX_SIZE.max(have), LEAST_DEFAULT.max(have)),
+        };
+        let reservation = reservation.map_err(|error| {
+            Error::io("reserving addresses for the pool (`max_size`, `ulimit -v`)", error)
+        })?;
+        let own = file.file().try_clone();
+        let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
+        let Placement { direct, instruction, .. } = placement;
+        Mapped::new(own, reservation, Mapping { read_only, direct, instruction })
+    }
+
+    /// Verifies a doubtful pool in a session that writes nothing, before anything is written.
+    fn verify_before_accepting(&self, file: &PoolFile, placement: Placement) -> Result<()> {
+        let medium: Mapped<crate::media::PageCache> = self.map(file, placement, true)?;
+        let generation = file.superblock().generation + 1;
+        let session = Session { generation, clean: false, read_only: true };
+        check::verify(&Space::mount(medium, session)?).map(drop)
+    }
+}
+
+fn mount<M: Media>(medium: M, session: Session) -> Result<Arc<Space<M>>> {
+    Space::mount(medium, session).map(Arc::new)
+}
+
+fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == kind)
+}

@@ -1,0 +1,260 @@
+//! The handle of an open pool.
+
+use std::sync::Arc;
+
+use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout, free_nodes};
+use super::{Map, MapInfo, PoolOptions};
+use crate::check::{self, Report};
+use crate::media::{Adr, DomainKind, Eadr, Mapped, Media, PageCache, Placement};
+use crate::pool::{PoolFile, Session, Space};
+use crate::sync::Mutex;
+use crate::volatile::fork::Birthplace;
+use crate::{Error, Result};
+
+/// An open pool: one file with any number of named maps.
+///
+/// A handle is cheap to clone and may be used and dropped by any thread. The pool is closed with
+/// [`close`](Self::close) or by dropping the last handle of it and of its maps; then, and only
+/// then, its data is synced to the disk, so that it also survives the end of the machine.
+///
+/// A forked child cannot use the pools of its parent ([`Error::Forked`]); dropping their handles
+/// there does nothing to the pool.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("data.endura");
+/// let pool = endura::Pool::options().open_or_create(&path)?;
+/// assert!(pool.stats()?.clean_open);
+/// pool.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Pool {
+    inner: Arc<Inner>,
+}
+
+/// The open pool in the domain that was chosen when it was opened.
+pub(crate) enum Mounted {
+    Adr(Arc<Space<Mapped<Adr>>>),
+    Eadr(Arc<Space<Mapped<Eadr>>>),
+    PageCache(Arc<Space<Mapped<PageCache>>>),
+}
+
+/// Runs the same code on the space of any domain, compiled for each.
+macro_rules! on_space {
+    ($mounted:expr, $space:ident => $body:expr) => {
+        match $mounted {
+            $crate::store::pool::Mounted::Adr($space) => $body,
+            $crate::store::pool::Mounted::Eadr($space) => $body,
+            $crate::store::pool::Mounted::PageCache($space) => $body,
+        }
+    };
+}
+
+struct Inner {
+    mounted: Mounted,
+    birthplace: Birthplace,
+    placement: Placement,
+    session: Session,
+    facts: Facts,
+    /// None once the pool is closed. Declared last: the lock outlives the mapping.
+    file: Mutex<Option<PoolFile>>,
+}
+
+/// What does not change while a pool is open.
+struct Facts {
+    uuid: [u8; 16],
+    filesystem: &'static str,
+    warnings: Vec<&'static str>,
+}
+
+/// Facts and figures of an open pool.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes to which it may grow while it is open this time.
+    pub max_bytes: u64,
+    /// How often the pool was opened for writing, this time included. A read-only open counts
+    /// itself, but leaves no trace.
+    pub generation: u64,
+    /// Whether the session before this one closed the pool.
+    pub clean_open: bool,
+    /// Whether nothing can be written.
+    pub read_only: bool,
+    /// The pool's own random number, kept by its copies.
+    pub uuid: [u8; 16],
+    /// The persistence domain in use.
+    pub domain: DomainKind,
+    /// Whether operations that returned survive a power loss.
+    pub power_safe: bool,
+    /// The kind of the file system below.
+    pub filesystem: &'static str,
+    /// What is not as it should be, in sentences for a person.
+    pub warnings: Vec<&'static str>,
+}
+
+impl Pool {
+    /// How to open a pool.
+    pub fn options() -> PoolOptions {
+        PoolOptions::default()
+    }
+
+    pub(super) fn new(
+        mounted: Mounted,
+        file: PoolFile,
+        placement: Placement,
+        session: Session,
+    ) -> Self {
+        let facts = Facts {
+            uuid: file.superblock().uuid,
+            filesystem: file.filesystem().name(),
+            warnings: file.warnings().to_vec(),
+        };
+        let birthplace = Birthplace::here();
+        let file = Mutex::new(Some(file));
+        Self { inner: Arc::new(Inner { mounted, birthplace, placement, session, facts, file }) }
+    }
+
+    /// The FAST & FAIR map `name`; made if there is none, with the nodes that suit the medium.
+    ///
+    /// Any number of handles may be open at once; they share one map. A crash while a map is being
+    /// made leaves no map, or an empty one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`]; [`Error::WrongKind`] if `name` is another kind of map;
+    /// [`Error::NoSuchMap`] if the pool is read-only; [`Error::Full`]; and those of
+    /// [`Map`](crate::Map).
+    pub fn fast_fair(&self, name: &str) -> Result<FastFair> {
+        self.open_fast_fair(name, None)
+    }
+
+    /// As [`fast_fair`](Self::fast_fair), with a choice of node sizes.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`Error::WrongKind`] if the map exists with other node sizes.
+    pub fn fast_fair_with(&self, name: &str, layout: NodeLayout) -> Result<FastFair> {
+        self.open_fast_fair(name, Some(layout))
+    }
+
+    fn open_fast_fair(&self, name: &str, layout: Option<NodeLayout>) -> Result<FastFair> {
+        let index = match &self.inner.mounted {
+            Mounted::Adr(space) => AnyFastFair::Adr(AnyLayout::open(space, name, layout)?),
+            Mounted::Eadr(space) => AnyFastFair::Eadr(AnyLayout::open(space, name, layout)?),
+            Mounted::PageCache(space) => {
+                AnyFastFair::PageCache(AnyLayout::open(space, name, layout)?)
+            }
+        };
+        let pool: Arc<dyn Send + Sync> = Arc::<Inner>::clone(&self.inner);
+        Ok(Map::in_pool(index, pool))
+    }
+
+    /// All maps of the pool, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`].
+    pub fn maps(&self) -> Result<Vec<MapInfo>> {
+        on_space!(&self.inner.mounted, space => Ok(space.maps()?.iter().map(|m| MapInfo::of(m)).collect()))
+    }
+
+    /// Drops the map `name` and frees its space; `false` if there is none. Handles of it answer
+    /// [`Error::Dropped`] from now on. Durable on return; O(nodes).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Map`](crate::Map) for methods that write.
+    pub fn drop_map(&self, name: &str) -> Result<bool> {
+        on_space!(&self.inner.mounted, space => space.drop_map(name, free_nodes))
+    }
+
+    /// Checks everything in the pool: every node of every map, and that no two use the same bytes.
+    /// Writers wait meanwhile, readers go on. O(n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] at the first claim that does not hold; [`Error::InsideOperation`] if the
+    /// calling thread is inside one; and those of [`Map`](crate::Map) for methods that read.
+    pub fn verify(&self) -> Result<Report> {
+        on_space!(&self.inner.mounted, space => check::verify(space))
+    }
+
+    /// Facts and figures. Takes no lock that an operation would wait for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`], [`Error::Forked`].
+    pub fn stats(&self) -> Result<Stats> {
+        let inner = &*self.inner;
+        if inner.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        if inner.file.lock().is_none() {
+            return Err(Error::Closed);
+        }
+        let (file_bytes, max_bytes) =
+            on_space!(&inner.mounted, space => (space.media().len(), space.media().limit()));
+        Ok(Stats {
+            file_bytes,
+            max_bytes,
+            generation: inner.session.generation,
+            clean_open: inner.session.clean,
+            read_only: inner.session.read_only,
+            uuid: inner.facts.uuid,
+            domain: inner.placement.domain,
+            power_safe: inner.placement.is_power_safe(),
+            filesystem: inner.facts.filesystem,
+            warnings: inner.facts.warnings.clone(),
+        })
+    }
+
+    /// Ends the session: lets running operations finish, syncs everything to the disk, marks the
+    /// pool clean and unlocks it. All handles of the pool and of its maps answer
+    /// [`Error::Closed`] from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child; [`Error::Io`] if
+    /// something could not be written: the pool is then unlocked, but not marked clean.
+    pub fn close(&self) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("session", &self.inner.session).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn close(&self) -> Result<()> {
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        let mut open = self.file.lock();
+        let mut file = open.take().ok_or(Error::Closed)?;
+        if self.session.read_only {
+            return on_space!(&self.mounted, space => space.close().map(drop));
+        }
+        on_space!(&self.mounted, space => {
+            space.close()?;
+            space.save()?;
+            // The data must be on the disk before anything says that it is.
+            space.media().sync().inspect_err(|_| space.poison())?;
+        });
+        file.end()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Nobody is left to tell: an error leaves the pool unclean, which the next open notices.
+        let _ = self.close();
+    }
+}
