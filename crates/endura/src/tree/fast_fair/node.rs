@@ -15,7 +15,7 @@
 //! of a node are unique, so equal neighbours mean an entry on the move, and the right one counts.
 //! Nothing is asked of values, and no key is reserved.
 
-use crate::media::{Media, Ordering, Span};
+use crate::media::{LINE, Media, Ordering, Span};
 use crate::{Error, Result};
 
 use super::version::Version;
@@ -91,8 +91,8 @@ impl<M, const W: usize> Copy for Node<'_, M, W> {}
 impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     /// Records that fit.
     pub(super) const CAP: usize = (W - RECORDS) / 2;
-    /// Bytes.
-    pub(super) const BYTES: u64 = 8 * W as u64;
+    /// Bytes of the chunk: whole lines.
+    pub(super) const BYTES: u64 = (8 * W as u64).next_multiple_of(LINE);
 
     /// The node at `at`, which must be one of `level`.
     #[inline]
