@@ -23,6 +23,8 @@ pub(crate) const NEXT_PAGE: u64 = 8192;
 pub(crate) const SAVED_FREE: u64 = 8200;
 /// Session word: the page that continues the map directory, 0 = none.
 pub(crate) const DIRECTORY_NEXT: u64 = 8208;
+/// Session word: which turn of the 20-bit generation in lock words the nodes were last readied for.
+pub(crate) const LOCK_TURN: u64 = 8216;
 
 /// The first directory entry.
 pub(crate) const DIRECTORY: u64 = 12288;

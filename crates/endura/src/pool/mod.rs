@@ -23,6 +23,7 @@ pub use crate::volatile::thread::Worker;
 pub(crate) use file::{Access, PoolFile};
 pub use gate::Quiesced;
 pub use guard::Guard;
+pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
 pub use map::{Counted, MapState};
 pub use space::{Session, Space, SpaceStats};

@@ -6,6 +6,7 @@ mod map;
 mod options;
 mod pool;
 mod range;
+mod turn;
 
 pub(crate) use fast_fair::survey;
 pub use fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::pool::{Mounted, Pool};
+use super::turn::ready_locks;
 use crate::check;
 use crate::media::{DomainKind, Mapped, Mapping, Media, MediaChoice, Placement, Reservation};
 use crate::pool::{Access, PoolFile, Session, Space};
@@ -194,7 +195,9 @@ impl PoolOptions {
 }
 
 fn mount<M: Media>(medium: M, session: Session) -> Result<Arc<Space<M>>> {
-    Space::mount(medium, session).map(Arc::new)
+    let space = Space::mount(medium, session)?;
+    ready_locks(&space)?;
+    Ok(Arc::new(space))
 }
 
 fn is_io(error: &Error, kind: io::ErrorKind) -> bool {

@@ -1,5 +1,56 @@
-//! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores, each of which leaves
-//! a tree that readers understand (Hwang, Kim, Won, Nam; USENIX FAST 2018), corrected.
+//! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores, each of which leaves a
+//! tree that readers understand (Hwang, Kim, Won, Nam; USENIX FAST 2018), corrected. What was
+//! corrected, and why, stands in `docs/trees.md`.
+//!
+//! # Structure
+//!
+//! Every node covers the keys from `low` up to `high` and knows its right sibling; the levels are
+//! chains. Separators in inner nodes are hints: whoever arrives too far left moves right. All
+//! nodes, inner ones included, are records `(key, value)` sorted by key ([`node`]).
+//!
+//! # Who may write what, and when it is durable
+//!
+//! Only the holder of a node's lock writes to it, except for the lock word. Every change is one of
+//! four *primitives* (shift right, shift left, one value, header), announced in the lock word
+//! before its first store. The stores of a primitive are durable before the next primitive begins
+//! and before the lock is released. A node that nobody can reach is written freely, and is durable
+//! before the store that links it.
+//!
+//! # What a reader may see
+//!
+//! Readers take no lock. They read the lock word, the node, and the lock word again; the answer
+//! counts if at most the one primitive that the first look announced ran meanwhile. While one is
+//! announced they scan in the direction in which it moves entries, so that they miss none. An
+//! answer that rests on stores which may not be durable yet is made durable before it is given.
+//!
+//! # Crash after store k: what recovery sees
+//!
+//! There is no recovery pass. Locks of an earlier session are void, readers read every state below
+//! as it is, and the first writer that locks a node in a session mends it ([`repair`]). "Before" and
+//! "after" mean the map without and with the operation in flight.
+//!
+//! | operation, store | what is there | readers see | the next writer |
+//! | --- | --- | --- | --- |
+//! | insert, value copied right (I3) | a dead slot with a new value | before | nothing |
+//! | insert, key copied right (I3) | one entry twice, the right copy counts | before | drops the left copy |
+//! | insert, new value (I4) | the left copy with another value | before | drops the left copy |
+//! | insert, new key (I4) | the entry | after | nothing |
+//! | remove, key overwritten (D2) | the right neighbour twice | after | drops the left copy |
+//! | remove, value copied left (D3) | the left copy with the right value | after | drops the left copy |
+//! | remove, next key overwritten (D3) | the next entry twice | after | drops the left copy |
+//! | update, value | the value | after | nothing |
+//! | split, new node written (S2) | a node that nothing leads to | before | nothing; its chunk leaks |
+//! | split, `sib` = N, SPLITTING (S3) | L owns all, N shadows it | before | takes the split back |
+//! | split, `high` = N.low (S3) | N owns the right half | after, if the entry went there | settles the tag, posts N |
+//! | split, `sib` = N, NORMAL (S3) | the same, without a separator | the same | posts N when it moves right |
+//! | post (P2) | as for an insert, of a hint | no difference | as for an insert |
+//! | root written, root word not | a node that nothing leads to | no difference | grows the root |
+//! | merge, separator gone (M2) | N without a separator | no difference | posts N when it moves right |
+//! | merge, entries copied (M3) | copies that are dead in L | no difference | nothing |
+//! | merge, `sib` = N, MERGING (M4) | N owns its half | no difference | settles the tag, posts N |
+//! | merge, `high` = N.high (M4) | L owns all, N is passed through | no difference | unlinks N |
+//! | merge, `sib` = N.sib, NORMAL (M4) | L owns all | no difference | nothing; N's chunk leaks |
+//! | root shrunk, root word stored | the child is the root | no difference | nothing; the chunk leaks |
 
 mod count;
 mod many;
@@ -32,6 +83,7 @@ pub use scan::Cursor;
 pub use search::{Binary, LineBinary, Linear, Search};
 pub(crate) use verify::survey;
 pub use verify::{Repairs, Survey};
+pub(crate) use version::void_lock;
 
 /// The number of this kind of map in the directory.
 pub(crate) const KIND: u8 = 1;

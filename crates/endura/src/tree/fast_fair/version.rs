@@ -8,6 +8,7 @@
 //! A word of another generation than the session's means: unlocked, not obsolete, no writer at
 //! work. A lock that was held at a crash is therefore void without anyone having to release it.
 
+use crate::Result;
 use crate::media::{Media, Ordering, Span};
 use crate::pool::Guard;
 use crate::sync::Backoff;
@@ -113,6 +114,17 @@ impl Version {
     pub(super) fn is_same(self, later: Self) -> bool {
         (self.0 ^ later.0) & !(LOCKED | MERGING | KIND) == 0
     }
+}
+
+/// Stamps the lock word of the node at `at` with the generation before this one: void, as after any
+/// crash, but remembering whether a primitive was in flight.
+pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
+    let words = Span::<M, 8>::new(guard.media(), at)?;
+    let stamp = Version::stamp(guard.space().generation().wrapping_sub(1));
+    let word = stamp | Version::read(&words).0 & KIND;
+    words.store(LOCK, word, Ordering::Release);
+    words.flush(LOCK, 1);
+    Ok(())
 }
 
 /// Where entries move while a primitive is in flight.
