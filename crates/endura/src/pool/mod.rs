@@ -6,7 +6,9 @@ mod gate;
 mod guard;
 mod layout;
 mod map;
+mod partition;
 mod reclaim;
+mod save;
 mod space;
 mod stock;
 #[cfg(test)]
@@ -17,4 +19,5 @@ pub use gate::Quiesced;
 pub use guard::Guard;
 pub use layout::PAGE;
 pub use map::{Counted, MapState};
+pub use partition::{Partition, Shares};
 pub use space::{Session, Space, SpaceStats};

@@ -11,9 +11,6 @@ const SIZES: [u32; 32] = [
     2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 24576, 32768,
 ];
 
-/// The largest chunk that shares its page with others; anything larger takes whole pages.
-pub(crate) const LARGEST: u64 = SIZES[SIZES.len() - 1] as u64;
-
 /// Bytes that a thread moves at once between its cache and the pages, roughly.
 const BATCH_BYTES: u64 = 16 << 10;
 
@@ -105,7 +102,7 @@ mod tests {
         }
         assert_eq!(Class::of(0).map(Class::size), Some(64));
         assert_eq!(Class::of_size(65), None);
-        assert_eq!(Class::of(LARGEST + 1), None);
+        assert_eq!(Class::of((32 << 10) + 1), None);
         assert_eq!(Class::of(u64::MAX), None);
     }
 

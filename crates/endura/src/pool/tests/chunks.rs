@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use super::*;
 use crate::Error;
 use crate::media::{LINE, Ordering, Region};
-use crate::pool::alloc::{Class, LARGEST};
+use crate::pool::alloc::Class;
+
+const LARGEST: u64 = 32 << 10;
 
 #[test]
 fn chunks_are_aligned_and_apart_at_every_class_boundary() {
