@@ -21,13 +21,14 @@
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
-//! | save: blocks stored, fenced | SAVED_FREE is 0 | no list; the session was not clean either |
-//! | save: SAVED_FREE stored | 0 or the list | the same: a list counts only after a clean close |
+//! | save: blocks and SAVED_FREE stored | 0, the list, or a torn one | the superblock says unclean: no list |
 //! | save: fenced; the superblock says clean | the list | free space as it was |
 //! | open: list read; SAVED_FREE = 0 stored | 0 or the list | the superblock says unclean: no list |
 //! | open: fenced | 0 | no list; only now is anything allocated |
 //!
-//! A list with a wrong checksum or generation, or that names what cannot be free, is no list.
+//! A list with a wrong checksum or generation, or that names what cannot be free, is no list. A
+//! stale list is thus refused three times over (unclean, another generation, a word of 0): two
+//! owners of one chunk are the worst that a list can do.
 
 use super::super::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE};
 use super::super::space::Session;
@@ -115,9 +116,8 @@ impl Allocator {
             block.words.extend(record);
         }
         block.write(media, 0)?;
-        // Before SAVED_FREE names the blocks.
-        media.fence();
-        // Before the superblock says that the pool was closed.
+        // One fence for the blocks and the word that names them: they count only when the
+        // superblock says that the pool was closed, which comes later.
         commit(media, SAVED_BLOCK)
     }
 

@@ -1,7 +1,10 @@
 //! Crashes at every step of the allocator and the directory: whatever is linked afterwards must have
 //! one owner, in a pool whose every page is accounted for.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::layout::DIRECTORY;
 use super::recorder::{Image, Recorder};
@@ -16,7 +19,10 @@ const SIZES: [u64; 5] = [512, 1024, 32 << 10, PAGE + 1, 3 * PAGE - 64];
 /// A pool with one map whose directory entry links chunks: a stand-in for a tree.
 struct Links {
     space: Space<Recorder>,
+    map: Arc<MapState>,
     at: u64,
+    /// The threads that take turns: a fence of one does not order the flushes of the other.
+    workers: RefCell<[Worker; 2]>,
 }
 
 impl Links {
@@ -35,8 +41,9 @@ impl Links {
         write(&medium, CLEAN + 8, generation);
         let session = Session { generation, clean, read_only: false };
         let space = Space::mount(medium, session).unwrap();
-        let at = space.open_map("links", 1, 0, |_, _| Ok(0)).unwrap().spare();
-        Self { space, at }
+        let map = space.open_map("links", 1, 0, |_, _| Ok(0)).unwrap();
+        let at = map.spare();
+        Self { space, map, at, workers: RefCell::new([Worker::new(), Worker::new()]) }
     }
 
     fn close(self) -> Recorder {
@@ -54,8 +61,23 @@ impl Links {
         write(&self.space.media, self.at + 8 * slot as u64, value);
     }
 
-    /// Allocates a chunk and links it.
+    /// Runs one operation on the thread whose turn it is.
+    fn turn(&self, work: impl FnOnce()) {
+        let mut workers = self.workers.borrow_mut();
+        workers[0].run(work);
+        workers.reverse();
+    }
+
     fn put(&self, slot: usize, size: usize) {
+        self.turn(|| self.put_now(slot, size));
+    }
+
+    fn remove(&self, slot: usize) {
+        self.turn(|| self.remove_now(slot));
+    }
+
+    /// Allocates a chunk and links it.
+    fn put_now(&self, slot: usize, size: usize) {
         let at = self.space.with_room(|| self.space.pin_mut()?.alloc(SIZES[size])).unwrap();
         if SIZES[size] > PAGE {
             // Data where the header of the second page would be, made to look like one.
@@ -64,12 +86,14 @@ impl Links {
             write(&self.space.media, (at / PAGE + 1) * PAGE, word);
         }
         self.set(slot, at << 3 | size as u64 + 1);
+        self.map.add(1);
     }
 
     /// Unlinks a chunk and retires it.
-    fn remove(&self, slot: usize) {
+    fn remove_now(&self, slot: usize) {
         let (at, bytes) = self.get(slot).unwrap();
         self.set(slot, 0);
+        self.map.add(-1);
         self.space.pin_mut().unwrap().retire(at, bytes);
         self.space.relieve().unwrap();
     }
@@ -97,6 +121,7 @@ fn check(image: Image, pages: u64) {
     if image.word(layout::NEXT_PAGE) == 0 {
         return;
     }
+    let clean = image.word(CLEAN) != 0;
     let links = Links::open(image, pages + 12);
     let space = &links.space;
     let linked: Vec<(u64, u64)> = (0..Links::MAX).filter_map(|slot| links.get(slot)).collect();
@@ -106,6 +131,10 @@ fn check(image: Image, pages: u64) {
         linked.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
         let shares = partition.finish().unwrap();
         assert!(shares.reached >= linked.iter().map(|l| l.1).sum());
+        if clean {
+            assert_eq!(shares.leaked, 0, "a clean close keeps all free space");
+            assert_eq!((links.map.counted(), links.map.sum()), (Counted::All, linked.len() as u64));
+        }
     }
     let mut owned: Vec<Range<u64>> = linked.iter().map(|&(at, n)| at..at + n).collect();
     let guard = space.pin_mut().unwrap();
@@ -125,7 +154,7 @@ fn check(image: Image, pages: u64) {
 fn crash_everywhere(pages: u64, work: impl FnOnce(Links) -> Recorder) -> usize {
     let recorder = work(Links::open(Image::default(), pages));
     let mut images = 0;
-    recorder.crashes(0, |image| {
+    recorder.crashes(0, |_, image| {
         images += 1;
         check(image, pages);
     });
@@ -188,7 +217,7 @@ fn saved_space_is_used_once() {
     links.put(2, 2);
     links.remove(1);
     let recorder = links.close();
-    recorder.crashes(0, |image| check(image, 8));
+    recorder.crashes(0, |_, image| check(image, 8));
     // The second session starts from the clean close and uses what was saved.
     let links = Links::open(recorder.image(), 8);
     assert_eq!(links.space.stats().pages, 5);
@@ -197,45 +226,101 @@ fn saved_space_is_used_once() {
     links.put(5, 2);
     assert_eq!(links.space.stats().pages, 5, "what was free is used");
     let recorder = links.close();
-    recorder.crashes(0, |image| check(image, 8));
+    recorder.crashes(0, |_, image| check(image, 8));
 }
+
+/// What the directory must show from some moment on: each map that may be there, and whether it must.
+type Expected = BTreeMap<&'static str, (u8, bool)>;
+
+fn make(guard: &Guard<'_, Recorder>, _: u64) -> crate::Result<u64> {
+    let at = guard.alloc(512)?;
+    write(guard.media(), at, 0xC0FFEE);
+    Ok(at)
+}
+
+/// Opens what a crash left and compares the maps with what was acknowledged.
+fn check_maps(image: Image, expected: &Expected) {
+    let session = Session { generation: 2, clean: false, read_only: false };
+    let next = Space::mount(Recorder::new(image, 9 * PAGE), session).unwrap();
+    let maps = next.maps().unwrap();
+    for map in maps.iter().filter(|map| !map.name().starts_with("filler")) {
+        let &(kind, _) = expected.get(map.name()).expect(map.name());
+        assert_eq!((map.kind(), map.parameters()), (kind, 11 * u64::from(kind)));
+        let root = Region::new(&next.media, map.root(), 1).unwrap().load(0, Ordering::Relaxed);
+        let node = Region::new(&next.media, root, 1).unwrap();
+        assert_eq!(node.load(0, Ordering::Relaxed), 0xC0FFEE);
+    }
+    for (name, &(_, acknowledged)) in expected {
+        assert!(!acknowledged || maps.iter().any(|map| map.name() == *name), "{name} is lost");
+    }
+    let again = next.open_map("another", 200, 0, make).unwrap();
+    assert!(maps.iter().all(|map| map.entry() != again.entry()));
+}
+
+const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
 
 #[test]
 fn maps_come_and_go_whole() {
-    let space = Links::open(Image::default(), 4).space;
+    let space = mounted(Recorder::new(Image::default(), 4 * PAGE));
     let start = space.media.moment();
-    let root = |guard: &Guard<'_, Recorder>, _: u64| {
-        let at = guard.alloc(512)?;
-        write(guard.media(), at, 0xC0FFEE);
-        Ok(at)
-    };
     let free = |guard: &Guard<'_, Recorder>, map: &MapState| {
         guard.discard(Region::new(guard.media(), map.root(), 1)?.load(0, Ordering::Relaxed), 512);
         Ok(())
     };
-    space.open_map("first", 2, 22, root).unwrap();
-    space.drop_map("first", free).unwrap();
-    space
-        .open_map("second map, with a name beyond one line of sixty-four bytes", 3, 33, root)
-        .unwrap();
-    space.open_map("first", 4, 44, root).unwrap();
-    space.media.crashes(start, |image| {
-        let next = Space::mount(
-            Recorder::new(image, 6 * PAGE),
-            Session { generation: 2, clean: false, read_only: false },
-        )
-        .unwrap();
-        for map in next.maps().unwrap() {
-            let root = Region::new(&next.media, map.root(), 1).unwrap().load(0, Ordering::Relaxed);
-            let value = match (map.kind(), map.name().len()) {
-                (1, 5) => continue,
-                (2 | 4, 5) | (3, 59) => Region::new(&next.media, root, 1).unwrap(),
-                other => panic!("{other:?}"),
-            };
-            assert_eq!(value.load(0, Ordering::Relaxed), 0xC0FFEE);
-            assert_eq!(map.parameters(), 11 * u64::from(map.kind()));
+    let mut workers = [Worker::new(), Worker::new()];
+    let mut expected = vec![];
+    let mut now = Expected::new();
+    for step in 0..5 {
+        // While the step is under way the map may be there or not; afterwards it is or is not.
+        let (name, kind) = [("first", 2), ("first", 2), (LONG, 3), ("first", 4), (LONG, 3)][step];
+        now.insert(name, (kind, false));
+        expected.push((space.media.moment(), now.clone()));
+        workers[step % 2].run(|| match step {
+            1 | 4 => assert!(space.drop_map(name, free).unwrap()),
+            _ => _ = space.open_map(name, kind, 11 * u64::from(kind), make).unwrap(),
+        });
+        match step {
+            1 | 4 => _ = now.remove(name),
+            _ => _ = now.insert(name, (kind, true)),
         }
-        let again = next.open_map("another", 5, 0, |_, _| Ok(0)).unwrap();
-        assert!(again.entry() <= DIRECTORY + 4 * 512, "entries are used again");
+        expected.push((space.media.moment(), now.clone()));
+    }
+    space.media.crashes(start, |moment, image| {
+        let expected = expected.iter().rfind(|(since, _)| *since <= moment);
+        check_maps(image, &expected.unwrap().1);
     });
+}
+
+#[test]
+fn a_directory_grows_into_a_page_that_was_used_before() {
+    let space = mounted(Recorder::new(Image::default(), 8 * PAGE));
+    {
+        // Stale bytes at every place where the new page will have an entry: kind 9, of 77 letters.
+        let guard = space.pin_mut().unwrap();
+        let chunks: Vec<u64> = (0..4095).map(|_| guard.alloc(512).unwrap()).collect();
+        for at in chunks {
+            write(&space.media, at, 1);
+            write(&space.media, at + 8, 77 << 56 | 9);
+            guard.discard(at, 512);
+        }
+    }
+    space.reclaim().unwrap();
+    let entries = (layout::DIRECTORY_END - DIRECTORY) / layout::ENTRY;
+    for i in 0..entries {
+        space.open_map(&format!("filler {i}"), 1, 0, |_, _| Ok(1)).unwrap();
+    }
+    // A session of its own for the step that is looked at. The old page is free in it.
+    space.save().unwrap();
+    let session = Session { generation: 2, clean: true, read_only: false };
+    let space = Space::mount(Recorder::new(space.media.image(), 8 * PAGE), session).unwrap();
+    let start = space.media.moment();
+    space.open_map("first", 2, 22, make).unwrap();
+    let end = space.media.moment();
+    assert_eq!(space.find_map("first").unwrap().unwrap().entry(), PAGE + layout::ENTRY);
+    let mut images = 0;
+    space.media.crashes(start, |moment, image| {
+        images += 1;
+        check_maps(image, &Expected::from([("first", (2, moment >= end))]));
+    });
+    assert!(images > 50, "{images}");
 }

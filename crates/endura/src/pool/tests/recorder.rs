@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::media::{LINE, Media, Ordering};
 use crate::sync::{AtomicU64, Mutex};
+use crate::volatile::thread;
 use crate::{Error, Result};
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Store { at: u64, value: u64 },
-    Flush { line: u64 },
-    Fence,
+    Flush { line: u64, by: usize },
+    Fence { by: usize },
     Grow { len: u64 },
 }
 
@@ -29,7 +30,7 @@ impl Image {
     }
 }
 
-/// Sparse words and the events of one run. One thread at a time may flush and fence.
+/// Sparse words and the events of one run.
 pub(super) struct Recorder {
     start: Image,
     words: Mutex<Words>,
@@ -60,29 +61,36 @@ impl Recorder {
 
     /// What is there if nothing is lost.
     pub(super) fn image(&self) -> Image {
-        Image { words: self.words.lock().clone(), len: self.len() }
+        let words =
+            self.words.lock().iter().map(|(&at, &word)| (at, word)).filter(|w| w.1 != 0).collect();
+        Image { words, len: self.len() }
     }
 
     /// Calls `look` with images of every crash at or after the moment `from`: all that could be lost
     /// lost, all of it kept, each line alone lost, each line alone kept, and in between.
-    pub(super) fn crashes(&self, from: usize, mut look: impl FnMut(Image)) {
+    ///
+    /// A bulk write is looked at only before the fence that ends it: cuts of its lines at an earlier
+    /// moment are cuts at the later one.
+    pub(super) fn crashes(&self, from: usize, mut look: impl FnMut(usize, Image)) {
         let events = self.events.lock();
         let mut cache = Cache { durable: self.start.clone(), lines: BTreeMap::new() };
         for (moment, &event) in events.iter().enumerate() {
-            if moment >= from {
-                cache.images(&mut look);
+            let bulk = cache.lines.len() > 3 && !matches!(event, Event::Fence { .. });
+            if moment >= from && !bulk {
+                cache.images(&mut |image| look(moment, image));
             }
             cache.apply(event);
         }
-        cache.images(&mut look);
+        cache.images(&mut |image| look(events.len(), image));
     }
 }
 
-/// A line's stores that are not durable yet, oldest first, and how many of them were flushed.
+/// A line's stores that are not durable yet, oldest first, and how many of them each thread flushed
+/// since its last fence.
 #[derive(Debug, Default)]
 struct Line {
     stores: Vec<(u64, u64)>,
-    flushed: usize,
+    flushed: BTreeMap<usize, usize>,
 }
 
 struct Cache {
@@ -96,15 +104,16 @@ impl Cache {
             Event::Store { at, value } => {
                 self.lines.entry(at / LINE).or_default().stores.push((at, value));
             }
-            Event::Flush { line } => {
+            Event::Flush { line, by } => {
                 if let Some(line) = self.lines.get_mut(&line) {
-                    line.flushed = line.stores.len();
+                    line.flushed.insert(by, line.stores.len());
                 }
             }
-            Event::Fence => {
+            Event::Fence { by } => {
                 for line in self.lines.values_mut() {
-                    self.durable.words.extend(line.stores.drain(..line.flushed));
-                    line.flushed = 0;
+                    let durable = line.flushed.remove(&by).unwrap_or(0);
+                    self.durable.words.extend(line.stores.drain(..durable));
+                    line.flushed.values_mut().for_each(|n| *n = n.saturating_sub(durable));
                 }
                 self.lines.retain(|_, line| !line.stores.is_empty());
             }
@@ -177,11 +186,12 @@ unsafe impl Media for Recorder {
     }
 
     unsafe fn flush(&self, at: u64, len: u64) {
-        (at / LINE..(at + len).div_ceil(LINE)).for_each(|line| self.log(Event::Flush { line }));
+        let by = thread::current();
+        (at / LINE..(at + len).div_ceil(LINE)).for_each(|line| self.log(Event::Flush { line, by }));
     }
 
     fn fence(&self) {
-        self.log(Event::Fence);
+        self.log(Event::Fence { by: thread::current() });
     }
 
     fn needs_flush(&self) -> bool {
