@@ -22,15 +22,15 @@
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
-//! | create: words 1 to 63 stored, fenced | FREE | no map |
+//! | create: words 1 to 63 stored | FREE | no map |
 //! | create: the tree makes its first nodes | FREE | no map; the nodes leak |
-//! | create: root stored, fenced | FREE | no map; the nodes leak |
+//! | create: root stored; all flushed and fenced | FREE | no map; the nodes leak |
 //! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
 //! | create: fenced, returns | LIVE | the map |
 //! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
 //! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes leak |
 //! | drop: nodes freed after a grace period | DROPPING | the same |
-//! | drop: FREE stored, fenced | DROPPING or FREE | no map |
+//! | drop: FREE stored | DROPPING or FREE | no map |
 //! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
 //!
 //! All of it happens under one lock, which is taken inside a pin, never the other way round: whoever
@@ -143,10 +143,6 @@ impl<M: Media> Directory<M> {
             }
             block = Block::in_page(page);
         }
-        if !session.read_only {
-            // Before an entry that was DROPPING is used again.
-            media.fence();
-        }
         Ok(Self { registry: Mutex::new(registry) })
     }
 }
@@ -168,6 +164,7 @@ impl<M: Media> Registry<M> {
                 LIVE => self.load_map(entry, session)?,
                 DROPPING => {
                     if !session.read_only {
+                        // Not fenced: what is written into the entry next follows in its line.
                         set_state(entry, FREE);
                     }
                     self.free.insert(self.next);
@@ -255,7 +252,7 @@ fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
     entry.flush(STATE, 1);
 }
 
-/// Writes all of an entry but its state.
+/// Stores all of an entry but its state; the caller flushes.
 fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
     let mut bytes = [0; 8 * (NAME_END - NAME)];
     bytes[..name.len()].copy_from_slice(name.as_bytes());
@@ -268,7 +265,6 @@ fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
     }
     let what = (name.len() as u64) << 56 | parameters << 8 | u64::from(kind);
     entry.store(KIND, what, Ordering::Release);
-    entry.flush(0, WORDS);
 }
 
 impl<M: Media> Space<M> {
@@ -305,16 +301,15 @@ impl<M: Media> Space<M> {
         let at = registry.vacant(&guard)?;
         let entry = Entry::new(&self.media, at)?;
         write(entry, name, kind, parameters);
-        // Before LIVE, and before a later entry is used: word 1 tells that this one was.
-        self.media.fence();
         if !registry.free.contains(&at) {
             registry.next += ENTRY;
             registry.free.insert(at);
         }
         let root = init(&guard, at)?;
         entry.store(ROOT, root, Ordering::Release);
-        entry.flush(ROOT, 1);
-        // Before LIVE: the commit must not come without the root.
+        entry.flush(0, WORDS);
+        // Before LIVE: the commit must not come without name and root. Also before a later entry is
+        // used: word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         // Before anyone is told that the map exists.
@@ -401,9 +396,9 @@ impl<M: Media> Space<M> {
         let guard = self.pin_unchecked();
         free_nodes(&guard, map)?;
         let mut registry = self.directory.registry.lock();
+        // Not fenced: DROPPING and FREE are the same to the next open, and what is written into the
+        // entry next follows in its line.
         set_state(Entry::new(&self.media, map.entry())?, FREE);
-        // Before the entry is used again.
-        self.media.fence();
         registry.free.insert(map.entry());
         Ok(())
     }

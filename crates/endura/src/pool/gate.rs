@@ -124,12 +124,17 @@ impl<M: Media> Space<M> {
         } else if gate & CLOSED != 0 {
             Error::Closed
         } else if gate & POISONED != 0 {
-            match self.damage.get() {
-                Some(&(offset, what)) => Error::Corrupt { offset, what },
-                None => Error::Poisoned,
-            }
+            self.doubt()
         } else {
             Error::ReadOnly
+        }
+    }
+
+    /// Why the pool is poisoned.
+    pub(super) fn doubt(&self) -> Error {
+        match self.damage.get() {
+            Some(&(offset, what)) => Error::Corrupt { offset, what },
+            None => Error::Poisoned,
         }
     }
 

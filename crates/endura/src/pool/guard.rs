@@ -47,8 +47,7 @@ impl<'s, M: Media> Guard<'s, M> {
 
     /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
     ///
-    /// Its offset is a multiple of 64 if `bytes` is more than 64 (of 16 below), and a multiple of
-    /// its size if that is a power of two up to 32 KiB. The page below it is durable as such: the
+    /// It starts at a line, and at a multiple of its size if that is a power of two up to 32 KiB. The page below it is durable as such: the
     /// chunk may be linked as soon as its contents are durable. A chunk that is not linked when the
     /// process ends leaks until a collection.
     ///

@@ -11,7 +11,9 @@ mod identity;
 mod layout;
 mod lock;
 mod map;
+mod partition;
 mod reclaim;
+mod save;
 mod space;
 mod stock;
 #[doc(hidden)]
@@ -26,4 +28,5 @@ pub use guard::Guard;
 pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
 pub use map::{Counted, MapState};
+pub use partition::{Partition, Shares};
 pub use space::{Session, Space, SpaceStats};

@@ -133,11 +133,14 @@ impl<M: Media> Space<M> {
 
     /// The reclamation epoch.
     ///
-    /// An offset that was reached inside one pin, after this was read there, may be used inside a
-    /// later pin if this, read again *inside that pin*, has not changed: whoever unlinked it since
-    /// has a tag of at least this epoch, and the pin keeps the epoch from growing by two. One step
-    /// is too far: a move that began before the pin may make it two.
-    #[inline]
+    /// An offset that was reached inside a pin, after this was read there as `e`, may be used later
+    /// without a new search:
+    ///
+    /// * inside another pin, if this, read again *inside that pin*, is still `e`. (Whoever unlinked
+    ///   it has a tag of at least `e`, and the pin keeps the epoch below `e + 2`. With `e + 1` it
+    ///   does not: a move that began before the pin may still come.)
+    /// * without a pin, to see that a word has not changed, if this, read *after* the word, is at
+    ///   most `e + 1`.
     pub fn epoch(&self) -> u64 {
         self.epochs.now()
     }
@@ -165,10 +168,5 @@ impl<M: Media> Space<M> {
             free_chunk_bytes,
             limbo_bytes,
         }
-    }
-
-    /// Writes down what the next open needs (stub).
-    pub fn save(&self) -> Result<()> {
-        self.save_lengths()
     }
 }

@@ -1,18 +1,15 @@
 //! The sizes of chunks.
 
-use crate::media::LINE;
 use crate::pool::layout::PAGE;
 
-/// Bytes per chunk, ascending. Fine steps where trees put records and nodes, then at most a quarter
-/// of waste; 704 and 2112 are node sizes of the papers.
-const SIZES: [u32; 44] = [
-    32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448, 480,
-    512, 640, 704, 768, 896, 1024, 1280, 1536, 1792, 2048, 2112, 2560, 3072, 3584, 4096, 5120,
-    6144, 7168, 8192, 10240, 12288, 14336, 16384, 24576, 32768,
+/// Bytes per chunk, ascending: whole lines, so that a node can be looked at through a `Span` and no
+/// two chunks share a line. Fine steps where nodes are, then at most a third of waste; 704 and 2112
+/// are node sizes of the papers. Headers and saved space name a class by its size, so that an index
+/// with smaller records can add to the list.
+const SIZES: [u32; 32] = [
+    64, 128, 192, 256, 320, 384, 448, 512, 640, 704, 768, 896, 1024, 1280, 1536, 1792, 2048, 2112,
+    2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 24576, 32768,
 ];
-
-/// The largest chunk that shares its page with others; anything larger takes whole pages.
-pub(crate) const LARGEST: u64 = SIZES[SIZES.len() - 1] as u64;
 
 /// Bytes that a thread moves at once between its cache and the pages, roughly.
 const BATCH_BYTES: u64 = 16 << 10;
@@ -20,8 +17,7 @@ const BATCH_BYTES: u64 = 16 << 10;
 /// One size of chunk.
 ///
 /// Chunk `i` of a page lies at `i * size`, so that a size that is a power of two is also the
-/// chunk's alignment and every multiple of 64 gives chunks that start at a line. The header line
-/// takes the place of the first chunk (of the first two chunks of 32 bytes).
+/// chunk's alignment. The header line takes the place of chunk 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class(u8);
 
@@ -54,9 +50,9 @@ impl Class {
         u64::from(SIZES[self.index()])
     }
 
-    /// Number of the first chunk of a page.
+    /// Number of the first chunk of a page: the one behind the header's place.
     pub(crate) fn first(self) -> usize {
-        LINE.div_ceil(self.size()) as usize
+        1
     }
 
     /// One more than the number of the last chunk of a page.
@@ -79,12 +75,13 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::LINE;
 
     #[test]
     fn sizes_ascend_and_waste_little() {
         for pair in SIZES.windows(2) {
-            assert!(pair[0] < pair[1]);
-            assert!(pair[1] <= 128 || pair[1] * 2 <= pair[0] * 3, "{pair:?}");
+            assert!(pair[0] < pair[1] && u64::from(pair[1]) % LINE == 0);
+            assert!(pair[1] <= 192 || pair[1] * 2 <= pair[0] * 3, "{pair:?}");
         }
     }
 
@@ -103,9 +100,9 @@ mod tests {
             );
             assert!(Class::of(size - 1).is_some_and(|c| c <= class && c.size() >= size - 1));
         }
-        assert_eq!(Class::of(0).map(Class::size), Some(32));
-        assert_eq!(Class::of_size(33), None);
-        assert_eq!(Class::of(LARGEST + 1), None);
+        assert_eq!(Class::of(0).map(Class::size), Some(64));
+        assert_eq!(Class::of_size(65), None);
+        assert_eq!(Class::of((32 << 10) + 1), None);
         assert_eq!(Class::of(u64::MAX), None);
     }
 

@@ -41,11 +41,13 @@ mod bitmap;
 mod class;
 pub(crate) mod header;
 mod pages;
+mod saved;
 mod slab;
 
-pub(crate) use class::{Class, LARGEST};
+pub(crate) use class::Class;
 pub(crate) use header::Kind;
 pub(crate) use pages::Pages;
+pub(crate) use slab::chunk_number;
 
 use super::layout::PAGE;
 use super::space::Session;
@@ -60,16 +62,19 @@ pub(crate) struct Allocator {
     slabs: Slabs,
 }
 
-/// Pages that a chunk beyond [`LARGEST`] takes: it lies behind the header line of the first.
-fn run_of(bytes: u64) -> u64 {
+/// Pages that a chunk takes for which there is no class: it lies behind the header line of the
+/// first.
+pub(crate) fn run_of(bytes: u64) -> u64 {
     bytes.saturating_add(LINE).div_ceil(PAGE)
 }
 
 impl Allocator {
-    /// The space of a formatted medium, every page below NEXT_PAGE in use.
+    /// The space of a formatted medium: every page below NEXT_PAGE is in use, but for what a clean
+    /// close wrote down.
     pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
-        let _ = session;
-        Ok(Self { pages: Pages::load(media)?, slabs: Slabs::new() })
+        let allocator = Self { pages: Pages::load(media)?, slabs: Slabs::new() };
+        allocator.restore(media, session)?;
+        Ok(allocator)
     }
 
     /// The pages.
@@ -84,6 +89,15 @@ impl Allocator {
             chunks += bitmap.free() as u64 * class.size();
         });
         (self.pages.next(), self.pages.free(), chunks)
+    }
+
+    /// Calls `look` with every free chunk of partly used pages.
+    pub(crate) fn for_each_free(&self, mut look: impl FnMut(Class, u64)) {
+        self.slabs.for_each_partial(|class, page, bitmap| {
+            for chunk in (class.first()..class.end()).filter(|&chunk| bitmap.is_free(chunk)) {
+                look(class, page * PAGE + chunk as u64 * class.size());
+            }
+        });
     }
 
     /// Adds between one and a batch of chunks to `out`.
@@ -101,13 +115,13 @@ impl Allocator {
         self.slabs.give(media, &self.pages, class, chunks)
     }
 
-    /// A chunk of more than [`LARGEST`] bytes.
+    /// A chunk for which there is no class.
     pub(crate) fn take_large<M: Media>(&self, media: &M, bytes: u64) -> Result<u64> {
         let run = run_of(bytes);
         Ok(self.pages.take(media, run, Kind::Large(run))? * PAGE + LINE)
     }
 
-    /// Makes a chunk of more than [`LARGEST`] bytes free that nobody can reach.
+    /// Makes a chunk free for which there is no class and that nobody can reach.
     pub(crate) fn give_large<M: Media>(&self, media: &M, at: u64, bytes: u64) -> Result<()> {
         if at % PAGE != LINE {
             return Err(Error::Corrupt { offset: at, what: "a freed chunk that starts nowhere" });

@@ -88,14 +88,6 @@ impl Pages {
         Ok(first)
     }
 
-    /// Takes a page that was given back, its header left as it is.
-    pub(crate) fn take_quietly(&self) -> Option<u64> {
-        let mut stock = self.stock.lock();
-        let first = stock.fit(1)?;
-        stock.remove(first, 1);
-        Some(first)
-    }
-
     /// Gives pages back whose headers are valid one by one. Nothing becomes durable: until the page
     /// is taken again, a crash shows it as what it was.
     pub(crate) fn give(&self, first: u64, count: u64) {

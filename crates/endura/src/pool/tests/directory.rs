@@ -10,18 +10,9 @@ fn no_nodes(_: &Guard<'_, impl Media>, _: u64) -> crate::Result<u64> {
     Ok(7)
 }
 
-/// The words of a pool, copied to another medium: what the next open finds.
-fn copy(space: &Space<Heap>) -> Heap {
-    let words = space.media().len() as usize / 8;
-    let target = Heap::new(space.media().len());
-    let (from, to) =
-        (Region::new(space.media(), 0, words).unwrap(), Region::new(&target, 0, words).unwrap());
-    (0..words).for_each(|i| to.store(i, from.load(i, Ordering::Relaxed), Ordering::Relaxed));
-    target
-}
-
 fn reopened(space: &Space<Heap>) -> Space<Heap> {
-    Space::mount(copy(space), Session { generation: 2, clean: false, read_only: false }).unwrap()
+    Space::mount(copy(space.media()), Session { generation: 2, clean: false, read_only: false })
+        .unwrap()
 }
 
 #[test]
@@ -172,7 +163,7 @@ fn damaged_entries_are_reported_and_end() {
         (page * PAGE, 0, "no header"),
     ];
     for (at, value, what) in damages {
-        let medium = copy(&space);
+        let medium = copy(space.media());
         Region::new(&medium, at, 1).unwrap().store(0, value, Ordering::Relaxed);
         let mounted = Space::mount(medium, Session { generation: 2, ..FRESH });
         assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "{what}");

@@ -1,12 +1,15 @@
 //! Tests of the layer as a whole, by what could go wrong.
 
 mod chunks;
+mod crashes;
 mod directory;
 mod lifetime;
 mod pins;
+mod recorder;
+mod sessions;
 
 use super::*;
-use crate::media::{Heap, Media};
+use crate::media::{Heap, Media, Ordering, Region};
 
 pub(super) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
 
@@ -18,4 +21,14 @@ pub(super) fn pool(pages: u64) -> Space<Heap> {
 pub(super) fn mounted<M: Media>(medium: M) -> Space<M> {
     Space::format(&medium).unwrap();
     Space::mount(medium, FRESH).unwrap()
+}
+
+/// The words of a medium on another one, as the next open finds them.
+pub(super) fn copy(medium: &Heap) -> Heap {
+    let words = medium.len() as usize / 8;
+    let target = Heap::new(medium.len());
+    let from = Region::new(medium, 0, words).unwrap();
+    let to = Region::new(&target, 0, words).unwrap();
+    (0..words).for_each(|i| to.store(i, from.load(i, Ordering::Relaxed), Ordering::Relaxed));
+    target
 }

@@ -145,7 +145,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         epoch: u64,
     ) -> Option<u64> {
         let &at = cursor.ahead.get(cursor.passed)?;
-        if epoch > cursor.ahead_epoch + 1 {
+        // A move of the epoch that began before this pin may still come: one step is too far.
+        if epoch != cursor.ahead_epoch {
             return None;
         }
         let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;

@@ -1,0 +1,31 @@
+//! The end of a session.
+
+use super::space::Space;
+use crate::media::Media;
+use crate::{Error, Result};
+
+impl<M: Media> Space<M> {
+    /// Closes the pool, if it is not closed yet, and writes down what the next session need not
+    /// find out again: how many entries each map has, and what is free. All of it is durable on
+    /// return (in the sense of the medium); what remains is to say that the pool was closed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`], [`Error::Poisoned`] or [`Error::Corrupt`]: the pool must then not be
+    /// marked as cleanly closed. Those of [`close`](Self::close).
+    pub fn save(&self) -> Result<()> {
+        if self.session.read_only {
+            return Err(Error::ReadOnly);
+        }
+        self.close()?;
+        // Nobody is inside any more: all that waits is ripe.
+        self.free_dropped_maps(u64::MAX)?;
+        self.empty_stocks(u64::MAX)?;
+        if self.is_poisoned() {
+            return Err(self.doubt());
+        }
+        self.save_lengths()?;
+        // Fences the lengths as well.
+        self.allocator.save(&self.media, self.session.generation)
+    }
+}
