@@ -99,3 +99,78 @@ fn every_domain_closes_and_opens_again() {
         }
     }
 }
+
+/// A pool of another boot may be accepted, but only after all of it was looked at.
+#[test]
+fn accepting_a_pool_in_doubt() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let pool = Pool::options().open(&path).unwrap();
+        let map = pool.fast_fair("map").unwrap();
+        for key in 0..50_000 {
+            map.insert(key, !key).unwrap();
+        }
+        drop((map, pool));
+        kill_a_writer_of(&path);
+        patch(&path, |superblock| superblock.boot[3] ^= 1);
+        let whole = fs::read(&path).unwrap();
+        let accepting = Pool::options().accept_unclean(true);
+
+        // Nodes lie from the second page on; one that holds noise is found, wherever it is.
+        let nodes = endura::pool::PAGE as usize;
+        for damaged in [nodes + 64 * 1024, nodes + 512 * 1024] {
+            let mut bytes = whole.clone();
+            bytes[damaged..damaged + 4096].fill(0xA5);
+            fs::write(&path, bytes).unwrap();
+            let error = unchanged(&path, || accepting.open(&path).unwrap_err());
+            assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+        }
+
+        fs::write(&path, &whole).unwrap();
+        assert!(matches!(refusal(&path), Error::NeedsRestore { .. }));
+        let reading = accepting.clone().read_only(true);
+        unchanged(&path, || reading.open(&path).unwrap().verify().unwrap());
+        let pool = accepting.open(&path).unwrap();
+        assert!(!pool.stats().unwrap().clean_open);
+        assert_eq!(pool.fast_fair("map").unwrap().get(49_999).unwrap(), Some(!49_999));
+        pool.close().unwrap();
+        Pool::options().open(&path).unwrap();
+    }
+}
+
+#[test]
+fn role_insert_and_say() {
+    let Some(path) = role_path() else { return };
+    let map = Pool::options().open(path).unwrap().fast_fair("map").unwrap();
+    let mut key = map.last().unwrap().map_or(0, |(last, _)| last + 1);
+    loop {
+        map.insert(key, !key).unwrap();
+        say(&key.to_string());
+        key += 1;
+    }
+}
+
+/// What a killed process was told is kept, and the next one goes on from there.
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let mut acknowledged = 0;
+        for _ in 0..5 {
+            let mut writer = Process::start(role("role_insert_and_say", &path));
+            for _ in 0..2_000 {
+                acknowledged = writer.hear().parse().unwrap();
+            }
+            writer.kill();
+        }
+        let pool = Pool::options().open(&path).unwrap();
+        let map = pool.fast_fair("map").unwrap();
+        let (last, _) = map.last().unwrap().unwrap();
+        assert!(last >= acknowledged, "{last} < {acknowledged}");
+        for (expected, entry) in (0..=last).zip(map.iter()) {
+            assert_eq!(entry.unwrap(), (expected, !expected));
+        }
+        assert_eq!(map.iter().count() as u64, last + 1);
+        pool.verify().unwrap();
+    }
+}

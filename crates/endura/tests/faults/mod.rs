@@ -13,14 +13,14 @@ use endura::{Error, Pool};
 use tempfile::TempDir;
 
 /// A folder on disk and one on tmpfs, where there is one.
-pub fn folders() -> Vec<TempDir> {
+pub(crate) fn folders() -> Vec<TempDir> {
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let memory = tempfile::tempdir_in("/dev/shm");
     [Some(disk), memory.ok()].into_iter().flatten().collect()
 }
 
 /// A pool that was created and closed.
-pub fn closed_pool(folder: &TempDir) -> PathBuf {
+pub(crate) fn closed_pool(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("pool");
     Pool::options().create(&path).unwrap().close().unwrap();
     path
@@ -28,7 +28,7 @@ pub fn closed_pool(folder: &TempDir) -> PathBuf {
 
 /// Opens the file for writing and for reading, sees that neither works or changes a byte, and
 /// gives what the first said.
-pub fn refusal(path: &Path) -> Error {
+pub(crate) fn refusal(path: &Path) -> Error {
     let [writing, reading] = [false, true].map(|read_only| {
         let options = Pool::options().read_only(read_only);
         unchanged(path, || options.open(path).expect_err("a pool that must be refused"))
@@ -42,7 +42,7 @@ pub fn refusal(path: &Path) -> Error {
 }
 
 /// Runs `work` and sees that it leaves the file as it was.
-pub fn unchanged<T>(path: &Path, work: impl FnOnce() -> T) -> T {
+pub(crate) fn unchanged<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     let before = fs::read(path).unwrap();
     let outcome = work();
     assert!(fs::read(path).unwrap() == before, "{} was written to", path.display());
@@ -50,20 +50,20 @@ pub fn unchanged<T>(path: &Path, work: impl FnOnce() -> T) -> T {
 }
 
 /// Rewrites the superblock of a pool that is not open.
-pub fn patch(path: &Path, change: impl FnOnce(&mut Superblock)) {
+pub(crate) fn patch(path: &Path, change: impl FnOnce(&mut Superblock)) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let mut superblock = Superblock::read(&file).unwrap();
     change(&mut superblock);
     superblock.write(&file).unwrap();
 }
 
-pub fn superblock(path: &Path) -> Superblock {
+pub(crate) fn superblock(path: &Path) -> Superblock {
     Superblock::read(&File::open(path).unwrap()).unwrap()
 }
 
 /// Another process: this test program again, in the test `role`, which finds `path` by
 /// [`role_path`].
-pub fn role(role: &str, path: &Path) -> Command {
+pub(crate) fn role(role: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([role, "--exact", "--nocapture", "--test-threads=1"]);
     command.env(ROLE, path).stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -73,31 +73,31 @@ pub fn role(role: &str, path: &Path) -> Command {
 const ROLE: &str = "ENDURA_TEST_ROLE";
 
 /// What [`role`] was given; none where the test runs for its own sake, which then is no test.
-pub fn role_path() -> Option<PathBuf> {
+pub(crate) fn role_path() -> Option<PathBuf> {
     std::env::var_os(ROLE).map(PathBuf::from)
 }
 
 /// Says something to the process that called [`role`].
-pub fn say(what: &str) {
+pub(crate) fn say(what: &str) {
     // In one piece, apart from what the test harness prints.
     println!("\n<{what}>");
 }
 
 /// A process that a test started: killed at the latest when the test ends, however it ends.
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
 }
 
 impl Process {
-    pub fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Self { child, lines }
     }
 
     /// Waits for the next thing that the process says.
-    pub fn hear(&mut self) -> String {
+    pub(crate) fn hear(&mut self) -> String {
         let mut line = String::new();
         loop {
             line.clear();
@@ -110,13 +110,13 @@ impl Process {
     }
 
     /// Waits for the end of the process, which must be a good one.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         std::io::copy(&mut self.lines, &mut std::io::sink()).unwrap();
         assert!(self.child.wait().unwrap().success());
     }
 
     /// Ends the process as `kill -9` does.
-    pub fn kill(self) {}
+    pub(crate) fn kill(self) {}
 }
 
 impl Drop for Process {
@@ -127,14 +127,14 @@ impl Drop for Process {
 }
 
 /// Stays until killed.
-pub fn wait_to_be_killed() -> ! {
+pub(crate) fn wait_to_be_killed() -> ! {
     loop {
         std::thread::park();
     }
 }
 
 /// How an open ended, in a word.
-pub fn outcome(opened: &endura::Result<Pool>) -> &'static str {
+pub(crate) fn outcome(opened: &endura::Result<Pool>) -> &'static str {
     match opened {
         Ok(_) => "opened",
         Err(Error::Locked) => "locked",
