@@ -75,7 +75,13 @@ impl PoolFile {
         if facts.len() == 0 {
             return Err(Error::NotAPool { what: "the file is empty" });
         }
-        let superblock = Superblock::read(&file)?;
+        let superblock = Superblock::read(&file).map_err(|error| match error {
+            // A copy that is cut in two is not torn.
+            Error::Corrupt { .. } if facts.len() < PAGE => {
+                Error::Truncated { have: facts.len(), need: PAGE }
+            }
+            other => other,
+        })?;
         superblock.check(access.read_only)?;
         check_length(&file, facts.len())?;
         let warnings = filesystem.warning().into_iter().collect();
@@ -111,26 +117,7 @@ impl PoolFile {
     /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
     /// order of the kernel's choice.
     pub(crate) fn doubt(&self, placement: &Placement) -> Result<Option<&'static str>> {
-        let last = &self.superblock;
-        if last.clean {
-            return Ok(None);
-        }
-        let here = self.lock.file();
-        let same_boot = last.boot == identity::boot()?;
-        // Devices are numbered anew by each boot.
-        if last.inode != here.inode || same_boot && last.device != here.device {
-            return Ok(Some("the file is a copy of a pool that was open"));
-        }
-        if same_boot {
-            return Ok(None);
-        }
-        Ok(match (last.power_safe && placement.direct, last.dirty_shutdowns) {
-            (false, _) => Some("the machine went down while the pool was open"),
-            (true, then) if then != placement.dirty_shutdowns => {
-                Some("the persistent memory reports that it lost data while the pool was open")
-            }
-            (true, _) => None,
-        })
+        Ok(doubt(&self.superblock, self.lock.file(), identity::boot()?, placement))
     }
 
     /// Begins a session. Unless it is read-only, this is durable before it returns; a read-only
@@ -198,6 +185,31 @@ impl PoolFile {
     }
 }
 
+/// Why a pool with this superblock may be torn, seen from this file, boot and memory.
+fn doubt(
+    last: &Superblock,
+    here: FileId,
+    boot: [u8; 16],
+    placement: &Placement,
+) -> Option<&'static str> {
+    let same_boot = last.boot == boot;
+    // Devices are numbered anew by each boot.
+    let same_file = last.inode == here.inode && (!same_boot || last.device == here.device);
+    if last.clean {
+        None
+    } else if !same_file {
+        Some("the file is a copy of a pool that was open")
+    } else if same_boot {
+        None
+    } else if !last.power_safe || !placement.direct {
+        Some("the machine went down while the pool was open")
+    } else if last.dirty_shutdowns != placement.dirty_shutdowns {
+        Some("the persistent memory reports that it lost data while the pool was open")
+    } else {
+        None
+    }
+}
+
 fn refuse_other_than_file(facts: &fs::Metadata) -> Result<()> {
     let kind = facts.file_type();
     if kind.is_file() {
@@ -232,5 +244,55 @@ fn check_length(file: &File, have: u64) -> Result<()> {
         Some(need) if need <= have => Ok(()),
         Some(need) => Err(Error::Truncated { have, need }),
         None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible number of pages" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::{DomainKind, FlushInstruction};
+
+    #[test]
+    fn what_is_doubted() {
+        let left = Superblock {
+            clean: false,
+            boot: [1; 16],
+            device: 5,
+            inode: 6,
+            ..Superblock::of_new_pool([0; 16])
+        };
+        let safe = Superblock { power_safe: true, dirty_shutdowns: Some(2), ..left };
+        let here = FileId { device: 5, inode: 6 };
+        let disk = Placement {
+            domain: DomainKind::Adr,
+            instruction: FlushInstruction::Clflush,
+            direct: false,
+            dirty_shutdowns: None,
+        };
+        let memory = Placement { direct: true, dirty_shutdowns: Some(2), ..disk };
+        let failed = Placement { dirty_shutdowns: Some(3), ..memory };
+        let unknown = Placement { dirty_shutdowns: None, ..memory };
+        let (this_boot, next_boot) = ([1; 16], [2; 16]);
+        let is_doubted = |last: &Superblock, here, boot, placement: &Placement| {
+            doubt(last, here, boot, placement).is_some()
+        };
+
+        let closed = Superblock { clean: true, ..left };
+        let elsewhere = FileId { device: 9, inode: 9 };
+        assert!(!is_doubted(&closed, elsewhere, next_boot, &disk));
+        assert!(!is_doubted(&left, here, this_boot, &disk));
+        for copy in [FileId { inode: 7, ..here }, FileId { device: 7, ..here }] {
+            assert!(is_doubted(&left, copy, this_boot, &disk));
+        }
+        // The promise of the page cache ends with the boot, whatever instructions were used.
+        assert!(is_doubted(&left, here, next_boot, &disk));
+        assert!(is_doubted(&left, here, next_boot, &memory));
+        assert!(is_doubted(&safe, here, next_boot, &disk));
+        // That of persistent memory does not, unless the memory itself says so.
+        let renumbered = FileId { device: 7, ..here };
+        assert!(!is_doubted(&safe, renumbered, next_boot, &memory));
+        assert!(is_doubted(&safe, FileId { inode: 7, ..here }, next_boot, &memory));
+        assert!(is_doubted(&safe, here, next_boot, &failed));
+        assert!(is_doubted(&safe, here, next_boot, &unknown));
     }
 }

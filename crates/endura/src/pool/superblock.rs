@@ -1,8 +1,9 @@
 //! The first thing in a pool: what it is, and how its last session ended.
 //!
-//! Two copies of 128 bytes, in two pages of the file system. Copy B is written and synced first,
-//! then copy A, so that a write that is torn leaves the other one whole. Of two whole copies the
-//! one with the higher sequence number counts.
+//! Two copies of 128 bytes, in two pages of the file system. Of two whole copies the one with the
+//! higher sequence number counts. A write goes to one copy, waits until it is durable, and only
+//! then goes to the other, without waiting. The next write begins with that other copy: so the one
+//! that is not being written is always whole, durable and the latest, at the price of one sync.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -188,19 +189,27 @@ impl Superblock {
         Self::newer_of(&read_copy(file, SUPERBLOCK_A)?, &read_copy(file, SUPERBLOCK_B)?)
     }
 
-    /// Writes both copies with the next sequence number, durably, B first.
+    /// Writes both copies with the next sequence number. Durable on return.
     ///
     /// # Errors
     ///
     /// [`Error::Io`]; the file then holds the old superblock, the new one, or both.
     pub fn write(&mut self, file: &File) -> Result<()> {
-        self.sequence += 1;
+        self.sequence = self.sequence.wrapping_add(1);
         let bytes = self.encode();
-        for copy in [SUPERBLOCK_B, SUPERBLOCK_A] {
-            write_durably(file, &bytes, copy)
-                .map_err(|error| Error::io("writing the pool's superblock", error))?;
+        let (first, second) = self.order();
+        write_durably(file, &bytes, first)
+            .and_then(|()| file.write_all_at(&bytes, second))
+            .map_err(|error| Error::io("writing the pool's superblock", error))
+    }
+
+    /// Which copy is written first, and which one then.
+    fn order(&self) -> (u64, u64) {
+        if self.sequence.is_multiple_of(2) {
+            (SUPERBLOCK_A, SUPERBLOCK_B)
+        } else {
+            (SUPERBLOCK_B, SUPERBLOCK_A)
         }
-        Ok(())
     }
 
     /// Whether this build can read the pool, and write it where that is asked.
@@ -316,11 +325,32 @@ mod tests {
         for cut in 0..=BYTES {
             let mut torn = old_bytes;
             torn[..cut].copy_from_slice(&new_bytes[..cut]);
-            // While B is written, A is old.
-            let read = Superblock::newer_of(&old_bytes, &torn).unwrap();
-            assert!(read == old || read == new && cut == BYTES, "B cut at {cut}");
-            // While A is written, B is new.
-            assert_eq!(Superblock::newer_of(&torn, &new_bytes).unwrap(), new, "A cut at {cut}");
+            for swap in [false, true] {
+                let read = |a, b| {
+                    let copies = if swap { (b, a) } else { (a, b) };
+                    Superblock::newer_of(copies.0, copies.1).unwrap()
+                };
+                // While the first copy is written, the second is old, and then the first is new.
+                let early = read(&torn, &old_bytes);
+                assert!(early == old || early == new && cut == BYTES, "cut at {cut}");
+                assert_eq!(read(&new_bytes, &torn), new, "cut at {cut}");
+            }
+        }
+    }
+
+    /// Nothing waits for the second copy, so the disk may never have got it: the next write must
+    /// not begin with the first.
+    #[test]
+    fn the_copy_that_is_not_written_is_the_durable_one() {
+        let mut superblock = sample();
+        let file = tempfile::tempfile().unwrap();
+        let (_, mut not_waited_for) = superblock.order();
+        for _ in 0..4 {
+            superblock.write(&file).unwrap();
+            assert_eq!(Superblock::read(&file).unwrap(), superblock);
+            let (first, second) = superblock.order();
+            assert_eq!(first, not_waited_for);
+            not_waited_for = second;
         }
     }
 

@@ -17,4 +17,5 @@ pub use pool::{Pool, Stats};
 pub use range::Range;
 
 pub use crate::check::{MapReport, Report};
+pub use crate::media::MediaChoice;
 pub use crate::tree::Len;

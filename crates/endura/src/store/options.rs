@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::pool::{Mounted, Pool};
 use super::turn::ready_locks;
 use crate::check;
-use crate::media::{DomainKind, Mapped, Mapping, Media, MediaChoice, Placement, Reservation};
+use crate::media::{
+    Domain, DomainKind, Mapped, Mapping, MediaChoice, PageCache, Placement, Reservation,
+};
 use crate::pool::{Access, PoolFile, Session, Space};
 use crate::{Error, Result};
 
@@ -143,28 +145,38 @@ impl PoolOptions {
             }
             self.verify_before_accepting(&file, placement)?;
         }
-        match placement.domain {
+        let (mounted, session) = match placement.domain {
             DomainKind::Adr => {
-                let medium = self.map(&file, placement, self.read_only)?;
-                let session = file.begin(&placement)?;
-                Ok(Pool::new(Mounted::Adr(mount(medium, session)?), file, placement, session))
+                let (space, session) = self.mount(&mut file, placement)?;
+                (Mounted::Adr(space), session)
             }
             DomainKind::Eadr => {
-                let medium = self.map(&file, placement, self.read_only)?;
-                let session = file.begin(&placement)?;
-                Ok(Pool::new(Mounted::Eadr(mount(medium, session)?), file, placement, session))
+                let (space, session) = self.mount(&mut file, placement)?;
+                (Mounted::Eadr(space), session)
             }
             DomainKind::PageCache => {
-                let medium = self.map(&file, placement, self.read_only)?;
-                let session = file.begin(&placement)?;
-                let mounted = Mounted::PageCache(mount(medium, session)?);
-                Ok(Pool::new(mounted, file, placement, session))
+                let (space, session) = self.mount(&mut file, placement)?;
+                (Mounted::PageCache(space), session)
             }
-        }
+        };
+        Ok(Pool::new(mounted, file, placement, session))
+    }
+
+    /// Maps the file and begins a session on it.
+    fn mount<D: Domain>(
+        &self,
+        file: &mut PoolFile,
+        placement: Placement,
+    ) -> Result<(Arc<Space<Mapped<D>>>, Session)> {
+        let medium = self.map(file, placement, self.read_only)?;
+        let session = file.begin(&placement)?;
+        let space = Space::mount(medium, session)?;
+        ready_locks(&space)?;
+        Ok((Arc::new(space), session))
     }
 
     /// Maps the file, with room for what it may become.
-    fn map<D: crate::media::Domain>(
+    fn map<D: Domain>(
         &self,
         file: &PoolFile,
         placement: Placement,
@@ -187,17 +199,11 @@ impl PoolOptions {
 
     /// Verifies a doubtful pool in a session that writes nothing, before anything is written.
     fn verify_before_accepting(&self, file: &PoolFile, placement: Placement) -> Result<()> {
-        let medium: Mapped<crate::media::PageCache> = self.map(file, placement, true)?;
+        let medium: Mapped<PageCache> = self.map(file, placement, true)?;
         let generation = file.superblock().generation + 1;
         let session = Session { generation, clean: false, read_only: true };
         check::verify(&Space::mount(medium, session)?).map(drop)
     }
-}
-
-fn mount<M: Media>(medium: M, session: Session) -> Result<Arc<Space<M>>> {
-    let space = Space::mount(medium, session)?;
-    ready_locks(&space)?;
-    Ok(Arc::new(space))
 }
 
 fn is_io(error: &Error, kind: io::ErrorKind) -> bool {

@@ -76,6 +76,14 @@ struct Facts {
 pub struct Stats {
     /// Bytes of the file.
     pub file_bytes: u64,
+    /// Pages of 2 MiB that are not wholly free, the one that describes the pool included.
+    pub pages_in_use: u64,
+    /// Bytes of those pages.
+    pub page_bytes_in_use: u64,
+    /// Bytes of free chunks in those pages.
+    pub free_chunk_bytes: u64,
+    /// Bytes that were freed but that some thread may still be reading.
+    pub limbo_bytes: u64,
     /// Bytes to which it may grow while it is open this time.
     pub max_bytes: u64,
     /// How often the pool was opened for writing, this time included. A read-only open counts
@@ -184,7 +192,8 @@ impl Pool {
         on_space!(&self.inner.mounted, space => check::verify(space))
     }
 
-    /// Facts and figures. Takes no lock that an operation would wait for.
+    /// Facts and figures; those about space are exact while nobody writes. Looks at every partly
+    /// used page; operations go on meanwhile.
     ///
     /// # Errors
     ///
@@ -197,10 +206,14 @@ impl Pool {
         if inner.file.lock().is_none() {
             return Err(Error::Closed);
         }
-        let (file_bytes, max_bytes) =
-            on_space!(&inner.mounted, space => (space.media().len(), space.media().limit()));
+        let (space, max_bytes) =
+            on_space!(&inner.mounted, space => (space.stats(), space.media().limit()));
         Ok(Stats {
-            file_bytes,
+            file_bytes: space.file_bytes,
+            pages_in_use: space.pages_in_use,
+            page_bytes_in_use: space.page_bytes_in_use,
+            free_chunk_bytes: space.free_chunk_bytes,
+            limbo_bytes: space.limbo_bytes,
             max_bytes,
             generation: inner.session.generation,
             clean_open: inner.session.clean,
@@ -238,12 +251,16 @@ impl Inner {
             return Err(Error::Forked);
         }
         let mut open = self.file.lock();
+        if open.is_none() {
+            return Err(Error::Closed);
+        }
+        // Fails where an operation may go on; the pool then stays open, and locked.
+        on_space!(&self.mounted, space => space.close())?;
         let mut file = open.take().ok_or(Error::Closed)?;
         if self.session.read_only {
-            return on_space!(&self.mounted, space => space.close().map(drop));
+            return Ok(());
         }
         on_space!(&self.mounted, space => {
-            space.close()?;
             space.save()?;
             // The data must be on the disk before anything says that it is.
             space.media().sync().inspect_err(|_| space.poison())?;

@@ -203,6 +203,28 @@ mod tests {
         drop(again);
     }
 
+    /// A child of that moment has a descriptor that its handler could not find.
+    #[test]
+    fn a_descriptor_opened_during_a_fork_is_opened_again() {
+        let calls = std::cell::Cell::new(0);
+        let held = Held::new(|| {
+            calls.set(calls.get() + 1);
+            let file = File::open("/dev/null");
+            if calls.get() == 1 {
+                // SAFETY: the child leaves at once by `_exit`, and its parent waits for it.
+                unsafe {
+                    match libc::fork() {
+                        0 => libc::_exit(0),
+                        child => libc::waitpid(child, ptr::null_mut(), 0),
+                    };
+                }
+            }
+            file
+        });
+        assert!(held.unwrap().descriptor().is_some());
+        assert!(calls.get() >= 2, "other tests may fork as well");
+    }
+
     #[test]
     fn exclusion_within_the_process() {
         let open = || File::open("/dev/null");

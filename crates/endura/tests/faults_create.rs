@@ -1,0 +1,127 @@
+//! Making pools: a name is taken by a whole pool or not at all.
+
+mod faults;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use endura::{Error, Pool};
+use faults::*;
+
+fn kind(error: &Error) -> Option<ErrorKind> {
+    match error {
+        Error::Io { source, .. } => Some(source.kind()),
+        _ => None,
+    }
+}
+
+#[test]
+fn nothing_is_replaced() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let error = unchanged(&path, || Pool::options().create(&path).unwrap_err());
+        assert_eq!(kind(&error), Some(ErrorKind::AlreadyExists), "{error}");
+        let text = folder.path().join("text");
+        fs::write(&text, "not a pool").unwrap();
+        let error = unchanged(&text, || Pool::options().create(&text).unwrap_err());
+        assert_eq!(kind(&error), Some(ErrorKind::AlreadyExists), "{error}");
+        let error = unchanged(&text, || Pool::options().open_or_create(&text).unwrap_err());
+        assert!(matches!(error, Error::NotAPool { .. }), "{error}");
+        for missing in ["no/folder", "text/file"] {
+            let error = Pool::options().open_or_create(folder.path().join(missing)).unwrap_err();
+            assert!(kind(&error).is_some(), "{error}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
+
+#[test]
+fn role_create() {
+    let Some(path) = role_path() else { return };
+    say("now");
+    let pool = Pool::options().create(path).unwrap();
+    say("made");
+    pool.close().unwrap();
+}
+
+#[test]
+fn killed_while_creating() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let begun = Instant::now();
+        let mut process = Process::start(role("role_create", &path));
+        assert_eq!((process.hear().as_str(), process.hear().as_str()), ("now", "made"));
+        process.finish();
+        let whole = begun.elapsed();
+        fs::remove_file(&path).unwrap();
+
+        let (mut none, mut some) = (0, 0);
+        for i in 0..60 {
+            let mut process = Process::start(role("role_create", &path));
+            process.hear();
+            // From "at once" to "certainly too late", most of them early.
+            std::thread::sleep(
+                whole.mul_f64(f64::from(i * i) / 3600.0).min(Duration::from_millis(80)),
+            );
+            process.kill();
+            match Pool::options().open(&path) {
+                Ok(pool) => {
+                    some += 1;
+                    pool.fast_fair("map").unwrap().insert(1, 2).unwrap();
+                    pool.close().unwrap();
+                    fs::remove_file(&path).unwrap();
+                }
+                Err(error) => {
+                    none += 1;
+                    assert_eq!(kind(&error), Some(ErrorKind::NotFound), "{error}");
+                }
+            }
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+        }
+        println!("killed before the name was given: {none}, after: {some}");
+        assert!(some > 0);
+    }
+}
+
+#[test]
+fn role_open_or_create() {
+    let Some(path) = role_path() else { return };
+    let mut opened = 0;
+    for _ in 0..20 {
+        match Pool::options().open_or_create(&path) {
+            Ok(pool) => {
+                opened += 1;
+                pool.close().unwrap();
+            }
+            Err(Error::Locked) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    say(&opened.to_string());
+}
+
+/// Whoever comes first makes the pool; nobody makes it twice or meets a half of it.
+#[test]
+fn many_create_at_once() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let mut processes: Vec<_> =
+            (0..4).map(|_| Process::start(role("role_open_or_create", &path))).collect();
+        let opens: u64 = processes.iter_mut().map(|p| p.hear().parse::<u64>().unwrap()).sum();
+        processes.into_iter().for_each(Process::finish);
+        let last = superblock(&path);
+        assert_eq!((last.generation, last.clean), (opens, true));
+        assert!(opens > 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn pools_are_told_apart() {
+    let folder = &folders()[0];
+    let uuids: Vec<_> = ["a", "b"]
+        .map(|name| Pool::options().create(folder.path().join(name)).unwrap().stats().unwrap().uuid)
+        .into();
+    assert_ne!(uuids[0], uuids[1]);
+}

@@ -1,0 +1,279 @@
+//! Running out: of disk, of addresses, of the size that was allowed. An error each time, never a
+//! signal, and never a change of what was there.
+
+mod faults;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use endura::media::Reservation;
+use endura::media::{FlushInstruction, Mapped, Mapping, Media, Ordering, PageCache, Region};
+use endura::pool::PAGE;
+use endura::{Error, Pool};
+use faults::*;
+
+/// Runs the test `role` with a small file system of its own in the folder, or says why not.
+///
+/// The process gets a private view of the mounts, so that nothing is left when it ends.
+fn on_small_disks(test: &str) {
+    for disk in ["tmpfs", "ext4"] {
+        let folder = &folders()[0];
+        let mut command = role(test, folder.path());
+        command.env("ENDURA_TEST_DISK", disk);
+        let mut process = Process::start(command);
+        let said = process.hear();
+        println!("{test} on {disk}: {said}");
+        process.finish();
+    }
+}
+
+/// Mounts a file system of about `bytes` bytes on the role's folder; none where that is not
+/// allowed, after saying so.
+fn small_disk(bytes: u64) -> Option<PathBuf> {
+    let folder = role_path()?;
+    let disk = std::env::var("ENDURA_TEST_DISK").unwrap();
+    // SAFETY: changes which mounts this process sees, and nothing else.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        say("skipped: only the superuser can mount");
+        return None;
+    }
+    let run = |command: String| {
+        let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+        output.status.success()
+    };
+    assert!(run("mount --make-rprivate /".into()));
+    let at = folder.join("disk");
+    fs::create_dir(&at).unwrap();
+    let image = folder.join("image");
+    let mounted = match disk.as_str() {
+        "tmpfs" => run(format!("mount -t tmpfs -o size={bytes} none {}", at.display())),
+        _ => run(format!(
+            "truncate -s {bytes} {0} && mkfs.ext4 -q -m 0 -O ^has_journal {0} && mount -o loop {0} {1}",
+            image.display(),
+            at.display()
+        )),
+    };
+    if !mounted {
+        say("skipped: it cannot be mounted here");
+        return None;
+    }
+    Some(at)
+}
+
+/// Leaves about `bytes` free.
+fn fill_disk_but(folder: &Path, bytes: u64) {
+    let mut filler = File::create(folder.join("filler")).unwrap();
+    while filler.write_all(&[1; 4096]).is_ok() {}
+    filler.sync_all().unwrap_or_default();
+    let len = filler.metadata().unwrap().len() / 4096 * 4096;
+    filler.set_len(len.saturating_sub(bytes)).unwrap();
+    filler.sync_all().unwrap();
+}
+
+#[test]
+fn role_fill_the_disk() {
+    let Some(folder) = small_disk(24 << 20) else { return };
+    let path = folder.join("pool");
+    let pool = Pool::options().create(&path).unwrap();
+    let map = pool.fast_fair("map").unwrap();
+    let mut stored = 0_u64;
+    let error = loop {
+        // Far apart, so that every node is written again and again.
+        match map.insert(stored.wrapping_mul(0x9E37_79B9_7F4A_7C15), stored) {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    assert!(stored > 100_000, "{stored}");
+    for k in 0..stored {
+        assert_eq!(map.get(k.wrapping_mul(0x9E37_79B9_7F4A_7C15)).unwrap(), Some(k));
+    }
+    // What is there can still be changed and removed.
+    assert_eq!(map.insert(0, 7).unwrap(), Some(0));
+    assert_eq!(map.remove(0).unwrap(), Some(7));
+    pool.verify().unwrap();
+    drop((map, pool));
+    let pool = Pool::options().open(&path).unwrap();
+    assert!(pool.stats().unwrap().clean_open);
+    assert_eq!(pool.fast_fair("map").unwrap().iter().count() as u64, stored - 1);
+    say("as it should be");
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    on_small_disks("role_fill_the_disk");
+}
+
+#[test]
+fn role_grow_to_the_brim() {
+    let Some(folder) = small_disk(32 << 20) else { return };
+    let file = File::options().read(true).write(true).create_new(true).open(folder.join("file"));
+    let file = file.unwrap();
+    let instruction = FlushInstruction::best().unwrap();
+    let mapping = Mapping { read_only: false, direct: false, instruction };
+    let reservation = Reservation::new(1 << 30).unwrap();
+    let medium: Mapped<PageCache> =
+        Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
+    medium.grow(16 << 20).unwrap();
+    // Room for the 2 MiB that are asked for, but not for the 4 MiB that would be a good step.
+    fill_disk_but(&folder, (16 << 20) / 8 + (512 << 10) + (512 << 10));
+    medium.grow((16 << 20) + 8).unwrap();
+    assert_eq!(medium.len(), 18 << 20);
+    let error = medium.grow((18 << 20) + 8).unwrap_err();
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    assert_eq!((medium.len(), file.metadata().unwrap().len()), (18 << 20, 18 << 20));
+    // Every page has blocks: a signal would end this process.
+    let words = (medium.len() / 8) as usize;
+    let all = Region::new(&medium, 0, words).unwrap();
+    for page in (0..words).step_by(512) {
+        all.store(page, page as u64 + 1, Ordering::Release);
+    }
+    medium.sync().unwrap();
+    // Room again, growth again.
+    fs::remove_file(folder.join("filler")).unwrap();
+    medium.grow((18 << 20) + 8).unwrap();
+    assert!(medium.len() > 18 << 20);
+    let last = Region::new(&medium, medium.len() - 8, 1).unwrap();
+    assert_eq!(last.load(0, Ordering::Acquire), 0);
+    let mut word = [0; 8];
+    file.read_exact_at(&mut word, 4096).unwrap();
+    assert_eq!(u64::from_le_bytes(word), 513);
+    say("as it should be");
+}
+
+#[test]
+fn growth_takes_smaller_steps_on_a_nearly_full_disk() {
+    on_small_disks("role_grow_to_the_brim");
+}
+
+#[test]
+fn role_open_with_holes() {
+    let Some(folder) = small_disk(32 << 20) else { return };
+    let path = folder.join("pool");
+    Pool::options().create(&path).unwrap().close().unwrap();
+    // A copy with a hole for whatever is zero, and longer by a few empty pages.
+    let copy = folder.join("copy");
+    let bytes = fs::read(&path).unwrap();
+    let file = File::create(&copy).unwrap();
+    for at in (0..bytes.len()).step_by(4096) {
+        if bytes[at..at + 4096].iter().any(|&byte| byte != 0) {
+            file.write_all_at(&bytes[at..at + 4096], at as u64).unwrap();
+        }
+    }
+    file.set_len(5 * PAGE).unwrap();
+    assert!(file.metadata().unwrap().blocks() * 512 < PAGE);
+
+    fill_disk_but(&folder, 4 * PAGE);
+    let error = unchanged(&copy, || Pool::options().open(&copy).unwrap_err());
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    unchanged(&copy, || Pool::options().read_only(true).open(&copy).unwrap().close().unwrap());
+
+    fs::remove_file(folder.join("filler")).unwrap();
+    Pool::options().open(&copy).unwrap().close().unwrap();
+    assert!(file.metadata().unwrap().blocks() * 512 >= 5 * PAGE);
+    say("as it should be");
+}
+
+#[test]
+fn holes_are_filled_before_anything_is_stored() {
+    on_small_disks("role_open_with_holes");
+}
+
+#[test]
+fn role_create_on_a_full_disk() {
+    let Some(folder) = small_disk(16 << 20) else { return };
+    for free in [0, 4096, 1 << 20, (2 << 20) - 4096] {
+        fill_disk_but(&folder, free);
+        let path = folder.join("pool");
+        let error = Pool::options().create(&path).unwrap_err();
+        let full = match &error {
+            Error::Full { .. } => true,
+            // Not even room for a name.
+            Error::Io { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            _ => false,
+        };
+        assert!(full, "{free} bytes free: {error}");
+        assert!(!path.exists());
+    }
+    fs::remove_file(folder.join("filler")).unwrap();
+    Pool::options().create(folder.join("pool")).unwrap();
+    say("as it should be");
+}
+
+#[test]
+fn no_pool_on_a_full_disk() {
+    on_small_disks("role_create_on_a_full_disk");
+}
+
+#[test]
+fn sizes_that_no_machine_has() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        for size in [u64::MAX, u64::MAX - 4096, 1 << 63, 1 << 60, 1 << 47, Reservation::MAX + 1] {
+            let options = Pool::options().max_size(size);
+            let error = unchanged(&path, || options.open(&path).unwrap_err());
+            assert!(matches!(error, Error::Unsupported { .. }), "{size}: {error}");
+            let new = folder.path().join("new");
+            let error = options.create(&new).unwrap_err();
+            assert!(matches!(error, Error::Unsupported { .. }), "{size}: {error}");
+            assert!(!new.exists());
+        }
+        for size in [0, 1, PAGE, PAGE + 1, Reservation::MAX] {
+            let pool = Pool::options().max_size(size).open(&path).unwrap();
+            let stats = pool.stats().unwrap();
+            assert_eq!(stats.max_bytes, size.next_multiple_of(PAGE).max(stats.file_bytes));
+        }
+    }
+}
+
+#[test]
+fn the_size_that_was_allowed() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let pool = Pool::options().max_size(4 * PAGE).open(&path).unwrap();
+        let map = pool.fast_fair("map").unwrap();
+        let mut stored = 0_u64;
+        let error = loop {
+            match map.insert(stored, stored) {
+                Ok(_) => stored += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::Full { free: 0, .. }), "{error}");
+        assert_eq!(pool.stats().unwrap().file_bytes, 4 * PAGE);
+        // The same pool with more room goes on.
+        drop((map, pool));
+        let pool = Pool::options().max_size(8 * PAGE).open(&path).unwrap();
+        let map = pool.fast_fair("map").unwrap();
+        map.insert(stored, stored).unwrap();
+        assert_eq!(map.iter().count() as u64, stored + 1);
+    }
+}
+
+#[test]
+fn role_with_few_addresses() {
+    let Some(path) = role_path() else { return };
+    let limit = libc::rlimit { rlim_cur: 6 << 30, rlim_max: 6 << 30 };
+    // SAFETY: limits the address space of this process alone.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+    let asked = Pool::options().max_size(8 << 30);
+    let error = unchanged(&path, || asked.open(&path).unwrap_err());
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    let pool = Pool::options().open(&path).unwrap();
+    let max = pool.stats().unwrap().max_bytes;
+    assert!((1 << 30..6 << 30).contains(&max), "{max}");
+    say("as it should be");
+}
+
+#[test]
+fn few_addresses() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let mut process = Process::start(role("role_with_few_addresses", &path));
+        assert_eq!(process.hear(), "as it should be");
+        process.finish();
+    }
+}
