@@ -149,13 +149,13 @@ impl Runner<'_> {
                 continue;
             }
             // The first to run finds a cooler processor: the stores take turns at being first.
-            if round % 2 == 0 {
+            if round.is_multiple_of(2) {
                 self.measure(&endura, round, threads, operation)?;
             }
             if let Some(lmdb) = &lmdb {
                 self.measure(lmdb, round, threads, operation)?;
             }
-            if round % 2 == 1 {
+            if !round.is_multiple_of(2) {
                 self.measure(&endura, round, threads, operation)?;
             }
         }

@@ -81,12 +81,12 @@ fn write(args: &Args, map: &FastFair, out: &mut dyn Write, bar: &ProgressBar) ->
     if args.header {
         writeln!(out, "key{separator}value")?;
     }
-    let mut lines = 0;
+    let mut lines = 0_u64;
     for entry in map.iter() {
         let (key, value) = entry?;
         writeln!(out, "{key}{separator}{value}")?;
         lines += 1;
-        if lines % LINES_PER_TICK == 0 {
+        if lines.is_multiple_of(LINES_PER_TICK) {
             bar.set_position(lines);
         }
     }

@@ -108,7 +108,7 @@ fn read_all(
     tally: &mut Tally,
     bar: &ProgressBar,
 ) -> Result<()> {
-    let (mut line, mut number, mut bytes) = (Vec::new(), 0, 0);
+    let (mut line, mut number, mut bytes) = (Vec::new(), 0_u64, 0);
     loop {
         line.clear();
         let read = io::Read::take(&mut *input, LONGEST_LINE).read_until(b'\n', &mut line);
@@ -118,7 +118,7 @@ fn read_all(
         }
         number += 1;
         bytes += length as u64;
-        if number % LINES_PER_TICK == 0 {
+        if number.is_multiple_of(LINES_PER_TICK) {
             bar.set_position(bytes);
             bar.set_message(counted(tally.lines, "line"));
         }

@@ -34,7 +34,7 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     writeln!(out, "{}", args.pool.pool.display())?;
     let mut table = Table::new(2, &[]);
     let mut line = |name: &str, text: String| table.row([name.to_string(), text]);
-    line("medium", format!("{:?} on {}", stats.domain, stats.filesystem));
+    line("medium", format!("{} on {}", stats.domain, stats.filesystem));
     line("file", bytes(stats.file_bytes));
     line("in use", format!("{} in {} pages", bytes(stats.page_bytes_in_use), stats.pages_in_use));
     line("free in pages", bytes(stats.free_chunk_bytes));
@@ -45,10 +45,11 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         writeln!(out, "  warning: {warning}")?;
     }
     writeln!(out)?;
-    let mut table = Table::new(2, &["map", "kind", "entries", "layout"]);
+    let mut table = Table::new(2, &["map", "kind", "entries", "leaf/inner bytes"]);
     for map in maps {
-        let layout = format!("{:?}", map.layout);
-        table.row([map.name.clone(), format!("{:?}", map.kind), length(map.len), layout]);
+        let (leaf, inner) = (map.layout.leaf_bytes(), map.layout.inner_bytes());
+        let nodes = format!("{leaf}/{inner}");
+        table.row([map.name.clone(), format!("{:?}", map.kind), length(map.len), nodes]);
     }
     table.write(&mut out)?;
     Ok(out.flush()?)
@@ -74,12 +75,14 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
                 "kind": format!("{:?}", map.kind),
                 "entries": len,
                 "entries_exact": exact,
+                "leaf_bytes": map.layout.leaf_bytes(),
+                "inner_bytes": map.layout.inner_bytes(),
             })
         })
         .collect();
     let whole = json!({
         "pool": args.pool.pool,
-        "domain": format!("{:?}", stats.domain),
+        "domain": stats.domain.to_string(),
         "filesystem": stats.filesystem.to_string(),
         "file_bytes": stats.file_bytes,
         "pages_in_use": stats.pages_in_use,

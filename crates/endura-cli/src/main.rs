@@ -29,7 +29,7 @@ use outcome::Result;
 
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version, about, after_help = outcome::EXIT_CODES)]
+#[command(name = "endura", version, after_help = outcome::EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

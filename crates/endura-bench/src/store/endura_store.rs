@@ -44,15 +44,16 @@ impl Store for EnduraStore {
     }
 
     fn settings(&self) -> String {
+        let layout = self.map.index().layout();
         let medium = match self.pool.stats() {
-            Ok(stats) => format!("{:?} on {}", stats.domain, stats.filesystem),
+            Ok(stats) => format!("{} on {}", stats.domain, stats.filesystem),
             Err(error) => error.to_string(),
         };
-        let layout = match self.pool.maps() {
-            Ok(maps) => maps.first().map(|map| format!("{:?}", map.layout)).unwrap_or_default(),
-            Err(error) => error.to_string(),
-        };
-        format!("{medium}, {layout}, every operation durable when it returns")
+        format!(
+            "{medium}, leaves of {} bytes, inner nodes of {}",
+            layout.leaf_bytes(),
+            layout.inner_bytes()
+        )
     }
 }
 

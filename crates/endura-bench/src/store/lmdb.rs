@@ -80,9 +80,7 @@ impl Store for Lmdb {
     }
 
     fn settings(&self) -> String {
-        "WRITE_MAP | NO_SYNC, integer keys, one write transaction per write, read transaction \
-         kept open between writes"
-            .into()
+        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open".into()
     }
 }
 

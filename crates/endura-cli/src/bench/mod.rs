@@ -88,11 +88,10 @@ impl From<Measured> for Operation {
 }
 
 fn parse_layout(text: &str) -> Result<NodeLayout, String> {
-    let wrong = || "two numbers of bytes, leaf/inner, for example 512/1024".to_string();
-    let (leaf, inner) = text.split_once('/').ok_or_else(wrong)?;
-    let leaf = leaf.parse().map_err(|_| wrong())?;
-    let inner = inner.parse().map_err(|_| wrong())?;
-    NodeLayout::new(leaf, inner).map_err(|error| error.to_string())
+    let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves, NodeLayout::Paper];
+    let name = |layout: &NodeLayout| format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes());
+    let found = layouts.into_iter().find(|layout| name(layout) == text);
+    found.ok_or_else(|| format!("one of {}", layouts.each_ref().map(name).join(", ")))
 }
 
 pub(crate) fn run(args: &Args) -> Result {

@@ -177,7 +177,7 @@ pub(crate) fn finish(plan: &LoadPlan, map: &FastFair, loaded: &Loaded) -> Result
 fn tick(done: &AtomicU64, bar: &ProgressBar) {
     // Relaxed: a number to look at, nothing depends on it.
     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-    if done % 4096 == 0 {
+    if done.is_multiple_of(4096) {
         bar.set_position(done);
     }
 }

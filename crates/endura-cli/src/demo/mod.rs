@@ -54,7 +54,6 @@ pub(crate) fn run(args: &Args) -> Result {
         show_range(&map)?;
     }
     pool.close()?;
-    drop(map);
     report.write(&mut stdout().lock())?;
     if report.lost_nothing() {
         let path = folder.path().to_path_buf();
@@ -103,7 +102,7 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
         pool.fast_fair(MAP)?;
         let stats = pool.stats()?;
         pool.close()?;
-        Ok(format!("{:?} on {}", stats.domain, stats.filesystem))
+        Ok(format!("{} on {}", stats.domain, stats.filesystem))
     };
     match create() {
         Ok(filesystem) => Ok((folder, filesystem)),

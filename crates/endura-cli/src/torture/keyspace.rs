@@ -22,7 +22,7 @@ pub(crate) fn hot_key(i: usize) -> u64 {
 /// Which shared key this is, if it is one.
 pub(crate) fn hot_index(key: u64) -> Option<usize> {
     let i = key.checked_sub(HOT_FIRST)?;
-    let is_hot = i % HOT_DISTANCE == 0 && i / HOT_DISTANCE < HOT_KEYS as u64;
+    let is_hot = i.is_multiple_of(HOT_DISTANCE) && i / HOT_DISTANCE < HOT_KEYS as u64;
     is_hot.then_some((i / HOT_DISTANCE) as usize)
 }
 

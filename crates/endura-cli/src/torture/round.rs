@@ -107,7 +107,6 @@ impl Campaign {
         self.contents = contents(&map, &mut outcome.violations)?;
         outcome.entries = self.contents.len() as u64;
         outcome.in_flight_kept = compare(&map, &self.contents, expected, &mut outcome.violations)?;
-        drop(map);
         pool.close()
     }
 
