@@ -82,11 +82,11 @@ fn print(args: &Args, finding: &Finding) -> Result<()> {
         for map in &report.maps {
             table.row([
                 map.name.clone(),
-                format!("{:?}", map.kind),
+                map.kind.to_string(),
                 grouped(map.entries),
                 grouped(map.nodes),
                 map.height.to_string(),
-                grouped(map.repairs_pending),
+                grouped(map.repairs.total()),
             ]);
         }
         table.write(&mut out)?;
@@ -114,11 +114,11 @@ fn print_json(args: &Args, finding: &Finding, sound: bool) -> Result<()> {
         .map(|map| {
             json!({
                 "name": map.name,
-                "kind": format!("{:?}", map.kind),
+                "kind": map.kind,
                 "entries": map.entries,
                 "nodes": map.nodes,
                 "height": map.height,
-                "repairs_pending": map.repairs_pending,
+                "repairs_pending": map.repairs.total(),
             })
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write, stdout};
 
-use endura::{Len, MapInfo, Stats};
+use endura::{Len, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 
 use crate::outcome::{Answer, Result};
@@ -47,9 +47,11 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     writeln!(out)?;
     let mut table = Table::new(2, &["map", "kind", "entries", "leaf/inner bytes"]);
     for map in maps {
-        let (leaf, inner) = (map.layout.leaf_bytes(), map.layout.inner_bytes());
-        let nodes = format!("{leaf}/{inner}");
-        table.row([map.name.clone(), format!("{:?}", map.kind), length(map.len), nodes]);
+        let nodes = match map.layout {
+            Some(layout) => format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes()),
+            None => "unknown to this build".into(),
+        };
+        table.row([map.name.clone(), map.kind.to_string(), length(map.len), nodes]);
     }
     table.write(&mut out)?;
     Ok(out.flush()?)
@@ -72,18 +74,18 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
             };
             json!({
                 "name": map.name,
-                "kind": format!("{:?}", map.kind),
+                "kind": map.kind,
                 "entries": len,
                 "entries_exact": exact,
-                "leaf_bytes": map.layout.leaf_bytes(),
-                "inner_bytes": map.layout.inner_bytes(),
+                "leaf_bytes": map.layout.map(NodeLayout::leaf_bytes),
+                "inner_bytes": map.layout.map(NodeLayout::inner_bytes),
             })
         })
         .collect();
     let whole = json!({
         "pool": args.pool.pool,
         "domain": stats.domain.to_string(),
-        "filesystem": stats.filesystem.to_string(),
+        "filesystem": stats.filesystem,
         "file_bytes": stats.file_bytes,
         "pages_in_use": stats.pages_in_use,
         "page_bytes_in_use": stats.page_bytes_in_use,

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use endura::{FastFair, MediaChoice, Pool, PoolOptions};
+use endura::media::MediaChoice;
+use endura::{FastFair, Pool, PoolOptions};
 
 use crate::outcome::{Failure, Result};
 use crate::text::parse_size;

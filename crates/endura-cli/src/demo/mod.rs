@@ -161,7 +161,7 @@ fn verify_acknowledged(pool: &Pool, map: &FastFair, report: &mut Report) -> Resu
         duration(took)
     ))?;
     let (checked, took) = timed(|| Ok(pool.verify()?))?;
-    report.repairs_pending = checked.maps.iter().map(|map| map.repairs_pending).sum();
+    report.repairs_pending = checked.repairs_pending();
     let repairs = counted(report.repairs_pending, "half-done change");
     say(&format!("   structure sound, {repairs} left for writers to repair ({})\n", duration(took)))
 }

@@ -102,8 +102,7 @@ impl Campaign {
         let (pool, map) = self.open(round % 2 == 1)?;
         outcome.open = begun.elapsed();
         let report = pool.verify()?;
-        let tortured = report.maps.iter().filter(|map| map.name == MAP);
-        outcome.repairs_pending = tortured.map(|map| map.repairs_pending).sum();
+        outcome.repairs_pending = report.repairs_pending();
         self.contents = contents(&map, &mut outcome.violations)?;
         outcome.entries = self.contents.len() as u64;
         outcome.in_flight_kept = compare(&map, &self.contents, expected, &mut outcome.violations)?;

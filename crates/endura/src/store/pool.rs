@@ -78,6 +78,14 @@ pub struct Stats {
     pub file_bytes: u64,
     /// Bytes to which it may grow while it is open this time.
     pub max_bytes: u64,
+    /// Pages of 2 MiB that hold something. This and the next three are exact while nobody writes.
+    pub pages_in_use: u64,
+    /// Bytes of those pages.
+    pub page_bytes_in_use: u64,
+    /// Bytes in those pages that are free.
+    pub free_chunk_bytes: u64,
+    /// Bytes that become free when the last reader that may still see them has moved on.
+    pub limbo_bytes: u64,
     /// How often the pool was opened for writing, this time included. A read-only open counts
     /// itself, but leaves no trace.
     pub generation: u64,
@@ -197,11 +205,15 @@ impl Pool {
         if inner.file.lock().is_none() {
             return Err(Error::Closed);
         }
-        let (file_bytes, max_bytes) =
-            on_space!(&inner.mounted, space => (space.media().len(), space.media().limit()));
+        let (space, max_bytes) =
+            on_space!(&inner.mounted, space => (space.stats(), space.media().limit()));
         Ok(Stats {
-            file_bytes,
+            file_bytes: space.file_bytes,
             max_bytes,
+            pages_in_use: space.pages_in_use,
+            page_bytes_in_use: space.page_bytes_in_use,
+            free_chunk_bytes: space.free_chunk_bytes,
+            limbo_bytes: space.limbo_bytes,
             generation: inner.session.generation,
             clean_open: inner.session.clean,
             read_only: inner.session.read_only,
