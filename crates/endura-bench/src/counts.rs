@@ -1,0 +1,62 @@
+//! Exact numbers of flushes, fences and stores per operation, from a counting medium.
+
+use endura::OrderedMap;
+use endura::media::Counts;
+
+use crate::Result;
+use crate::keys::{key, value};
+
+/// What one kind of operation asked of its medium, per operation.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct PerOperation {
+    /// What was run.
+    pub operation: &'static str,
+    /// How many.
+    pub operations: u64,
+    /// Cache lines whose write-back was asked for, per operation.
+    pub line_flushes: f64,
+    /// Fences, per operation.
+    pub fences: f64,
+    /// Words stored, per operation.
+    pub stores: f64,
+    /// Words loaded, per operation.
+    pub loads: f64,
+}
+
+/// Runs `keys` operations of each kind on an empty map, one thread, and divides what `counters`
+/// says by them. The counters are those of the medium that `map` lies on.
+///
+/// # Errors
+///
+/// Whatever the map says.
+pub fn counts<T: OrderedMap>(
+    map: &T,
+    keys: u64,
+    counters: impl Fn() -> Counts,
+) -> Result<Vec<PerOperation>> {
+    let mut rows = Vec::new();
+    let mut row = |name, run: &dyn Fn(u64) -> endura::Result<()>| -> Result<()> {
+        let before = counters();
+        for i in 0..keys {
+            run(i)?;
+        }
+        let delta = counters().since(before);
+        let per = |n: u64| n as f64 / keys.max(1) as f64;
+        rows.push(PerOperation {
+            operation: name,
+            operations: keys,
+            line_flushes: per(delta.line_flushes),
+            fences: per(delta.fences),
+            stores: per(delta.stores),
+            loads: per(delta.loads),
+        });
+        Ok(())
+    };
+    row("insert", &|i| map.insert(key(i), value(i)).map(drop))?;
+    row("get", &|i| map.get(key(i)).map(drop))?;
+    row("miss", &|i| map.get(key((1 << 48) + i)).map(drop))?;
+    row("update", &|i| map.update(key(i), i).map(drop))?;
+    row("compare_exchange", &|i| map.compare_exchange(key(i), Some(i), Some(value(i))).map(drop))?;
+    row("remove", &|i| map.remove(key(i)).map(drop))?;
+    Ok(rows)
+}

@@ -1,0 +1,42 @@
+//! Why a measurement ended early.
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a measurement ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// endura refused.
+    #[error("endura: {0}")]
+    Endura(#[from] endura::Error),
+    /// LMDB refused.
+    #[error("LMDB: {0}")]
+    Lmdb(#[from] heed::Error),
+    /// A store gave a wrong answer: its figures would be worth nothing.
+    #[error("{store} answered {wrong} of {of} operations of `{operation}` wrongly: no figures")]
+    Wrong {
+        /// The store.
+        store: &'static str,
+        /// The operation.
+        operation: &'static str,
+        /// How many answers were wrong.
+        wrong: u64,
+        /// Out of how many.
+        of: u64,
+    },
+    /// The operating system refused.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The configuration cannot be run.
+    #[error("{0}")]
+    Config(&'static str),
+    /// A worker thread panicked; its message went to standard error.
+    #[error("a worker thread panicked")]
+    Panicked,
+}

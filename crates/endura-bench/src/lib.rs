@@ -1,0 +1,30 @@
+//! Measures endura beside its peers: the same operations, the same keys, one process run.
+//!
+//! A run has rounds. In each round every store is created empty and all operations are run on it,
+//! the stores taking turns operation by operation (A, B, then B, A in the next round), so that a
+//! machine that warms up or slows down does so for all of them. What is reported is the median over
+//! the rounds, with the spread beside it.
+//!
+//! Every answer is checked while it is measured: a get that should have found a key and did not
+//! ends the run with [`Error::Wrong`].
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`keys`] | which number is the i-th key, and skewed choices among them |
+//! | [`store`] | what is measured: the [`Store`](store::Store) trait, endura and LMDB |
+//! | [`operation`] | the operations and one thread's share of each |
+//! | [`run`] | threads, rounds and the order of everything |
+//! | [`summary`] | medians, spreads, ratios, as numbers |
+//! | [`counts`] | exact numbers of flushes and fences per operation |
+
+pub mod counts;
+pub mod keys;
+pub mod operation;
+pub mod run;
+pub mod store;
+pub mod summary;
+
+mod error;
+mod timing;
+
+pub use error::{Error, Result};

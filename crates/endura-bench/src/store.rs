@@ -1,0 +1,72 @@
+//! What is measured: a store, and a thread's session with it.
+
+mod endura_store;
+mod lmdb;
+
+pub use endura_store::EnduraStore;
+pub use lmdb::Lmdb;
+
+use crate::Result;
+
+/// A store of u64 keys and values that several threads use at once.
+pub trait Store: Sync {
+    /// What one thread holds while it works.
+    type Session<'s>: Session
+    where
+        Self: 's;
+
+    /// The name in tables.
+    const NAME: &'static str;
+
+    /// Begins one thread's work. Not measured.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store says.
+    fn session(&self) -> Result<Self::Session<'_>>;
+
+    /// What the store takes up now.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store says.
+    fn footprint(&self) -> Result<Footprint>;
+
+    /// The settings that matter for a comparison, in a sentence.
+    fn settings(&self) -> String;
+}
+
+/// One thread's work with a store. Each write returns when it would survive `kill -9`.
+pub trait Session {
+    /// Stores `value` under `key`, whether or not the key was there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store says; so for the others.
+    fn insert(&mut self, key: u64, value: u64) -> Result<()>;
+
+    /// Replaces the value of `key`; says whether the key was there.
+    fn update(&mut self, key: u64, value: u64) -> Result<bool>;
+
+    /// Removes `key`; says whether it was there.
+    fn remove(&mut self, key: u64) -> Result<bool>;
+
+    /// The value of `key`.
+    fn get(&mut self, key: u64) -> Result<Option<u64>>;
+
+    /// Reads up to `count` entries from `from` upwards, every key and value looked at; gives how
+    /// many there were and the exclusive or of all of them.
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)>;
+
+    /// Looks all of `keys` up; gives how many were found.
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize>;
+}
+
+/// What a store takes up.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Footprint {
+    /// Bytes of the pages that hold something.
+    pub used_bytes: u64,
+    /// Bytes of the file. Holes count.
+    pub file_bytes: u64,
+}

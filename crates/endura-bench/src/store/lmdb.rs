@@ -1,0 +1,156 @@
+//! LMDB as a [`Store`], set up for its best speed under the same promise: what returned survives
+//! `kill -9`, not a power loss.
+
+use std::path::Path;
+
+use heed::byteorder::NativeEndian;
+use heed::types::U64;
+use heed::{
+    CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, IntegerComparator, RoTxn, WithTls,
+};
+
+use super::{Footprint, Session, Store};
+use crate::{Error, Result};
+
+type Word = U64<NativeEndian>;
+type Map<'e> = Database<'e, Word, Word, IntegerComparator>;
+
+/// A fresh LMDB environment: WRITE_MAP and NO_SYNC, integer keys, one write transaction per write,
+/// a read transaction that stays open until the thread's own next write.
+pub struct Lmdb {
+    env: Env<WithTls>,
+}
+
+impl Lmdb {
+    /// Creates an environment in the empty directory `dir` that can grow to `map_size` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever LMDB says.
+    pub fn create(dir: &Path, map_size: u64) -> Result<Self> {
+        let map_size = usize::try_from(map_size).map_err(|_| Error::Config("too many keys"))?;
+        let mut options = EnvOpenOptions::new();
+        options.map_size(map_size).max_readers(256);
+        Ok(Self { env: open(&options, dir)? })
+    }
+}
+
+/// The only unsafe code outside the library's doors: LMDB maps a file.
+#[expect(unsafe_code, reason = "heed's constructor is unsafe")]
+fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithTls>> {
+    let mut options = options.clone();
+    // SAFETY: `dir` is a temporary directory that this process has just made and that no other
+    // process knows, so that nobody changes the mapped file; it is on a local file system. The two
+    // flags weaken what survives a power loss, not memory safety: with WRITE_MAP a stray write of
+    // this process could damage the file, and nothing reads it after this process.
+    unsafe {
+        options.flags(EnvFlags::WRITE_MAP | EnvFlags::NO_SYNC);
+        options.open(dir)
+    }
+}
+
+impl Store for Lmdb {
+    type Session<'s> = LmdbSession<'s>;
+
+    const NAME: &'static str = "LMDB";
+
+    fn session(&self) -> Result<LmdbSession<'_>> {
+        let made = self.env.create_databases_and_commit(self.env.write_txn()?, |opener, txn| {
+            let map = opener
+                .database_options()
+                .types::<Word, Word>()
+                .key_comparator::<IntegerComparator>()
+                .create(txn)?;
+            Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
+        })?;
+        let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
+        Ok(LmdbSession { env: &self.env, map, reading: None })
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        let session = self.session()?;
+        let txn = self.env.read_txn()?;
+        let stat = session.map.stat(&txn)?;
+        let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
+        Ok(Footprint {
+            used_bytes: pages as u64 * u64::from(stat.page_size),
+            // The file is as long as the map; what it may hold beyond its last page are holes.
+            file_bytes: (self.env.info().last_page_number as u64 + 1) * u64::from(stat.page_size),
+        })
+    }
+
+    fn settings(&self) -> String {
+        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open".into()
+    }
+}
+
+/// One thread's work with LMDB.
+pub struct LmdbSession<'e> {
+    env: &'e Env<WithTls>,
+    map: Map<'e>,
+    reading: Option<RoTxn<'e, WithTls>>,
+}
+
+impl<'e> LmdbSession<'e> {
+    /// The open read transaction. A thread must see its own writes, so that each write closes it.
+    #[inline]
+    fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
+        if self.reading.is_none() {
+            self.reading = Some(self.env.read_txn()?);
+        }
+        self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))
+    }
+}
+
+impl Session for LmdbSession<'_> {
+    #[inline]
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        self.reading = None;
+        let mut txn = self.env.write_txn()?;
+        self.map.put(&mut txn, &key, &value)?;
+        Ok(txn.commit()?)
+    }
+
+    /// An upsert: LMDB has no update that spares the search, and the keys measured are present.
+    #[inline]
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        self.insert(key, value)?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        self.reading = None;
+        let mut txn = self.env.write_txn()?;
+        let found = self.map.delete(&mut txn, &key)?;
+        txn.commit()?;
+        Ok(found)
+    }
+
+    #[inline]
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        let map = self.map;
+        Ok(map.get(self.reading()?, &key)?)
+    }
+
+    #[inline]
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        let map = self.map;
+        let (mut seen, mut sum) = (0, 0);
+        for entry in map.range(self.reading()?, &(from..))?.take(count) {
+            let (key, value) = entry?;
+            seen += 1;
+            sum ^= key ^ value;
+        }
+        Ok((seen, sum))
+    }
+
+    #[inline]
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        let mut found = 0;
+        for &key in keys {
+            found += usize::from(self.get(key)?.is_some());
+        }
+        Ok(found)
+    }
+}

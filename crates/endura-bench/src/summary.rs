@@ -1,0 +1,150 @@
+//! Medians, spreads and ratios of a run.
+
+use crate::operation::Operation;
+use crate::run::{Outcome, Sample};
+use crate::timing::empty_histogram;
+
+/// A median over the rounds.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Median {
+    /// The median.
+    pub median: f64,
+    /// Half the distance between the least and the greatest, in percent of the median.
+    pub spread_percent: f64,
+}
+
+impl Median {
+    /// Of values that are not NaN; zero if there are none.
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let (Some(&least), Some(&greatest)) = (values.first(), values.last()) else {
+            return Self { median: 0.0, spread_percent: 0.0 };
+        };
+        let half = values.len() / 2;
+        let median = if values.len() % 2 == 1 {
+            values[half]
+        } else {
+            f64::midpoint(values[half - 1], values[half])
+        };
+        Self { median, spread_percent: 50.0 * (greatest - least) / median }
+    }
+}
+
+/// Percentiles in nanoseconds.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Latency {
+    /// Half are faster.
+    pub p50: u64,
+    /// One in a hundred is slower.
+    pub p99: u64,
+    /// One in a thousand is slower.
+    pub p999: u64,
+    /// The slowest.
+    pub max: u64,
+    /// How many were timed.
+    pub samples: u64,
+}
+
+/// One store, one operation, one number of threads: all rounds.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Figure {
+    /// The store's name.
+    pub store: &'static str,
+    /// What was run.
+    pub operation: Operation,
+    /// By how many threads.
+    pub threads: usize,
+    /// Operations per second of CPU time, in millions.
+    pub mops_cpu: Median,
+    /// Operations per second of wall time, in millions.
+    pub mops_wall: Median,
+    /// Latencies of all rounds together.
+    pub latency_ns: Latency,
+    /// Median over the rounds of this store's CPU throughput divided by LMDB's in the same round;
+    /// absent for LMDB itself and where it did not run.
+    pub ratio_to_lmdb: Option<Median>,
+    /// Wall throughput divided by that of the smallest number of threads measured.
+    pub speedup: Option<f64>,
+}
+
+/// All figures of a run, in the order threads, operation, store.
+pub fn figures(outcome: &Outcome) -> Vec<Figure> {
+    let mut groups: Vec<(usize, Operation, &'static str)> =
+        outcome.samples.iter().map(|s| (s.threads, s.operation, s.store)).collect();
+    // LMDB last: "endura" sorts after "LMDB" in ASCII.
+    groups.sort_by_key(|&(threads, operation, store)| (threads, operation, store == "LMDB"));
+    groups.dedup();
+    let mut figures: Vec<Figure> = Vec::new();
+    for (threads, operation, store) in groups {
+        let of = |store| select(&outcome.samples, threads, operation, store);
+        let mut figure = figure(&of(store));
+        if store != "LMDB" {
+            figure.ratio_to_lmdb = ratio(&of(store), &of("LMDB"));
+        }
+        figure.speedup = figures
+            .iter()
+            .find(|f| (f.operation, f.store) == (operation, store))
+            .map(|f| figure.mops_wall.median / f.mops_wall.median);
+        figures.push(figure);
+    }
+    figures
+}
+
+fn select<'a>(
+    samples: &'a [Sample],
+    threads: usize,
+    operation: Operation,
+    store: &str,
+) -> Vec<&'a Sample> {
+    let wanted = |s: &&Sample| (s.threads, s.operation, s.store) == (threads, operation, store);
+    samples.iter().filter(wanted).collect()
+}
+
+fn mops(operations: u64, seconds: f64) -> f64 {
+    operations as f64 / seconds.max(1e-9) / 1e6
+}
+
+fn figure(samples: &[&Sample]) -> Figure {
+    let mut latencies = empty_histogram();
+    for sample in samples {
+        latencies += &sample.latencies;
+    }
+    let of = |seconds: fn(&Sample) -> f64| {
+        Median::of(samples.iter().map(|s| mops(s.operations, seconds(s))).collect())
+    };
+    Figure {
+        store: samples[0].store,
+        operation: samples[0].operation,
+        threads: samples[0].threads,
+        mops_cpu: of(|s| s.cpu_seconds),
+        mops_wall: of(|s| s.wall_seconds),
+        latency_ns: Latency {
+            p50: latencies.value_at_quantile(0.5),
+            p99: latencies.value_at_quantile(0.99),
+            p999: latencies.value_at_quantile(0.999),
+            max: latencies.max(),
+            samples: latencies.len(),
+        },
+        ratio_to_lmdb: None,
+        speedup: None,
+    }
+}
+
+/// Round by round, so that what slowed a whole round down does not count.
+fn ratio(ours: &[&Sample], theirs: &[&Sample]) -> Option<Median> {
+    let ratios: Vec<f64> =
+        ours.iter().zip(theirs).map(|(a, b)| b.cpu_seconds / a.cpu_seconds.max(1e-9)).collect();
+    if ratios.is_empty() { None } else { Some(Median::of(ratios)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_spreads() {
+        assert_eq!(Median::of(vec![3.0, 1.0, 2.0]), Median { median: 2.0, spread_percent: 50.0 });
+        assert_eq!(Median::of(vec![4.0, 2.0]).median, 3.0);
+        assert_eq!(Median::of(vec![]).median, 0.0);
+    }
+}

@@ -1,0 +1,171 @@
+//! `endura bench`: endura beside LMDB, in one process run.
+
+mod print;
+mod reopen;
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use endura::NodeLayout;
+use endura_bench::operation::{Operation, Sizes};
+use endura_bench::run::{Config, Outcome, run as measure};
+use endura_bench::summary::figures;
+use serde_json::json;
+
+use crate::outcome::{Answer, Result};
+use crate::pool_args::MediaArgs;
+use crate::progress;
+use crate::text::parse_number;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Keys that are loaded
+    #[arg(long, default_value = "10000000", value_parser = parse_number)]
+    keys: u64,
+    /// Operations of each kind but load and scan (a tenth of it) [default: a fifth of the keys]
+    #[arg(long, value_parser = parse_number)]
+    operations: Option<u64>,
+    /// Numbers of threads, each measured by itself
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    threads: Vec<usize>,
+    /// How often everything is repeated; medians are shown
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Measure only these, after a load
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Measured>,
+    /// Leave LMDB out
+    #[arg(long)]
+    alone: bool,
+    /// Measure only the time to open a pool of --keys keys after SIGKILL and to find a key
+    #[arg(long)]
+    reopen: bool,
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Bytes of endura's leaf and inner nodes, for example 512/1024 [default: the library's]
+    #[arg(long, value_parser = parse_layout)]
+    layout: Option<NodeLayout>,
+    /// Where the random numbers start
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    media: MediaArgs,
+}
+
+/// The operations as arguments.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Measured {
+    Load,
+    Insert,
+    Get,
+    Miss,
+    GetMany,
+    Scan,
+    Update,
+    Zipf,
+    Remove,
+}
+
+impl From<Measured> for Operation {
+    fn from(measured: Measured) -> Self {
+        match measured {
+            Measured::Load => Self::Load,
+            Measured::Insert => Self::Insert,
+            Measured::Get => Self::Get,
+            Measured::Miss => Self::Miss,
+            Measured::GetMany => Self::GetMany,
+            Measured::Scan => Self::Scan,
+            Measured::Update => Self::Update,
+            Measured::Zipf => Self::Zipf,
+            Measured::Remove => Self::Remove,
+        }
+    }
+}
+
+fn parse_layout(text: &str) -> Result<NodeLayout, String> {
+    let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves, NodeLayout::Paper];
+    let name = |layout: &NodeLayout| format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes());
+    let found = layouts.into_iter().find(|layout| name(layout) == text);
+    found.ok_or_else(|| format!("one of {}", layouts.each_ref().map(name).join(", ")))
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    if args.reopen {
+        return reopen::run(args, &dir);
+    }
+    let config = config(args, dir);
+    let bar = progress::spinner();
+    let outcome = measure(&config, &mut |at| {
+        bar.set_message(format!(
+            "{}/{}  round {}/{}, {} thread(s): {} {}",
+            at.done + 1,
+            at.total,
+            at.round + 1,
+            args.rounds,
+            at.threads,
+            at.store,
+            at.operation.name()
+        ));
+    });
+    bar.finish_and_clear();
+    let outcome = outcome?;
+    if args.json {
+        writeln!(stdout(), "{}", to_json(args, &config, &outcome))?;
+    } else {
+        print::write(&mut stdout().lock(), &config, &outcome)?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn default_dir() -> PathBuf {
+    let shm = Path::new("/dev/shm");
+    if shm.is_dir() { shm.into() } else { std::env::temp_dir() }
+}
+
+fn config(args: &Args, dir: PathBuf) -> Config {
+    let mut operations: Vec<Operation> = args.only.iter().map(|&only| only.into()).collect();
+    if operations.is_empty() {
+        operations = Operation::ALL.to_vec();
+    }
+    // What is removed must have been inserted.
+    if operations.contains(&Operation::Remove) && !operations.contains(&Operation::Insert) {
+        operations.push(Operation::Insert);
+    }
+    let sizes =
+        Sizes { keys: args.keys, operations: args.operations.unwrap_or(args.keys / 5).max(1) };
+    Config {
+        sizes,
+        operations,
+        threads: args.threads.clone(),
+        rounds: args.rounds,
+        dir,
+        pool: args.media.options(),
+        layout: args.layout,
+        lmdb: !args.alone,
+        seed: args.seed,
+    }
+}
+
+fn to_json(args: &Args, config: &Config, outcome: &Outcome) -> serde_json::Value {
+    let settings: serde_json::Map<_, _> = outcome
+        .settings
+        .iter()
+        .map(|(store, text)| (store.to_string(), text.clone().into()))
+        .collect();
+    json!({
+        "keys": config.sizes.keys,
+        "operations": config.sizes.operations,
+        "rounds": args.rounds,
+        "seed": args.seed,
+        "dir": config.dir,
+        "settings": settings,
+        "space": outcome.space,
+        "figures": figures(outcome),
+    })
+}

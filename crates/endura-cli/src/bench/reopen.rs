@@ -1,0 +1,60 @@
+//! How long it takes to open a large pool after SIGKILL and to find a key in it.
+
+use std::io::{Write, stdout};
+use std::path::Path;
+use std::time::Instant;
+
+use endura_bench::keys;
+use serde_json::json;
+
+use super::Args;
+use crate::demo::{LoadPlan, MAP, load_until_killed};
+use crate::outcome::{Answer, Failure, Result};
+use crate::text::{duration, grouped};
+
+pub(crate) fn run(args: &Args, dir: &Path) -> Result {
+    let made = tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir);
+    let folder =
+        made.map_err(|e| Failure::io(format!("cannot make a folder in {}", dir.display()), &e))?;
+    let plan = LoadPlan {
+        pool: folder.path().join("pool"),
+        ledger: folder.path().join("acknowledged"),
+        keys: args.keys,
+        threads: 2,
+        media: args.media,
+    };
+    let pool = args.media.options().create(&plan.pool)?;
+    match args.layout {
+        Some(layout) => pool.fast_fair_with(MAP, layout)?,
+        None => pool.fast_fair(MAP)?,
+    };
+    pool.close()?;
+    drop(pool);
+    let loaded = load_until_killed(&plan, args.keys)?;
+    let begun = Instant::now();
+    let pool = args.media.options().open(&plan.pool)?;
+    let opened = begun.elapsed();
+    let map = pool.fast_fair(MAP)?;
+    let index = loaded.last_acknowledged();
+    let found = map.get(keys::key(index))? == Some(keys::value(index));
+    let first_lookup = begun.elapsed();
+    if args.json {
+        let whole = json!({
+            "keys": args.keys,
+            "open_ns": opened.as_nanos() as u64,
+            "first_lookup_ns": first_lookup.as_nanos() as u64,
+            "found": found,
+        });
+        writeln!(stdout(), "{whole}")?;
+    } else {
+        writeln!(
+            stdout(),
+            "a pool of {} keys, after SIGKILL: open after {}, first key {} after {}",
+            grouped(args.keys),
+            duration(opened),
+            if found { "found" } else { "MISSING" },
+            duration(first_lookup)
+        )?;
+    }
+    Ok(Answer::yes_if(found))
+}

@@ -1,0 +1,134 @@
+//! `endura check`: is this pool sound?
+
+use std::io::{BufWriter, Write, stdout};
+
+use endura::{Error, Pool, Report};
+use serde_json::json;
+
+use crate::outcome::{Answer, Failure, Result};
+use crate::pool_args::PoolArgs;
+use crate::text::{Table, grouped};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pool: PoolArgs,
+    /// Take a pool that may be torn (the machine went down while it was open, or it was copied) into
+    /// use as it is, if it is sound
+    #[arg(long)]
+    accept: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a check found.
+struct Finding {
+    report: Option<Report>,
+    damage: Option<String>,
+    /// Why the pool may be torn, if it may be.
+    doubt: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let finding = look(args)?;
+    let sound = finding.damage.is_none() && (finding.doubt.is_none() || args.accept);
+    if args.json {
+        print_json(args, &finding, sound)?
+    } else {
+        print(args, &finding)?
+    }
+    Ok(Answer::yes_if(sound))
+}
+
+fn look(args: &Args) -> Result<Finding> {
+    let path = &args.pool.pool;
+    let options = args.pool.media.options();
+    let mut doubt = None;
+    let opened = match options.clone().read_only(true).open(path) {
+        Err(Error::NeedsRestore { reason }) => {
+            doubt = Some(reason.to_string());
+            if args.accept {
+                options.accept_unclean(true).open(path)
+            } else {
+                options.read_only(true).accept_unclean(true).open(path)
+            }
+        }
+        Err(Error::NeedsRecovery) => options.open(path),
+        other => other,
+    };
+    let outcome = opened.and_then(|pool| verify(&pool));
+    match outcome {
+        Ok(report) => Ok(Finding { report: Some(report), damage: None, doubt }),
+        Err(error @ (Error::Corrupt { .. } | Error::Truncated { .. })) => {
+            Ok(Finding { report: None, damage: Some(error.to_string()), doubt })
+        }
+        Err(error) => Err(Failure::at(path, &error)),
+    }
+}
+
+fn verify(pool: &Pool) -> endura::Result<Report> {
+    let report = pool.verify()?;
+    pool.close()?;
+    Ok(report)
+}
+
+fn print(args: &Args, finding: &Finding) -> Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    let path = args.pool.pool.display();
+    if let Some(report) = &finding.report {
+        let mut table =
+            Table::new(2, &["map", "kind", "entries", "nodes", "height", "repairs pending"]);
+        for map in &report.maps {
+            table.row([
+                map.name.clone(),
+                map.kind.to_string(),
+                grouped(map.entries),
+                grouped(map.nodes),
+                map.height.to_string(),
+                grouped(map.repairs.total()),
+            ]);
+        }
+        table.write(&mut out)?;
+    }
+    match (&finding.damage, &finding.doubt) {
+        (Some(damage), _) => writeln!(out, "{path}: {damage}")?,
+        (None, Some(doubt)) if args.accept => {
+            writeln!(out, "{path}: may be torn ({doubt}), is sound as it is, and was accepted")?;
+        }
+        (None, Some(doubt)) => writeln!(
+            out,
+            "{path}: may be torn ({doubt}). What is there is sound, but operations may be missing: \
+             restore a backup, or take it as it is with --accept"
+        )?,
+        (None, None) => writeln!(out, "{path}: sound")?,
+    }
+    Ok(out.flush()?)
+}
+
+fn print_json(args: &Args, finding: &Finding, sound: bool) -> Result<()> {
+    let maps: Vec<_> = finding
+        .report
+        .iter()
+        .flat_map(|report| &report.maps)
+        .map(|map| {
+            json!({
+                "name": map.name,
+                "kind": map.kind,
+                "entries": map.entries,
+                "nodes": map.nodes,
+                "height": map.height,
+                "repairs_pending": map.repairs.total(),
+            })
+        })
+        .collect();
+    let whole = json!({
+        "pool": args.pool.pool,
+        "sound": sound,
+        "damage": finding.damage,
+        "may_be_torn": finding.doubt,
+        "accepted": finding.doubt.is_some() && finding.damage.is_none() && args.accept,
+        "maps": maps,
+    });
+    Ok(writeln!(stdout(), "{whole}")?)
+}

@@ -1,0 +1,207 @@
+//! `endura demo`: a million keys, a kill in the middle, and a look for every one of them.
+
+mod load;
+mod report;
+mod verify;
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use endura::{Error, FastFair, Pool};
+use endura_bench::keys;
+use tempfile::TempDir;
+
+pub(crate) use load::{LoadPlan, WriterArgs, load_until_killed, write};
+use report::Report;
+
+use crate::outcome::{Answer, Failure, Result};
+use crate::pool_args::MediaArgs;
+use crate::text::{bold, colourful, counted, duration, grouped};
+
+pub(crate) const MAP: &str = "demo";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder for the pool, which is deleted at the end [default: the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    #[arg(long, hide = true, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..))]
+    keys: u64,
+    #[arg(long, hide = true, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=64))]
+    threads: u64,
+    #[command(flatten)]
+    media: MediaArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let (folder, filesystem) = place(args)?;
+    let plan = LoadPlan {
+        pool: folder.path().join("demo.endura"),
+        ledger: folder.path().join("acknowledged"),
+        keys: args.keys,
+        threads: args.threads as usize,
+        media: args.media,
+    };
+    say(&bold(&format!("endura demo: {} keys, a kill in the middle", grouped(args.keys))))?;
+    say(&format!("  pool {} ({filesystem})\n", plan.pool.display()))?;
+    let mut report = Report::new(args.keys);
+    load_and_kill(&plan, &mut report)?;
+    let (pool, map) = reopen(&plan, &mut report)?;
+    verify_acknowledged(&pool, &map, &mut report)?;
+    if report.lost_nothing() {
+        finish(&plan, &map, &mut report)?;
+        show_range(&map)?;
+    }
+    pool.close()?;
+    report.write(&mut stdout().lock())?;
+    if report.lost_nothing() {
+        let path = folder.path().to_path_buf();
+        let deleted = folder.close();
+        deleted.map_err(|e| Failure::io(format!("cannot delete {}", path.display()), &e))?;
+    } else {
+        say(&format!("The pool is kept: {}", folder.keep().display()))?;
+    }
+    Ok(Answer::yes_if(report.lost_nothing()))
+}
+
+/// A folder on a file system that can hold a pool, with an empty pool in it.
+fn place(args: &Args) -> Result<(TempDir, String)> {
+    let mut places = vec![args.dir.clone().unwrap_or_else(std::env::temp_dir)];
+    if args.dir.is_none() {
+        // In a container the temporary folder often lies on an overlay, which cannot hold a pool.
+        places.push(PathBuf::from("/dev/shm"));
+    }
+    let mut refused = None;
+    for place in places {
+        match try_place(args, &place) {
+            Err(Trouble::Unsupported(error)) => refused = Some(Failure::at(&place, &error)),
+            Err(Trouble::Failure(failure)) => return Err(failure),
+            Ok(placed) => return Ok(placed),
+        }
+    }
+    Err(refused.unwrap_or_else(|| Failure::Usage("there is no folder for the pool".into())))
+}
+
+enum Trouble {
+    /// Another folder may do.
+    Unsupported(Error),
+    Failure(Failure),
+}
+
+fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
+    let folder =
+        tempfile::Builder::new().prefix("endura-demo-").tempdir_in(place).map_err(|e| {
+            Trouble::Failure(Failure::io(
+                format!("cannot make a folder in {}", place.display()),
+                &e,
+            ))
+        })?;
+    let create = || -> endura::Result<String> {
+        let pool = args.media.options().create(folder.path().join("demo.endura"))?;
+        pool.fast_fair(MAP)?;
+        let stats = pool.stats()?;
+        pool.close()?;
+        Ok(format!("{} on {}", stats.domain, stats.filesystem))
+    };
+    match create() {
+        Ok(filesystem) => Ok((folder, filesystem)),
+        Err(error @ Error::Unsupported { .. }) => Err(Trouble::Unsupported(error)),
+        Err(error) => Err(Trouble::Failure(Failure::at(place, &error))),
+    }
+}
+
+fn say(line: &str) -> Result<()> {
+    Ok(writeln!(stdout(), "{line}")?)
+}
+
+fn step(number: u32, what: &str) -> Result<()> {
+    say(&bold(&format!("{number}. {what}")))
+}
+
+fn load_and_kill(plan: &LoadPlan, report: &mut Report) -> Result<()> {
+    let threads = counted(plan.threads as u64, "thread");
+    step(1, &format!("A child process loads {} keys with {threads}", grouped(plan.keys)))?;
+    let percent = fastrand::u64(45..=55);
+    report.progress = load_until_killed(plan, plan.keys * percent / 100)?;
+    let done = report.progress.acknowledged();
+    say(&format!(
+        "   killed with SIGKILL when it had been told of {}\n",
+        counted(done, "stored key")
+    ))
+}
+
+fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, FastFair)> {
+    step(2, "The parent opens the pool")?;
+    let begun = Instant::now();
+    let pool = plan.media.options().open(&plan.pool);
+    let pool = pool.map_err(|error| Failure::at(&plan.pool, &error))?;
+    report.open = begun.elapsed();
+    let map = pool.fast_fair(MAP)?;
+    let index = report.progress.last_acknowledged();
+    let found = map.get(keys::key(index))?;
+    report.first_lookup = begun.elapsed();
+    let found = if found == Some(keys::value(index)) { "found" } else { "MISSING" };
+    let (open, lookup) = (duration(report.open), duration(report.first_lookup));
+    say(&format!("   open after {open}, the last stored key {found} after {lookup}\n"))?;
+    Ok((pool, map))
+}
+
+fn verify_acknowledged(pool: &Pool, map: &FastFair, report: &mut Report) -> Result<()> {
+    step(3, "Every acknowledged key is looked up, and the rest of the map is searched")?;
+    let (found, took) = timed(|| verify::after_kill(map, &report.progress))?;
+    report.after_kill = found;
+    say(&format!(
+        "   {} of {} found, {} missing, {} wrong, {} that nobody stored ({})",
+        grouped(found.right),
+        counted(report.progress.acknowledged(), "key"),
+        found.missing,
+        found.wrong,
+        found.strangers,
+        duration(took)
+    ))?;
+    let (checked, took) = timed(|| Ok(pool.verify()?))?;
+    report.repairs_pending = checked.repairs_pending();
+    let repairs = counted(report.repairs_pending, "half-done change");
+    say(&format!("   structure sound, {repairs} left for writers to repair ({})\n", duration(took)))
+}
+
+fn finish(plan: &LoadPlan, map: &FastFair, report: &mut Report) -> Result<()> {
+    step(4, "The load is finished, and all keys are verified")?;
+    let begun = Instant::now();
+    load::finish(plan, map, &report.progress)?;
+    let loaded = begun.elapsed();
+    let (found, took) = timed(|| verify::complete(map, plan.keys))?;
+    report.complete = Some(found);
+    say(&format!(
+        "   {} loaded ({}), {} of {} found ({})\n",
+        counted(plan.keys - report.progress.acknowledged(), "key"),
+        duration(loaded),
+        grouped(found.right),
+        grouped(plan.keys),
+        duration(took)
+    ))
+}
+
+fn show_range(map: &FastFair) -> Result<()> {
+    step(5, "A range scan: the first entries from 2^63 on")?;
+    let mut table = crate::text::Table::new(0, &["key", "value"]);
+    for entry in map.range(1 << 63..).take(5) {
+        let (key, value) = entry?;
+        table.row([key.to_string(), value.to_string()]);
+    }
+    table.write(&mut stdout().lock())?;
+    say("")
+}
+
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
+    let spinner = crate::progress::spinner();
+    if !colourful() {
+        spinner.finish_and_clear();
+    }
+    let begun = Instant::now();
+    let result = work();
+    let took = begun.elapsed();
+    spinner.finish_and_clear();
+    Ok((result?, took))
+}

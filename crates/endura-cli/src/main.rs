@@ -1,0 +1,90 @@
+//! The `endura` command: look into pools, fill them, check them, torture them, measure them.
+//!
+//! One module per command; what they share stands below them: [`outcome`] (exit codes),
+//! [`pool_args`] (which pool, opened how), [`text`] (numbers and tables for people), [`ledger`] and
+//! [`child`] (a process that is killed, and what it had been told).
+
+mod bench;
+mod check;
+mod child;
+mod del;
+mod demo;
+mod export;
+mod get;
+mod import;
+mod info;
+mod ledger;
+mod outcome;
+mod pool_args;
+mod progress;
+mod put;
+mod scan;
+mod text;
+mod torture;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use outcome::Result;
+
+/// A persistent ordered map that you open instead of load.
+#[derive(Parser)]
+#[command(name = "endura", version, after_help = outcome::EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Load a million keys, kill the loader in the middle, and look for every one of them
+    Demo(demo::Args),
+    /// Show what is in a pool and what it takes up
+    Info(info::Args),
+    /// Verify every node and every byte of bookkeeping of a pool
+    Check(check::Args),
+    /// Print the value of a key; exit code 1 if it is absent
+    Get(get::Args),
+    /// Store a value under a key; makes the pool and the map if need be
+    Put(put::Args),
+    /// Remove a key; exit code 1 if it was absent
+    Del(del::Args),
+    /// Print the entries of a range of keys
+    Scan(scan::Args),
+    /// Read entries from a TSV or CSV file of numbers
+    Import(import::Args),
+    /// Write all entries to a TSV or CSV file
+    Export(export::Args),
+    /// Kill a writer at random moments, again and again, and verify what it leaves
+    Torture(torture::Args),
+    /// Measure endura beside LMDB
+    Bench(bench::Args),
+    #[command(hide = true)]
+    DemoWriter(demo::WriterArgs),
+    #[command(hide = true)]
+    TortureWriter(torture::WriterArgs),
+}
+
+impl Command {
+    fn run(&self) -> Result {
+        match self {
+            Self::Demo(args) => demo::run(args),
+            Self::Info(args) => info::run(args),
+            Self::Check(args) => check::run(args),
+            Self::Get(args) => get::run(args),
+            Self::Put(args) => put::run(args),
+            Self::Del(args) => del::run(args),
+            Self::Scan(args) => scan::run(args),
+            Self::Import(args) => import::run(args),
+            Self::Export(args) => export::run(args),
+            Self::Torture(args) => torture::run(args),
+            Self::Bench(args) => bench::run(args),
+            Self::DemoWriter(args) => demo::write(args),
+            Self::TortureWriter(args) => torture::write(args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    outcome::exit(Cli::parse().command.run())
+}

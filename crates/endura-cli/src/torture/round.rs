@@ -1,0 +1,171 @@
+//! One round: start the writer, kill it, open the pool again, and compare.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use endura::{Error, FastFair, Pool};
+
+use super::MAP;
+use super::plan::Plan;
+use super::verify::{Expected, Violations, compare, contents};
+use crate::child::Child;
+use crate::ledger::Ledger;
+use crate::outcome::{Failure, Result};
+use crate::pool_args::MediaArgs;
+
+/// A pool under torture.
+pub(crate) struct Campaign {
+    pool: PathBuf,
+    ledger: PathBuf,
+    media: MediaArgs,
+    threads: usize,
+    seed: u64,
+    rng: fastrand::Rng,
+    /// What the map holds between two rounds.
+    contents: BTreeMap<u64, u64>,
+}
+
+/// What one round found.
+#[derive(Debug, Default)]
+pub(crate) struct RoundOutcome {
+    pub(crate) acknowledged: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) in_flight_kept: u64,
+    pub(crate) repairs_pending: u64,
+    pub(crate) entries: u64,
+    pub(crate) open: Duration,
+    pub(crate) violations: Violations,
+}
+
+impl Campaign {
+    /// Creates the pool.
+    pub(crate) fn begin(
+        pool: PathBuf,
+        media: MediaArgs,
+        threads: usize,
+        seed: u64,
+    ) -> Result<Self> {
+        let create = || -> endura::Result<()> {
+            let created = media.options().create(&pool)?;
+            created.fast_fair(MAP)?;
+            created.close()
+        };
+        create().map_err(|error| Failure::at(&pool, &error))?;
+        let mut ledger = pool.clone().into_os_string();
+        ledger.push(".ledger");
+        Ok(Self {
+            pool,
+            ledger: ledger.into(),
+            media,
+            threads,
+            seed,
+            rng: fastrand::Rng::with_seed(seed),
+            contents: BTreeMap::new(),
+        })
+    }
+
+    /// One kill and what it left.
+    pub(crate) fn round(
+        &mut self,
+        round: u64,
+        window: &RangeInclusive<Duration>,
+    ) -> Result<RoundOutcome> {
+        let mut outcome = RoundOutcome::default();
+        let ledger = Ledger::create(&self.ledger)?;
+        let mut child = self.spawn(round)?;
+        ledger.wait_ready(&mut child)?;
+        let (least, most) = (window.start().as_micros() as u64, window.end().as_micros() as u64);
+        std::thread::sleep(Duration::from_micros(self.rng.u64(least..=most)));
+        if let Some(ended) = child.kill()? {
+            // It ends by itself only after a wrong answer or an error, which it has printed.
+            outcome.violations.note(format!("round {round}: the writer ended by itself: {ended}"));
+        }
+        let expected = self.expected(round, &ledger, &mut outcome)?;
+        if let Err(error) = self.inspect(round, &expected, &mut outcome) {
+            outcome.violations.note(format!("round {round}: after the kill: {error}"));
+        }
+        Ok(outcome)
+    }
+
+    /// Opens the pool that the kill left and compares it with what it must hold.
+    fn inspect(
+        &mut self,
+        round: u64,
+        expected: &Expected,
+        outcome: &mut RoundOutcome,
+    ) -> endura::Result<()> {
+        // Readers must find a crashed pool in order without repairing it, and the next writer must
+        // find it as the crash left it: every other round looks without writing.
+        let begun = Instant::now();
+        let (pool, map) = self.open(round % 2 == 1)?;
+        outcome.open = begun.elapsed();
+        let report = pool.verify()?;
+        outcome.repairs_pending = report.repairs_pending();
+        self.contents = contents(&map, &mut outcome.violations)?;
+        outcome.entries = self.contents.len() as u64;
+        outcome.in_flight_kept = compare(&map, &self.contents, expected, &mut outcome.violations)?;
+        pool.close()
+    }
+
+    fn spawn(&self, round: u64) -> Result<Child> {
+        let mut arguments = vec![
+            "torture-writer".into(),
+            self.pool.clone().into_os_string(),
+            self.ledger.clone().into_os_string(),
+        ];
+        let numbers = [self.seed, round, self.threads as u64];
+        arguments.extend(numbers.map(|number| number.to_string().into()));
+        arguments.extend(self.media.to_arguments().into_iter().map(Into::into));
+        Child::spawn(arguments)
+    }
+
+    /// What the map must hold, from what it held and what each thread was told.
+    fn expected(
+        &self,
+        round: u64,
+        ledger: &Ledger,
+        outcome: &mut RoundOutcome,
+    ) -> Result<Expected> {
+        let mut expected = Expected::new(&self.contents, self.threads);
+        for thread in 0..self.threads {
+            let mut plan = Plan::new(self.seed, round, thread, self.threads, &self.contents);
+            let account = ledger.account(thread)?;
+            let (begun, acknowledged) = (account.begun(), account.acknowledged());
+            for _ in 0..acknowledged {
+                expected.touch(&plan.next());
+            }
+            outcome.acknowledged += acknowledged;
+            let in_flight = (begun > acknowledged).then(|| {
+                outcome.in_flight += 1;
+                plan.next()
+            });
+            expected.add_thread(thread, plan, in_flight);
+        }
+        Ok(expected)
+    }
+
+    fn open(&self, read_only: bool) -> endura::Result<(Pool, FastFair)> {
+        let options = self.media.options();
+        let pool = match options.clone().read_only(read_only).open(&self.pool) {
+            Err(Error::NeedsRecovery) => options.open(&self.pool)?,
+            other => other?,
+        };
+        let map = pool.fast_fair(MAP)?;
+        Ok((pool, map))
+    }
+
+    /// What the map holds now.
+    pub(crate) fn entries(&self) -> u64 {
+        self.contents.len() as u64
+    }
+
+    /// Opens the pool for writing and closes it again; gives the size of its file.
+    pub(crate) fn finish(&self) -> Result<u64> {
+        let (pool, _map) = self.open(false)?;
+        let bytes = pool.stats()?.file_bytes;
+        pool.close()?;
+        Ok(bytes)
+    }
+}

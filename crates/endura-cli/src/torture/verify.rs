@@ -1,0 +1,210 @@
+//! What the map must hold after a kill, and whether it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use endura::FastFair;
+
+use super::keyspace::{HOT_KEYS, Lane, hot_index, hot_key};
+use super::plan::{Plan, Step};
+
+/// How many violations are described; the others are counted.
+const DESCRIBED: usize = 8;
+
+/// All entries of a map. One out of order is a violation.
+pub(crate) fn contents(
+    map: &FastFair,
+    violations: &mut Violations,
+) -> endura::Result<BTreeMap<u64, u64>> {
+    let mut entries = BTreeMap::new();
+    let mut previous = None;
+    for entry in map.iter() {
+        let (key, value) = entry?;
+        if let Some(previous) = previous.replace(key)
+            && previous >= key
+        {
+            violations.note(format!("the scan gave key {key} after {previous}"));
+        }
+        entries.insert(key, value);
+    }
+    Ok(entries)
+}
+
+/// What was not as it must be.
+#[derive(Debug, Default)]
+pub(crate) struct Violations {
+    /// Keys whose acknowledged insert is gone.
+    pub(crate) lost: u64,
+    /// Keys that were removed, or never stored, and are there.
+    pub(crate) resurrected: u64,
+    /// Keys with a value that they must not have.
+    pub(crate) wrong: u64,
+    /// Everything else: two ways of reading that disagree, a writer that got a wrong answer.
+    pub(crate) other: u64,
+    /// The first few, in words.
+    pub(crate) described: Vec<String>,
+}
+
+impl Violations {
+    /// A violation that is none of the counted kinds.
+    pub(crate) fn note(&mut self, text: String) {
+        self.other += 1;
+        self.describe(text);
+    }
+
+    fn describe(&mut self, text: String) {
+        if self.described.len() < DESCRIBED {
+            self.described.push(text);
+        }
+    }
+
+    /// `found` is there where only one of `allowed` may be.
+    fn differs(&mut self, key: u64, allowed: &[Option<u64>], found: Option<u64>) {
+        let (counter, kind) = match found {
+            None => (&mut self.lost, "lost"),
+            Some(_) if allowed.iter().all(Option::is_none) => {
+                (&mut self.resurrected, "resurrected")
+            }
+            Some(_) => (&mut self.wrong, "wrong"),
+        };
+        *counter += 1;
+        self.describe(format!("{kind}: key {key}: must be one of {allowed:?}, is {found:?}"));
+    }
+}
+
+/// What the map must hold.
+pub(crate) struct Expected {
+    threads: usize,
+    entries: BTreeMap<u64, u64>,
+    /// Keys with an operation in flight, and what they may hold after it.
+    in_flight: BTreeMap<u64, (Option<u64>, Option<u64>)>,
+    /// Per shared key and thread: the counters that its lane may show.
+    lanes: Vec<[Vec<u64>; HOT_KEYS]>,
+    /// Shared keys that must exist.
+    hot_present: BTreeSet<usize>,
+    /// Operations in flight on shared keys: thread, key, count after.
+    hot_in_flight: Vec<(usize, usize, u64)>,
+}
+
+impl Expected {
+    /// A map that held `before` and was then written to by `threads` threads.
+    pub(crate) fn new(before: &BTreeMap<u64, u64>, threads: usize) -> Self {
+        let present = (0..HOT_KEYS).filter(|&i| before.contains_key(&hot_key(i)));
+        Self {
+            threads,
+            entries: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            lanes: Vec::new(),
+            hot_present: present.collect(),
+            hot_in_flight: Vec::new(),
+        }
+    }
+
+    /// `step` was acknowledged.
+    pub(crate) fn touch(&mut self, step: &Step) {
+        self.hot_present.extend(hot_index(step.key));
+    }
+
+    /// All acknowledged steps of a thread are in `plan`, and so is the one in flight.
+    pub(crate) fn add_thread(&mut self, thread: usize, plan: Plan, in_flight: Option<Step>) {
+        debug_assert_eq!(thread, self.lanes.len());
+        let mut lanes: [Vec<u64>; HOT_KEYS] = std::array::from_fn(|i| vec![plan.counts[i]]);
+        if let Some(step) = in_flight {
+            match hot_index(step.key) {
+                Some(i) => {
+                    lanes[i] = step.before.into_iter().chain(step.after).collect();
+                    self.hot_in_flight.extend(step.after.map(|after| (thread, i, after)));
+                }
+                None => {
+                    self.in_flight.insert(step.key, (step.before, step.after));
+                }
+            }
+        }
+        self.lanes.push(lanes);
+        self.entries.extend(plan.entries);
+    }
+
+    fn allows_hot(&self, i: usize, found: Option<u64>) -> bool {
+        if found.is_none() && self.hot_present.contains(&i) {
+            return false;
+        }
+        let begun = self.hot_in_flight.iter().any(|&(_, key, _)| key == i);
+        if found.is_some() && !self.hot_present.contains(&i) && !begun {
+            return false;
+        }
+        self.lanes.iter().enumerate().all(|(thread, lanes)| {
+            let lane = Lane::new(thread, self.threads);
+            let shown = lane.of(found.unwrap_or(0));
+            lanes[i].iter().any(|&count| lane.shown(count) == shown)
+        })
+    }
+
+    /// How many operations in flight took effect.
+    fn kept(&self, found: &BTreeMap<u64, u64>) -> u64 {
+        let own = self
+            .in_flight
+            .iter()
+            .filter(|&(key, &(before, after))| before != after && found.get(key).copied() == after);
+        let shared = self.hot_in_flight.iter().filter(|&&(thread, i, after)| {
+            let lane = Lane::new(thread, self.threads);
+            found.get(&hot_key(i)).is_some_and(|&word| lane.of(word) == lane.shown(after))
+        });
+        own.count() as u64 + shared.count() as u64
+    }
+}
+
+/// Compares what a scan found with what must be there, and the scan with the other ways of reading;
+/// gives how many operations in flight took effect.
+pub(crate) fn compare(
+    map: &FastFair,
+    found: &BTreeMap<u64, u64>,
+    expected: &Expected,
+    violations: &mut Violations,
+) -> endura::Result<u64> {
+    let keys: BTreeSet<u64> = found.keys().chain(expected.entries.keys()).copied().collect();
+    for &key in keys.iter().chain(expected.in_flight.keys().filter(|key| !keys.contains(key))) {
+        let value = found.get(&key).copied();
+        if let Some(i) = hot_index(key) {
+            if !expected.allows_hot(i, value) {
+                violations.wrong += 1;
+                violations.describe(format!("wrong: shared key {key} is {value:x?}"));
+            }
+        } else if let Some(&(before, after)) = expected.in_flight.get(&key) {
+            if value != before && value != after {
+                violations.differs(key, &[before, after], value);
+            }
+        } else if value != expected.entries.get(&key).copied() {
+            violations.differs(key, &[expected.entries.get(&key).copied()], value);
+        }
+        // The descent to a key and the walk along the leaves are different paths.
+        let by_lookup = map.get(key)?;
+        if by_lookup != value {
+            violations.note(format!("key {key}: get {by_lookup:?}, scan {value:?}"));
+        }
+    }
+    for i in (0..HOT_KEYS).filter(|&i| !found.contains_key(&hot_key(i))) {
+        if !expected.allows_hot(i, None) {
+            violations.differs(hot_key(i), &[Some(0)], None);
+        }
+    }
+    backwards(map, found, violations)?;
+    Ok(expected.kept(found))
+}
+
+fn backwards(
+    map: &FastFair,
+    found: &BTreeMap<u64, u64>,
+    violations: &mut Violations,
+) -> endura::Result<()> {
+    let mut forwards = found.iter().rev();
+    for entry in map.iter().rev() {
+        let (key, value) = entry?;
+        if forwards.next() != Some((&key, &value)) {
+            violations.note(format!("the backward scan differs from the forward one at key {key}"));
+            return Ok(());
+        }
+    }
+    if forwards.next().is_some() {
+        violations.note("the backward scan ends before the forward one".into());
+    }
+    Ok(())
+}

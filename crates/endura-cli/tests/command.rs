@@ -1,0 +1,276 @@
+//! The `endura` command as scripts see it: output, exit codes, files.
+
+#![allow(clippy::expect_used, reason = "a test fails by a panic")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if !memory.is_dir() {
+            return Self::new();
+        }
+        Self { dir: tempfile::tempdir_in(memory).expect("a temporary folder") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn pool(&self) -> String {
+        self.path("pool").display().to_string()
+    }
+}
+
+fn endura(arguments: &[&str]) -> Output {
+    endura_with(arguments, b"")
+}
+
+fn endura_with(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_endura"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // A command that does not read its input may be gone before it is written.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    child.wait_with_output().expect("the command ends")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("no signal")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Runs a command that must work, and gives its standard output.
+#[track_caller]
+fn works(arguments: &[&str]) -> String {
+    let output = endura(arguments);
+    assert_eq!(code(&output), 0, "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout).to_string()
+}
+
+/// Runs a command that must end with `expected`, and gives its standard error.
+#[track_caller]
+fn ends_with(expected: i32, arguments: &[&str]) -> String {
+    let output = endura(arguments);
+    assert_eq!(code(&output), expected, "{arguments:?}: {}", text(&output.stderr));
+    assert!(expected != 1 || output.stdout.is_empty() || arguments.contains(&"--json"));
+    text(&output.stderr).to_string()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn put_get_del() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    assert_eq!(works(&["put", pool, "1", "10"]), "");
+    works(&["put", pool, "0xffffffffffffffff", "0"]);
+    assert_eq!(works(&["get", pool, "1"]), "10\n");
+    assert_eq!(works(&["get", pool, "18446744073709551615"]), "0\n");
+    assert_eq!(ends_with(1, &["get", pool, "2"]), "");
+    ends_with(1, &["put", pool, "1", "11", "--new"]);
+    assert_eq!(works(&["get", pool, "1"]), "10\n");
+    let put = json(&works(&["put", pool, "1", "12", "--json"]));
+    assert_eq!((put["stored"].as_bool(), put["previous"].as_u64()), (Some(true), Some(10)));
+    works(&["del", pool, "1"]);
+    ends_with(1, &["del", pool, "1"]);
+    let got = endura(&["get", pool, "1", "--json"]);
+    assert_eq!(code(&got), 1);
+    assert_eq!(json(text(&got.stdout))["value"], Value::Null);
+}
+
+#[test]
+fn maps_of_one_pool_are_apart() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "1", "10", "--map", "a"]);
+    works(&["put", pool, "1", "20", "--map", "b"]);
+    assert_eq!(works(&["get", pool, "1", "--map", "a"]), "10\n");
+    let complaint = ends_with(3, &["get", pool, "1"]);
+    assert!(complaint.contains("no map `main`"), "{complaint}");
+    let info = json(&works(&["info", pool, "--json"]));
+    let names: Vec<_> = info["maps"].as_array().expect("maps").iter().map(|m| &m["name"]).collect();
+    assert_eq!(names.len(), 2);
+    assert!(works(&["info", pool]).contains("entries"));
+}
+
+#[test]
+fn scans() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let lines: String = (0..100).map(|i| format!("{}\t{i}\n", i * 10)).collect();
+    assert_eq!(code(&endura_with(&["import", pool], lines.as_bytes())), 0);
+    assert_eq!(works(&["scan", pool]), lines);
+    let part = ["scan", pool, "--from", "15", "--to", "50", "--limit", "3"];
+    assert_eq!(works(&part), "20\t2\n30\t3\n40\t4\n");
+    assert_eq!(works(&[&part[..], &["--reverse"]].concat()), "50\t5\n40\t4\n30\t3\n");
+    let first = works(&["scan", pool, "--limit", "1", "--json"]);
+    assert_eq!(json(&first), serde_json::json!({ "key": 0, "value": 0 }));
+    ends_with(2, &["scan", pool, "--from", "2", "--to", "1"]);
+}
+
+#[test]
+fn import_and_export_round_trip() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let path = |name| place.path(name).display().to_string();
+    let lines: String = (0..5000_u64).map(|i| format!("{},{}\n", i * i, u64::MAX - i)).collect();
+    std::fs::write(place.path("in.csv"), format!("key,value\n{lines}")).expect("a file");
+    let done = works(&["import", pool, &path("in.csv"), "--header", "--json"]);
+    assert_eq!(json(&done)["added"].as_u64(), Some(5000));
+    works(&["export", pool, &path("out.csv")]);
+    assert_eq!(std::fs::read_to_string(place.path("out.csv")).expect("a file"), lines);
+    let headed = works(&["export", pool, "--format", "csv", "--header"]);
+    assert_eq!(headed, format!("key,value\n{lines}"));
+    assert_eq!(works(&["export", pool]), lines.replace(',', "\t"));
+    let again = json(&works(&["import", pool, &path("out.csv"), "--keep", "--json"]));
+    assert_eq!((again["added"].as_u64(), again["kept"].as_u64()), (Some(0), Some(5000)));
+}
+
+#[test]
+fn a_bad_line_says_where_it_is_and_what_was_done() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let output = endura_with(&["import", pool], b"1\t2\n3\t4\n5\tx\n7\t8\n");
+    assert_eq!(code(&output), 3);
+    let complaint = text(&output.stderr);
+    for part in ["line 3", "`x`", "2 added"] {
+        assert!(complaint.contains(part), "{complaint}");
+    }
+    assert_eq!(works(&["scan", pool]), "1\t2\n3\t4\n");
+    let headed = endura_with(&["import", pool], b"key,value\n");
+    assert!(text(&headed.stderr).contains("--header"));
+}
+
+#[test]
+fn usage_errors_are_2() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    for arguments in [
+        &["get", pool][..],
+        &["get", pool, "x"],
+        &["get", pool, "18446744073709551616"],
+        &["nonsense"],
+        &[],
+        &["bench", "--keys", "1"],
+        &["torture", "--min-ms", "2", "--max-ms", "1"],
+        &["bench", "--layout", "1/2"],
+    ] {
+        ends_with(2, arguments);
+    }
+    assert!(!Path::new(pool).exists());
+}
+
+#[test]
+fn what_is_no_pool_is_3_and_stays_as_it_is() {
+    let place = Place::new();
+    let path = |name| place.path(name).display().to_string();
+    std::fs::write(place.path("empty"), b"").expect("a file");
+    std::fs::write(place.path("noise"), [0x5a; 100_000]).expect("a file");
+    for name in ["absent", "empty", "noise", "."] {
+        for command in [&["get", &*path(name), "1"][..], &["info", &path(name)]] {
+            let complaint = ends_with(3, command);
+            assert!(complaint.starts_with("endura: "), "{complaint}");
+        }
+    }
+    ends_with(3, &["put", &path("noise"), "1", "1"]);
+    assert_eq!(std::fs::read(place.path("noise")).expect("a file"), [0x5a; 100_000]);
+    assert!(!place.path("absent").exists());
+    ends_with(3, &["import", &path("new"), &path("absent")]);
+    assert!(!place.path("new").exists(), "a pool was made for a file that does not exist");
+}
+
+#[test]
+fn check_finds_a_sound_pool_sound_and_a_cut_one_not() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let lines: String = (0..20_000).map(|i| format!("{i}\t{i}\n")).collect();
+    assert_eq!(code(&endura_with(&["import", pool], lines.as_bytes())), 0);
+    assert!(works(&["check", pool]).contains("sound"));
+    let checked = json(&works(&["check", pool, "--json"]));
+    assert_eq!(checked["sound"].as_bool(), Some(true));
+    assert_eq!(checked["maps"][0]["entries"].as_u64(), Some(20_000));
+    let file = std::fs::File::options().write(true).open(pool).expect("the pool");
+    file.set_len(2 << 20).expect("cut");
+    let output = endura(&["check", pool, "--json"]);
+    assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+    assert_eq!(json(text(&output.stdout))["sound"].as_bool(), Some(false));
+}
+
+#[test]
+fn a_copied_pool_may_be_torn_until_it_is_accepted() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "1", "10"]);
+    let original = endura::Pool::options().open(pool).expect("the pool");
+    let map = original.fast_fair("main").expect("the map");
+    map.insert(2, 20).expect("an insert");
+    let copy = place.path("copy").display().to_string();
+    std::fs::copy(pool, &copy).expect("a copy");
+    assert!(ends_with(3, &["get", pool, "1"]).contains("open elsewhere"));
+    assert!(ends_with(3, &["get", &copy, "1"]).contains("check --accept"));
+    let doubtful = endura(&["check", &copy]);
+    assert_eq!(code(&doubtful), 1, "{}", text(&doubtful.stderr));
+    assert!(text(&doubtful.stdout).contains("--accept"));
+    works(&["check", &copy, "--accept"]);
+    assert_eq!(works(&["get", &copy, "2"]), "20\n");
+    works(&["check", &copy]);
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let lines: String = (0..200_000).map(|i| format!("{i}\t{i}\n")).collect();
+    assert_eq!(code(&endura_with(&["import", pool], lines.as_bytes())), 0);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_endura"))
+        .args(["scan", pool])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!((code(&output), text(&output.stderr)), (0, ""));
+}
+
+#[test]
+fn a_thousand_puts_are_one_page() {
+    // In memory: a thousand processes, each of which would wait for the disk.
+    let place = Place::in_memory();
+    let pool = &*place.pool();
+    works(&["put", pool, "0", "0"]);
+    let size = |pool| {
+        let info = json(&works(&["info", pool, "--json"]));
+        info["page_bytes_in_use"].as_u64().expect("a number")
+    };
+    let before = size(pool);
+    for i in 1..1000 {
+        works(&["put", pool, &i.to_string(), "1"]);
+    }
+    assert!(size(pool) <= before + (2 << 20), "{} -> {}", before, size(pool));
+    assert_eq!(works(&["scan", pool]).lines().count(), 1000);
+}

@@ -1,0 +1,94 @@
+//! The commands that kill their children: short versions of the demo, of torture, of the
+//! measurements.
+
+#![allow(clippy::expect_used, reason = "a test fails by a panic")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn endura(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura"));
+    command.args(arguments).arg("--dir").arg(dir).output().expect("the command runs")
+}
+
+fn code_and_texts(output: &Output) -> (Option<i32>, &str, &str) {
+    let text = |bytes| std::str::from_utf8(bytes).expect("text");
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn is_empty(dir: &Path) -> bool {
+    dir.read_dir().expect("a folder").next().is_none()
+}
+
+#[test]
+fn the_demo_loses_nothing_and_leaves_nothing() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let output = endura(dir.path(), &["demo", "--keys", "50000"]);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("Nothing was lost: all of 50,000 keys are there."), "{out}");
+    assert!(!out.contains('\x1b') && err.is_empty(), "colours where nobody looks: {err}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80 || line.contains("/demo.endura")));
+    assert!(is_empty(dir.path()));
+}
+
+#[test]
+fn a_short_torture_loses_nothing() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let rounds = ["torture", "--rounds", "12", "--max-ms", "25", "--json"];
+    let output = endura(dir.path(), &rounds);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(out).expect("JSON");
+    assert_eq!(report["rounds"].as_u64(), Some(12));
+    for count in ["lost", "resurrected", "wrong", "other"] {
+        assert_eq!(report[count].as_u64(), Some(0), "{report}");
+    }
+    assert!(report["acknowledged"].as_u64() > Some(1000), "{report}");
+    assert!(report["in_flight"].as_u64() > Some(0), "no kill came inside an operation: {report}");
+    assert!(is_empty(dir.path()));
+}
+
+#[test]
+fn torture_makes_its_own_pool_and_leaves_it_if_told_where() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let pool = dir.path().join("pool");
+    let run = |rounds: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_endura"));
+        command.arg("torture").arg(&pool).args(["--rounds", rounds, "--seed", "5"]);
+        command.args(["--threads", "2", "--max-ms", "15"]).output().expect("the command runs")
+    };
+    let output = run("3");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("Nothing was lost."), "{out}");
+    assert!(pool.is_file());
+    let output = run("1");
+    let (code, _, err) = code_and_texts(&output);
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("give another path"), "{err}");
+}
+
+#[test]
+fn bench_measures_both_stores() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let sizes = ["--keys", "20000", "--rounds", "2"];
+    let output = endura(dir.path(), &[&["bench", "--json"], &sizes[..]].concat());
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let whole: Value = serde_json::from_str(out).expect("JSON");
+    let figures = whole["figures"].as_array().expect("figures");
+    assert_eq!(figures.len(), 9 * 2 * 2);
+    assert!(figures.iter().all(|figure| figure["mops_cpu"]["median"].as_f64() > Some(0.0)));
+    let output = endura(dir.path(), &[&["bench", "--only", "get,remove"], &sizes[..]].concat());
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("Space after the load") && !out.contains("zipf"), "{out}");
+    let output = endura(dir.path(), &["bench", "--reopen", "--keys", "20000", "--json"]);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("\"found\":true"), "{out}");
+    assert!(is_empty(dir.path()));
+}
