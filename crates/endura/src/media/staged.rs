@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{Mark, Media, Ordering};
 use crate::Result;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
+use crate::sync::{AtomicBool, AtomicU64, Mutex};
 
 /// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
 ///
@@ -34,7 +34,7 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 pub struct Staged<M> {
     inner: M,
     /// Halts that have not been met: while there is none, an access costs one load more.
-    armed: AtomicUsize,
+    armed: AtomicU64,
     cues: Mutex<Vec<Arc<Cue>>>,
     recording: AtomicBool,
     steps: Mutex<BTreeMap<&'static str, u64>>,
@@ -173,7 +173,7 @@ impl Cue {
 #[must_use = "a dropped halt stops nobody"]
 pub struct Halt<'m> {
     cue: Arc<Cue>,
-    armed: &'m AtomicUsize,
+    armed: &'m AtomicU64,
     cues: &'m Mutex<Vec<Arc<Cue>>>,
 }
 
@@ -216,7 +216,7 @@ impl<M> Staged<M> {
     pub fn new(inner: M) -> Self {
         Self {
             inner,
-            armed: AtomicUsize::new(0),
+            armed: AtomicU64::new(0),
             cues: Mutex::new(Vec::new()),
             recording: AtomicBool::new(false),
             steps: Mutex::new(BTreeMap::new()),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::stage::{at_every_store, ends, stopped};
-use crate::support::world::{Cap3, Cap4, Cap8, OrderedMap, Shape, World};
+use crate::support::world::{Cap3, Cap4, Cap8, MapOf, Shape, World};
 
 type Entries = BTreeMap<u64, u64>;
 
@@ -19,7 +19,7 @@ fn tens(range: std::ops::Range<u64>) -> Entries {
 /// either the map before or the map after it, and be able to work on.
 fn crash_everywhere<S: Shape>(
     before: &Entries,
-    act: impl Fn(&S::Map) + Sync,
+    act: impl Fn(&MapOf<S>) + Sync,
     change: impl Fn(&mut Entries),
 ) {
     let mut after = before.clone();
@@ -62,9 +62,9 @@ fn recovered_is_usable<S: Shape>(world: World<S>, mut model: Entries) {
         assert_eq!(world.map().insert(key, key).unwrap(), model.insert(key, key));
     }
     check(&world, &model);
-    assert_eq!(world.verify().repairs_pending, 0, "every node was visited by a writer");
+    assert_eq!(world.verify().repairs.total(), 0, "every node was visited by a writer");
     // Once more after another restart, down to nothing.
-    let world = world.reopen();
+    let world = world.killed();
     check(&world, &model);
     for (key, value) in model {
         assert_eq!(world.map().remove(key).unwrap(), Some(value));
@@ -77,11 +77,11 @@ fn recovered_is_usable<S: Shape>(world: World<S>, mut model: Entries) {
 #[test]
 fn an_insert_into_any_slot_is_whole_or_absent() {
     fn run<S: Shape>() {
-        for n in 1..S::CAPACITY.0 as u64 {
+        for n in 1..S::CAPACITY as u64 {
             let before = tens(1..n + 1);
             for slot in 0..=n {
                 let key = 10 * slot + 3;
-                let insert = |map: &S::Map| assert_eq!(map.insert(key, 7).unwrap(), None);
+                let insert = |map: &MapOf<S>| assert_eq!(map.insert(key, 7).unwrap(), None);
                 crash_everywhere::<S>(&before, insert, |model| _ = model.insert(key, 7));
             }
         }
@@ -97,10 +97,10 @@ fn an_insert_into_any_slot_is_whole_or_absent() {
 #[test]
 fn a_remove_from_any_slot_is_whole_or_absent() {
     fn run<S: Shape>() {
-        for n in 1..=S::CAPACITY.0 as u64 {
+        for n in 1..=S::CAPACITY as u64 {
             let before = tens(1..n + 1);
             for key in before.keys().copied() {
-                let remove = |map: &S::Map| _ = map.remove(key).unwrap();
+                let remove = |map: &MapOf<S>| _ = map.remove(key).unwrap();
                 crash_everywhere::<S>(&before, remove, |model| _ = model.remove(&key));
             }
         }
@@ -115,7 +115,7 @@ fn a_remove_from_any_slot_is_whole_or_absent() {
 #[test]
 fn an_update_has_the_old_or_the_new_value() {
     let before = tens(1..9);
-    let update = |map: &<Cap4 as Shape>::Map| _ = map.update(40, 7).unwrap();
+    let update = |map: &MapOf<Cap4>| _ = map.update(40, 7).unwrap();
     crash_everywhere::<Cap4>(&before, update, |model| _ = model.insert(40, 7));
 }
 
@@ -128,7 +128,7 @@ fn a_split_at_any_place_is_whole_or_absent() {
             let before = tens(1..n + 1);
             for slot in 0..=n {
                 let key = 10 * slot + 3;
-                let insert = |map: &S::Map| assert_eq!(map.insert(key, 7).unwrap(), None);
+                let insert = |map: &MapOf<S>| assert_eq!(map.insert(key, 7).unwrap(), None);
                 crash_everywhere::<S>(&before, insert, |model| _ = model.insert(key, 7));
             }
         }
@@ -145,7 +145,7 @@ fn a_merge_at_any_place_is_whole_or_absent() {
     fn run<S: Shape>(sizes: impl IntoIterator<Item = u64>) {
         for n in sizes {
             for key in tens(1..n + 1).into_keys() {
-                let remove = |map: &S::Map| _ = map.remove(key).unwrap();
+                let remove = |map: &MapOf<S>| _ = map.remove(key).unwrap();
                 let before = tens(1..n + 1);
                 crash_everywhere::<S>(&before, remove, |model| _ = model.remove(&key));
             }
@@ -168,7 +168,7 @@ fn many_crashes_in_a_row_do_not_pile_up() {
             let key = 10 * (crate::support::ops::scatter(round) % 1000);
             let stop = endura::media::Stop::at_store(1 + round % 61);
             let mut next = None;
-            let act = |map: &<Cap4 as Shape>::Map| _ = map.insert(key, round).unwrap();
+            let act = |map: &MapOf<Cap4>| _ = map.insert(key, round).unwrap();
             if stopped(&world, stop, act, || next = Some(world.crashed())) {
                 world = next.expect("the crash was taken");
                 let found = world.map().get(key).unwrap();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use crate::support::ops::{EDGES, scatter};
-use crate::support::world::{Cap3, Cap4, Cap8, OrderedMap, Paper, Shape, World, collect};
+use crate::support::world::{Cap3, Cap4, Cap8, Paper, Shape, World, collect};
 
 /// Orders in which `0..n` can be visited that lead through different merges.
 pub(crate) fn orders(n: u64) -> [(&'static str, Vec<u64>); 5] {
@@ -100,7 +100,7 @@ fn every_key_takes_every_value_in_every_order() {
 }
 
 fn overfull<S: Shape>() {
-    let full: Vec<u64> = (1..=S::CAPACITY.0 as u64).map(|n| 100 * n).collect();
+    let full: Vec<u64> = (1..=S::CAPACITY as u64).map(|n| 100 * n).collect();
     let below_all_to_above_all = (50..=100 * (full.len() as u64 + 1)).step_by(50);
     for key in below_all_to_above_all {
         let world = World::<S>::with(full.iter().map(|&key| (key, 1)));
@@ -208,7 +208,7 @@ fn ranges_with_degenerate_bounds_hold_what_they_say() {
 #[test]
 fn keys_removed_between_a_split_and_a_merge_stay_removed() {
     fn run<S: Shape>() {
-        let n = S::CAPACITY.0 as u64 + 1;
+        let n = S::CAPACITY as u64 + 1;
         for survivors in 1..=n {
             let world = World::<S>::with((0..n).map(|key| (key, key)));
             // From the right: first what moved to the new node, whose copies are still behind the

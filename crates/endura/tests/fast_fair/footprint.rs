@@ -1,7 +1,7 @@
 //! Nodes that are emptied are merged, and what was merged is used again.
 
 use crate::edges::orders;
-use crate::support::world::{Cap4, OrderedMap, Paper, Shape, World};
+use crate::support::world::{Cap4, Paper, Shape, World};
 
 /// F14. The published tree never frees a node. Here twenty rounds of filling and draining, each in
 /// another order, need no more memory than the first.

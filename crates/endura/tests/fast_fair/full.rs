@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use endura::Error;
 
-use crate::support::world::{Cap3, Cap4, OrderedMap, Shape, World};
+use crate::support::world::{Cap3, Cap4, Shape, World};
 
 fn filled<S: Shape>(n: u64) -> World<S> {
     World::with((1..=n).map(|key| (10 * key, key)))
@@ -14,7 +14,7 @@ fn filled<S: Shape>(n: u64) -> World<S> {
 fn refused<S: Shape>(n: u64, key: u64) {
     for refusal in 1.. {
         let world = filled::<S>(n);
-        let (before, shape, overhead) = (world.entries(), world.verify(), world.other_bytes());
+        let (before, shape) = (world.entries(), world.verify());
         world.stage().refuse_chunk(refusal);
         let outcome = world.map().insert(key, 7);
         if world.stage().refusal_pending() {
@@ -33,7 +33,7 @@ fn refused<S: Shape>(n: u64, key: u64) {
             Err(other) => panic!("request {refusal}: {other}"),
         }
         works_on(&world, n, key);
-        assert_eq!(world.other_bytes(), overhead, "request {refusal} for key {key} leaked");
+        assert_eq!(world.lost_bytes(), 0, "request {refusal} for key {key} leaked");
     }
 }
 
@@ -46,7 +46,7 @@ fn works_on<S: Shape>(world: &World<S>, n: u64, key: u64) {
     }
     assert!(world.entries().into_iter().eq(model.clone()));
     let facts = world.verify();
-    assert_eq!((facts.entries, facts.repairs_pending), (model.len() as u64, 0));
+    assert_eq!((facts.entries, facts.repairs.total()), (model.len() as u64, 0));
     for (key, value) in model {
         assert_eq!(world.map().remove(key).unwrap(), Some(value));
     }

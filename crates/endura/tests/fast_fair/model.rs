@@ -6,12 +6,14 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use endura::Len;
+
 use crate::support::map::{Bounds, Reference};
 use crate::support::ops::{self, Guess, Keys, Op, Walk, scatter};
-use crate::support::world::{Cap3, Cap4, Cap8, Len, OrderedMap, Paper, Shape, World};
+use crate::support::world::{Cap3, Cap4, Cap8, Paper, Shape, Wide, World};
 
 /// Operations in all runs of one shape.
-const OPERATIONS: u32 = 280_000;
+const OPERATIONS: u32 = 240_000;
 const LONGEST_RUN: u32 = 1_400;
 
 /// A map and what it should hold.
@@ -30,16 +32,11 @@ impl<S: Shape> Pair<S> {
 
     fn step(self, op: &Op) -> Self {
         match op {
-            Op::Reopen => return self.reopen(),
+            Op::Close => return Self { world: self.world.closed(), ..self },
+            Op::Kill => return Self { world: self.world.killed(), counted: false, ..self },
             Op::Verify => self.verify(),
             op => return self.point(op),
         }
-        self
-    }
-
-    fn reopen(mut self) -> Self {
-        self.world = self.world.reopen();
-        self.counted = false;
         self
     }
 
@@ -250,4 +247,9 @@ fn a_map_with_nodes_of_8_agrees_with_btreemap() {
 #[test]
 fn a_map_with_the_papers_nodes_agrees_with_btreemap() {
     agrees::<Paper>();
+}
+
+#[test]
+fn a_map_with_wide_nodes_agrees_with_btreemap() {
+    agrees::<Wide>();
 }

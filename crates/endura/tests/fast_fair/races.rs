@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use endura::media::Stop;
 
+use endura::OrderedMap;
+
 use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};
-use crate::support::world::{Cap3, Cap4, Cap8, OrderedMap, Shape, World, collect};
+use crate::support::world::{Cap3, Cap4, Cap8, MapOf, Shape, World, collect};
 
 type Entries = BTreeMap<u64, u64>;
 
@@ -71,8 +73,8 @@ impl Race {
     fn run_once<S: Shape>(&self, stop: Stop) -> bool {
         let world = self.world::<S>();
         let untouched = self.untouched();
-        let first = |map: &S::Map| self.first.iter().for_each(|act| act.on(map));
-        let second = |map: &S::Map| {
+        let first = |map: &MapOf<S>| self.first.iter().for_each(|act| act.on(map));
+        let second = |map: &MapOf<S>| {
             for act in &self.second {
                 act.on(map);
                 for &key in &untouched {
@@ -87,7 +89,7 @@ impl Race {
             assert_eq!(world.map().get(key).unwrap(), Some(key), "{} at {stop:?}", self.name);
         }
         let facts = world.verify();
-        assert_eq!(facts.repairs_pending, 0, "{} at {stop:?}: {facts:?}", self.name);
+        assert_eq!(facts.repairs.total(), 0, "{} at {stop:?}: {facts:?}", self.name);
         drain(&world);
         stands
     }

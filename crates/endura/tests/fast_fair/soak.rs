@@ -8,10 +8,12 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use endura::OrderedMap;
+
 use crate::support::history::{Clock, Did, Event, check};
 use crate::support::ops::scatter;
 use crate::support::stage::ends;
-use crate::support::world::{Cap3, Cap4, OrderedMap, Paper, Shape, World};
+use crate::support::world::{Cap3, Cap4, Paper, Shape, World};
 
 const THREADS: u8 = 8;
 /// Operations of one thread between two checks.

@@ -4,5 +4,4 @@ pub(crate) mod history;
 pub(crate) mod map;
 pub(crate) mod ops;
 pub(crate) mod stage;
-pub(crate) mod stub;
 pub(crate) mod world;

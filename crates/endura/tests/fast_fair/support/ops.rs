@@ -193,7 +193,10 @@ pub(crate) enum Op {
     Retain(u8),
     GetMany(Vec<u16>),
     Verify,
-    Reopen,
+    /// The pool is closed and opened again.
+    Close,
+    /// The process is killed between two operations.
+    Kill,
 }
 
 impl Op {
@@ -237,7 +240,8 @@ impl Op {
             10 => (End::any(), End::any()).prop_map(|(low, high)| Self::RemoveRange(low, high)),
             4 => any::<u8>().prop_map(Self::Retain),
             4 => Just(Self::Verify),
-            4 => Just(Self::Reopen),
+            4 => Just(Self::Close),
+            4 => Just(Self::Kill),
             1 => Just(Self::Clear),
         ]
     }

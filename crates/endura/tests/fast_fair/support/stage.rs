@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use endura::media::{Halt, Stop};
 
-use super::world::{Shape, World};
+use super::world::{MapOf, Shape, World};
 
 /// How long another thread may take for a few operations before it counts as blocked by a lock
 /// that the stopped thread holds.
@@ -45,7 +45,7 @@ pub(crate) fn ends(name: &str, test: impl FnOnce()) {
 pub(crate) fn stopped<S: Shape>(
     world: &World<S>,
     stop: Stop,
-    work: impl FnOnce(&S::Map) + Send,
+    work: impl FnOnce(&MapOf<S>) + Send,
     meanwhile: impl FnOnce(),
 ) -> bool {
     let halt = world.stage().halt("stopped", stop);
@@ -66,8 +66,8 @@ pub(crate) fn stopped<S: Shape>(
 pub(crate) fn raced<S: Shape>(
     world: &World<S>,
     stop: Stop,
-    first: impl FnOnce(&S::Map) + Send,
-    second: impl FnOnce(&S::Map) + Send,
+    first: impl FnOnce(&MapOf<S>) + Send,
+    second: impl FnOnce(&MapOf<S>) + Send,
 ) -> bool {
     let halt = world.stage().halt("stopped", stop);
     thread::scope(|scope| {
