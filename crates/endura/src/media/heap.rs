@@ -14,8 +14,11 @@ pub struct Heap {
 impl Heap {
     /// `bytes` bytes of zeros (rounded up to whole lines), in the manner of `PageCache`.
     pub fn new(bytes: u64) -> Self {
-        let words = bytes.div_ceil(64) * 8;
-        Self { words: (0..words).map(|_| AtomicU64::new(0)).collect(), needs_flush: false }
+        let words = vec![0_u64; 8 * bytes.div_ceil(64) as usize].into_boxed_slice();
+        // SAFETY: `AtomicU64` has the size, alignment and valid values of `u64`, and the box is
+        // taken over whole. (Zeroed by the allocator, memory that is never used is never touched.)
+        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU64]) };
+        Self { words, needs_flush: false }
     }
 
     /// The same in the manner of `Adr`: trees flush and readers help, though nothing listens.

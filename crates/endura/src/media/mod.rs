@@ -24,7 +24,9 @@ pub(crate) mod extend;
 mod heap;
 mod mapped;
 mod reserve;
+mod shared;
 mod span;
+mod staged;
 
 pub use counting::{Counting, Counts};
 pub use detect::{MediaChoice, Placement};
@@ -32,6 +34,7 @@ pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};
 pub use span::{Region, Span};
+pub use staged::{Halt, Staged, Stop};
 
 pub use std::sync::atomic::Ordering;
 

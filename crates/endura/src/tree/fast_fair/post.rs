@@ -50,7 +50,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return Ok(Some(separator));
         };
         guard.media().mark(Mark::Step("post.P2"));
-        let place = self.place(parent.node(), key);
+        let place = self.place(parent.node(), key)?;
         // A child that leaves must not be named again: whoever absorbs it flags it first and then
         // takes its separator out, under the lock that is held here (C20).
         if place.value.is_some() || self.is_leaving(guard, separator)? {

@@ -36,7 +36,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(&guard, &mut trail, key)?;
         let mut leaf = self.lock_leaf(&guard, &mut trail, at, key)?;
-        let place = self.place(leaf.node(), key);
+        let place = self.place(leaf.node(), key)?;
         let (mut split, mut is_sparse) = (None, false);
         match (decide(place.value), place.value) {
             (Change::Keep, _) | (Change::Remove, None) => {}
@@ -82,13 +82,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Looks `key` up in a node whose lock is held.
     #[inline]
-    pub(super) fn place<const W: usize>(&self, node: &Node<'_, M, W>, key: u64) -> Place {
+    pub(super) fn place<const W: usize>(&self, node: &Node<'_, M, W>, key: u64) -> Result<Place> {
         let fences = node.fences();
         let keys = NodeKeys::new(node);
         let rank = S::rank(&keys, fences.low, key);
         let present = rank > 0 && node.key(rank - 1) == key;
         let slot = rank - usize::from(present);
-        Place { count: self.live(node), slot, value: present.then(|| node.value(slot)) }
+        let count = self.live(node);
+        if rank > count {
+            return Err(node.corrupt("keys out of order"));
+        }
+        Ok(Place { count, slot, value: present.then(|| node.value(slot)) })
     }
 
     /// How many slots of a locked node are live. The hint spares the search where it is right.

@@ -1,0 +1,426 @@
+//! A medium under a test's direction: it stops a thread at a named step, and refuses a chunk.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Mark, Media, Ordering};
+use crate::Result;
+use crate::sync::{AtomicBool, AtomicU64, Mutex};
+
+/// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
+///
+/// A thread is known by its name ([`std::thread::Builder::name`]). It stands *before* what it was
+/// stopped at: before the statement that follows a step, before the load or store counted.
+///
+/// # Examples
+///
+/// ```
+/// use std::thread::{self, Builder};
+/// use std::time::Duration;
+/// use endura::media::{Heap, Mark, Media, Staged, Stop};
+///
+/// let medium = Staged::new(Heap::new(64));
+/// thread::scope(|scope| {
+///     let halt = medium.halt("writer", Stop::at("commit"));
+///     Builder::new().name("writer".into()).spawn_scoped(scope, || medium.mark(Mark::Step("commit")))?;
+///     assert!(halt.reached_within(Duration::from_secs(10)));
+///     // Here the writer stands at the step, and other threads can be checked against it.
+///     halt.release();
+///     std::io::Result::Ok(())
+/// })?;
+/// # std::io::Result::Ok(())
+/// ```
+pub struct Staged<M> {
+    inner: M,
+    /// Halts that have not been met: while there is none, an access costs one load more.
+    armed: AtomicU64,
+    cues: Mutex<Vec<Arc<Cue>>>,
+    recording: AtomicBool,
+    steps: Mutex<BTreeMap<&'static str, u64>>,
+    /// Chunks until one is refused; 0 = none will be.
+    until_refusal: AtomicU64,
+    granted: AtomicU64,
+}
+
+/// Where a thread is to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    step: Option<&'static str>,
+    visit: u64,
+    then: Then,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    AtOnce,
+    Loads(u64),
+    Stores(u64),
+}
+
+impl Stop {
+    /// At the first visit to `step`.
+    pub fn at(step: &'static str) -> Self {
+        Self { step: Some(step), visit: 1, then: Then::AtOnce }
+    }
+
+    /// Before load number `loads` that the thread makes from now on, counted from 1.
+    pub fn at_load(loads: u64) -> Self {
+        Self { step: None, visit: 1, then: Then::Loads(loads) }
+    }
+
+    /// Before store number `stores` that the thread makes from now on, counted from 1; exchanges
+    /// count as stores.
+    pub fn at_store(stores: u64) -> Self {
+        Self { step: None, visit: 1, then: Then::Stores(stores) }
+    }
+
+    /// At visit number `visit`, counted from 1.
+    pub fn visit(self, visit: u64) -> Self {
+        Self { visit, ..self }
+    }
+
+    /// And from there on before load number `loads`, counted from 1.
+    pub fn before_load(self, loads: u64) -> Self {
+        Self { then: Then::Loads(loads), ..self }
+    }
+
+    /// And from there on before store number `stores`, counted from 1.
+    pub fn before_store(self, stores: u64) -> Self {
+        Self { then: Then::Stores(stores), ..self }
+    }
+
+    fn from_start(self) -> Progress {
+        if self.step.is_none() { self.from_step() } else { Progress::Visits(self.visit) }
+    }
+
+    fn from_step(self) -> Progress {
+        match self.then {
+            Then::AtOnce => Progress::Standing,
+            Then::Loads(n) | Then::Stores(n) => Progress::Accesses(n),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    Step(&'static str),
+    Load,
+    Store,
+}
+
+/// How near the thread is to its stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Visits(u64),
+    Accesses(u64),
+    Standing,
+    Released,
+}
+
+/// What a [`Halt`] and the medium share.
+struct Cue {
+    thread: String,
+    stop: Stop,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
+
+impl Cue {
+    fn wait<'g>(&self, progress: MutexGuard<'g, Progress>) -> MutexGuard<'g, Progress> {
+        self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the thread through, or keeps it here until it is released.
+    fn meet(&self, event: Event) {
+        let mut progress = self.progress.lock();
+        let next =
+            match (*progress, event) {
+                (Progress::Visits(n), Event::Step(step)) if self.stop.step == Some(step) => {
+                    if n == 1 { self.stop.from_step() } else { Progress::Visits(n - 1) }
+                }
+                (Progress::Accesses(n), event) if self.counts(event) => {
+                    if n == 1 {
+                        Progress::Standing
+                    } else {
+                        Progress::Accesses(n - 1)
+                    }
+                }
+                (unchanged, _) => unchanged,
+            };
+        if next == *progress {
+            return;
+        }
+        *progress = next;
+        if next == Progress::Standing {
+            self.changed.notify_all();
+            while *progress == Progress::Standing {
+                progress = self.wait(progress);
+            }
+        }
+    }
+
+    fn counts(&self, event: Event) -> bool {
+        match self.stop.then {
+            Then::AtOnce => false,
+            Then::Loads(_) => event == Event::Load,
+            Then::Stores(_) => event == Event::Store,
+        }
+    }
+}
+
+/// The promise that a thread stops somewhere. Dropping it lets the thread go.
+#[must_use = "a dropped halt stops nobody"]
+pub struct Halt<'m> {
+    cue: Arc<Cue>,
+    armed: &'m AtomicU64,
+    cues: &'m Mutex<Vec<Arc<Cue>>>,
+}
+
+impl Halt<'_> {
+    /// Whether the thread stands there now.
+    pub fn is_reached(&self) -> bool {
+        *self.cue.progress.lock() == Progress::Standing
+    }
+
+    /// Waits for the thread to arrive; `false` if it did not within `limit`.
+    pub fn reached_within(&self, limit: Duration) -> bool {
+        let end = Instant::now() + limit;
+        let mut progress = self.cue.progress.lock();
+        while *progress != Progress::Standing {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let woken = self.cue.changed.wait_timeout(progress, left);
+            progress = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Lets the thread go on; it does not stop again for this halt.
+    pub fn release(self) {}
+}
+
+impl Drop for Halt<'_> {
+    fn drop(&mut self) {
+        self.cues.lock().retain(|cue| !Arc::ptr_eq(cue, &self.cue));
+        self.armed.fetch_sub(1, Ordering::Relaxed);
+        *self.cue.progress.lock() = Progress::Released;
+        self.cue.changed.notify_all();
+    }
+}
+
+impl<M> Staged<M> {
+    /// A stage over `inner` on which nothing stops yet.
+    pub fn new(inner: M) -> Self {
+        Self {
+            inner,
+            armed: AtomicU64::new(0),
+            cues: Mutex::new(Vec::new()),
+            recording: AtomicBool::new(false),
+            steps: Mutex::new(BTreeMap::new()),
+            until_refusal: AtomicU64::new(0),
+            granted: AtomicU64::new(0),
+        }
+    }
+
+    /// The medium below.
+    pub fn inner(&self) -> &M {
+        &self.inner
+    }
+
+    /// Stops the thread called `thread` once, at `stop`.
+    pub fn halt(&self, thread: &str, stop: Stop) -> Halt<'_> {
+        let cue = Arc::new(Cue {
+            thread: thread.to_owned(),
+            stop,
+            progress: Mutex::new(stop.from_start()),
+            changed: Condvar::new(),
+        });
+        self.cues.lock().push(Arc::clone(&cue));
+        self.armed.fetch_add(1, Ordering::Relaxed);
+        Halt { cue, armed: &self.armed, cues: &self.cues }
+    }
+
+    /// Counts the steps reached from now on.
+    pub fn record_steps(&self) {
+        self.recording.store(true, Ordering::Relaxed);
+    }
+
+    /// How often each step was reached since [`record_steps`](Self::record_steps).
+    pub fn steps(&self) -> BTreeMap<&'static str, u64> {
+        self.steps.lock().clone()
+    }
+
+    /// Refuses the chunk that is asked for as number `n` from now on, counted from 1, and only
+    /// that one; 0 refuses none.
+    pub fn refuse_chunk(&self, n: u64) {
+        self.until_refusal.store(n, Ordering::Relaxed);
+    }
+
+    /// Whether the refusal that was ordered last is still to come.
+    pub fn refusal_pending(&self) -> bool {
+        self.until_refusal.load(Ordering::Relaxed) != 0
+    }
+
+    /// Chunks granted since the beginning.
+    pub fn granted(&self) -> u64 {
+        self.granted.load(Ordering::Relaxed)
+    }
+
+    fn event(&self, event: Event) {
+        if self.armed.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or_default();
+        let mine = |cue: &&Arc<Cue>| cue.thread == name;
+        // The list is left before standing still, so that the test can change it meanwhile.
+        let cues: Vec<Arc<Cue>> = self.cues.lock().iter().filter(mine).cloned().collect();
+        for cue in cues {
+            cue.meet(event);
+        }
+    }
+}
+
+// SAFETY: every access goes to the inner medium, which keeps the contract; standing still adds
+// nothing.
+unsafe impl<M: Media> Media for Staged<M> {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        self.inner.grow(len)
+    }
+
+    unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
+        self.event(Event::Load);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.load(at, order) }
+    }
+
+    unsafe fn store(&self, at: u64, value: u64, order: Ordering) {
+        self.event(Event::Store);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.store(at, value, order) }
+    }
+
+    unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
+        self.event(Event::Store);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.compare_exchange(at, old, new) }
+    }
+
+    unsafe fn flush(&self, at: u64, len: u64) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.flush(at, len) }
+    }
+
+    fn fence(&self) {
+        self.inner.fence();
+    }
+
+    fn drain(&self) {
+        self.inner.drain();
+    }
+
+    fn needs_flush(&self) -> bool {
+        self.inner.needs_flush()
+    }
+
+    fn prefetch(&self, at: u64, len: u64) {
+        self.inner.prefetch(at, len);
+    }
+
+    fn grant(&self) -> bool {
+        let one_less = |n: u64| n.checked_sub(1);
+        let due = self.until_refusal.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        if due == Ok(1) || !self.inner.grant() {
+            return false;
+        }
+        self.granted.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    fn mark(&self, mark: Mark) {
+        if let Mark::Step(step) = mark {
+            if self.recording.load(Ordering::Relaxed) {
+                *self.steps.lock().entry(step).or_default() += 1;
+            }
+            self.event(Event::Step(step));
+        }
+        self.inner.mark(mark);
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.inner.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::{self, Builder};
+
+    use super::*;
+    use crate::media::{Heap, Region};
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    /// Words 0, 1 and 2 set to 1 with a step after the first, in a thread called `writer`.
+    fn write(medium: &Staged<Heap>) {
+        let words = Region::new(medium, 0, 3).unwrap();
+        words.store(0, 1, Ordering::Release);
+        medium.mark(Mark::Step("after the first"));
+        words.store(1, 1, Ordering::Release);
+        words.store(2, words.load(1, Ordering::Acquire), Ordering::Release);
+    }
+
+    fn stopped_words(stop: Stop, runs: u64) -> [u64; 3] {
+        let medium = Staged::new(Heap::new(64));
+        let halt = medium.halt("writer", stop);
+        thread::scope(|scope| {
+            let run = || (0..runs).for_each(|_| write(&medium));
+            Builder::new().name("writer".into()).spawn_scoped(scope, run).unwrap();
+            assert!(halt.reached_within(SOON));
+            let words = Region::new(medium.inner(), 0, 3).unwrap();
+            let seen = [0, 1, 2].map(|i| words.load(i, Ordering::Acquire));
+            write(&medium); // this thread has another name and passes
+            halt.release();
+            seen
+        })
+    }
+
+    #[test]
+    fn a_thread_stands_before_what_it_was_stopped_at() {
+        assert_eq!(stopped_words(Stop::at_store(1), 1), [0, 0, 0]);
+        assert_eq!(stopped_words(Stop::at("after the first"), 1), [1, 0, 0]);
+        assert_eq!(stopped_words(Stop::at("after the first").before_store(2), 1), [1, 1, 0]);
+        assert_eq!(stopped_words(Stop::at("after the first").before_load(1), 1), [1, 1, 0]);
+        assert_eq!(stopped_words(Stop::at("after the first").visit(2), 2), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_halt_that_is_never_met_is_reported_and_stops_nobody_later() {
+        let medium = Staged::new(Heap::new(64));
+        let halt = medium.halt("writer", Stop::at("never"));
+        assert!(!halt.reached_within(Duration::from_millis(1)));
+        drop(halt);
+        assert_eq!(medium.armed.load(Ordering::Relaxed), 0);
+        write(&medium);
+    }
+
+    #[test]
+    fn one_chunk_is_refused_and_the_steps_are_counted() {
+        let medium = Staged::new(Heap::new(64));
+        medium.refuse_chunk(2);
+        assert_eq!([(); 4].map(|()| medium.grant()), [true, false, true, true]);
+        assert_eq!((medium.granted(), medium.refusal_pending()), (3, false));
+        write(&medium);
+        medium.record_steps();
+        write(&medium);
+        write(&medium);
+        assert_eq!(medium.steps(), BTreeMap::from([("after the first", 2)]));
+    }
+}

@@ -1,0 +1,224 @@
+//! A sound pool with some words changed, and then every operation: each must answer or fail.
+//!
+//! What is changed is read from a string of bytes, so that a fuzzer can steer it. The same code
+//! runs in the tests from random bytes and in `fuzz/` from those that libFuzzer makes up.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+
+use endura::media::{Heap, Media, Ordering, Region};
+use endura::pool::{PAGE, Session, Space};
+use endura::tree::fast_fair::{LineBinary, Tree};
+use endura::{Error, Map, OrderedMap, Pool};
+
+type Tiny = Tree<Arc<Heap>, 16, 16, LineBinary>;
+
+/// Room that a damaged pool may grow to.
+const ROOM: u64 = 24 * PAGE;
+/// Keys in the sound pool: multiples of this step.
+const STEP: u64 = u64::MAX / 700;
+
+/// The words of a pool that are not zero, with their numbers.
+struct Image(Vec<(usize, u64)>);
+
+/// The bytes that say what is to be damaged; zeros follow the last.
+struct Choices<'b>(&'b [u8]);
+
+impl Choices<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    fn number(&mut self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (u64::from(self.byte()) << 8 | u64::from(self.byte())) as usize % n
+    }
+}
+
+impl Image {
+    /// What a session leaves that was closed, or killed.
+    fn of_session(closed: bool) -> Self {
+        let heap = Arc::new(Heap::new(ROOM));
+        let space = mounted(Arc::clone(&heap), 1);
+        fill(&Map::over(Tiny::open(&space, "first").unwrap()));
+        fill(&Map::over(Tiny::open(&space, "second").unwrap()));
+        if closed {
+            space.close().unwrap();
+            space.save().unwrap();
+        }
+        let words = Region::new(&*heap, 0, heap.len() as usize / 8).unwrap();
+        let numbered = (0..words.words()).map(|i| (i, words.load(i, Ordering::Acquire)));
+        Self(numbered.filter(|&(_, word)| word != 0).collect())
+    }
+
+    /// Words to change: number, and new value.
+    fn damage(&self, choices: &mut Choices<'_>) -> Vec<(usize, u64)> {
+        let changes = 1 + choices.below(6);
+        (0..changes).map(|_| self.changed(choices)).collect()
+    }
+
+    fn changed(&self, choices: &mut Choices<'_>) -> (usize, u64) {
+        let (i, word) = self.0[choices.below(self.0.len())];
+        let (_, other) = self.0[choices.below(self.0.len())];
+        match choices.byte() % 8 {
+            0..3 => (i, word ^ 1 << (choices.byte() % 64)),
+            3 => (i, 0),
+            4 => (i, u64::MAX),
+            5 => (i, other),
+            6 => (i, word.wrapping_add(u64::from(choices.byte())).wrapping_sub(128)),
+            _ => (i, choices.number()),
+        }
+    }
+
+    fn heap(&self, changes: &[(usize, u64)]) -> Heap {
+        let heap = Heap::new(ROOM);
+        let words = Region::new(&heap, 0, ROOM as usize / 8).unwrap();
+        for &(i, word) in self.0.iter().chain(changes) {
+            words.store(i, word, Ordering::Release);
+        }
+        heap
+    }
+}
+
+fn mounted(heap: Arc<Heap>, generation: u64) -> Arc<Space<Arc<Heap>>> {
+    if generation == 1 {
+        Space::format(&heap).unwrap();
+    }
+    let session = Session { generation, clean: true, read_only: false };
+    Arc::new(Space::mount(heap, session).unwrap())
+}
+
+/// Enough to split often, and some removes, which leave merged nodes and free chunks.
+fn fill(map: &impl OrderedMap) {
+    for n in 0..700 {
+        map.insert(n * STEP, n).unwrap();
+    }
+    for n in (100..300).chain((400..500).step_by(2)) {
+        map.remove(n * STEP).unwrap();
+    }
+}
+
+/// Damages a pool on the heap as `bytes` say, and uses it.
+pub(crate) fn on_heap(bytes: &[u8]) {
+    static IMAGES: LazyLock<[Image; 2]> =
+        LazyLock::new(|| [Image::of_session(true), Image::of_session(false)]);
+    let mut choices = Choices(bytes);
+    let image = &IMAGES[choices.below(2)];
+    let heap = Arc::new(image.heap(&image.damage(&mut choices)));
+    let session = Session { generation: 2, clean: choices.byte() % 2 == 0, read_only: false };
+    let Ok(space) = Space::mount(heap, session).map(Arc::new) else { return };
+    for name in ["first", "second", "third"] {
+        if let Ok(tree) = Tiny::open(&space, name) {
+            // Errors are answers, too: what counts is that there is one.
+            let _ = every_operation(&Map::over(tree.clone()), &mut choices);
+            let _ = tree.survey(&mut |_, _| ());
+        }
+    }
+    let _ = (space.stats(), space.relieve());
+    let _ = (space.close(), space.save());
+}
+
+/// A pool file that was closed, and a place for its damaged copies.
+pub(crate) struct Files {
+    folder: tempfile::TempDir,
+    image: Image,
+}
+
+impl Files {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let path = folder.path().join("sound");
+        let pool = Pool::options().max_size(ROOM).create(&path).unwrap();
+        fill(&pool.fast_fair("first").unwrap());
+        fill(&pool.fast_fair_with("second", endura::NodeLayout::Paper).unwrap());
+        pool.close().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        let image = Image(words.enumerate().filter(|&(_, word)| word != 0).collect());
+        Self { folder, image }
+    }
+
+    fn damaged(&self, choices: &mut Choices<'_>) -> PathBuf {
+        let (sound, path) = (self.folder.path().join("sound"), self.folder.path().join("damaged"));
+        fs::copy(sound, &path).unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        for (i, word) in self.image.damage(choices) {
+            file.write_all_at(&word.to_le_bytes(), 8 * i as u64).unwrap();
+        }
+        cut_short(&file, choices);
+        path
+    }
+
+    /// Damages a copy of the file as `bytes` say, opens it in every way, and uses it.
+    pub(crate) fn on_file(&self, bytes: &[u8]) {
+        let mut choices = Choices(bytes);
+        let path = self.damaged(&mut choices);
+        let options = Pool::options().max_size(ROOM);
+        if let Ok(pool) = options.clone().read_only(true).open(&path) {
+            let _ = use_pool(&pool, &mut choices);
+        }
+        let accept = choices.byte() % 2 == 0;
+        if let Ok(pool) = options.clone().accept_unclean(accept).open(&path) {
+            let _ = use_pool(&pool, &mut choices);
+            let _ = pool.close();
+        }
+        if let Ok(pool) = options.open(&path) {
+            let _ = pool.verify();
+        }
+    }
+}
+
+/// Once in sixteen times the file ends too early.
+fn cut_short(file: &File, choices: &mut Choices<'_>) {
+    if choices.byte() % 16 == 1 {
+        let len = file.metadata().unwrap().len();
+        file.set_len(choices.number() % len).unwrap();
+    }
+}
+
+fn use_pool(pool: &Pool, choices: &mut Choices<'_>) -> Result<(), Error> {
+    let _ = (pool.maps(), pool.stats(), pool.verify());
+    for name in ["first", "second", "third"] {
+        if let Ok(map) = pool.fast_fair(name) {
+            let _ = every_operation(&map, choices);
+        }
+    }
+    let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
+    pool.verify().map(drop)
+}
+
+/// All that a map offers, on keys all over the tree.
+fn every_operation(map: &impl OrderedMap, choices: &mut Choices<'_>) -> Result<(), Error> {
+    let from = choices.below(700) as u64;
+    let keys: Vec<u64> = (0..30).map(|i| (from + 23 * i) % 700 * STEP).collect();
+    let _ = (map.len(), map.is_empty(), map.first(), map.last(), map.get_many(&keys));
+    for (i, &key) in keys.iter().enumerate() {
+        let value = i as u64;
+        let _ = (map.get(key), map.contains_key(key), map.insert(key, value));
+        let _ = (map.insert_new(key + 1, value), map.update(key, value), map.remove(key + 2));
+        let _ = (map.compare_exchange(key, Some(value), Some(7)), map.remove(key));
+        let _ = map.fetch_update(key + 3, |old| old.map(|old| old ^ 1).or(Some(1)));
+    }
+    // A run that splits nodes, and one that merges them.
+    let _ = (0..40).try_for_each(|i| map.insert(keys[0] + 8 * i, i).map(drop));
+    let _ = (0..40).try_for_each(|i| map.remove(keys[0] + 8 * i).map(drop));
+    // At most so many entries can be told apart in the room there is.
+    let limit = (ROOM / 16) as usize;
+    assert!(map.range(..).take(limit).count() < limit, "a scan ends");
+    assert!(map.range(..).rev().take(limit).count() < limit, "a scan ends");
+    let _ = map.range(keys[1]..=keys[1].saturating_add(90 * STEP)).take(50).count();
+    let _ = (map.pop_first(), map.pop_last(), map.retain(|key, _| key % 3 != 0));
+    let _ = map.remove_range(keys[2]..keys[2].saturating_add(200 * STEP));
+    let _ = (map.first(), map.len());
+    if choices.byte() % 4 == 0 {
+        map.clear()?;
+    }
+    Ok(())
+}

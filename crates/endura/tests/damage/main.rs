@@ -1,0 +1,137 @@
+//! Damaged pools: whatever a word of a pool is changed to, every operation answers or fails. It
+//! does not panic, it does not hang, and it does not touch what lies outside the pool.
+//!
+//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (5 if unset; 60 before a release), and
+//! `ENDURA_FUZZ_SEED` where it starts. A failure prints the bytes that lead to it; put them into
+//! `KNOWN`, and the first test replays them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod every_operation;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use every_operation::{Files, on_heap};
+
+/// Bytes that once led to a panic or a hang, in hexadecimal.
+const KNOWN: [&str; 2] = [
+    "610c86c0634de3b787021296180ef32f7b18fee3f4aa06d21a583ae42d8e869ffe27de4b42191934fcd91d8e7c69569e77d713908de89505693c557ab931cf2912298ba2df0d2b53113ac084ca703de1aa4dafa3a9d687e1ce81babb804c1115",
+    "d9eef0c3e5b043274e5f7a1796f6df3b509caf49d2fd4c5c97bf5d1f9776cc21cda664470d732cb8022a732a89fb43ec214779de3a262fd3b21cc0ca345f6366f8ef2226baa59f22c11dc20a0a5885dc9bd1c1800c79aa0b26a0d67f18cd6949",
+];
+
+/// Longer than any one input takes on a loaded machine.
+const HANGS: Duration = Duration::from_secs(60);
+
+/// Panics of any thread since the start; the library's own threads have nobody who joins them.
+static PANICS: AtomicU64 = AtomicU64::new(0);
+
+fn count_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            PANICS.fetch_add(1, Ordering::Relaxed);
+            print(info);
+        }));
+    });
+}
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// So many bytes that look random.
+fn random(seed: u64) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let n = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (n ^ n >> 31) as u8
+    };
+    (0..96).map(|_| next()).collect()
+}
+
+/// The input that is being tried, and since when.
+struct Trial<'t> {
+    now: &'t Mutex<(Instant, Vec<u8>)>,
+    run: &'t dyn Fn(&[u8]),
+}
+
+impl Trial<'_> {
+    fn of(&self, bytes: Vec<u8>) {
+        let panics = PANICS.load(Ordering::Relaxed);
+        *self.now.lock().unwrap() = (Instant::now(), bytes.clone());
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| (self.run)(&bytes)));
+        let panicked = outcome.is_err() || PANICS.load(Ordering::Relaxed) != panics;
+        assert!(!panicked, "a panic on the bytes {}", hex(&bytes));
+    }
+}
+
+/// Lets `inputs` try inputs; ends the process if one of them hangs.
+fn watched(run: &dyn Fn(&[u8]), inputs: impl FnOnce(&Trial<'_>)) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    count_panics();
+    let now = Mutex::new((Instant::now(), Vec::new()));
+    let (ended, watch) = std::sync::mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let now = &now;
+        scope.spawn(move || {
+            while watch.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let (since, bytes) = &*now.lock().unwrap();
+                if since.elapsed() > HANGS {
+                    eprintln!("a hang on the bytes {}", hex(bytes));
+                    std::process::abort();
+                }
+            }
+        });
+        let _ended = ended;
+        inputs(&Trial { now, run });
+    });
+}
+
+fn fuzz(run: &dyn Fn(&[u8])) {
+    let mut seed = setting("ENDURA_FUZZ_SEED", 1) << 32;
+    watched(run, |trial| {
+        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 5));
+        while Instant::now() < end {
+            trial.of(random(seed));
+            seed += 1;
+        }
+    });
+    let tried = seed & u64::from(u32::MAX);
+    println!("{tried} damaged pools");
+    assert!(tried > 20, "{tried} inputs are too few to say anything");
+}
+
+#[test]
+fn what_was_found_once_stays_fixed() {
+    let files = Files::new();
+    let bytes = |text: &str| {
+        let pairs = (0..text.len()).step_by(2).map(|i| &text[i..i + 2]);
+        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect::<Vec<u8>>()
+    };
+    watched(&|bytes| on_heap(bytes), |trial| KNOWN.iter().for_each(|text| trial.of(bytes(text))));
+    let on_file = |bytes: &[u8]| files.on_file(bytes);
+    watched(&on_file, |trial| KNOWN.iter().for_each(|text| trial.of(bytes(text))));
+}
+
+#[test]
+fn a_damaged_pool_on_the_heap_answers_or_fails() {
+    fuzz(&|bytes| on_heap(bytes));
+}
+
+#[test]
+fn a_damaged_pool_file_answers_or_fails() {
+    let files = Files::new();
+    fuzz(&|bytes| files.on_file(bytes));
+}

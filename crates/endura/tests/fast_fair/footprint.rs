@@ -1,0 +1,36 @@
+//! Nodes that are emptied are merged, and what was merged is used again.
+
+use crate::edges::orders;
+use crate::support::world::{Cap4, Paper, Shape, World};
+
+/// F14. The published tree never frees a node. Here twenty rounds of filling and draining, each in
+/// another order, need no more memory than the first.
+fn refilled<S: Shape>(entries: u64) {
+    for (order, numbers) in orders(entries) {
+        let world = World::<S>::new();
+        let (empty, mut first_round) = (world.verify(), 0);
+        for round in 0..20 {
+            for &n in &numbers {
+                assert_eq!(world.map().insert(n << 40, n).unwrap(), None);
+            }
+            assert_eq!(world.verify().entries, entries);
+            for &n in &numbers {
+                assert_eq!(world.map().remove(n << 40).unwrap(), Some(n));
+            }
+            let facts = world.verify();
+            let height_before = 3 + entries.ilog2() as u64 / 2;
+            assert!(facts.nodes <= empty.nodes + height_before, "{order}: {empty:?}, {facts:?}");
+            let used = world.bytes_in_use();
+            if round == 0 {
+                first_round = used;
+            }
+            assert!(used <= first_round + first_round / 10, "{order}, {round}: {used}");
+        }
+    }
+}
+
+#[test]
+fn twenty_rounds_of_filling_and_draining_take_the_space_of_one() {
+    refilled::<Cap4>(1_000);
+    refilled::<Paper>(20_000);
+}
