@@ -71,19 +71,22 @@ impl Search for Binary {
 pub struct LineBinary;
 
 impl Search for LineBinary {
-    #[inline]
+    #[inline(always)]
     fn rank<M: Media, const W: usize>(keys: &NodeKeys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let width = key.wrapping_sub(low);
         let cap = NodeKeys::<M, W>::CAP;
-        let (mut line, mut lines) = (0, cap.div_ceil(PER_LINE));
+        let (mut first, mut lines) = (0, cap.div_ceil(PER_LINE));
+        // The bounds are constants: this unrolls, and each step is a conditional move.
         while lines > 1 {
             let half = lines / 2;
-            line += half * keys.is_within((line + half) * PER_LINE, low, width);
+            let middle = first + half * PER_LINE;
+            first = if keys.is_within(middle, low, width) != 0 { middle } else { first };
             lines -= half;
         }
-        let first = line * PER_LINE;
-        let within =
-            (first..(first + PER_LINE).min(cap)).map(|slot| keys.is_within(slot, low, width));
-        first + within.sum::<usize>()
+        let mut rank = first;
+        for slot in first..(first + PER_LINE).min(cap) {
+            rank += keys.is_within(slot, low, width);
+        }
+        rank
     }
 }
