@@ -1,9 +1,11 @@
 //! Scans, in both directions, leaf by leaf.
 //!
-//! A scan copies a leaf in one consistent look and hands its entries out one by one. Before each
-//! it asks whether the leaf is still as it was; if not, it looks again from the last key on. So
-//! every entry was in the map at some moment of the call that returned it, no key comes twice, and
-//! none that stayed in the map is passed over. Between two calls nothing is pinned.
+//! A scan takes a seat in a quiet leaf: it remembers the leaf, its version, and the slot that comes
+//! next. Each entry is read from its slot, and counts if the leaf is still what it was; if not, the
+//! scan takes a new seat at the last key. So every entry was in the map at some moment of the call
+//! that returned it, no key comes twice, and none that stayed in the map is passed over. Between
+//! two calls nothing is pinned. In a leaf where a writer is at work every entry takes a look of its
+//! own.
 //!
 //! A scan goes on by key, never by a remembered link. The parent's list of children says which
 //! leaves come next: they are fetched ahead, and tried before a new descent.
@@ -11,53 +13,76 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
+use crate::tree::Way;
 
 use super::Tree;
-use super::node::{Fences, Node};
+use super::node::{Fences, Node, route_key};
 use super::route::Trail;
 use super::search::{NodeKeys, Search};
 use super::version::{Direction, Version};
-use crate::tree::Way;
 
-/// A place in a scan: the copy of a leaf, and what comes after it.
+/// How many coming leaves are noted at a time.
+const AHEAD: usize = 8;
+
+/// A place in a scan.
 pub struct Cursor {
     way: Way,
-    /// Entries in the order of the scan.
-    entries: Vec<(u64, u64)>,
-    next: usize,
-    leaf: Option<Copied>,
-    /// Children of the parent that come after the leaf, nearest first.
-    ahead: Vec<u64>,
+    seat: Option<Seat>,
+    /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
+    ahead: [u64; AHEAD],
+    noted: usize,
     passed: usize,
-    /// When `ahead` was read.
-    ahead_epoch: u64,
+    /// When they were noted.
+    epoch: u64,
 }
 
-/// Which leaf was copied, and when.
-struct Copied {
+/// A place in a leaf that was quiet.
+struct Seat {
     at: u64,
     version: Version,
-    fences: Fences,
     epoch: u64,
+    fences: Fences,
+    /// The next slot, and how many there are from it on in the direction of the scan.
+    slot: usize,
+    left: usize,
+}
+
+/// What a look at the next slot of a seat showed.
+enum Look {
+    Entry(u64, u64),
+    /// The leaf has no more.
+    End,
+    /// The leaf has changed since the seat was taken.
+    Changed,
 }
 
 impl Cursor {
     pub(super) fn new(way: Way) -> Self {
-        Self {
-            way,
-            entries: Vec::new(),
-            next: 0,
-            leaf: None,
-            ahead: Vec::new(),
-            passed: 0,
-            ahead_epoch: 0,
+        Self { way, seat: None, ahead: [0; AHEAD], noted: 0, passed: 0, epoch: 0 }
+    }
+
+    fn ahead(&self) -> &[u64] {
+        &self.ahead[self.passed..self.noted]
+    }
+
+    /// The key at which the next leaf begins.
+    fn beyond(&self, fences: Fences) -> Option<u64> {
+        match self.way {
+            Way::Up => (fences.high != 0).then_some(fences.high),
+            Way::Down => fences.low.checked_sub(1),
         }
     }
 }
 
+/// Whether a scan that has come to `key` still has `entry` before it.
+#[inline(always)]
+fn is_due(way: Way, entry: u64, key: u64) -> bool {
+    if way == Way::Up { entry >= key } else { entry <= key }
+}
+
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// How many leaves are fetched ahead of a scan: about 3 KiB of them (measured).
-    const FETCH_AHEAD: usize = 3072 / (8 * LEAF) + (3072 % (8 * LEAF) != 0) as usize;
+    const FETCH_AHEAD: usize = 3072usize.div_ceil(8 * LEAF);
 
     /// The entry nearest to `key` in the cursor's direction, `key` itself included.
     #[inline]
@@ -67,45 +92,69 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         mut key: u64,
     ) -> Result<Option<(u64, u64)>> {
         loop {
-            if !cursor.leaf.as_ref().is_some_and(|leaf| self.is_unchanged(leaf)) {
-                self.refill(cursor, key)?;
-            }
-            while let Some(&entry) = cursor.entries.get(cursor.next) {
-                cursor.next += 1;
-                let is_due = match cursor.way {
-                    Way::Up => entry.0 >= key,
-                    Way::Down => entry.0 <= key,
-                };
-                if is_due {
-                    return Ok(Some(entry));
+            let Some(seat) = &mut cursor.seat else {
+                match self.take_seat(cursor, key)? {
+                    Some(Ok(entry)) => return Ok(Some(entry)),
+                    Some(Err(beyond)) => key = beyond,
+                    None if cursor.seat.is_none() => return Ok(None),
+                    None => {}
                 }
-            }
-            let fences = cursor.leaf.take().map(|leaf| leaf.fences);
-            let beyond = fences.and_then(|fences| match cursor.way {
-                Way::Up => (fences.high != 0).then_some(fences.high),
-                Way::Down => fences.low.checked_sub(1),
-            });
-            match beyond {
-                Some(beyond) => key = beyond,
-                None => return Ok(None),
+                continue;
+            };
+            match self.look(seat, cursor.way) {
+                Look::Entry(found, value) if is_due(cursor.way, found, key) => {
+                    return Ok(Some((found, value)));
+                }
+                Look::Entry(..) => {}
+                Look::Changed => cursor.seat = None,
+                Look::End => {
+                    let fences = seat.fences;
+                    cursor.seat = None;
+                    match cursor.beyond(fences) {
+                        Some(beyond) => key = beyond,
+                        None => return Ok(None),
+                    }
+                }
             }
         }
     }
 
-    /// Whether the leaf is still what it was when it was copied, entry by entry.
-    #[inline]
-    fn is_unchanged(&self, leaf: &Copied) -> bool {
-        let Ok(node) = Node::<M, LEAF>::enter(self.space().media(), leaf.at, 0) else {
-            return false;
-        };
-        !leaf.version.in_flight()
-            && leaf.version == node.version().unlocked()
-            // Nothing that was reachable in one epoch is used again before the second after it.
-            && self.space().epoch() <= leaf.epoch + 1
+    /// Reads the next slot of a seat and moves on.
+    #[inline(always)]
+    fn look(&self, seat: &mut Seat, way: Way) -> Look {
+        loop {
+            if seat.left == 0 {
+                return Look::End;
+            }
+            let Ok(node) = Node::<M, LEAF>::fresh(self.space().media(), seat.at) else {
+                return Look::Changed;
+            };
+            let slot = seat.slot;
+            let (key, value) = (node.key(slot), node.value(slot));
+            seat.left -= 1;
+            // Of two copies of an entry the right one counts. (On the way down it came first, and
+            // the left one is not due any more.)
+            let is_copy = way == Way::Up && seat.left > 0 && node.key(slot + 1) == key;
+            seat.slot = if way == Way::Up { slot + 1 } else { slot.wrapping_sub(1) };
+            if seat.version != node.version().unlocked() || self.space().epoch() > seat.epoch + 1 {
+                // Nothing that was reachable in one epoch is used again before the second after
+                // it: up to there an unchanged version means an unchanged leaf.
+                return Look::Changed;
+            }
+            if !is_copy {
+                return Look::Entry(key, value);
+            }
+        }
     }
 
-    /// Copies the leaf that covers `key`.
-    fn refill(&self, cursor: &mut Cursor, key: u64) -> Result<()> {
+    /// Finds the leaf that covers `key` and takes a seat in it. If a writer is at work there: the
+    /// entry nearest to `key`, or the key at which the next leaf begins, or neither at the end.
+    #[inline(never)]
+    fn take_seat(
+        &self,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> Result<Option<Result<(u64, u64), u64>>> {
         let guard = self.pin()?;
         let mut trail = Trail::default();
         let epoch = self.space().epoch();
@@ -114,29 +163,49 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             None => self.descend_for_scan(&guard, &mut trail, cursor, key, epoch)?,
         };
         let way = cursor.way;
-        let entries = &mut cursor.entries;
         let seen = self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| {
-            entries.clear();
-            match (way, moving) {
-                (Way::Up, None) => copy_up::<M, LEAF, S>(node, fences, key, entries),
-                (Way::Down, None) => copy_down::<M, LEAF, S>(node, fences, key, entries),
-                (_, Some(moving)) => copy_moving(node, fences, (way, key), moving, entries),
+            match moving {
+                None => Ok(self.first_slot(node, fences, way, key)),
+                Some(moving) => Err(nearest_while_moving(node, fences, (way, key), moving)),
             }
         })?;
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
-        cursor.leaf = Some(Copied {
-            at: seen.node.at(),
-            version: seen.version.unlocked(),
-            fences: seen.fences,
-            epoch,
-        });
-        cursor.next = 0;
-        Ok(())
+        let (fences, version) = (seen.fences, seen.version.unlocked());
+        Ok(match seen.found {
+            Ok((slot, left)) => {
+                cursor.seat = Some(Seat { at: seen.node.at(), version, epoch, fences, slot, left });
+                None
+            }
+            Err(Some(entry)) => Some(Ok(entry)),
+            Err(None) => cursor.beyond(fences).map(Err),
+        })
     }
 
-    /// The next leaf by the parent's list, if it is no later than where `key` belongs.
+    /// Where a scan begins in a quiet leaf, and how many slots there are from there on.
+    fn first_slot(
+        &self,
+        node: &Node<'_, M, LEAF>,
+        fences: Fences,
+        way: Way,
+        key: u64,
+    ) -> (usize, usize) {
+        let rank = |key| S::rank(&NodeKeys::new(node), fences.low, key);
+        match way {
+            Way::Up => {
+                let before = key.checked_sub(1).filter(|&before| before >= fences.low);
+                let slot = before.map_or(0, rank);
+                (slot, self.live(node).saturating_sub(slot))
+            }
+            Way::Down => {
+                let count = rank(key);
+                (count.wrapping_sub(1), count)
+            }
+        }
+    }
+
+    /// The next leaf by the parent's list, if it is where `key` belongs.
     fn expected(
         &self,
         guard: &Guard<'_, M>,
@@ -144,9 +213,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         key: u64,
         epoch: u64,
     ) -> Option<u64> {
-        let &at = cursor.ahead.get(cursor.passed)?;
+        let &at = cursor.ahead().first()?;
         // A move of the epoch that began before this pin may still come: one step is too far.
-        if epoch != cursor.ahead_epoch {
+        if epoch != cursor.epoch {
             return None;
         }
         let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;
@@ -155,7 +224,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return None;
         }
         cursor.passed += 1;
-        if let Some(&later) = cursor.ahead.get(cursor.passed + Self::FETCH_AHEAD - 1) {
+        if let Some(&later) = cursor.ahead().get(Self::FETCH_AHEAD - 1) {
             guard.media().prefetch(later, 8 * LEAF as u64);
         }
         Some(at)
@@ -170,133 +239,95 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         key: u64,
         epoch: u64,
     ) -> Result<u64> {
-        cursor.ahead.clear();
-        cursor.passed = 0;
-        cursor.ahead_epoch = epoch;
-        if let Some(parent) = self.descend(guard, trail, key, 1)? {
-            self.note_children(guard, cursor, parent, key)?;
+        (cursor.noted, cursor.passed, cursor.epoch) = (0, 0, epoch);
+        let Some(parent) = self.descend(guard, trail, key, 1)? else {
+            return Err(self.no_leaf());
+        };
+        match self.note_children(guard, cursor, parent, key)? {
+            Some(leaf) => Ok(leaf),
+            None => self.descend_to_leaf(guard, trail, key),
         }
-        self.descend_to_leaf(guard, trail, key)
     }
 
-    /// Reads the children that come after the one for `key`, and asks for the first of them. Read
-    /// while the parent is quiet, they are leaves that this pin protects.
+    /// Finds the child for `key` and notes those that come after it, and asks for the first of them.
+    /// Read while the parent is quiet, they are leaves that this pin protects; `None` if it was not.
     fn note_children(
         &self,
         guard: &Guard<'_, M>,
         cursor: &mut Cursor,
         parent: u64,
         key: u64,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         let node = Node::<M, INNER>::enter(guard.media(), parent, 1)?;
         let (version, fences) = (node.version(), node.fences());
-        if version.in_flight() || version.is_obsolete(guard.space().generation()) {
-            return Ok(());
+        let generation = guard.space().generation();
+        let is_quiet = !version.in_flight() && !version.is_obsolete(generation);
+        if !is_quiet || !fences.is_below_high(key) || key < fences.low {
+            return Ok(None);
         }
-        let rank = S::rank(&NodeKeys::new(&node), fences.low, super::node::route_key(key));
-        match cursor.way {
-            Way::Up => cursor.ahead.extend((rank..self.live(&node)).map(|slot| node.value(slot))),
-            Way::Down => {
-                let before = 0..rank.saturating_sub(1);
-                cursor.ahead.extend(before.rev().map(|slot| node.value(slot)));
-            }
+        let rank = S::rank(&NodeKeys::new(&node), fences.low, route_key(key));
+        if rank == 0 {
+            return Ok(None);
+        }
+        let leaf = node.value(rank - 1);
+        guard.media().prefetch(leaf, 8 * LEAF as u64);
+        let others = match cursor.way {
+            Way::Up => self.live(&node).saturating_sub(rank),
+            Way::Down => rank - 1,
+        };
+        let noted = others.min(AHEAD);
+        for (i, ahead) in cursor.ahead[..noted].iter_mut().enumerate() {
+            *ahead = node.value(if cursor.way == Way::Up { rank + i } else { rank - 2 - i });
         }
         if !version.is_same(node.version()) {
-            cursor.ahead.clear();
+            return Ok(None);
         }
-        for &leaf in cursor.ahead.iter().take(Self::FETCH_AHEAD) {
-            guard.media().prefetch(leaf, 8 * LEAF as u64);
+        cursor.noted = noted;
+        for &later in cursor.ahead().iter().take(Self::FETCH_AHEAD) {
+            guard.media().prefetch(later, 8 * LEAF as u64);
         }
-        Ok(())
+        Ok(Some(leaf))
     }
 }
 
-/// The entries at or above `key` of a quiet leaf.
-fn copy_up<M: Media, const W: usize, S: Search>(
-    node: &Node<'_, M, W>,
-    fences: Fences,
-    key: u64,
-    entries: &mut Vec<(u64, u64)>,
-) {
-    let from = match key.checked_sub(1) {
-        Some(before) if before >= fences.low => S::rank(&NodeKeys::new(node), fences.low, before),
-        _ => 0,
-    };
-    let width = fences.last().wrapping_sub(fences.low);
-    for slot in from..Node::<M, W>::CAP {
-        let found = node.key(slot);
-        if found.wrapping_sub(fences.low) > width {
-            break;
-        }
-        push(entries, (found, node.value(slot)));
-    }
-}
-
-/// The entries at or below `key` of a quiet leaf, largest first.
-fn copy_down<M: Media, const W: usize, S: Search>(
-    node: &Node<'_, M, W>,
-    fences: Fences,
-    key: u64,
-    entries: &mut Vec<(u64, u64)>,
-) {
-    let rank = S::rank(&NodeKeys::new(node), fences.low, key);
-    for slot in (0..rank).rev() {
-        let found = node.key(slot);
-        // Of two copies of an entry the right one counts, which came first here.
-        if entries.last().is_none_or(|last| last.0 != found) {
-            entries.push((found, node.value(slot)));
-        }
-    }
-}
-
-/// The entries of a leaf in which a writer is at work, scanned in the direction of the moves.
+/// The entry nearest to `key` of a leaf in which a writer is at work, found by scanning in the
+/// direction of the moves.
 #[cold]
-fn copy_moving<M: Media, const W: usize>(
+fn nearest_while_moving<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     fences: Fences,
     (way, key): (Way, u64),
     moving: Direction,
-    entries: &mut Vec<(u64, u64)>,
-) {
+) -> Option<(u64, u64)> {
     let width = fences.last().wrapping_sub(fences.low);
     let is_live = |k: u64| k.wrapping_sub(fences.low) <= width;
+    let mut nearest: Option<(u64, u64)> = None;
+    let mut offer = |entry: (u64, u64)| {
+        let is_nearer = |best: (u64, u64)| entry.0 != best.0 && is_due(way, best.0, entry.0);
+        if is_due(way, entry.0, key) && nearest.is_none_or(is_nearer) {
+            nearest = Some(entry);
+        }
+    };
+    let cap = Node::<M, W>::CAP;
     match moving {
+        // The copy to the right counts: a key that stands there too is taken there.
         Direction::Right => {
-            for slot in 0..Node::<M, W>::CAP {
-                let found = node.key(slot);
-                if !is_live(found) {
-                    break;
-                }
-                let value = node.value(slot);
-                // Still alone after its value was read: else the copy to the right counts.
-                if node.key_or_dead(slot + 1, fences.dead()) != found {
-                    push(entries, (found, value));
+            for slot in 0..cap {
+                let entry = (node.key(slot), node.value(slot));
+                if is_live(entry.0) && node.key_or_dead(slot + 1, fences.dead()) != entry.0 {
+                    offer(entry);
                 }
             }
         }
+        // A key that was overwritten after its value was read stands one to the left by now.
         Direction::Left => {
-            for slot in (0..Node::<M, W>::CAP).rev() {
-                let found = node.key(slot);
-                let value = node.value(slot);
-                let is_new = entries.last().is_none_or(|last| last.0 != found);
-                if is_live(found) && is_new && node.key(slot) == found {
-                    entries.push((found, value));
+            for slot in (0..cap).rev() {
+                let entry = (node.key(slot), node.value(slot));
+                if is_live(entry.0) && node.key(slot) == entry.0 {
+                    offer(entry);
                 }
             }
-            entries.reverse();
         }
     }
-    entries.retain(|&(k, _)| if way == Way::Up { k >= key } else { k <= key });
-    if way == Way::Down {
-        entries.reverse();
-    }
-}
-
-/// Appends an entry; a second copy of the last one takes its place.
-#[inline]
-fn push(entries: &mut Vec<(u64, u64)>, entry: (u64, u64)) {
-    match entries.last_mut() {
-        Some(last) if last.0 == entry.0 => *last = entry,
-        _ => entries.push(entry),
-    }
+    nearest
 }
