@@ -6,7 +6,7 @@ use crate::media::{Adr, Eadr, Mapped, Media, PageCache};
 use crate::pool::{Guard, MapState, Space};
 use crate::store::Map;
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Survey, Tree};
-use crate::tree::{Change, Index, Len, Way};
+use crate::tree::{Change, Index, Len};
 use crate::{Error, Result};
 
 /// A map from `u64` to `u64` that lies in the pool entirely: a FAST & FAIR B+-tree. It restarts in
@@ -161,13 +161,14 @@ impl<M: Media> Index for AnyLayout<M> {
         on_layout!(self, tree => tree.modify(key, decide))
     }
 
-    fn cursor(&self, way: Way) -> Cursor {
-        on_layout!(self, tree => tree.cursor(way))
+    #[inline(always)]
+    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        on_layout!(self, tree => tree.scan_up(cursor, key))
     }
 
-    #[inline]
-    fn scan(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-        on_layout!(self, tree => tree.scan(cursor, key))
+    #[inline(always)]
+    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        on_layout!(self, tree => tree.scan_down(cursor, key))
     }
 
     fn len(&self) -> Result<Len> {
@@ -219,13 +220,14 @@ impl Index for AnyFastFair {
         on_domain!(self, tree => tree.modify(key, decide))
     }
 
-    fn cursor(&self, way: Way) -> Cursor {
-        on_domain!(self, tree => tree.cursor(way))
+    #[inline(always)]
+    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.scan_up(cursor, key))
     }
 
-    #[inline]
-    fn scan(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-        on_domain!(self, tree => tree.scan(cursor, key))
+    #[inline(always)]
+    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.scan_down(cursor, key))
     }
 
     fn len(&self) -> Result<Len> {

@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use crate::store::range::Range;
-use crate::tree::{Change, Index, Len, Way};
+use crate::tree::{Change, Index, Len};
 use crate::{Error, Result};
 
 /// A handle of a named map from `u64` to `u64`.
@@ -147,12 +147,12 @@ impl<I: Index> Map<I> {
 
     /// The entry with the smallest key.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        self.index.scan(&mut self.index.cursor(Way::Up), 0)
+        self.index.scan_up(&mut I::Cursor::default(), 0)
     }
 
     /// The entry with the largest key.
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
-        self.index.scan(&mut self.index.cursor(Way::Down), u64::MAX)
+        self.index.scan_down(&mut I::Cursor::default(), u64::MAX)
     }
 
     /// Takes out the entry with the smallest key. Of several callers each gets another entry. The

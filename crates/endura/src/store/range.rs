@@ -4,17 +4,19 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::Result;
 use crate::store::Map;
-use crate::tree::{Index, Way};
+use crate::tree::Index;
 
 /// The entries of a map with keys between two bounds; see [`Map::range`].
 ///
 /// After an error the range ends.
 pub struct Range<I: Index> {
     map: Map<I>,
-    /// The keys still to come, both included; `None` when they are all done.
-    keys: Option<(u64, u64)>,
-    front: Option<I::Cursor>,
-    back: Option<I::Cursor>,
+    /// The smallest and the largest key that may still come, unless all are done.
+    from: u64,
+    to: u64,
+    done: bool,
+    front: I::Cursor,
+    back: I::Cursor,
 }
 
 impl<I: Index> Range<I> {
@@ -29,25 +31,10 @@ impl<I: Index> Range<I> {
             Bound::Excluded(&key) => key.checked_sub(1),
             Bound::Unbounded => Some(u64::MAX),
         };
-        let keys = from.zip(to).filter(|(from, to)| from <= to);
-        Self { map, keys, front: None, back: None }
-    }
-
-    /// Takes note of what a step from one end found: `rest` is what remains beyond its key.
-    fn step(
-        &mut self,
-        found: Result<Option<(u64, u64)>>,
-        rest: impl FnOnce(u64) -> Option<(u64, u64)>,
-    ) -> Option<Result<(u64, u64)>> {
-        let (from, to) = self.keys.take()?;
-        match found {
-            Ok(Some(entry)) if (from..=to).contains(&entry.0) => {
-                self.keys = rest(entry.0).filter(|(from, to)| from <= to);
-                Some(Ok(entry))
-            }
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
-        }
+        // Bounds that leave no key at all read as an inverted range.
+        let (from, to) = from.zip(to).unwrap_or((1, 0));
+        let (front, back) = Default::default();
+        Self { map, from, to, done: from > to, front, back }
     }
 }
 
@@ -56,20 +43,40 @@ impl<I: Index> Iterator for Range<I> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (from, to) = self.keys?;
-        let cursor = self.front.get_or_insert_with(|| self.map.index().cursor(Way::Up));
-        let found = self.map.index().scan(cursor, from);
-        self.step(found, |key| key.checked_add(1).map(|from| (from, to)))
+        if self.done {
+            return None;
+        }
+        match self.map.index().scan_up(&mut self.front, self.from) {
+            Ok(Some(entry)) if entry.0 <= self.to => {
+                self.done = entry.0 == self.to;
+                self.from = entry.0.wrapping_add(1);
+                Some(Ok(entry))
+            }
+            last => {
+                self.done = true;
+                last.err().map(Err)
+            }
+        }
     }
 }
 
 impl<I: Index> DoubleEndedIterator for Range<I> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
-        let (from, to) = self.keys?;
-        let cursor = self.back.get_or_insert_with(|| self.map.index().cursor(Way::Down));
-        let found = self.map.index().scan(cursor, to);
-        self.step(found, |key| key.checked_sub(1).map(|to| (from, to)))
+        if self.done {
+            return None;
+        }
+        match self.map.index().scan_down(&mut self.back, self.to) {
+            Ok(Some(entry)) if entry.0 >= self.from => {
+                self.done = entry.0 == self.from;
+                self.to = entry.0.wrapping_sub(1);
+                Some(Ok(entry))
+            }
+            last => {
+                self.done = true;
+                last.err().map(Err)
+            }
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use crate::Result;
 /// Any thread may call any method at any time. Each is linearizable, and durable when it returns as
 /// far as the medium promises.
 pub trait Index: Send + Sync + 'static {
-    /// A place in a scan.
-    type Cursor: Send;
+    /// A place in a scan in one direction; a fresh one begins wherever the first call says.
+    type Cursor: Default + Send;
 
     /// The value of `key`. Never blocks on a writer.
     ///
@@ -39,16 +39,21 @@ pub trait Index: Send + Sync + 'static {
     /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
     fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>>;
 
-    /// A cursor for scans in one direction.
-    fn cursor(&self, way: Way) -> Self::Cursor;
-
-    /// The entry nearest to `key` in the cursor's direction, `key` itself included. Successive calls
-    /// with one cursor go on in its direction.
+    /// The entry with the smallest key at or above `key`. Successive calls with one cursor pass
+    /// keys beyond the one returned last.
     ///
     /// # Errors
     ///
     /// As for [`get`](Self::get).
-    fn scan(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
+    fn scan_up(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
+
+    /// The entry with the largest key at or below `key`, as [`scan_up`](Self::scan_up) in the other
+    /// direction. A cursor serves one direction only.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn scan_down(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
 
     /// How many entries there are.
     ///
@@ -67,15 +72,6 @@ pub enum Change {
     Put(u64),
     /// Take it out if it is there.
     Remove,
-}
-
-/// Which way a scan goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// To larger keys.
-    Up,
-    /// To smaller keys.
-    Down,
 }
 
 /// How many entries a map has.

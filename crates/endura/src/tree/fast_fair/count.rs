@@ -12,7 +12,7 @@ use crate::pool::Counted;
 use super::route::Trail;
 use super::search::Search;
 use super::{Cursor, Tree};
-use crate::tree::{Len, Way};
+use crate::tree::Len;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Notes that an entry came or went. To be called under the lock of its leaf.
@@ -63,9 +63,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Counts a tree that nobody can change.
     fn count_unchanging(&self) -> Result<()> {
-        let (mut cursor, mut key) = (Cursor::new(Way::Up), Some(0));
+        let (mut cursor, mut key) = (Cursor::default(), Some(0));
         while let Some(from) = key {
-            let entry = self.scan_entry(&mut cursor, from)?;
+            let entry = self.scan::<true>(&mut cursor, from)?;
             self.map().add(i64::from(entry.is_some()));
             key = entry.and_then(|(key, _)| key.checked_add(1));
         }

@@ -72,7 +72,7 @@ use std::sync::Arc;
 
 use crate::media::Media;
 use crate::pool::{Guard, MapState, Space};
-use crate::tree::{Change, Index, Len, Way};
+use crate::tree::{Change, Index, Len};
 use crate::{Error, Result};
 
 use node::{Fences, Init, MIDDLE, Node};
@@ -243,13 +243,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         self.write(key, decide)
     }
 
-    fn cursor(&self, way: Way) -> Cursor {
-        Cursor::new(way)
+    #[inline(always)]
+    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        self.scan::<true>(cursor, key)
     }
 
-    #[inline]
-    fn scan(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-        self.scan_entry(cursor, key)
+    #[inline(always)]
+    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        self.scan::<false>(cursor, key)
     }
 
     fn len(&self) -> Result<Len> {
@@ -296,21 +297,21 @@ mod tests {
                 let s = t.survey(&mut |_, _| ()).unwrap();
                 assert_eq!(s.entries, m.len() as u64);
                 assert_eq!(s.repairs.total(), 0);
-                let mut c = Cursor::new(Way::Up);
+                let mut c = Cursor::default();
                 let mut k = Some(0);
                 let mut got = Vec::new();
                 while let Some(kk) = k
-                    && let Some(e) = t.scan(&mut c, kk).unwrap()
+                    && let Some(e) = t.scan_up(&mut c, kk).unwrap()
                 {
                     got.push(e);
                     k = e.0.checked_add(1);
                 }
                 assert!(got.iter().copied().eq(m.iter().map(|(a, b)| (*a, *b))));
-                let mut c = Cursor::new(Way::Down);
+                let mut c = Cursor::default();
                 let mut k = Some(u64::MAX);
                 let mut got = Vec::new();
                 while let Some(kk) = k
-                    && let Some(e) = t.scan(&mut c, kk).unwrap()
+                    && let Some(e) = t.scan_down(&mut c, kk).unwrap()
                 {
                     got.push(e);
                     k = e.0.checked_sub(1);

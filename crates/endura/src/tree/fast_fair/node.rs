@@ -290,7 +290,7 @@ pub(super) struct Init {
 }
 
 /// The keys that a node is responsible for: `low..high`, up to 2^64 where `high` is 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Fences {
     pub(super) low: u64,
     pub(super) high: u64,

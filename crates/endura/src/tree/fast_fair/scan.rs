@@ -13,7 +13,6 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
-use crate::tree::Way;
 
 use super::Tree;
 use super::node::{Fences, Node, route_key};
@@ -24,184 +23,172 @@ use super::version::{Direction, Version};
 /// How many coming leaves are noted at a time.
 const AHEAD: usize = 8;
 
-/// A place in a scan.
+/// A place in a scan in one direction. Begins wherever the first call says.
+#[derive(Default)]
 pub struct Cursor {
-    way: Way,
-    seat: Option<Seat>,
-    /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
-    ahead: [u64; AHEAD],
-    noted: usize,
-    passed: usize,
-    /// When they were noted.
-    epoch: u64,
-}
-
-/// A place in a leaf that was quiet.
-struct Seat {
+    /// The leaf of the seat; 0 if there is none.
     at: u64,
     version: Version,
+    /// When the seat was taken.
     epoch: u64,
     fences: Fences,
     /// The next slot, and how many there are from it on in the direction of the scan.
     slot: usize,
     left: usize,
-}
-
-/// What a look at the next slot of a seat showed.
-enum Look {
-    Entry(u64, u64),
-    /// The leaf has no more.
-    End,
-    /// The leaf has changed since the seat was taken.
-    Changed,
+    /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
+    ahead: [u64; AHEAD],
+    noted: usize,
+    passed: usize,
+    /// When they were noted.
+    ahead_epoch: u64,
 }
 
 impl Cursor {
-    pub(super) fn new(way: Way) -> Self {
-        Self { way, seat: None, ahead: [0; AHEAD], noted: 0, passed: 0, epoch: 0 }
-    }
-
     fn ahead(&self) -> &[u64] {
         &self.ahead[self.passed..self.noted]
     }
 
-    /// The key at which the next leaf begins.
-    fn beyond(&self, fences: Fences) -> Option<u64> {
-        match self.way {
-            Way::Up => (fences.high != 0).then_some(fences.high),
-            Way::Down => fences.low.checked_sub(1),
-        }
+    fn stand_up(&mut self) {
+        (self.at, self.left) = (0, 0);
     }
+}
+
+/// The key at which the next leaf begins.
+fn beyond<const UP: bool>(fences: Fences) -> Option<u64> {
+    if UP { (fences.high != 0).then_some(fences.high) } else { fences.low.checked_sub(1) }
 }
 
 /// Whether a scan that has come to `key` still has `entry` before it.
 #[inline(always)]
-fn is_due(way: Way, entry: u64, key: u64) -> bool {
-    if way == Way::Up { entry >= key } else { entry <= key }
+fn is_due<const UP: bool>(entry: u64, key: u64) -> bool {
+    if UP { entry >= key } else { entry <= key }
+}
+
+/// What a scan finds where it cannot take a seat.
+enum Found {
+    /// A seat: the entries are to be read from it.
+    Seat,
+    /// A leaf where a writer is at work, and the nearest entry in it.
+    Entry(u64, u64),
+    /// A leaf where a writer is at work and that has no such entry; where the next one begins.
+    Nothing(Option<u64>),
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// How many leaves are fetched ahead of a scan: about 3 KiB of them (measured).
     const FETCH_AHEAD: usize = 3072usize.div_ceil(8 * LEAF);
 
-    /// The entry nearest to `key` in the cursor's direction, `key` itself included.
-    #[inline]
-    pub(super) fn scan_entry(
+    /// The entry nearest to `key` in the direction of the scan, `key` itself included.
+    #[inline(always)]
+    pub(super) fn scan<const UP: bool>(
+        &self,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> Result<Option<(u64, u64)>> {
+        match self.read_seat::<UP>(cursor) {
+            Some(entry) if is_due::<UP>(entry.0, key) => Ok(Some(entry)),
+            _ => self.scan_on::<UP>(cursor, key),
+        }
+    }
+
+    /// Reads the next slot of the seat and moves on; gives the seat up if the leaf has changed.
+    #[inline(always)]
+    fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        if cursor.left == 0 {
+            return None;
+        }
+        let node = Node::<M, LEAF>::fresh(self.space().media(), cursor.at).ok()?;
+        let slot = cursor.slot;
+        let (key, value) = (node.key(slot), node.value(slot));
+        cursor.left -= 1;
+        cursor.slot = if UP { slot + 1 } else { slot.wrapping_sub(1) };
+        // Of two copies of an entry the right one counts. (On the way down it came first, and the
+        // left one is not due any more.)
+        let is_copy = UP && cursor.left > 0 && node.key(slot + 1) == key;
+        // Nothing that was reachable in one epoch is used again before the second after it: up to
+        // there an unchanged version means an unchanged leaf.
+        if cursor.version != node.version().unlocked() || self.space().epoch() > cursor.epoch + 1 {
+            cursor.stand_up();
+            return None;
+        }
+        (!is_copy).then_some((key, value))
+    }
+
+    /// Goes on where a seat does not give an entry at once.
+    #[inline(never)]
+    fn scan_on<const UP: bool>(
         &self,
         cursor: &mut Cursor,
         mut key: u64,
     ) -> Result<Option<(u64, u64)>> {
         loop {
-            let Some(seat) = &mut cursor.seat else {
-                match self.take_seat(cursor, key)? {
-                    Some(Ok(entry)) => return Ok(Some(entry)),
-                    Some(Err(beyond)) => key = beyond,
-                    None if cursor.seat.is_none() => return Ok(None),
-                    None => {}
+            while cursor.left > 0 {
+                if let Some(entry) = self.read_seat::<UP>(cursor)
+                    && is_due::<UP>(entry.0, key)
+                {
+                    return Ok(Some(entry));
                 }
-                continue;
-            };
-            match self.look(seat, cursor.way) {
-                Look::Entry(found, value) if is_due(cursor.way, found, key) => {
-                    return Ok(Some((found, value)));
+            }
+            if cursor.at != 0 {
+                match beyond::<UP>(cursor.fences) {
+                    Some(beyond) => key = beyond,
+                    None => return Ok(None),
                 }
-                Look::Entry(..) => {}
-                Look::Changed => cursor.seat = None,
-                Look::End => {
-                    let fences = seat.fences;
-                    cursor.seat = None;
-                    match cursor.beyond(fences) {
-                        Some(beyond) => key = beyond,
-                        None => return Ok(None),
-                    }
-                }
+            }
+            match self.take_seat::<UP>(cursor, key)? {
+                Found::Seat => {}
+                Found::Entry(key, value) => return Ok(Some((key, value))),
+                Found::Nothing(Some(beyond)) => key = beyond,
+                Found::Nothing(None) => return Ok(None),
             }
         }
     }
 
-    /// Reads the next slot of a seat and moves on.
-    #[inline(always)]
-    fn look(&self, seat: &mut Seat, way: Way) -> Look {
-        loop {
-            if seat.left == 0 {
-                return Look::End;
-            }
-            let Ok(node) = Node::<M, LEAF>::fresh(self.space().media(), seat.at) else {
-                return Look::Changed;
-            };
-            let slot = seat.slot;
-            let (key, value) = (node.key(slot), node.value(slot));
-            seat.left -= 1;
-            // Of two copies of an entry the right one counts. (On the way down it came first, and
-            // the left one is not due any more.)
-            let is_copy = way == Way::Up && seat.left > 0 && node.key(slot + 1) == key;
-            seat.slot = if way == Way::Up { slot + 1 } else { slot.wrapping_sub(1) };
-            if seat.version != node.version().unlocked() || self.space().epoch() > seat.epoch + 1 {
-                // Nothing that was reachable in one epoch is used again before the second after
-                // it: up to there an unchanged version means an unchanged leaf.
-                return Look::Changed;
-            }
-            if !is_copy {
-                return Look::Entry(key, value);
-            }
-        }
-    }
-
-    /// Finds the leaf that covers `key` and takes a seat in it. If a writer is at work there: the
-    /// entry nearest to `key`, or the key at which the next leaf begins, or neither at the end.
-    #[inline(never)]
-    fn take_seat(
-        &self,
-        cursor: &mut Cursor,
-        key: u64,
-    ) -> Result<Option<Result<(u64, u64), u64>>> {
+    /// Finds the leaf that covers `key` and takes a seat in it, unless a writer is at work there.
+    fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
+        cursor.stand_up();
         let guard = self.pin()?;
         let mut trail = Trail::default();
         let epoch = self.space().epoch();
         let at = match self.expected(&guard, cursor, key, epoch) {
             Some(at) => at,
-            None => self.descend_for_scan(&guard, &mut trail, cursor, key, epoch)?,
+            None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key, epoch)?,
         };
-        let way = cursor.way;
-        let seen = self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| {
-            match moving {
-                None => Ok(self.first_slot(node, fences, way, key)),
-                Some(moving) => Err(nearest_while_moving(node, fences, (way, key), moving)),
-            }
-        })?;
+        let seen =
+            self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| match moving {
+                None => Ok(self.first_slot::<UP>(node, fences, key)),
+                Some(moving) => Err(nearest_while_moving::<UP, M, LEAF>(node, fences, key, moving)),
+            })?;
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
-        let (fences, version) = (seen.fences, seen.version.unlocked());
         Ok(match seen.found {
             Ok((slot, left)) => {
-                cursor.seat = Some(Seat { at: seen.node.at(), version, epoch, fences, slot, left });
-                None
+                (cursor.at, cursor.version) = (seen.node.at(), seen.version.unlocked());
+                (cursor.fences, cursor.epoch) = (seen.fences, epoch);
+                (cursor.slot, cursor.left) = (slot, left);
+                Found::Seat
             }
-            Err(Some(entry)) => Some(Ok(entry)),
-            Err(None) => cursor.beyond(fences).map(Err),
+            Err(Some((key, value))) => Found::Entry(key, value),
+            Err(None) => Found::Nothing(beyond::<UP>(seen.fences)),
         })
     }
 
     /// Where a scan begins in a quiet leaf, and how many slots there are from there on.
-    fn first_slot(
+    fn first_slot<const UP: bool>(
         &self,
         node: &Node<'_, M, LEAF>,
         fences: Fences,
-        way: Way,
         key: u64,
     ) -> (usize, usize) {
         let rank = |key| S::rank(&NodeKeys::new(node), fences.low, key);
-        match way {
-            Way::Up => {
-                let before = key.checked_sub(1).filter(|&before| before >= fences.low);
-                let slot = before.map_or(0, rank);
-                (slot, self.live(node).saturating_sub(slot))
-            }
-            Way::Down => {
-                let count = rank(key);
-                (count.wrapping_sub(1), count)
-            }
+        if UP {
+            let before = key.checked_sub(1).filter(|&before| before >= fences.low);
+            let slot = before.map_or(0, rank);
+            (slot, self.live(node).saturating_sub(slot))
+        } else {
+            let count = rank(key);
+            (count.wrapping_sub(1), count)
         }
     }
 
@@ -215,7 +202,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ) -> Option<u64> {
         let &at = cursor.ahead().first()?;
         // A move of the epoch that began before this pin may still come: one step is too far.
-        if epoch != cursor.epoch {
+        if epoch != cursor.ahead_epoch {
             return None;
         }
         let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;
@@ -231,7 +218,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     /// Descends to the leaf of `key` and notes which leaves follow it under the same parent.
-    fn descend_for_scan(
+    fn descend_for_scan<const UP: bool>(
         &self,
         guard: &Guard<'_, M>,
         trail: &mut Trail,
@@ -239,11 +226,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         key: u64,
         epoch: u64,
     ) -> Result<u64> {
-        (cursor.noted, cursor.passed, cursor.epoch) = (0, 0, epoch);
+        (cursor.noted, cursor.passed, cursor.ahead_epoch) = (0, 0, epoch);
         let Some(parent) = self.descend(guard, trail, key, 1)? else {
             return Err(self.no_leaf());
         };
-        match self.note_children(guard, cursor, parent, key)? {
+        match self.note_children::<UP>(guard, cursor, parent, key)? {
             Some(leaf) => Ok(leaf),
             None => self.descend_to_leaf(guard, trail, key),
         }
@@ -251,7 +238,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Finds the child for `key` and notes those that come after it, and asks for the first of them.
     /// Read while the parent is quiet, they are leaves that this pin protects; `None` if it was not.
-    fn note_children(
+    fn note_children<const UP: bool>(
         &self,
         guard: &Guard<'_, M>,
         cursor: &mut Cursor,
@@ -271,13 +258,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         let leaf = node.value(rank - 1);
         guard.media().prefetch(leaf, 8 * LEAF as u64);
-        let others = match cursor.way {
-            Way::Up => self.live(&node).saturating_sub(rank),
-            Way::Down => rank - 1,
-        };
+        let others = if UP { self.live(&node).saturating_sub(rank) } else { rank - 1 };
         let noted = others.min(AHEAD);
         for (i, ahead) in cursor.ahead[..noted].iter_mut().enumerate() {
-            *ahead = node.value(if cursor.way == Way::Up { rank + i } else { rank - 2 - i });
+            *ahead = node.value(if UP { rank + i } else { rank - 2 - i });
         }
         if !version.is_same(node.version()) {
             return Ok(None);
@@ -293,18 +277,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 /// The entry nearest to `key` of a leaf in which a writer is at work, found by scanning in the
 /// direction of the moves.
 #[cold]
-fn nearest_while_moving<M: Media, const W: usize>(
+fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     fences: Fences,
-    (way, key): (Way, u64),
+    key: u64,
     moving: Direction,
 ) -> Option<(u64, u64)> {
     let width = fences.last().wrapping_sub(fences.low);
     let is_live = |k: u64| k.wrapping_sub(fences.low) <= width;
     let mut nearest: Option<(u64, u64)> = None;
     let mut offer = |entry: (u64, u64)| {
-        let is_nearer = |best: (u64, u64)| entry.0 != best.0 && is_due(way, best.0, entry.0);
-        if is_due(way, entry.0, key) && nearest.is_none_or(is_nearer) {
+        let is_nearer = |best: (u64, u64)| entry.0 != best.0 && is_due::<UP>(best.0, entry.0);
+        if is_due::<UP>(entry.0, key) && nearest.is_none_or(is_nearer) {
             nearest = Some(entry);
         }
     };

@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 /// A lock word as it was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Version(u64);
 
 impl Version {
