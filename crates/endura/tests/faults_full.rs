@@ -208,6 +208,51 @@ fn no_pool_on_a_full_disk() {
     on_small_disks("role_create_on_a_full_disk");
 }
 
+/// A disk that takes allocations but loses writes: a loop device on a full tmpfs.
+#[test]
+fn role_close_on_a_failing_disk() {
+    let Some(memory) = small_disk(24 << 20) else { return };
+    let disk = memory.join("mounted");
+    fs::create_dir(&disk).unwrap();
+    let image = memory.join("image");
+    let mounted = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            "truncate -s 64M {0} && mkfs.ext4 -q -m 0 -O ^has_journal {0} && mount -o loop {0} {1}",
+            image.display(),
+            disk.display()
+        ))
+        .status()
+        .unwrap();
+    if !mounted.success() {
+        return say("skipped: it cannot be mounted here");
+    }
+    let path = disk.join("pool");
+    let pool = Pool::options().create(&path).unwrap();
+    let map = pool.fast_fair("map").unwrap();
+    fill_disk_but(&memory, 0);
+    for key in 0..300_000 {
+        map.insert(key, key).unwrap();
+    }
+    let error = pool.close().unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    // Not again: the kernel may have dropped what it could not write, and would report success.
+    assert!(matches!(pool.close(), Err(Error::Closed)));
+    assert!(map.get(1).is_err());
+    assert!(!superblock(&path).clean);
+    say("as it should be");
+}
+
+#[test]
+fn a_failed_sync_does_not_close_a_pool() {
+    let folder = &folders()[0];
+    let mut command = role("role_close_on_a_failing_disk", folder.path());
+    command.env("ENDURA_TEST_DISK", "tmpfs");
+    let mut process = Process::start(command);
+    println!("{}", process.hear());
+    process.finish();
+}
+
 #[test]
 fn sizes_that_no_machine_has() {
     for folder in folders() {
