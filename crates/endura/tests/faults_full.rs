@@ -109,7 +109,7 @@ fn a_full_disk_is_an_error() {
 
 #[test]
 fn role_grow_to_the_brim() {
-    let Some(folder) = small_disk(32 << 20) else { return };
+    let Some(folder) = small_disk(64 << 20) else { return };
     let file = File::options().read(true).write(true).create_new(true).open(folder.join("file"));
     let file = file.unwrap();
     let instruction = FlushInstruction::best().unwrap();
@@ -117,14 +117,14 @@ fn role_grow_to_the_brim() {
     let reservation = Reservation::new(1 << 30).unwrap();
     let medium: Mapped<PageCache> =
         Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
-    medium.grow(16 << 20).unwrap();
+    medium.grow(24 << 20).unwrap();
     // Room for the 2 MiB that are asked for, but not for the 4 MiB that would be a good step.
-    fill_disk_but(&folder, (16 << 20) / 8 + (512 << 10) + (512 << 10));
-    medium.grow((16 << 20) + 8).unwrap();
-    assert_eq!(medium.len(), 18 << 20);
-    let error = medium.grow((18 << 20) + 8).unwrap_err();
+    fill_disk_but(&folder, 3 << 20);
+    medium.grow((24 << 20) + 8).unwrap();
+    assert_eq!(medium.len(), 26 << 20);
+    let error = medium.grow((26 << 20) + 8).unwrap_err();
     assert!(matches!(error, Error::Full { .. }), "{error}");
-    assert_eq!((medium.len(), file.metadata().unwrap().len()), (18 << 20, 18 << 20));
+    assert_eq!((medium.len(), file.metadata().unwrap().len()), (26 << 20, 26 << 20));
     // Every page has blocks: a signal would end this process.
     let words = (medium.len() / 8) as usize;
     let all = Region::new(&medium, 0, words).unwrap();
@@ -134,8 +134,8 @@ fn role_grow_to_the_brim() {
     medium.sync().unwrap();
     // Room again, growth again.
     fs::remove_file(folder.join("filler")).unwrap();
-    medium.grow((18 << 20) + 8).unwrap();
-    assert!(medium.len() > 18 << 20);
+    medium.grow((26 << 20) + 8).unwrap();
+    assert_eq!(medium.len(), 30 << 20);
     let last = Region::new(&medium, medium.len() - 8, 1).unwrap();
     assert_eq!(last.load(0, Ordering::Acquire), 0);
     let mut word = [0; 8];
@@ -206,6 +206,51 @@ fn role_create_on_a_full_disk() {
 #[test]
 fn no_pool_on_a_full_disk() {
     on_small_disks("role_create_on_a_full_disk");
+}
+
+/// A disk that takes allocations but loses writes: a loop device on a full tmpfs.
+#[test]
+fn role_close_on_a_failing_disk() {
+    let Some(memory) = small_disk(24 << 20) else { return };
+    let disk = memory.join("mounted");
+    fs::create_dir(&disk).unwrap();
+    let image = memory.join("image");
+    let mounted = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            "truncate -s 64M {0} && mkfs.ext4 -q -m 0 -O ^has_journal {0} && mount -o loop {0} {1}",
+            image.display(),
+            disk.display()
+        ))
+        .status()
+        .unwrap();
+    if !mounted.success() {
+        return say("skipped: it cannot be mounted here");
+    }
+    let path = disk.join("pool");
+    let pool = Pool::options().create(&path).unwrap();
+    let map = pool.fast_fair("map").unwrap();
+    fill_disk_but(&memory, 0);
+    for key in 0..300_000 {
+        map.insert(key, key).unwrap();
+    }
+    let error = pool.close().unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    // Not again: the kernel may have dropped what it could not write, and would report success.
+    assert!(matches!(pool.close(), Err(Error::Closed)));
+    assert!(map.get(1).is_err());
+    assert!(!superblock(&path).clean);
+    say("as it should be");
+}
+
+#[test]
+fn a_failed_sync_does_not_close_a_pool() {
+    let folder = &folders()[0];
+    let mut command = role("role_close_on_a_failing_disk", folder.path());
+    command.env("ENDURA_TEST_DISK", "tmpfs");
+    let mut process = Process::start(command);
+    println!("{}", process.hear());
+    process.finish();
 }
 
 #[test]

@@ -89,10 +89,16 @@ fn every_domain_closes_and_opens_again() {
     use endura::MediaChoice::{Adr, Auto, Clflush, Eadr, PageCache};
     for folder in folders() {
         let path = closed_pool(&folder);
-        for choice in [Adr, Eadr, PageCache, Clflush, Auto] {
+        for (round, choice) in (0..).zip([Adr, Eadr, PageCache, Clflush, Auto]) {
             let pool = Pool::options().media(choice).open(&path).unwrap();
             let stats = pool.stats().unwrap();
             assert!(stats.clean_open && !stats.power_safe);
+            let map = pool.fast_fair("map").unwrap();
+            for key in round * 1000..(round + 1) * 1000 {
+                map.insert(key, !key).unwrap();
+            }
+            assert!((0..).zip(map.iter()).all(|(key, entry)| entry.unwrap() == (key, !key)));
+            assert_eq!(map.iter().count() as u64, (round + 1) * 1000);
             pool.close().unwrap();
             let last = superblock(&path);
             assert_eq!((last.domain, last.power_safe, last.clean), (stats.domain, false, true));

@@ -209,3 +209,107 @@ unsafe impl<D: Domain> Media for Mapped<D> {
         self.file.sync_data().map_err(|error| Error::io("syncing the pool's file", error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::{Adr, Eadr, PageCache, Region};
+
+    fn map<D: Domain>(file: &File, read_only: bool) -> Result<Mapped<D>> {
+        let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
+        let mapping = Mapping { read_only, direct: false, instruction };
+        Mapped::new(file.try_clone().unwrap(), Reservation::new(64 << 20).unwrap(), mapping)
+    }
+
+    fn exercise<D: Domain>() {
+        let file = tempfile::tempfile().unwrap();
+        let medium: Mapped<D> = map(&file, false).unwrap();
+        assert_eq!((medium.len(), medium.limit()), (0, 64 << 20));
+        medium.grow(1).unwrap();
+        let base = medium.base;
+        assert_eq!(medium.len(), HUGE_PAGE);
+        let region = Region::new(&medium, 4096, 16).unwrap();
+        for word in 0..16 {
+            assert_eq!(region.load(word, Ordering::Acquire), 0);
+            region.store(word, word as u64 + 1, Ordering::Release);
+        }
+        assert_eq!(region.compare_exchange(0, 7, 8), Err(1));
+        assert_eq!(region.compare_exchange(0, 1, 8), Ok(1));
+        // Both ends inside a line, over the end of the medium's last line too.
+        region.flush(3, 11);
+        Region::new(&medium, medium.len() - 8, 1).unwrap().flush(0, 1);
+        medium.fence();
+        medium.drain();
+        medium.prefetch(0, 1 << 20);
+        medium.prefetch(u64::MAX - 64, 128);
+        medium.grow(20 << 20).unwrap();
+        assert_eq!(medium.base, base);
+        assert_eq!(region.load(0, Ordering::Acquire), 8);
+        medium.sync().unwrap();
+        let too_much = medium.grow((64 << 20) + 1).unwrap_err();
+        let left = (64 << 20) - medium.len();
+        assert!(matches!(too_much, Error::Full { free, .. } if free == left), "{too_much}");
+        assert!(matches!(medium.grow(u64::MAX), Err(Error::Full { .. })));
+        drop(medium);
+        let again: Mapped<D> = map(&file, false).unwrap();
+        assert_eq!(Region::new(&again, 4096, 16).unwrap().load(15, Ordering::Acquire), 16);
+    }
+
+    #[test]
+    fn keeps_what_is_stored_in_every_domain() {
+        exercise::<PageCache>();
+        exercise::<Eadr>();
+        exercise::<Adr>();
+    }
+
+    #[test]
+    fn every_instruction_of_this_cpu_runs() {
+        use FlushInstruction::{Clflush, ClflushOpt, Clwb, Cvap};
+        let file = tempfile::tempfile().unwrap();
+        for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
+            let mapping = Mapping { read_only: false, direct: false, instruction };
+            let reservation = Reservation::new(2 << 20).unwrap();
+            let medium = Mapped::<Adr>::new(file.try_clone().unwrap(), reservation, mapping);
+            assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");
+            let Ok(medium) = medium else { continue };
+            medium.grow(2 << 20).unwrap();
+            let region = Region::new(&medium, 0, 512).unwrap();
+            region.store(9, 9, Ordering::Release);
+            region.flush(0, 512);
+            medium.fence();
+            assert_eq!(region.load(9, Ordering::Acquire), 9);
+        }
+    }
+
+    #[test]
+    fn a_stray_store_to_a_read_only_mapping_stays_out_of_the_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(4 << 20).unwrap();
+        let reading = File::open(file.path()).unwrap();
+        let medium: Mapped<PageCache> = map(&reading, true).unwrap();
+        let region = Region::new(&medium, 1 << 20, 1).unwrap();
+        region.store(0, 7, Ordering::Release);
+        assert!(matches!(medium.grow(5 << 20), Err(Error::ReadOnly)));
+        medium.sync().unwrap();
+        drop(medium);
+        assert!(std::fs::read(file.path()).unwrap().iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn an_odd_rest_of_the_file_stays_out_until_growth_covers_it() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len((2 << 20) + 4097).unwrap();
+        let medium: Mapped<PageCache> = map(&file, false).unwrap();
+        assert_eq!(medium.len(), 2 << 20);
+        medium.grow((2 << 20) + 8).unwrap();
+        let new = Region::new(&medium, 2 << 20, 262_144).unwrap();
+        assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
+    }
+
+    #[test]
+    fn a_file_beyond_the_reservation_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(66 << 20).unwrap();
+        assert!(matches!(map::<PageCache>(&file, false), Err(Error::Full { .. })));
+    }
+}

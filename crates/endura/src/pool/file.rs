@@ -17,9 +17,6 @@ use super::superblock::Superblock;
 use crate::media::{Placement, extend};
 use crate::{Error, Result};
 
-/// Generations are stamped on lock words in this many bits.
-const GENERATION_BITS: u32 = 20;
-
 /// How a file is to be opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Access {
@@ -40,15 +37,6 @@ pub(crate) struct PoolFile {
     warnings: Vec<&'static str>,
     /// Declared last: released when everything else is gone.
     lock: PoolLock,
-}
-
-impl Session {
-    /// Whether the generation begins anew in the bits that lock words keep of it: locks of 2^20
-    /// sessions ago would look like those of this one, and must be cleared before the first
-    /// operation.
-    pub fn wraps(&self) -> bool {
-        self.generation.is_multiple_of(1 << GENERATION_BITS)
-    }
 }
 
 impl PoolFile {
@@ -129,10 +117,6 @@ impl PoolFile {
             what: "a generation that no pool can reach",
         })?;
         let session = Session { generation, clean: last.clean, read_only: self.access.read_only };
-        if session.read_only && session.wraps() {
-            // Locks of 2^20 sessions ago would look like those of this one.
-            return Err(Error::NeedsRecovery);
-        }
         if placement.direct && !last.clean {
             // The caches may hold stores of a session that did not flush (eADR, page cache), and
             // this one counts on what it finds being durable.
