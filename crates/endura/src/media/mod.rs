@@ -23,6 +23,8 @@ mod domain;
 pub(crate) mod extend;
 mod heap;
 mod mapped;
+#[cfg(test)]
+pub(crate) mod recorder;
 mod reserve;
 mod shared;
 mod span;

@@ -370,7 +370,8 @@ impl<M: Media> Space<M> {
         let mut backoff = Backoff::default();
         for _ in 0..64 {
             self.epochs.advance();
-            if self.free_dropped_maps(self.epochs.now())? {
+            let now = self.epochs.now();
+            if self.free_dropped_maps(&self.pin_mut()?, now)? {
                 break;
             }
             backoff.wait();
@@ -380,7 +381,7 @@ impl<M: Media> Space<M> {
 
     /// Frees the nodes of dropped maps that nobody is inside of at epoch `now`; whether none is
     /// left.
-    pub(super) fn free_dropped_maps(&self, now: u64) -> Result<bool> {
+    pub(super) fn free_dropped_maps(&self, guard: &Guard<'_, M>, now: u64) -> Result<bool> {
         loop {
             // Whoever holds the lock may be the caller's caller, short of space; this can wait.
             let Some(mut registry) = self.directory.registry.try_lock() else { return Ok(false) };
@@ -388,13 +389,17 @@ impl<M: Media> Space<M> {
             let Some(ripe) = ripe else { return Ok(registry.dropped.is_empty()) };
             let Dropped { map, free_nodes, .. } = registry.dropped.swap_remove(ripe);
             drop(registry);
-            self.free_dropped_map(&map, free_nodes)?;
+            self.free_dropped_map(guard, &map, free_nodes)?;
         }
     }
 
-    fn free_dropped_map(&self, map: &MapState, free_nodes: FreeNodes<M>) -> Result<()> {
-        let guard = self.pin_unchecked();
-        free_nodes(&guard, map)?;
+    fn free_dropped_map(
+        &self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        free_nodes: FreeNodes<M>,
+    ) -> Result<()> {
+        free_nodes(guard, map)?;
         let mut registry = self.directory.registry.lock();
         // Not fenced: DROPPING and FREE are the same to the next open, and what is written into the
         // entry next follows in its line.

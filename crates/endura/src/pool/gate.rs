@@ -110,7 +110,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Enters whatever the gate says, for what is left to do when the pool is closing.
+    /// Enters whatever the gate says, for what is left to do when the pool is closed.
     pub(super) fn pin_unchecked(&self) -> Guard<'_, M> {
         let slot = self.epochs.slot(thread::current());
         self.epochs.pin(slot, Mode::Writer);
@@ -164,11 +164,11 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::InsideOperation`] if the calling thread has a writer's guard itself; else as for
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for
     /// [`pin`](Self::pin).
     pub fn quiesce(&self) -> Result<Quiesced<'_, M>> {
-        let own = self.epochs.slot(thread::current());
-        if own.is_pinned() && own.is_writer() {
+        // Also a reader's: the one whose turn it is may be closing the pool, and wait for it.
+        if self.epochs.slot(thread::current()).is_pinned() {
             return Err(Error::InsideOperation);
         }
         let turn = self.quiescing.lock();

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
 ///
 /// It must be dropped by the thread that made it, before that thread exits; the type is not `Send`.
-/// A guard that lives long keeps all memory that is freed meanwhile from being reused.
+/// Allocating and freeing need the guard of a writer. A guard that lives long keeps all memory that is freed meanwhile from being reused.
 pub struct Guard<'s, M: Media> {
     space: &'s Space<M>,
     slot: &'s Slot<Mutex<Stock>>,
@@ -57,12 +57,13 @@ impl<'s, M: Media> Guard<'s, M> {
     /// limbo was freed. (What this operation's own guard protects is not: see
     /// [`Space::with_room`].)
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
+        debug_assert!(self.slot.is_writer(), "a reader's guard");
         if !self.space.media.grant() {
             return Err(Error::Full { need: bytes, free: 0 });
         }
         match self.try_alloc(bytes) {
             Err(Error::Full { .. }) => {
-                self.space.reclaim()?;
+                self.space.reclaim(self)?;
                 self.try_alloc(bytes)
             }
             result => result,
@@ -81,6 +82,7 @@ impl<'s, M: Media> Guard<'s, M> {
     /// Gives back a chunk of `bytes` bytes, as asked for, that was never linked. It may be handed
     /// out again at once.
     pub fn discard(&self, at: u64, bytes: u64) {
+        debug_assert!(self.slot.is_writer(), "a reader's guard");
         let Space { media, allocator, .. } = self.space;
         let given = self.slot.contents.lock().give(media, allocator, at, bytes);
         self.checked(given);
@@ -92,6 +94,7 @@ impl<'s, M: Media> Guard<'s, M> {
     /// What turns out not to be a chunk in use is not reused, and poisons the pool: two owners of
     /// one chunk are worse than an error.
     pub fn retire(&self, at: u64, bytes: u64) {
+        debug_assert!(self.slot.is_writer(), "a reader's guard");
         let tag = self.space.epochs.tag();
         let ripen = self.slot.contents.lock().retire(tag, at, bytes);
         if ripen {

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::guard::Guard;
 use super::space::Space;
 use crate::media::Media;
 use crate::volatile::thread;
@@ -23,10 +24,10 @@ const ATTEMPTS: usize = 8;
 
 impl<M: Media> Space<M> {
     /// Frees what is ripe in all limbos and empties all caches. How many chunks left limbo.
-    pub(super) fn reclaim(&self) -> Result<usize> {
+    pub(super) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
         self.epochs.advance();
         let now = self.epochs.advance();
-        self.free_dropped_maps(now)?;
+        self.free_dropped_maps(guard, now)?;
         self.empty_stocks(now)
     }
 
@@ -62,7 +63,7 @@ impl<M: Media> Space<M> {
     /// # Errors
     ///
     /// [`Error::ReclaimStalled`] if chunks wait and none became free, because some thread stays
-    /// inside one operation.
+    /// inside one operation; those of [`pin_mut`](Self::pin_mut).
     pub fn relieve(&self) -> Result<bool> {
         let waiting = self.limbo_bytes();
         let ripe = self.epochs.now() + 2;
@@ -77,7 +78,8 @@ impl<M: Media> Space<M> {
                 std::thread::sleep(PAUSE);
             }
         }
-        let freed = self.reclaim()?;
+        // Inside a pin, for whoever quiesced the pool counts what is free.
+        let freed = self.reclaim(&self.pin_mut()?)?;
         let left = self.limbo_bytes();
         if freed > 0 || left < waiting {
             Ok(true)

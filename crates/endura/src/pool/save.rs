@@ -19,7 +19,7 @@ impl<M: Media> Space<M> {
         }
         self.close()?;
         // Nobody is inside any more: all that waits is ripe.
-        self.free_dropped_maps(u64::MAX)?;
+        self.free_dropped_maps(&self.pin_unchecked(), u64::MAX)?;
         self.empty_stocks(u64::MAX)?;
         if self.is_poisoned() {
             return Err(self.doubt());

@@ -156,7 +156,8 @@ fn is_slab<M: Media>(media: &M, pages: &Pages, class: Class, page: u64) -> Resul
 pub(crate) fn chunk_number(class: Class, at: u64) -> Option<usize> {
     let inside = at % PAGE;
     let number = (inside / class.size()) as usize;
-    (inside % class.size() == 0 && (class.first()..class.end()).contains(&number)).then_some(number)
+    let in_page = (class.first()..class.end()).contains(&number);
+    (inside.is_multiple_of(class.size()) && in_page).then_some(number)
 }
 
 impl ClassPages {

@@ -21,8 +21,8 @@ fn chunks_are_aligned_and_apart_at_every_class_boundary() {
             let size = Class::of(bytes).map_or(bytes, Class::size);
             let aligned = match size {
                 size if size > LARGEST => at % PAGE == LINE,
-                size if size.is_power_of_two() => at % size == 0,
-                _ => at % LINE == 0,
+                size if size.is_power_of_two() => at.is_multiple_of(size),
+                _ => at.is_multiple_of(LINE),
             };
             assert!(aligned, "{bytes} bytes at {at:#x}");
             assert!(at >= PAGE && (at + size).div_ceil(PAGE) <= space.stats().pages);
@@ -180,8 +180,8 @@ fn no_chunk_has_two_owners_under_stress() {
                 for step in 0..30_000_u64 {
                     random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(step | 1);
                     let dice = (random >> 33) as usize;
-                    if own.len() < 40 || (own.len() < 200 && dice % 2 == 0) {
-                        let bytes = SIZES[dice / 2 % if dice % 64 == 0 { 7 } else { 5 }];
+                    if own.len() < 40 || (own.len() < 200 && dice.is_multiple_of(2)) {
+                        let bytes = SIZES[dice / 2 % if dice.is_multiple_of(64) { 7 } else { 5 }];
                         let at = space.with_room(|| space.pin_mut()?.alloc(bytes)).unwrap();
                         let owner = thread << 48 | step;
                         mark(space, at, bytes, owner);
@@ -190,7 +190,7 @@ fn no_chunk_has_two_owners_under_stress() {
                         let (at, bytes, owner) = own.swap_remove(dice / 2 % own.len());
                         assert!(unmark(space, at, bytes, owner), "{at:#x} has two owners");
                         let guard = space.pin_mut().unwrap();
-                        if dice % 3 == 0 {
+                        if dice.is_multiple_of(3) {
                             guard.discard(at, bytes)
                         } else {
                             guard.retire(at, bytes)

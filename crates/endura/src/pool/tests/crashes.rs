@@ -7,8 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::layout::DIRECTORY;
-use super::recorder::{Image, Recorder};
 use super::*;
+use crate::Error;
+use crate::media::recorder::{Image, Recorder};
 use crate::media::{Ordering, Region};
 
 /// Where the pool above would say that the last session was closed.
@@ -85,7 +86,7 @@ impl Links {
             let word = header.load(0, Ordering::Relaxed) | 0xFF00;
             write(&self.space.media, (at / PAGE + 1) * PAGE, word);
         }
-        self.set(slot, at << 3 | size as u64 + 1);
+        self.set(slot, (at << 3) | (size as u64 + 1));
         self.map.add(1);
     }
 
@@ -146,7 +147,7 @@ fn check(image: Image, pages: u64) {
     }
     linked.iter().for_each(|&(at, bytes)| guard.discard(at, bytes));
     drop(guard);
-    space.reclaim().unwrap();
+    space.reclaim(&space.pin_mut().unwrap()).unwrap();
     assert!(!space.is_poisoned());
 }
 
@@ -176,12 +177,12 @@ fn pages_that_change_their_class() {
         for round in 0..3 {
             links.put(0, round % 3);
             links.remove(0);
-            links.space.reclaim().unwrap();
+            links.space.reclaim(&links.space.pin_mut().unwrap()).unwrap();
         }
         links.put(1, 0);
         links.put(0, 2);
         links.remove(1);
-        links.space.reclaim().unwrap();
+        links.space.reclaim(&links.space.pin_mut().unwrap()).unwrap();
         links.put(2, 1);
         links.space.media
     });
@@ -197,11 +198,11 @@ fn runs_whose_pages_are_used_again() {
         links.put(2, 1);
         links.put(3, 2);
         links.remove(1);
-        links.space.reclaim().unwrap();
+        links.space.reclaim(&links.space.pin_mut().unwrap()).unwrap();
         links.put(4, 0);
         links.remove(2);
         links.remove(3);
-        links.space.reclaim().unwrap();
+        links.space.reclaim(&links.space.pin_mut().unwrap()).unwrap();
         links.put(5, 3);
         links.remove(5);
         links.put(6, 4);
@@ -244,7 +245,7 @@ fn check_maps(image: Image, expected: &Expected) {
     let next = Space::mount(Recorder::new(image, 9 * PAGE), session).unwrap();
     let maps = next.maps().unwrap();
     for map in maps.iter().filter(|map| !map.name().starts_with("filler")) {
-        let &(kind, _) = expected.get(map.name()).expect(map.name());
+        let &(kind, _) = &expected[map.name()];
         assert_eq!((map.kind(), map.parameters()), (kind, 11 * u64::from(kind)));
         let root = Region::new(&next.media, map.root(), 1).unwrap().load(0, Ordering::Relaxed);
         let node = Region::new(&next.media, root, 1).unwrap();
@@ -304,7 +305,7 @@ fn a_directory_grows_into_a_page_that_was_used_before() {
             guard.discard(at, 512);
         }
     }
-    space.reclaim().unwrap();
+    space.reclaim(&space.pin_mut().unwrap()).unwrap();
     let entries = (layout::DIRECTORY_END - DIRECTORY) / layout::ENTRY;
     for i in 0..entries {
         space.open_map(&format!("filler {i}"), 1, 0, |_, _| Ok(1)).unwrap();
@@ -323,4 +324,37 @@ fn a_directory_grows_into_a_page_that_was_used_before() {
         check_maps(image, &Expected::from([("first", (2, moment >= end))]));
     });
     assert!(images > 50, "{images}");
+}
+
+#[test]
+fn any_allocation_may_fail() {
+    let node = |guard: &Guard<'_, Recorder>| guard.alloc(512);
+    for n in 1.. {
+        let links = Links::open(Image::default(), 12);
+        let space = &links.space;
+        space.media.refuse(n);
+        let mut failed = 0;
+        let made = space.open_map("m", 2, 0, |guard, _| {
+            let first = node(guard)?;
+            let second = node(guard).inspect_err(|_| guard.discard(first, 512))?;
+            guard.discard(second, 512);
+            guard.discard(first, 512);
+            Ok(0)
+        });
+        failed += usize::from(made.is_err());
+        assert_eq!(space.find_map("m").unwrap().is_some(), made.is_ok());
+        for bytes in SIZES {
+            let at = space.pin_mut().unwrap().alloc(bytes);
+            failed += usize::from(matches!(at, Err(Error::Full { .. })));
+            let at = at.or_else(|_| space.pin_mut()?.alloc(bytes)).unwrap();
+            space.pin_mut().unwrap().discard(at, bytes);
+        }
+        let shares = space.quiesce().unwrap().partition().unwrap().finish().unwrap();
+        assert_eq!(shares.leaked, 0);
+        if failed == 0 {
+            assert_eq!(n, 8, "seven allocations were refused, one in each round");
+            return;
+        }
+        assert_eq!(failed, 1);
+    }
 }

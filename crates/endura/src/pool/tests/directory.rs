@@ -72,7 +72,7 @@ fn a_dropped_map_is_gone_and_its_space_is_free() {
     let again = space.open_map("m", 2, 0, no_nodes).unwrap();
     assert!(!again.is_dropped() && again.kind() == 2);
     assert_eq!(again.entry(), map.entry());
-    space.reclaim().unwrap();
+    space.reclaim(&space.pin_mut().unwrap()).unwrap();
     assert_eq!(space.stats().pages_in_use, 1);
 }
 

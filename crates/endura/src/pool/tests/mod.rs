@@ -5,7 +5,6 @@ mod crashes;
 mod directory;
 mod lifetime;
 mod pins;
-mod recorder;
 mod sessions;
 
 use super::*;

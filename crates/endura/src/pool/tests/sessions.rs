@@ -1,9 +1,9 @@
 //! What a clean close keeps, and what else is found at an open.
 
 use super::layout::{NEXT_PAGE, SAVED_BLOCK, SAVED_FREE};
-use super::recorder::{Image, Recorder};
 use super::*;
 use crate::Error;
+use crate::media::recorder::{Image, Recorder};
 use crate::media::{Ordering, Region};
 
 /// Closes a session, or does not, and opens the next one.
@@ -103,7 +103,7 @@ fn after_an_unclean_close_what_was_free_leaks_and_old_chunks_can_be_freed() {
     old.iter().for_each(|&at| guard.discard(at, 512));
     guard.discard(large, PAGE);
     drop(guard);
-    space.reclaim().unwrap();
+    space.reclaim(&space.pin_mut().unwrap()).unwrap();
     let stats = space.stats();
     assert!(!space.is_poisoned());
     assert_eq!((stats.pages, stats.pages_in_use), (5, 3));

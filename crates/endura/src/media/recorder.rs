@@ -1,8 +1,9 @@
-//! A medium that remembers every store, flush and fence, and what a crash could leave of them.
+//! A medium for tests that remembers every store, flush and fence, and what a crash could leave of
+//! them. It can refuse allocations as well.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::media::{LINE, Media, Ordering};
+use super::{LINE, Media, Ordering};
 use crate::sync::{AtomicU64, Mutex};
 use crate::volatile::thread;
 use crate::{Error, Result};
@@ -19,35 +20,43 @@ type Words = HashMap<u64, u64>;
 
 /// What survived: the words that are not zero, and the length.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Image {
+pub(crate) struct Image {
     words: Words,
     len: u64,
 }
 
 impl Image {
-    pub(super) fn word(&self, at: u64) -> u64 {
+    pub(crate) fn word(&self, at: u64) -> u64 {
         self.words.get(&at).copied().unwrap_or(0)
     }
 }
 
 /// Sparse words and the events of one run.
-pub(super) struct Recorder {
+pub(crate) struct Recorder {
     start: Image,
     words: Mutex<Words>,
     events: Mutex<Vec<Event>>,
     len: AtomicU64,
     limit: u64,
+    /// Allocations until one is refused.
+    grants: AtomicU64,
 }
 
 impl Recorder {
-    pub(super) fn new(start: Image, limit: u64) -> Self {
+    pub(crate) fn new(start: Image, limit: u64) -> Self {
         Self {
             words: Mutex::new(start.words.clone()),
             events: Mutex::default(),
             len: AtomicU64::new(start.len),
             limit,
+            grants: AtomicU64::new(u64::MAX),
             start,
         }
+    }
+
+    /// Refuses the `n`-th allocation from now on, once; 0 refuses none.
+    pub(crate) fn refuse(&self, n: u64) {
+        self.grants.store(n.wrapping_sub(1), Ordering::Relaxed);
     }
 
     fn log(&self, event: Event) {
@@ -55,12 +64,12 @@ impl Recorder {
     }
 
     /// How many events there were so far.
-    pub(super) fn moment(&self) -> usize {
+    pub(crate) fn moment(&self) -> usize {
         self.events.lock().len()
     }
 
     /// What is there if nothing is lost.
-    pub(super) fn image(&self) -> Image {
+    pub(crate) fn image(&self) -> Image {
         let words =
             self.words.lock().iter().map(|(&at, &word)| (at, word)).filter(|w| w.1 != 0).collect();
         Image { words, len: self.len() }
@@ -71,7 +80,7 @@ impl Recorder {
     ///
     /// A bulk write is looked at only before the fence that ends it: cuts of its lines at an earlier
     /// moment are cuts at the later one.
-    pub(super) fn crashes(&self, from: usize, mut look: impl FnMut(usize, Image)) {
+    pub(crate) fn crashes(&self, from: usize, mut look: impl FnMut(usize, Image)) {
         let events = self.events.lock();
         let mut cache = Cache { durable: self.start.clone(), lines: BTreeMap::new() };
         for (moment, &event) in events.iter().enumerate() {
@@ -196,5 +205,9 @@ unsafe impl Media for Recorder {
 
     fn needs_flush(&self) -> bool {
         true
+    }
+
+    fn grant(&self) -> bool {
+        self.grants.fetch_sub(1, Ordering::Relaxed) != 0
     }
 }
