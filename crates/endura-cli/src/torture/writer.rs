@@ -16,7 +16,7 @@ use crate::pool_args::MediaArgs;
 
 /// Steps drawn at a time. The first batch is drawn before the threads say that they are ready: most
 /// kills then come while a thread is inside an operation, not while it draws the next one.
-const BATCH: usize = 16_384;
+const BATCH: usize = 160_000;
 
 /// The arguments of the child.
 #[derive(clap::Args)]
