@@ -89,7 +89,7 @@ fn work(
 }
 
 /// Does one step; says whether the answer was the one that the plan foresees.
-fn perform(map: &FastFair, step: &Step, lane: Lane) -> endura::Result<bool> {
+pub(super) fn perform(map: &FastFair, step: &Step, lane: Lane) -> endura::Result<bool> {
     let Step { key, before, .. } = *step;
     Ok(match step.action {
         Action::Insert(value) => map.insert(key, value)? == before,
