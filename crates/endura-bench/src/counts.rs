@@ -1,7 +1,10 @@
 //! Exact numbers of flushes, fences and stores per operation, from a counting medium.
 
-use endura::OrderedMap;
-use endura::media::Counts;
+use std::sync::Arc;
+
+use endura::media::{Counting, Counts, Heap};
+use endura::pool::{Session, Space};
+use endura::{AnyLayout, Map, NodeLayout, OrderedMap};
 
 use crate::Result;
 use crate::keys::{key, value};
@@ -59,4 +62,35 @@ pub fn counts<T: OrderedMap>(
     row("compare_exchange", &|i| map.compare_exchange(key(i), Some(i), Some(value(i))).map(drop))?;
     row("remove", &|i| map.remove(key(i)).map(drop))?;
     Ok(rows)
+}
+
+/// [`counts`] of a FAST & FAIR map on plain memory that asks for every flush and fence that
+/// persistent memory (ADR) needs.
+///
+/// # Errors
+///
+/// As for [`counts`].
+pub fn counts_of_fast_fair(keys: u64, layout: Option<NodeLayout>) -> Result<Vec<PerOperation>> {
+    // Twice what the nodes take, and some pages for a small map.
+    let medium = Counting::new(Heap::adr((64 << 20) + 64 * keys));
+    Space::format(&medium)?;
+    let session = Session { generation: 1, clean: true, read_only: false };
+    let space = Arc::new(Space::mount(medium, session)?);
+    let map = Map::over(AnyLayout::open(&space, "counts", layout)?);
+    counts(&map, keys, || space.media().counts())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lookup_writes_nothing_and_an_update_is_one_line() {
+        let rows = counts_of_fast_fair(20_000, None).expect("counts");
+        let of = |name| *rows.iter().find(|row| row.operation == name).expect("a row");
+        assert_eq!((of("get").line_flushes, of("get").fences, of("get").stores), (0.0, 0.0, 0.0));
+        assert_eq!((of("update").line_flushes, of("update").fences), (1.0, 1.0));
+        assert!(of("insert").line_flushes >= 1.0 && of("insert").fences >= 1.0);
+        assert!(of("insert").loads > of("insert").stores);
+    }
 }

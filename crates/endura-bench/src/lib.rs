@@ -17,6 +17,8 @@
 //! | [`summary`] | medians, spreads, ratios, as numbers |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
 
+#![deny(unsafe_code)]
+
 pub mod counts;
 pub mod keys;
 pub mod operation;

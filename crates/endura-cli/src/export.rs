@@ -1,6 +1,8 @@
 //! `endura export`: all entries, one per line.
 
+use std::fs::Permissions;
 use std::io::{self, BufWriter, Write, stdout};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -63,7 +65,9 @@ pub(crate) fn run(args: &Args) -> Result {
         _ => Path::new("."),
     };
     // Written beside its place and renamed: nobody ever finds half an export under that name.
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(failure)?;
+    let readable = Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().permissions(readable).tempfile_in(folder);
+    let file = file.map_err(failure)?;
     let bar = progress::bar(total, "entries");
     let mut out = BufWriter::with_capacity(1 << 16, file);
     let written = write(args, &map, &mut out, &bar);

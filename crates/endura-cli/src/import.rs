@@ -81,6 +81,9 @@ pub(crate) fn run(args: &Args) -> Result {
 /// Adds to a failure what had been imported before it.
 fn after(failure: Failure, args: &Args, tally: &Tally) -> Failure {
     match failure {
+        Failure::Message(text) if tally.lines == 0 => {
+            Failure::Message(format!("{text}\nendura: nothing was imported"))
+        }
         Failure::Message(text) => Failure::Message(format!(
             "{text}\nendura: the lines before it are in the map `{}`: {}; correct the file and \
              import it again, entries that are already there do no harm",

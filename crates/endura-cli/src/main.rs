@@ -4,6 +4,8 @@
 //! [`pool_args`] (which pool, opened how), [`text`] (numbers and tables for people), [`ledger`] and
 //! [`child`] (a process that is killed, and what it had been told).
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod check;
 mod child;

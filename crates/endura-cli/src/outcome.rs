@@ -47,7 +47,11 @@ impl Failure {
 
     /// What went wrong with the file at `path`.
     pub(crate) fn at(path: &Path, error: &endura::Error) -> Self {
-        Self::Message(format!("{}: {error}", path.display()))
+        match error {
+            // Says which file itself.
+            endura::Error::Io { .. } => Self::Message(error.to_string()),
+            _ => Self::Message(format!("{}: {error}", path.display())),
+        }
     }
 }
 

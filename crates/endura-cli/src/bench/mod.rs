@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use endura::NodeLayout;
+use endura_bench::counts::counts_of_fast_fair;
 use endura_bench::operation::{Operation, Sizes};
 use endura_bench::run::{Config, Outcome, run as measure};
 use endura_bench::summary::figures;
@@ -18,11 +19,14 @@ use crate::pool_args::MediaArgs;
 use crate::progress;
 use crate::text::parse_number;
 
+/// More than any cache holds.
+const MANY: u64 = 10_000_000;
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Keys that are loaded
-    #[arg(long, default_value = "10000000", value_parser = parse_number)]
-    keys: u64,
+    /// Keys that are loaded [default: 10000000; 1000000 with --counts]
+    #[arg(long, value_parser = parse_number)]
+    keys: Option<u64>,
     /// Operations of each kind but load and scan (a tenth of it) [default: a fifth of the keys]
     #[arg(long, value_parser = parse_number)]
     operations: Option<u64>,
@@ -41,6 +45,10 @@ pub(crate) struct Args {
     /// Measure only the time to open a pool of --keys keys after SIGKILL and to find a key
     #[arg(long)]
     reopen: bool,
+    /// Count flushes, fences, stores and loads per operation on persistent memory (ADR), exactly, in
+    /// place of measuring time
+    #[arg(long, conflicts_with = "reopen")]
+    counts: bool,
     /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -95,9 +103,12 @@ fn parse_layout(text: &str) -> Result<NodeLayout, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
+    if args.counts {
+        return counts(args);
+    }
     let dir = args.dir.clone().unwrap_or_else(default_dir);
     if args.reopen {
-        return reopen::run(args, &dir);
+        return reopen::run(args, args.keys.unwrap_or(MANY), &dir);
     }
     let config = config(args, dir);
     let bar = progress::spinner();
@@ -137,8 +148,8 @@ fn config(args: &Args, dir: PathBuf) -> Config {
     if operations.contains(&Operation::Remove) && !operations.contains(&Operation::Insert) {
         operations.push(Operation::Insert);
     }
-    let sizes =
-        Sizes { keys: args.keys, operations: args.operations.unwrap_or(args.keys / 5).max(1) };
+    let keys = args.keys.unwrap_or(MANY);
+    let sizes = Sizes { keys, operations: args.operations.unwrap_or(keys / 5).max(1) };
     Config {
         sizes,
         operations,
@@ -150,6 +161,20 @@ fn config(args: &Args, dir: PathBuf) -> Config {
         lmdb: !args.alone,
         seed: args.seed,
     }
+}
+
+fn counts(args: &Args) -> Result {
+    let keys = args.keys.unwrap_or(1_000_000);
+    let spinner = progress::spinner();
+    let rows = counts_of_fast_fair(keys, args.layout);
+    spinner.finish_and_clear();
+    let rows = rows?;
+    if args.json {
+        writeln!(stdout(), "{}", json!({ "keys": keys, "per_operation": rows }))?;
+    } else {
+        print::write_counts(&mut stdout().lock(), keys, &rows)?;
+    }
+    Ok(Answer::Yes)
 }
 
 fn to_json(args: &Args, config: &Config, outcome: &Outcome) -> serde_json::Value {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use endura_bench::counts::PerOperation;
 use endura_bench::run::{Config, Outcome};
 use endura_bench::store::{EnduraStore, Lmdb, Store};
 use endura_bench::summary::{Figure, Median, figures};
@@ -39,6 +40,19 @@ pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> 
     writeln!(out, "\n{}", bold("Space after the load"))?;
     space(outcome).write(out)?;
     Ok(())
+}
+
+/// Exact counts.
+pub(crate) fn write_counts(out: &mut dyn Write, keys: u64, rows: &[PerOperation]) -> Result<()> {
+    writeln!(out, "{} uniform keys, one thread, exact averages per operation", grouped(keys))?;
+    let mut table =
+        Table::new(1, &["on persistent memory (ADR)", "line flushes", "fences", "stores", "loads"]);
+    for row in rows {
+        let numbers = [row.line_flushes, row.fences, row.stores, row.loads];
+        let numbers = numbers.map(|number| format!("{number:.2}"));
+        table.row([row.operation.to_string()].into_iter().chain(numbers));
+    }
+    Ok(table.write(out)?)
 }
 
 fn of<'a>(figures: &[&'a Figure], like: &Figure, store: &str) -> Option<&'a Figure> {

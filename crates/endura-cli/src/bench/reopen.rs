@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::Instant;
 
-use endura_bench::keys;
+use endura_bench::keys::{key, value};
 use serde_json::json;
 
 use super::Args;
@@ -12,14 +12,14 @@ use crate::demo::{LoadPlan, MAP, load_until_killed};
 use crate::outcome::{Answer, Failure, Result};
 use crate::text::{duration, grouped};
 
-pub(crate) fn run(args: &Args, dir: &Path) -> Result {
+pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     let made = tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir);
     let folder =
         made.map_err(|e| Failure::io(format!("cannot make a folder in {}", dir.display()), &e))?;
     let plan = LoadPlan {
         pool: folder.path().join("pool"),
         ledger: folder.path().join("acknowledged"),
-        keys: args.keys,
+        keys,
         threads: 2,
         media: args.media,
     };
@@ -30,17 +30,17 @@ pub(crate) fn run(args: &Args, dir: &Path) -> Result {
     };
     pool.close()?;
     drop(pool);
-    let loaded = load_until_killed(&plan, args.keys)?;
+    let loaded = load_until_killed(&plan, keys)?;
     let begun = Instant::now();
     let pool = args.media.options().open(&plan.pool)?;
     let opened = begun.elapsed();
     let map = pool.fast_fair(MAP)?;
     let index = loaded.last_acknowledged();
-    let found = map.get(keys::key(index))? == Some(keys::value(index));
+    let found = map.get(key(index))? == Some(value(index));
     let first_lookup = begun.elapsed();
     if args.json {
         let whole = json!({
-            "keys": args.keys,
+            "keys": keys,
             "open_ns": opened.as_nanos() as u64,
             "first_lookup_ns": first_lookup.as_nanos() as u64,
             "found": found,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, dir: &Path) -> Result {
         writeln!(
             stdout(),
             "a pool of {} keys, after SIGKILL: open after {}, first key {} after {}",
-            grouped(args.keys),
+            grouped(keys),
             duration(opened),
             if found { "found" } else { "MISSING" },
             duration(first_lookup)

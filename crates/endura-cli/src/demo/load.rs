@@ -46,7 +46,7 @@ fn part(keys: u64, thread: usize, threads: usize) -> Range<u64> {
 #[derive(Default)]
 pub(crate) struct Loaded {
     /// Per thread: its keys, how many inserts had returned, how many had begun.
-    threads: Vec<(Range<u64>, u64, u64)>,
+    pub(super) threads: Vec<(Range<u64>, u64, u64)>,
 }
 
 impl Loaded {

@@ -17,7 +17,8 @@ use report::Report;
 
 use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::MediaArgs;
-use crate::text::{bold, colourful, counted, duration, grouped};
+use crate::progress;
+use crate::text::{Table, bold, counted, duration, grouped};
 
 pub(crate) const MAP: &str = "demo";
 
@@ -185,7 +186,7 @@ fn finish(plan: &LoadPlan, map: &FastFair, report: &mut Report) -> Result<()> {
 
 fn show_range(map: &FastFair) -> Result<()> {
     step(5, "A range scan: the first entries from 2^63 on")?;
-    let mut table = crate::text::Table::new(0, &["key", "value"]);
+    let mut table = Table::new(0, &["key", "value"]);
     for entry in map.range(1 << 63..).take(5) {
         let (key, value) = entry?;
         table.row([key.to_string(), value.to_string()]);
@@ -195,10 +196,7 @@ fn show_range(map: &FastFair) -> Result<()> {
 }
 
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-    let spinner = crate::progress::spinner();
-    if !colourful() {
-        spinner.finish_and_clear();
-    }
+    let spinner = progress::spinner();
     let begun = Instant::now();
     let result = work();
     let took = begun.elapsed();

@@ -79,3 +79,38 @@ pub(crate) fn complete(map: &FastFair, count: u64) -> Result<Found> {
     found.wrong += u64::from(found.is_sound() && entries != count);
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use endura_bench::keys::{key, value};
+
+    #[test]
+    fn every_kind_of_damage_is_found() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let pool = endura::Pool::options().create(dir.path().join("pool")).expect("a pool");
+        let map = pool.fast_fair("demo").expect("a map");
+        // Two threads with 100 keys each: 50 acknowledged and one in flight, 60 acknowledged.
+        let loaded = Loaded { threads: vec![(0..100, 50, 51), (100..200, 60, 60)] };
+        for index in (0..51).chain(100..160) {
+            map.insert(key(index), value(index)).expect("an insert");
+        }
+        let look = || after_kill(&map, &loaded).expect("a look");
+        let sound = Found { right: 110, kept_in_flight: 1, ..Found::default() };
+        assert_eq!(look(), sound);
+        map.remove(key(50)).expect("a remove");
+        assert_eq!(look(), Found { kept_in_flight: 0, ..sound });
+        map.remove(key(120)).expect("a remove");
+        assert_eq!(look().missing, 1);
+        map.insert(key(120), 0).expect("an insert");
+        assert!(look().wrong > 0 && look().missing == 0);
+        map.insert(key(120), value(120)).expect("an insert");
+        map.insert(key(160), value(160)).expect("an insert");
+        assert_eq!(look().strangers, 1);
+        assert!(!complete(&map, 200).expect("a look").is_sound());
+        for index in 0..200 {
+            map.insert(key(index), value(index)).expect("an insert");
+        }
+        assert_eq!(complete(&map, 200).expect("a look"), Found { right: 200, ..Found::default() });
+    }
+}

@@ -109,9 +109,13 @@ impl Plan {
             (false, true) => 0,
             (false, false) => self.rng.u64(..=scale / 4),
         };
-        self.order = match self.rng.u8(..4) {
-            0 => Order::Ascending,
-            1 => Order::Descending,
+        // Mostly at the low end of a node, where an insert or a remove moves all other entries: the
+        // longer it takes, the more kills come in the middle of it.
+        let low_end = if growing { Order::Descending } else { Order::Ascending };
+        let high_end = if growing { Order::Ascending } else { Order::Descending };
+        self.order = match self.rng.u8(..10) {
+            0..5 => low_end,
+            5 => high_end,
             _ => Order::Random,
         };
         self.cursor = self.shape.draw(&mut self.rng);
@@ -124,13 +128,13 @@ impl Plan {
             self.turn(!self.growing);
         }
         let roll = self.rng.u8(..100);
-        if roll < 8 {
+        if roll < 4 {
             return self.count();
         }
         let (key, action) = match (roll, self.growing) {
-            (8..70, true) | (70..80, false) => self.add(),
-            (70..80, true) | (8..70, false) => self.take(),
-            (80..94, _) => self.change(),
+            (4..78, true) | (78..88, false) => self.add(),
+            (78..88, true) | (4..78, false) => self.take(),
+            (88..96, _) => self.change(),
             _ => self.fail(),
         };
         let before = self.entries.get(&key).copied();

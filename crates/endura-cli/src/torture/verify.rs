@@ -208,3 +208,106 @@ fn backwards(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::MAP;
+    use super::super::writer::perform;
+    use super::*;
+
+    const THREADS: usize = 3;
+
+    /// A map after some steps of three threads, what it must hold, and a step of thread 0 that has
+    /// not been done.
+    struct Scene {
+        _dir: tempfile::TempDir,
+        map: FastFair,
+        expected: Expected,
+        in_flight: Step,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().expect("a temporary folder");
+            let pool = endura::Pool::options().create(dir.path().join("pool")).expect("a pool");
+            let map = pool.fast_fair(MAP).expect("a map");
+            let empty = BTreeMap::new();
+            let mut expected = Expected::new(&empty, THREADS);
+            let mut last = None;
+            for thread in 0..THREADS {
+                let mut plan = Plan::new(1, 1, thread, THREADS, &empty);
+                for _ in 0..3000 {
+                    let step = plan.next();
+                    let lane = Lane::new(thread, THREADS);
+                    assert!(perform(&map, &step, lane).expect("a step"), "{step:?}");
+                    expected.touch(&step);
+                }
+                let own = |step: &Step| hot_index(step.key).is_none() && step.before != step.after;
+                let in_flight = (thread == 0).then(|| {
+                    let step = plan.next();
+                    // Steps that change nothing, or a counter, are for the other tests.
+                    assert!(own(&step), "choose another seed");
+                    step
+                });
+                last = last.or(in_flight);
+                expected.add_thread(thread, plan, in_flight);
+            }
+            Self { _dir: dir, map, expected, in_flight: last.expect("a step") }
+        }
+
+        fn compare(&self) -> (Violations, u64) {
+            let mut violations = Violations::default();
+            let found = contents(&self.map, &mut violations).expect("a scan");
+            let kept = compare(&self.map, &found, &self.expected, &mut violations);
+            (violations, kept.expect("a comparison"))
+        }
+
+        /// A key that thread 1 owns and that is there.
+        fn some_key(&self) -> u64 {
+            let mut keys = self.expected.entries.keys().copied();
+            keys.find(|&key| key != self.in_flight.key).expect("a key")
+        }
+
+        fn counts(&self) -> [u64; 4] {
+            let (v, _) = self.compare();
+            [v.lost, v.resurrected, v.wrong, v.other]
+        }
+    }
+
+    #[test]
+    fn a_step_in_flight_may_have_happened_or_not() {
+        let scene = Scene::new();
+        let (violations, kept) = scene.compare();
+        assert_eq!((violations.described, kept), (vec![], 0));
+        assert!(perform(&scene.map, &scene.in_flight, Lane::new(0, THREADS)).expect("a step"));
+        let (violations, kept) = scene.compare();
+        assert_eq!((violations.described, kept), (vec![], 1));
+    }
+
+    #[test]
+    fn a_lost_key_a_stranger_and_a_wrong_value_are_found() {
+        let scene = Scene::new();
+        let key = scene.some_key();
+        let value = scene.map.remove(key).expect("a remove").expect("a value");
+        assert_eq!(scene.counts(), [1, 0, 0, 0]);
+        scene.map.insert(key, value ^ 1).expect("an insert");
+        assert_eq!(scene.counts(), [0, 0, 1, 0]);
+        scene.map.insert(key, value).expect("an insert");
+        let stranger = (0..).find(|key| !scene.expected.entries.contains_key(key)).expect("a gap");
+        scene.map.insert(stranger, 1).expect("an insert");
+        assert_eq!(scene.counts(), [0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_lost_count_of_any_thread_is_found() {
+        for thread in 0..THREADS {
+            let scene = Scene::new();
+            let key = hot_key(*scene.expected.hot_present.first().expect("a shared key"));
+            let word = scene.map.get(key).expect("a lookup").expect("a word");
+            scene.map.insert(key, Lane::new(thread, THREADS).bump(word)).expect("an insert");
+            assert_eq!(scene.counts(), [0, 0, 1, 0]);
+            scene.map.remove(key).expect("a remove");
+            assert_eq!(scene.counts(), [1, 0, 0, 0]);
+        }
+    }
+}

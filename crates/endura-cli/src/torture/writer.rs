@@ -16,7 +16,7 @@ use crate::pool_args::MediaArgs;
 
 /// Steps drawn at a time. The first batch is drawn before the threads say that they are ready: most
 /// kills then come while a thread is inside an operation, not while it draws the next one.
-const BATCH: usize = 16_384;
+const BATCH: usize = 160_000;
 
 /// The arguments of the child.
 #[derive(clap::Args)]
@@ -89,7 +89,7 @@ fn work(
 }
 
 /// Does one step; says whether the answer was the one that the plan foresees.
-fn perform(map: &FastFair, step: &Step, lane: Lane) -> endura::Result<bool> {
+pub(super) fn perform(map: &FastFair, step: &Step, lane: Lane) -> endura::Result<bool> {
     let Step { key, before, .. } = *step;
     Ok(match step.action {
         Action::Insert(value) => map.insert(key, value)? == before,
