@@ -6,6 +6,7 @@ mod crashes;
 mod edges;
 mod footprint;
 mod full;
+mod killed;
 mod model;
 mod races;
 mod soak;
