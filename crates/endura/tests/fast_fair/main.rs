@@ -10,4 +10,5 @@ mod killed;
 mod model;
 mod races;
 mod soak;
+mod steps;
 mod support;
