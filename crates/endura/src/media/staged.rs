@@ -90,11 +90,11 @@ impl Stop {
         Self { then: Then::Stores(stores), ..self }
     }
 
-    fn from_start(self) -> Progress {
-        if self.step.is_none() { self.from_step() } else { Progress::Visits(self.visit) }
+    fn at_start(self) -> Progress {
+        if self.step.is_none() { self.after_step() } else { Progress::Visits(self.visit) }
     }
 
-    fn from_step(self) -> Progress {
+    fn after_step(self) -> Progress {
         match self.then {
             Then::AtOnce => Progress::Standing,
             Then::Loads(n) | Then::Stores(n) => Progress::Accesses(n),
@@ -137,7 +137,7 @@ impl Cue {
         let next =
             match (*progress, event) {
                 (Progress::Visits(n), Event::Step(step)) if self.stop.step == Some(step) => {
-                    if n == 1 { self.stop.from_step() } else { Progress::Visits(n - 1) }
+                    if n == 1 { self.stop.after_step() } else { Progress::Visits(n - 1) }
                 }
                 (Progress::Accesses(n), event) if self.counts(event) => {
                     if n == 1 {
@@ -235,7 +235,7 @@ impl<M> Staged<M> {
         let cue = Arc::new(Cue {
             thread: thread.to_owned(),
             stop,
-            progress: Mutex::new(stop.from_start()),
+            progress: Mutex::new(stop.at_start()),
             changed: Condvar::new(),
         });
         self.cues.lock().push(Arc::clone(&cue));

@@ -112,7 +112,8 @@ pub(crate) fn on_heap(bytes: &[u8]) {
     let mut choices = Choices(bytes);
     let image = &IMAGES[choices.below(2)];
     let heap = Arc::new(image.heap(&image.damage(&mut choices)));
-    let session = Session { generation: 2, clean: choices.byte() % 2 == 0, read_only: false };
+    let session =
+        Session { generation: 2, clean: choices.byte().is_multiple_of(2), read_only: false };
     let Ok(space) = Space::mount(heap, session).map(Arc::new) else { return };
     for name in ["first", "second", "third"] {
         if let Ok(tree) = Tiny::open(&space, name) {
@@ -164,7 +165,7 @@ impl Files {
         if let Ok(pool) = options.clone().read_only(true).open(&path) {
             let _ = use_pool(&pool, &mut choices);
         }
-        let accept = choices.byte() % 2 == 0;
+        let accept = choices.byte().is_multiple_of(2);
         if let Ok(pool) = options.clone().accept_unclean(accept).open(&path) {
             let _ = use_pool(&pool, &mut choices);
             let _ = pool.close();
@@ -214,10 +215,10 @@ fn every_operation(map: &impl OrderedMap, choices: &mut Choices<'_>) -> Result<(
     assert!(map.range(..).take(limit).count() < limit, "a scan ends");
     assert!(map.range(..).rev().take(limit).count() < limit, "a scan ends");
     let _ = map.range(keys[1]..=keys[1].saturating_add(90 * STEP)).take(50).count();
-    let _ = (map.pop_first(), map.pop_last(), map.retain(|key, _| key % 3 != 0));
+    let _ = (map.pop_first(), map.pop_last(), map.retain(|key, _| !key.is_multiple_of(3)));
     let _ = map.remove_range(keys[2]..keys[2].saturating_add(200 * STEP));
     let _ = (map.first(), map.len());
-    if choices.byte() % 4 == 0 {
+    if choices.byte().is_multiple_of(4) {
         map.clear()?;
     }
     Ok(())

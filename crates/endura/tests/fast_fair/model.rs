@@ -137,7 +137,7 @@ impl<S: Shape> Pair<S> {
                 assert_eq!(map.remove_range(bounds).unwrap(), reference.remove_range(bounds));
             }
             Op::Retain(divisor) => {
-                let keep = |key: u64, _| scatter(key) % (u64::from(divisor) + 1) != 0;
+                let keep = |key: u64, _| !scatter(key).is_multiple_of(u64::from(divisor) + 1);
                 assert_eq!(map.retain(keep).unwrap(), reference.retain(keep));
             }
             Op::GetMany(ref picks) => {
@@ -154,7 +154,7 @@ impl<S: Shape> Pair<S> {
         let (mut real, mut expected) =
             (self.world.map().range(bounds), self.reference.range(bounds));
         for entry in 0..limit {
-            let (found, wanted) = if walk.from_back(entry) {
+            let (found, wanted) = if walk.is_from_back(entry) {
                 (real.next_back(), expected.next_back())
             } else {
                 (real.next(), expected.next())
@@ -212,7 +212,7 @@ fn run<S: Shape>(keys: Keys, ops: &[Op]) {
         pair = pair.step(op);
     }
     pair.verify();
-    pair.drain(ops.len() % 2 == 0);
+    pair.drain(ops.len().is_multiple_of(2));
 }
 
 /// Runs until the operations of one shape are used up.

@@ -48,7 +48,7 @@ impl<M: OrderedMap> Worker<'_, M> {
     /// A key that comes and goes.
     fn key(&mut self) -> u64 {
         let key = self.next(self.keys);
-        if key % PERMANENT == 0 { key + 1 } else { key }
+        if key.is_multiple_of(PERMANENT) { key + 1 } else { key }
     }
 
     /// Notes what happened to `key` between `called` and now.
@@ -72,12 +72,12 @@ impl<M: OrderedMap> Worker<'_, M> {
             70..78 => Did::Updated { value, old: map.update(key, value).unwrap() },
             78..84 => return self.exchange(key, value),
             84..88 => {
-                let new = (value % 3 != 0).then_some(value);
+                let new = (!value.is_multiple_of(3)).then_some(value);
                 Did::Replaced { old: map.fetch_update(key, |_| new).unwrap(), new }
             }
             88..91 => return self.look_at_an_end(kind == 88),
             91..95 => return self.read_many(),
-            _ => return self.scan(kind % 2 == 0),
+            _ => return self.scan(kind.is_multiple_of(2)),
         };
         self.note(key, called, did);
     }
@@ -87,7 +87,7 @@ impl<M: OrderedMap> Worker<'_, M> {
         let called = self.clock.now();
         let expected = self.map.get(key).unwrap();
         self.note(key, called, Did::Saw(expected));
-        let (called, new) = (self.clock.now(), (value % 3 != 0).then_some(value));
+        let (called, new) = (self.clock.now(), (!value.is_multiple_of(3)).then_some(value));
         let answer = self.map.compare_exchange(key, expected, new).unwrap();
         self.note(key, called, Did::Exchanged { expected, new, answer });
     }
@@ -96,7 +96,7 @@ impl<M: OrderedMap> Worker<'_, M> {
         let called = self.clock.now();
         let entry = if first { self.map.first() } else { self.map.last() }.unwrap();
         let (key, value) = entry.expect("the permanent keys are there");
-        if key % PERMANENT != 0 {
+        if !key.is_multiple_of(PERMANENT) {
             self.note(key, called, Did::Saw(Some(value)));
         }
     }
@@ -134,7 +134,7 @@ impl<M: OrderedMap> Worker<'_, M> {
         let found: BTreeMap<u64, u64> = entries.into_iter().collect();
         for key in low..=high {
             let value = found.get(&key).copied();
-            if key % PERMANENT == 0 {
+            if key.is_multiple_of(PERMANENT) {
                 assert_eq!(value, Some(!key), "a permanent key, scanned from {low} to {high}");
             } else {
                 let event = Event { thread: self.thread, called, returned, did: Did::Saw(value) };
@@ -157,7 +157,7 @@ fn round<S: Shape>(world: &World<S>, keys: u64, number: u64) -> BTreeMap<u64, Ve
                 let mut worker = Worker { map, keys, clock, thread, random, log: Log::new() };
                 start.wait();
                 for _ in 0..ROUND {
-                    worker.act(number / 2 % 2 == 0);
+                    worker.act((number / 2).is_multiple_of(2));
                 }
                 logs.lock().unwrap().push(worker.log);
             });
@@ -216,8 +216,11 @@ fn a_popped_entry_goes_to_exactly_one_caller() {
                 scope.spawn(|| {
                     let mut mine = Vec::new();
                     while mine.len() < EACH as usize {
-                        let pop =
-                            if mine.len() % 2 == 0 { map.pop_first() } else { map.pop_last() };
+                        let pop = if mine.len().is_multiple_of(2) {
+                            map.pop_first()
+                        } else {
+                            map.pop_last()
+                        };
                         match pop.unwrap() {
                             Some((key, _)) => mine.push(key),
                             None => thread::yield_now(),

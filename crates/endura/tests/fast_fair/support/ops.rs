@@ -141,7 +141,7 @@ pub(crate) enum Walk {
 }
 
 impl Walk {
-    pub(crate) fn from_back(self, entry: usize) -> bool {
+    pub(crate) fn is_from_back(self, entry: usize) -> bool {
         match self {
             Self::Forward => false,
             Self::Backward => true,
