@@ -1,4 +1,44 @@
 //! **endura is a persistent ordered map that you open instead of load.**
+//!
+//! One pool file, mapped into memory, holds any number of named maps. Every operation works on the
+//! mapped bytes with 8-byte atomic stores in a chosen order, so there is no log to replay, no page
+//! to decode and nothing to rebuild: a pool of any size opens in about a millisecond, also after
+//! `kill -9`.
+//!
+//! ```
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("data.endura");
+//! let pool = endura::Pool::options().open_or_create(&path)?;
+//! let hits = pool.fast_fair("hits")?;
+//! hits.insert(7, 1)?;
+//! hits.fetch_update(7, |old| Some(old.unwrap_or(0) + 1))?;
+//! for entry in hits.range(5..=10).rev() {
+//!     let (key, value) = entry?;
+//!     assert_eq!((key, value), (7, 2));
+//! }
+//! # Ok::<(), endura::Error>(())
+//! ```
+//!
+//! # What an operation that returned survives
+//!
+//! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
+//! | --- | --- | --- |
+//! | persistent memory (DAX): [`Adr`](media::Adr), [`Eadr`](media::Eadr) | yes | yes |
+//! | any local file system: [`PageCache`](media::PageCache) | yes | no: a pool that may be torn is recognised and refused ([`Error::NeedsRestore`]) |
+//!
+//! An operation in flight is kept whole or not at all, and nothing that any reader was told is taken
+//! back. Closing a pool ([`Pool::close`], or dropping the last handle) syncs it to the disk.
+//!
+//! # Layers
+//!
+//! Data flows one way: a layer uses only those to its left.
+//!
+//! | [`media`], `volatile` | [`pool`] | [`tree`] | the crate's root |
+//! | --- | --- | --- | --- |
+//! | bytes that survive; the only doors for `unsafe` | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
+//!
+//! Code that brings its own medium (a recorder, a counter, a device) starts at [`pool::Space`] and
+//! [`tree::fast_fair::Tree`]; all others start at [`Pool`].
 
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
 compile_error!("endura runs on 64-bit little-endian Linux");
@@ -15,3 +55,8 @@ mod volatile;
 
 pub use error::{Error, Result};
 pub use store::*;
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
