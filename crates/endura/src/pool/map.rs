@@ -5,8 +5,8 @@ use crate::media::LINE;
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Mutex, Ordering};
 use crate::volatile::thread;
 
-/// Counters of a map's entries, so that writers on different cores do not share a line.
-const SHARDS: usize = 16;
+/// Counters of a map's entries: one for each of the first threads, the last for all others.
+const SHARDS: usize = 64;
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -52,13 +52,13 @@ impl MapState {
             parameters,
             entry,
             dropped: AtomicBool::new(false),
-            shards: Default::default(),
+            shards: std::array::from_fn(|_| Shard::default()),
             all_counted: AtomicBool::new(len.is_some()),
             counted_below: AtomicU64::new(0),
             counting: AtomicBool::new(false),
             root_lock: Mutex::new(()),
         };
-        state.shards[0].0.store(len.unwrap_or(0) as i64, Ordering::Relaxed);
+        state.shards[SHARDS - 1].0.store(len.unwrap_or(0) as i64, Ordering::Relaxed);
         state
     }
 
@@ -108,8 +108,16 @@ impl MapState {
     /// Counts entries that came (positive) or went, on the calling thread's counter.
     #[inline]
     pub fn add(&self, entries: i64) {
-        // Relaxed: a counter orders nothing.
-        self.shards[thread::current() % SHARDS].0.fetch_add(entries, Ordering::Relaxed);
+        // Relaxed: a counter orders nothing. A thread's own counter needs no locked instruction,
+        // which would hold up the misses of the next operation; who inherits a thread's index has
+        // seen all that the thread did.
+        let index = thread::current();
+        if index < SHARDS - 1 {
+            let own = &self.shards[index].0;
+            own.store(own.load(Ordering::Relaxed).wrapping_add(entries), Ordering::Relaxed);
+        } else {
+            self.shards[SHARDS - 1].0.fetch_add(entries, Ordering::Relaxed);
+        }
     }
 
     /// The sum of the counters: exact when no operation is under way, for the entries that
