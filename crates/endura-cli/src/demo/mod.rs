@@ -153,13 +153,13 @@ fn verify_acknowledged(pool: &Pool, map: &FastFair, report: &mut Report) -> Resu
     let (found, took) = timed(|| verify::after_kill(map, &report.progress))?;
     report.after_kill = found;
     say(&format!(
-        "   {} of {} found, {} missing, {} wrong, {} that nobody stored ({})",
+        "   {} of {} found ({}):\n   {} missing, {} wrong, {} that nobody stored",
         grouped(found.right),
         counted(report.progress.acknowledged(), "key"),
-        found.missing,
-        found.wrong,
-        found.strangers,
-        duration(took)
+        duration(took),
+        grouped(found.missing),
+        grouped(found.wrong),
+        grouped(found.strangers)
     ))?;
     let (checked, took) = timed(|| Ok(pool.verify()?))?;
     report.repairs_pending = checked.repairs_pending();
