@@ -60,9 +60,12 @@ pub struct Figure {
     pub mops_wall: Median,
     /// Latencies of all rounds together.
     pub latency_ns: Latency,
-    /// Median over the rounds of this store's CPU throughput divided by LMDB's in the same round;
-    /// absent for LMDB itself and where it did not run.
+    /// This store's CPU throughput divided by LMDB's in the same round; absent for LMDB itself and
+    /// where it did not run.
     pub ratio_to_lmdb: Option<Median>,
+    /// The same of wall throughput: with several threads the one that counts, for waiting costs no
+    /// CPU time.
+    pub wall_ratio_to_lmdb: Option<Median>,
     /// Wall throughput divided by that of the smallest number of threads measured.
     pub speedup: Option<f64>,
 }
@@ -79,7 +82,9 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
         let of = |store| select(&outcome.samples, threads, operation, store);
         let mut figure = figure(&of(store));
         if store != "LMDB" {
-            figure.ratio_to_lmdb = ratio(&of(store), &of("LMDB"));
+            let ratio = |seconds| ratio(&of(store), &of("LMDB"), seconds);
+            figure.ratio_to_lmdb = ratio(|sample| sample.cpu_seconds);
+            figure.wall_ratio_to_lmdb = ratio(|sample| sample.wall_seconds);
         }
         figure.speedup = figures
             .iter()
@@ -126,14 +131,15 @@ fn figure(samples: &[&Sample]) -> Figure {
             samples: latencies.len(),
         },
         ratio_to_lmdb: None,
+        wall_ratio_to_lmdb: None,
         speedup: None,
     }
 }
 
 /// Round by round, so that what slowed a whole round down does not count.
-fn ratio(ours: &[&Sample], theirs: &[&Sample]) -> Option<Median> {
-    let ratios: Vec<f64> =
-        ours.iter().zip(theirs).map(|(a, b)| b.cpu_seconds / a.cpu_seconds.max(1e-9)).collect();
+fn ratio(ours: &[&Sample], theirs: &[&Sample], seconds: fn(&Sample) -> f64) -> Option<Median> {
+    let pairs = ours.iter().zip(theirs);
+    let ratios: Vec<f64> = pairs.map(|(a, b)| seconds(b) / seconds(a).max(1e-9)).collect();
     if ratios.is_empty() { None } else { Some(Median::of(ratios)) }
 }
 

@@ -1,6 +1,7 @@
 //! A child process that runs this same program, and is killed.
 
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -26,15 +27,13 @@ impl Child {
         self.0.try_wait().map_err(|error| Failure::io("cannot wait for the child", &error))
     }
 
-    /// Sends SIGKILL and waits until the child is gone. Gives how it had ended if it was gone before.
+    /// Sends SIGKILL and waits until the child is gone. Gives how it ended if that was not by
+    /// SIGKILL: it was gone before.
     pub(crate) fn kill(&mut self) -> Result<Option<ExitStatus>> {
         let failure = |error| Failure::io("cannot kill the child", &error);
-        let before = self.ended()?;
-        if before.is_none() {
-            self.0.kill().map_err(failure)?;
-            self.0.wait().map_err(failure)?;
-        }
-        Ok(before)
+        self.0.kill().map_err(failure)?;
+        let status = self.0.wait().map_err(failure)?;
+        Ok((status.signal() != Some(Signal::KILL.as_raw())).then_some(status))
     }
 }
 

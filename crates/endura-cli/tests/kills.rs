@@ -65,6 +65,7 @@ fn torture_makes_its_own_pool_and_leaves_it_if_told_where() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("Nothing was lost."), "{out}");
     assert!(pool.is_file());
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 1, "more than the pool is left");
     let output = run("1");
     let (code, _, err) = code_and_texts(&output);
     assert_eq!(code, Some(3), "{err}");

@@ -24,18 +24,23 @@ pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> 
         writeln!(out, "  {store}: {settings}")?;
     }
     let all = figures(outcome);
+    let with = |threads| all.iter().filter(move |figure| figure.threads == threads).collect();
     for &threads in &config.threads {
-        let figures: Vec<_> = all.iter().filter(|figure| figure.threads == threads).collect();
-        let title = format!("{}: million operations per second", counted(threads as u64, "thread"));
+        let figures: Vec<_> = with(threads);
+        let (measure, table) = match threads {
+            1 => ("CPU second", throughput(&figures)),
+            _ => ("second of wall time", wall_throughput(&figures)),
+        };
+        let threads = counted(threads as u64, "thread");
+        let title = format!("{threads}: million operations per {measure}");
         writeln!(out, "\n{}", bold(&title))?;
-        throughput(&figures, config.threads.len() > 1).write(out)?;
+        table.write(out)?;
     }
     for &threads in &config.threads {
-        let figures: Vec<_> = all.iter().filter(|figure| figure.threads == threads).collect();
-        let title =
-            format!("{}: nanoseconds, every 64th operation", counted(threads as u64, "thread"));
+        let threads_text = counted(threads as u64, "thread");
+        let title = format!("{threads_text}: latency in ns (get_many: 16 keys, scan: 100 entries)");
         writeln!(out, "\n{}", bold(&title))?;
-        latencies(&figures).write(out)?;
+        latencies(&with(threads)).write(out)?;
     }
     writeln!(out, "\n{}", bold("Space after the load"))?;
     space(outcome).write(out)?;
@@ -63,29 +68,49 @@ fn spread(median: Median) -> String {
     format!("{:.0}%", median.spread_percent)
 }
 
-/// CPU throughput of both, their ratio, endura's wall throughput.
-fn throughput(figures: &[&Figure], several: bool) -> Table {
-    let mut header = vec!["per CPU second", ENDURA, "+-", LMDB, "+-", "ratio", "+-", "wall"];
-    if several {
-        header.push("speedup");
+fn number(median: Median) -> String {
+    format!("{:.3}", median.median)
+}
+
+fn ratio(median: Option<Median>) -> [String; 2] {
+    match median {
+        Some(ratio) => [format!("{:.2}x", ratio.median), spread(ratio)],
+        None => ["-".into(), String::new()],
     }
+}
+
+/// CPU throughput of both, their ratio, endura's wall throughput.
+fn throughput(figures: &[&Figure]) -> Table {
+    let header = ["", ENDURA, "+-", LMDB, "+-", "ratio", "+-", "wall"];
     let mut table = Table::new(1, &header);
-    let number = |median: Median| format!("{:.3}", median.median);
     for ours in figures.iter().filter(|figure| figure.store == ENDURA) {
         let mut row = vec![ours.operation.name().to_string()];
         row.extend([number(ours.mops_cpu), spread(ours.mops_cpu)]);
-        match of(figures, ours, LMDB) {
-            Some(theirs) => row.extend([number(theirs.mops_cpu), spread(theirs.mops_cpu)]),
-            None => row.extend(["-".into(), String::new()]),
-        }
-        match ours.ratio_to_lmdb {
-            Some(ratio) => row.extend([format!("{:.2}x", ratio.median), spread(ratio)]),
-            None => row.extend(["-".into(), String::new()]),
-        }
+        let theirs = of(figures, ours, LMDB).map(|theirs| theirs.mops_cpu);
+        row.extend([theirs.map_or("-".into(), number), theirs.map_or("".into(), spread)]);
+        row.extend(ratio(ours.ratio_to_lmdb));
         row.push(number(ours.mops_wall));
-        if let Some(speedup) = ours.speedup {
-            row.push(format!("{speedup:.2}x"));
+        table.row(row);
+    }
+    table
+}
+
+/// Wall throughput of both, their ratio, and how much faster each is than with fewer threads.
+fn wall_throughput(figures: &[&Figure]) -> Table {
+    let header = ["", ENDURA, "+-", "speedup", LMDB, "+-", "speedup", "ratio", "+-"];
+    let mut table = Table::new(1, &header);
+    let cells = |figure: Option<&Figure>| match figure {
+        Some(figure) => {
+            let speedup = figure.speedup.map_or("-".into(), |speedup| format!("{speedup:.2}x"));
+            [number(figure.mops_wall), spread(figure.mops_wall), speedup]
         }
+        None => ["-", "", ""].map(str::to_string),
+    };
+    for ours in figures.iter().filter(|figure| figure.store == ENDURA) {
+        let mut row = vec![ours.operation.name().to_string()];
+        row.extend(cells(Some(ours)));
+        row.extend(cells(of(figures, ours, LMDB)));
+        row.extend(ratio(ours.wall_ratio_to_lmdb));
         table.row(row);
     }
     table

@@ -161,11 +161,14 @@ impl Campaign {
         self.contents.len() as u64
     }
 
-    /// Opens the pool for writing and closes it again; gives the size of its file.
+    /// Opens the pool for writing and closes it again; gives the size of its file. The ledger is
+    /// of no use any more.
     pub(crate) fn finish(&self) -> Result<u64> {
         let (pool, _map) = self.open(false)?;
         let bytes = pool.stats()?.file_bytes;
         pool.close()?;
+        let removed = std::fs::remove_file(&self.ledger);
+        removed.map_err(|e| Failure::io(format!("cannot delete {}", self.ledger.display()), &e))?;
         Ok(bytes)
     }
 }
