@@ -297,8 +297,9 @@ fn a_directory_grows_into_a_page_that_was_used_before() {
     let space = mounted(Recorder::new(Image::default(), 8 * PAGE));
     {
         // Stale bytes at every place where the new page will have an entry: kind 9, of 77 letters.
+        // Two pages of them, for the lower one will hold nodes.
         let guard = space.pin_mut().unwrap();
-        let chunks: Vec<u64> = (0..4095).map(|_| guard.alloc(512).unwrap()).collect();
+        let chunks: Vec<u64> = (0..2 * 4095).map(|_| guard.alloc(512).unwrap()).collect();
         for at in chunks {
             write(&space.media, at, 1);
             write(&space.media, at + 8, 77 << 56 | 9);
@@ -314,10 +315,17 @@ fn a_directory_grows_into_a_page_that_was_used_before() {
     space.save().unwrap();
     let session = Session { generation: 2, clean: true, read_only: false };
     let space = Space::mount(Recorder::new(space.media.image(), 8 * PAGE), session).unwrap();
+    let mut workers = [Worker::new(), Worker::new()];
+    // So that no new page is taken below, which would write the line of the link back as well.
+    workers[1].run(|| space.pin_mut().unwrap().alloc(512).unwrap());
     let start = space.media.moment();
-    space.open_map("first", 2, 22, make).unwrap();
+    // One thread links the page and then fails, another one relies on the link.
+    let failed = workers[0].run(|| space.open_map("none", 9, 0, |_, _| Err(Error::Poisoned)));
+    assert!(failed.is_err());
+    workers[1].run(|| space.open_map("first", 2, 22, make).unwrap());
     let end = space.media.moment();
-    assert_eq!(space.find_map("first").unwrap().unwrap().entry(), PAGE + layout::ENTRY);
+    let entry = space.find_map("first").unwrap().unwrap().entry();
+    assert_eq!(entry, 2 * PAGE + layout::ENTRY);
     let mut images = 0;
     space.media.crashes(start, |moment, image| {
         images += 1;
