@@ -2,7 +2,7 @@
 //! command and the tests.
 
 use crate::media::Media;
-use crate::pool::Space;
+use crate::pool::{Shares, Space};
 use crate::store::{MapInfo, survey};
 use crate::tree::Len;
 use crate::tree::fast_fair::Repairs;
@@ -14,8 +14,8 @@ use crate::{Error, Result};
 pub struct Report {
     /// Every map, by name.
     pub maps: Vec<MapReport>,
-    /// Bytes that the nodes of all maps use.
-    pub reachable_bytes: u64,
+    /// How the bytes of the pages are divided among maps, free space and what waits.
+    pub shares: Shares,
 }
 
 impl Report {
@@ -46,9 +46,9 @@ pub struct MapReport {
 
 /// Checks all maps of a pool, with writers kept out.
 pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
-    let _quiesced = space.quiesce()?;
+    let quiesced = space.quiesce()?;
     let guard = space.pin()?;
-    let mut report = Report { maps: Vec::new(), reachable_bytes: 0 };
+    let mut maps = Vec::new();
     let mut chunks = Vec::new();
     for map in space.maps()? {
         let found = survey(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
@@ -59,7 +59,7 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
             let what = "a recorded number of entries that is not the true one";
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
-        report.maps.push(MapReport {
+        maps.push(MapReport {
             name: info.name,
             kind: info.kind,
             entries: found.entries,
@@ -68,12 +68,7 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
             repairs: found.repairs,
         });
     }
-    chunks.sort_unstable();
-    for pair in chunks.windows(2) {
-        if pair[0].0 + pair[0].1 > pair[1].0 {
-            return Err(Error::Corrupt { offset: pair[1].0, what: "a node inside another one" });
-        }
-    }
-    report.reachable_bytes = chunks.iter().map(|chunk| chunk.1).sum();
-    Ok(report)
+    let mut partition = quiesced.partition()?;
+    chunks.into_iter().try_for_each(|(at, bytes)| partition.reach(at, bytes))?;
+    Ok(Report { maps, shares: partition.finish()? })
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{LINE, Media, Ordering};
 use crate::sync::{AtomicU64, Mutex};
-use crate::volatile::thread;
 use crate::{Error, Result};
 
 #[derive(Debug, Clone, Copy)]
@@ -38,17 +37,21 @@ pub(crate) struct Recorder {
     events: Mutex<Vec<Event>>,
     len: AtomicU64,
     limit: u64,
+    thread: fn() -> usize,
     /// Allocations until one is refused.
     grants: AtomicU64,
 }
 
 impl Recorder {
-    pub(crate) fn new(start: Image, limit: u64) -> Self {
+    /// The words of `start`, to grow up to `limit` bytes. `thread` tells which thread is at work: a
+    /// fence orders the flushes of its own thread only.
+    pub(crate) fn new(start: Image, limit: u64, thread: fn() -> usize) -> Self {
         Self {
             words: Mutex::new(start.words.clone()),
             events: Mutex::default(),
             len: AtomicU64::new(start.len),
             limit,
+            thread,
             grants: AtomicU64::new(u64::MAX),
             start,
         }
@@ -195,12 +198,12 @@ unsafe impl Media for Recorder {
     }
 
     unsafe fn flush(&self, at: u64, len: u64) {
-        let by = thread::current();
+        let by = (self.thread)();
         (at / LINE..(at + len).div_ceil(LINE)).for_each(|line| self.log(Event::Flush { line, by }));
     }
 
     fn fence(&self) {
-        self.log(Event::Fence { by: thread::current() });
+        self.log(Event::Fence { by: (self.thread)() });
     }
 
     fn needs_flush(&self) -> bool {

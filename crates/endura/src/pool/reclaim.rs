@@ -67,7 +67,9 @@ impl<M: Media> Space<M> {
     pub fn relieve(&self) -> Result<bool> {
         let waiting = self.limbo_bytes();
         let ripe = self.epochs.now() + 2;
-        let patience = if self.epochs.slot(thread::current()).is_pinned() { 1 } else { PATIENCE };
+        // No use in waiting for nothing, or for oneself.
+        let own = self.epochs.slot(thread::current()).is_pinned();
+        let patience = if own || waiting == 0 { 2 } else { PATIENCE };
         for look in 0..patience {
             if self.epochs.advance() >= ripe {
                 break;
@@ -95,17 +97,29 @@ impl<M: Media> Space<M> {
     /// # Errors
     ///
     /// Those of the operation, and of [`relieve`](Self::relieve).
+    #[inline]
     pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
-        for _ in 1..ATTEMPTS {
+        match operation() {
+            Err(full @ Error::Full { .. }) => self.with_room_made(full, operation),
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn with_room_made<T>(
+        &self,
+        mut full: Error,
+        mut operation: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        for _ in 0..ATTEMPTS {
+            if !self.relieve()? {
+                break;
+            }
             match operation() {
-                Err(full @ Error::Full { .. }) => {
-                    if !self.relieve()? {
-                        return Err(full);
-                    }
-                }
+                Err(again @ Error::Full { .. }) => full = again,
                 result => return result,
             }
         }
-        operation()
+        Err(full)
     }
 }

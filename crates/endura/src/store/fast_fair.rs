@@ -157,7 +157,7 @@ impl<M: Media> Index for AnyLayout<M> {
     }
 
     #[inline]
-    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>> {
+    fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
         on_layout!(self, tree => tree.modify(key, decide))
     }
 
@@ -216,7 +216,7 @@ impl Index for AnyFastFair {
     }
 
     #[inline]
-    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>> {
+    fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
         on_domain!(self, tree => tree.modify(key, decide))
     }
 

@@ -31,13 +31,14 @@ pub trait Index: Send + Sync + 'static {
     fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
 
     /// Applies what `decide` makes of the present value of `key`, atomically, and returns that
-    /// value. `decide` runs under a lock: it must be short and must not call the index.
+    /// value. `decide` runs under a lock: it must be short and must not call the index. It runs again
+    /// where the operation ran out of space and begins anew.
     ///
     /// # Errors
     ///
     /// As for [`get`](Self::get), [`Error::Full`](crate::Error::Full) and
     /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
-    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>>;
+    fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>>;
 
     /// The entry with the smallest key at or above `key`. Successive calls with one cursor pass
     /// keys beyond the one returned last.

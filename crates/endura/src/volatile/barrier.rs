@@ -38,7 +38,8 @@ impl Barriers {
         Self { asymmetric: supported }
     }
 
-    /// Full fences on both sides.
+    /// Full fences on both sides, as where the kernel refuses.
+    #[cfg(test)]
     pub(crate) fn symmetric() -> Self {
         Self { asymmetric: false }
     }

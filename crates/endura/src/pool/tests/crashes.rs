@@ -34,7 +34,7 @@ impl Links {
         let fresh = image.word(layout::NEXT_PAGE) == 0;
         let clean = fresh || image.word(CLEAN) != 0;
         let generation = image.word(CLEAN + 8) + 1;
-        let medium = Recorder::new(image, pages * PAGE);
+        let medium = recorder(image, pages * PAGE);
         if fresh {
             Space::format(&medium).unwrap();
         }
@@ -242,7 +242,7 @@ fn make(guard: &Guard<'_, Recorder>, _: u64) -> crate::Result<u64> {
 /// Opens what a crash left and compares the maps with what was acknowledged.
 fn check_maps(image: Image, expected: &Expected) {
     let session = Session { generation: 2, clean: false, read_only: false };
-    let next = Space::mount(Recorder::new(image, 9 * PAGE), session).unwrap();
+    let next = Space::mount(recorder(image, 9 * PAGE), session).unwrap();
     let maps = next.maps().unwrap();
     for map in maps.iter().filter(|map| !map.name().starts_with("filler")) {
         let &(kind, _) = &expected[map.name()];
@@ -262,7 +262,7 @@ const LONG: &str = "second map, with a name beyond one line of sixty-four bytes"
 
 #[test]
 fn maps_come_and_go_whole() {
-    let space = mounted(Recorder::new(Image::default(), 4 * PAGE));
+    let space = mounted(recorder(Image::default(), 4 * PAGE));
     let start = space.media.moment();
     let free = |guard: &Guard<'_, Recorder>, map: &MapState| {
         guard.discard(Region::new(guard.media(), map.root(), 1)?.load(0, Ordering::Relaxed), 512);
@@ -294,11 +294,12 @@ fn maps_come_and_go_whole() {
 
 #[test]
 fn a_directory_grows_into_a_page_that_was_used_before() {
-    let space = mounted(Recorder::new(Image::default(), 8 * PAGE));
+    let space = mounted(recorder(Image::default(), 8 * PAGE));
     {
         // Stale bytes at every place where the new page will have an entry: kind 9, of 77 letters.
+        // Two pages of them, for the lower one will hold nodes.
         let guard = space.pin_mut().unwrap();
-        let chunks: Vec<u64> = (0..4095).map(|_| guard.alloc(512).unwrap()).collect();
+        let chunks: Vec<u64> = (0..2 * 4095).map(|_| guard.alloc(512).unwrap()).collect();
         for at in chunks {
             write(&space.media, at, 1);
             write(&space.media, at + 8, 77 << 56 | 9);
@@ -313,11 +314,18 @@ fn a_directory_grows_into_a_page_that_was_used_before() {
     // A session of its own for the step that is looked at. The old page is free in it.
     space.save().unwrap();
     let session = Session { generation: 2, clean: true, read_only: false };
-    let space = Space::mount(Recorder::new(space.media.image(), 8 * PAGE), session).unwrap();
+    let space = Space::mount(recorder(space.media.image(), 8 * PAGE), session).unwrap();
+    let mut workers = [Worker::new(), Worker::new()];
+    // So that no new page is taken below, which would write the line of the link back as well.
+    workers[1].run(|| space.pin_mut().unwrap().alloc(512).unwrap());
     let start = space.media.moment();
-    space.open_map("first", 2, 22, make).unwrap();
+    // One thread links the page and then fails, another one relies on the link.
+    let failed = workers[0].run(|| space.open_map("none", 9, 0, |_, _| Err(Error::Poisoned)));
+    assert!(failed.is_err());
+    workers[1].run(|| space.open_map("first", 2, 22, make).unwrap());
     let end = space.media.moment();
-    assert_eq!(space.find_map("first").unwrap().unwrap().entry(), PAGE + layout::ENTRY);
+    let entry = space.find_map("first").unwrap().unwrap().entry();
+    assert_eq!(entry, 2 * PAGE + layout::ENTRY);
     let mut images = 0;
     space.media.crashes(start, |moment, image| {
         images += 1;

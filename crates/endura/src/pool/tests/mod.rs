@@ -8,7 +8,9 @@ mod pins;
 mod sessions;
 
 use super::*;
+use crate::media::recorder::{Image, Recorder};
 use crate::media::{Heap, Media, Ordering, Region};
+use crate::volatile::thread;
 
 pub(super) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
 
@@ -30,4 +32,9 @@ pub(super) fn copy(medium: &Heap) -> Heap {
     let to = Region::new(&target, 0, words).unwrap();
     (0..words).for_each(|i| to.store(i, from.load(i, Ordering::Relaxed), Ordering::Relaxed));
     target
+}
+
+/// A recorder that takes workers for the threads they stand for.
+pub(super) fn recorder(start: Image, limit: u64) -> Recorder {
+    Recorder::new(start, limit, thread::current)
 }

@@ -68,7 +68,7 @@ fn free_pages_and_large_runs_are_remembered() {
 
 #[test]
 fn a_list_longer_than_page_0_goes_on_in_free_pages() {
-    let medium = Recorder::new(Image::default(), 400 * PAGE);
+    let medium = recorder(Image::default(), 400 * PAGE);
     let space = mounted(medium);
     let guard = space.pin_mut().unwrap();
     // In each of 300 pages one chunk of 64 bytes stays: bitmaps of 4 KiB each.
@@ -85,7 +85,7 @@ fn a_list_longer_than_page_0_goes_on_in_free_pages() {
     let image = space.media().image();
     assert!(image.word(SAVED_BLOCK + 8) > 300 * PAGE, "a second block");
     let session = Session { generation: 2, clean: true, read_only: true };
-    let next = Space::mount(Recorder::new(image, 0), session).unwrap();
+    let next = Space::mount(recorder(image, 0), session).unwrap();
     assert_eq!(next.stats(), before);
     let left = next.media().image().word(SAVED_FREE);
     assert_eq!(left, SAVED_BLOCK, "a reader leaves the list alone");

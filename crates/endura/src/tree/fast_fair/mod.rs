@@ -239,8 +239,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     }
 
     #[inline]
-    fn modify(&self, key: u64, decide: impl FnOnce(Option<u64>) -> Change) -> Result<Option<u64>> {
-        self.write(key, decide)
+    fn modify(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.space.with_room(|| self.write(key, &mut decide))
     }
 
     #[inline(always)]
