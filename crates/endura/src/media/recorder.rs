@@ -2,17 +2,17 @@
 //! them. It can refuse allocations as well.
 
 use std::collections::{BTreeMap, HashMap};
+use std::thread::{self, ThreadId};
 
 use super::{LINE, Media, Ordering};
 use crate::sync::{AtomicU64, Mutex};
-use crate::volatile::thread;
 use crate::{Error, Result};
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Store { at: u64, value: u64 },
-    Flush { line: u64, by: usize },
-    Fence { by: usize },
+    Flush { line: u64, by: ThreadId },
+    Fence { by: ThreadId },
     Grow { len: u64 },
 }
 
@@ -195,12 +195,12 @@ unsafe impl Media for Recorder {
     }
 
     unsafe fn flush(&self, at: u64, len: u64) {
-        let by = thread::current();
+        let by = thread::current().id();
         (at / LINE..(at + len).div_ceil(LINE)).for_each(|line| self.log(Event::Flush { line, by }));
     }
 
     fn fence(&self) {
-        self.log(Event::Fence { by: thread::current() });
+        self.log(Event::Fence { by: thread::current().id() });
     }
 
     fn needs_flush(&self) -> bool {

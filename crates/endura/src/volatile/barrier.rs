@@ -39,6 +39,7 @@ impl Barriers {
     }
 
     /// Full fences on both sides.
+    #[cfg(test)]
     pub(crate) fn symmetric() -> Self {
         Self { asymmetric: false }
     }
