@@ -23,11 +23,9 @@ const LAYERS: [(&str, u32); 8] = [
 
 /// The doors for `unsafe`, relative to the root of the workspace: two of the library, and what
 /// other crates and tests cannot do without.
-const UNSAFE_DOORS: [&str; 5] = [
+const UNSAFE_DOORS: [&str; 4] = [
     "crates/endura/src/media/",
     "crates/endura/src/volatile/",
-    // A medium that records its stores.
-    "crates/endura/src/pool/tests/recorder.rs",
     // Tests that fork, or limit what a process may do.
     "crates/endura/tests/faults_",
     // `heed` asks its caller to promise that no other process truncates the file.

@@ -33,7 +33,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     #[inline]
     pub fn new(media: &'m M, at: u64) -> Result<Self> {
         let in_range = at.checked_add(Self::BYTES).is_some_and(|end| end <= media.len());
-        if at % LINE == 0 && in_range {
+        if at.is_multiple_of(LINE) && in_range {
             Ok(Self { media, at })
         } else {
             Err(Error::Corrupt { offset: at, what: "an offset that is not inside the pool" })
@@ -111,7 +111,7 @@ impl<'m, M: Media> Region<'m, M> {
     /// [`Error::Corrupt`] if `at` is no multiple of 8 or the words do not all lie in the medium.
     pub fn new(media: &'m M, at: u64, words: usize) -> Result<Self> {
         let end = (words as u64).checked_mul(8).and_then(|bytes| at.checked_add(bytes));
-        if at % 8 == 0 && end.is_some_and(|end| end <= media.len()) {
+        if at.is_multiple_of(8) && end.is_some_and(|end| end <= media.len()) {
             Ok(Self { media, at, words })
         } else {
             Err(Error::Corrupt { offset: at, what: "an offset that is not inside the pool" })

@@ -43,7 +43,8 @@ impl NodeLayout {
 
     /// The layout of a map, from what the directory says.
     pub(crate) fn of(map: &MapState) -> Option<Self> {
-        let parameters = |layout: &Self| layout.inner_bytes() / 8 << 16 | layout.leaf_bytes() / 8;
+        let parameters =
+            |layout: &Self| ((layout.inner_bytes() / 8) << 16) | (layout.leaf_bytes() / 8);
         [Self::Wide, Self::NarrowLeaves, Self::Paper]
             .into_iter()
             .find(|layout| parameters(layout) == map.parameters())

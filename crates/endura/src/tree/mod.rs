@@ -11,6 +11,7 @@ use crate::Result;
 ///
 /// Any thread may call any method at any time. Each is linearizable, and durable when it returns as
 /// far as the medium promises.
+#[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
 pub trait Index: Send + Sync + 'static {
     /// A place in a scan in one direction; a fresh one begins wherever the first call says.
     type Cursor: Default + Send;

@@ -162,9 +162,9 @@ fn a_merge_at_any_place_is_whole_or_absent() {
 #[test]
 fn many_crashes_in_a_row_do_not_pile_up() {
     ends("crash after crash", || {
-        let mut world = World::<Cap4>::of_pages(600);
+        let mut world = World::<Cap4>::of_pages(300);
         let mut model = Entries::new();
-        for round in 0..500u64 {
+        for round in 0..200u64 {
             let key = 10 * (crate::support::ops::scatter(round) % 1000);
             let stop = endura::media::Stop::at_store(1 + round % 61);
             let mut next = None;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use endura::{NodeLayout, Pool};
+use endura::{NodeLayout, Pool, PoolOptions};
 
 use crate::support::ops::scatter;
 
@@ -18,6 +18,10 @@ const THREADS: u64 = 16;
 const ROUNDS: u64 = 8;
 /// Tells the copy of this test that it is the child, and which pool to write to.
 const CHILD: &str = "ENDURA_TEST_KILLED_CHILD";
+
+fn options() -> PoolOptions {
+    Pool::options().max_size(1 << 30)
+}
 
 /// Operation number `n` of a thread: its key (threads never share one), and what becomes of it.
 fn operation(thread: u64, n: u64) -> (u64, Option<u64>) {
@@ -28,7 +32,7 @@ fn operation(thread: u64, n: u64) -> (u64, Option<u64>) {
 /// Writes for ever. Each thread goes on where the pipe of the last process ended.
 fn child(path: &Path, starts: &[u64]) {
     println!(); // the test runner may have begun a line
-    let pool = Pool::options().open(path).unwrap();
+    let pool = options().open(path).unwrap();
     let map = pool.fast_fair("map").unwrap();
     thread::scope(|scope| {
         for (thread, &start) in (0..).zip(starts) {
@@ -108,13 +112,13 @@ fn acknowledged_operations_survive_sigkill() {
     let folder = tempfile::tempdir().unwrap();
     for (name, layout) in [("wide", NodeLayout::Wide), ("paper", NodeLayout::Paper)] {
         let path = folder.path().join(name);
-        let pool = Pool::options().create(&path).unwrap();
+        let pool = options().create(&path).unwrap();
         pool.fast_fair_with("map", layout).unwrap();
         pool.close().unwrap();
         let mut next = vec![0; THREADS as usize];
         for round in 0..ROUNDS {
             next = run_and_kill(&path, &next, round);
-            let pool = Pool::options().open(&path).unwrap();
+            let pool = options().open(&path).unwrap();
             pool.verify().unwrap();
             let map = pool.fast_fair("map").unwrap();
             let mut found: Vec<BTreeMap<u64, u64>> = vec![BTreeMap::new(); THREADS as usize];
