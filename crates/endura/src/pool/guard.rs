@@ -13,7 +13,8 @@ use crate::{Error, Result};
 /// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
 ///
 /// It must be dropped by the thread that made it, before that thread exits; the type is not `Send`.
-/// Allocating and freeing need the guard of a writer. A guard that lives long keeps all memory that is freed meanwhile from being reused.
+/// Allocating and freeing need the guard of a writer. A guard that lives long keeps all memory that
+/// is freed meanwhile from being reused.
 pub struct Guard<'s, M: Media> {
     space: &'s Space<M>,
     slot: &'s Slot<Mutex<Stock>>,
@@ -47,9 +48,9 @@ impl<'s, M: Media> Guard<'s, M> {
 
     /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
     ///
-    /// It starts at a line, and at a multiple of its size if that is a power of two up to 32 KiB. The page below it is durable as such: the
-    /// chunk may be linked as soon as its contents are durable. A chunk that is not linked when the
-    /// process ends leaks until a collection.
+    /// It starts at a line, and at a multiple of its size if that is a power of two up to 32 KiB. The
+    /// page below it is durable as such: the chunk may be linked as soon as its contents are durable.
+    /// A chunk that is not linked when the process ends leaks until a collection.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
 /// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
 /// have written. Those that write also fail with [`Error::ReadOnly`], and those that need room
-/// with [`Error::Full`].
+/// with [`Error::Full`], [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();

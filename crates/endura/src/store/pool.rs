@@ -232,8 +232,10 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child; [`Error::Io`] if
-    /// something could not be written: the pool is then unlocked, but not marked clean.
+    /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child;
+    /// [`Error::InsideOperation`] if the calling thread is inside one: the pool then stays open.
+    /// [`Error::Io`] if something could not be written, [`Error::Poisoned`] and [`Error::Corrupt`]
+    /// if the pool is in doubt: it is then unlocked, but not marked clean.
     pub fn close(&self) -> Result<()> {
         self.inner.close()
     }

@@ -10,7 +10,7 @@
 //!
 //! | word | what |
 //! | --- | --- |
-//! | 0 | CRC-32C of words 1 to n (bits 0..32), n (bits 32..64) |
+//! | 0 | CRC-32C of n, as 8 bytes, and of words 1 to n - 1 (bits 0..32), n (bits 32..64) |
 //! | 1 | where the next block starts, 0 = nowhere |
 //! | 2 | the generation that wrote it |
 //! | 3..n | records, none of which crosses the end of its block |
