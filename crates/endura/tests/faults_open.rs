@@ -12,6 +12,8 @@ use faults::*;
 
 /// Where the number of pages in use stands.
 const NEXT_PAGE: u64 = 8192;
+/// Where the map directory begins.
+const DIRECTORY: u64 = 12288;
 
 #[test]
 fn empty_and_foreign_files() {
@@ -56,6 +58,21 @@ fn truncated_pools() {
                 matches!(error, Error::Truncated { have, need } if have == len && need == 5 * PAGE);
             assert!(right, "{len} bytes: {error}");
         }
+    }
+}
+
+/// What only the mapped file shows is found before a session begins as well.
+#[test]
+fn a_damaged_directory() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let pool = Pool::options().open(&path).unwrap();
+        pool.fast_fair("map").unwrap().insert(1, 2).unwrap();
+        pool.close().unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.write_all_at(&77u64.to_le_bytes(), DIRECTORY).unwrap();
+        let error = refusal(&path);
+        assert!(matches!(error, Error::Corrupt { offset: DIRECTORY, .. }), "{error}");
     }
 }
 

@@ -108,15 +108,21 @@ impl PoolFile {
         Ok(doubt(&self.superblock, self.lock.file(), identity::boot()?, placement))
     }
 
-    /// Begins a session. Unless it is read-only, this is durable before it returns; a read-only
-    /// session writes nothing and takes the next generation in memory only.
-    pub(crate) fn begin(&mut self, placement: &Placement) -> Result<Session> {
-        let last = self.superblock;
+    /// The session that [`begin`](Self::begin) would begin.
+    pub(crate) fn next_session(&self) -> Result<Session> {
+        let last = &self.superblock;
         let generation = last.generation.checked_add(1).ok_or(Error::Corrupt {
             offset: super::layout::SUPERBLOCK_A,
             what: "a generation that no pool can reach",
         })?;
-        let session = Session { generation, clean: last.clean, read_only: self.access.read_only };
+        Ok(Session { generation, clean: last.clean, read_only: self.access.read_only })
+    }
+
+    /// Begins a session. Unless it is read-only, this is durable before it returns; a read-only
+    /// session writes nothing and takes the next generation in memory only.
+    pub(crate) fn begin(&mut self, placement: &Placement) -> Result<Session> {
+        let last = self.superblock;
+        let session = self.next_session()?;
         if placement.direct && !last.clean {
             // The caches may hold stores of a session that did not flush (eADR, page cache), and
             // this one counts on what it finds being durable.
@@ -128,7 +134,7 @@ impl PoolFile {
             self.fill_holes()?;
             let FileId { device, inode } = self.lock.file();
             self.superblock = Superblock {
-                generation,
+                generation: session.generation,
                 boot: identity::boot()?,
                 device,
                 inode,

@@ -121,6 +121,18 @@ impl<M: Media> Space<M> {
         })
     }
 
+    /// Reads all that [`mount`](Self::mount) decides by, and writes nothing: what it refuses can be
+    /// refused before a session begins.
+    ///
+    /// # Errors
+    ///
+    /// As for [`mount`](Self::mount).
+    pub(crate) fn inspect(media: &M, session: Session) -> Result<()> {
+        let session = Session { read_only: true, ..session };
+        let allocator = Allocator::load(media, session)?;
+        Directory::load(media, session, allocator.pages()).map(drop)
+    }
+
     /// The medium.
     pub fn media(&self) -> &M {
         &self.media

@@ -169,6 +169,7 @@ impl PoolOptions {
         placement: Placement,
     ) -> Result<(Arc<Space<Mapped<D>>>, Session)> {
         let medium = self.map(file, placement, self.read_only)?;
+        Space::inspect(&medium, file.next_session()?)?;
         let session = file.begin(&placement)?;
         let space = Space::mount(medium, session)?;
         ready_locks(&space)?;
