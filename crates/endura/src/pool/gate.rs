@@ -202,6 +202,12 @@ impl<M: Media> Space<M> {
         Ok(first)
     }
 
+    /// Whether this process is a fork of the one that opened the pool.
+    #[inline(always)]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.birthplace.is_elsewhere()
+    }
+
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.epochs.gate() & CLOSED != 0

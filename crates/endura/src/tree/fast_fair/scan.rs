@@ -107,7 +107,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let is_copy = UP && cursor.left > 0 && node.key(slot + 1) == key;
         // Nothing that was reachable in one epoch is used again before the second after it: up to
         // there an unchanged version means an unchanged leaf.
-        if cursor.version != node.version().unlocked() || self.space().epoch() > cursor.epoch + 1 {
+        // (In a forked child the epoch stands still; the next pin turns it away.)
+        if cursor.version != node.version().unlocked()
+            || self.space().epoch() > cursor.epoch + 1
+            || self.space().is_elsewhere()
+        {
             cursor.stand_up();
             return None;
         }
