@@ -1,0 +1,45 @@
+//! Single schedules that once went wrong.
+
+use super::*;
+use crate::pool::Worker;
+
+/// A leaf that the parent named in one epoch may be another map's in the next but one, and a pin
+/// that began in the next does not hold that up.
+#[test]
+fn a_scan_does_not_follow_a_list_of_the_epoch_before() {
+    type Flat = Tree<Scheduled, 22, 14, LineBinary>;
+    const NODE: u64 = Node::<Scheduled, 14>::BYTES;
+    let space = space_over(Scheduled::new(4 * PAGE));
+    let spare = space.pin_mut().unwrap().alloc(NODE).unwrap();
+    let tree = Flat::open(&space, "tiny").unwrap();
+    (1..=8).for_each(|key| _ = tree.modify(key, |_| Change::Put(10 * key)).unwrap());
+    // Leaves of two entries; the list of the first one's parent is read.
+    let mut cursor = Cursor::default();
+    assert_eq!(tree.scan_up(&mut cursor, 0).unwrap(), Some((1, 10)));
+    let mut holder = Worker::new();
+    let held = holder.run(|| space.pin().unwrap());
+    // The third leaf goes into the second; the epoch moves on once.
+    [5, 6].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Remove).unwrap());
+    let before = tree.survey(&mut |_, _| ()).unwrap();
+    space.reclaim_outside().unwrap();
+    holder.run(|| drop(held));
+    let mut next = 2;
+    while next <= 4 {
+        next = tree.scan_up(&mut cursor, next).unwrap().unwrap().0 + 1;
+    }
+    let cursor = Mutex::new(cursor);
+    // The first access is that to the next leaf of the list.
+    let stop = Strategy::StopAt { thread: 0, mark: "", nth: 1 };
+    run(2, 0, stop, |me| {
+        if me == 0 {
+            let found = tree.scan_up(&mut cursor.lock().unwrap(), 5).unwrap();
+            assert_eq!(found, Some((7, 70)), "{before:?}");
+        } else {
+            space.reclaim_outside().unwrap();
+            space.pin_mut().unwrap().discard(spare, NODE);
+            let other = Flat::open(&space, "other").unwrap();
+            (1..=2).for_each(|key| _ = other.modify(key + 6, |_| Change::Put(666)).unwrap());
+        }
+    })
+    .unwrap();
+}
