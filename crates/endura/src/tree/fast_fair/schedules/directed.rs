@@ -3,6 +3,17 @@
 use super::*;
 use crate::pool::Worker;
 
+fn all(tree: &Tiny<14>) -> Vec<(u64, u64)> {
+    let (mut cursor, mut from, mut entries) = (Cursor::default(), Some(0), Vec::new());
+    while let Some(key) = from
+        && let Some(entry) = tree.scan_up(&mut cursor, key).unwrap()
+    {
+        entries.push(entry);
+        from = entry.0.checked_add(1);
+    }
+    entries
+}
+
 /// A leaf that the parent named in one epoch may be another map's in the next but one, and a pin
 /// that began in the next does not hold that up.
 #[test]
@@ -42,4 +53,34 @@ fn a_scan_does_not_follow_a_list_of_the_epoch_before() {
         }
     })
     .unwrap();
+}
+
+/// A power loss must not leave a separator of a node to which no durable link leads.
+#[test]
+fn a_separator_is_not_posted_over_a_link_that_can_be_lost() {
+    for keys in 4..40 {
+        let space = space_over(Scheduled::adr(2 * PAGE));
+        let tree = Tiny::<14>::open(&space, "tiny").unwrap();
+        (0..keys).for_each(|key| _ = tree.modify(10 * key, |_| Change::Put(key)).unwrap());
+        let image = Mutex::new(None);
+        // The second split of one operation is that of an inner node.
+        let stop = Strategy::StopAt { thread: 0, mark: "split.S3.tag", nth: 2 };
+        run(2, 0, stop, |me| {
+            if me == 0 {
+                tree.modify(10 * keys, |_| Change::Put(keys)).unwrap();
+            } else {
+                (0..keys).for_each(|key| _ = tree.modify(10 * key, |_| Change::Put(key)).unwrap());
+                *image.lock().unwrap() = Some(space.media().after_power_loss());
+            }
+        })
+        .unwrap();
+        let medium = image.into_inner().unwrap().unwrap();
+        let session = Session { generation: 2, clean: false, read_only: false };
+        let space = Arc::new(Space::mount(medium, session).unwrap());
+        let tree = Tiny::<14>::open(&space, "tiny").unwrap();
+        let found = tree.survey(&mut |_, _| ());
+        let found = found.unwrap_or_else(|error| panic!("{keys} keys: {error}"));
+        assert!(found.entries >= keys);
+        assert!(all(&tree).len() as u64 >= keys);
+    }
 }
