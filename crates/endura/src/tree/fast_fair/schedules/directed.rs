@@ -1,6 +1,7 @@
 //! Single schedules that once went wrong.
 
 use super::*;
+use crate::Error;
 use crate::pool::Worker;
 
 fn all(tree: &Tiny<14>) -> Vec<(u64, u64)> {
@@ -83,4 +84,22 @@ fn a_separator_is_not_posted_over_a_link_that_can_be_lost() {
         assert!(found.entries >= keys);
         assert!(all(&tree).len() as u64 >= keys);
     }
+}
+
+#[test]
+fn a_cursor_notices_that_its_map_or_its_pool_has_gone() {
+    let space = space_over(Scheduled::new(2 * PAGE));
+    let open = || {
+        let tree = Tiny::<14>::open(&space, "tiny").unwrap();
+        [1, 2].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
+        let mut cursor = Cursor::default();
+        assert_eq!(tree.scan_up(&mut cursor, 0).unwrap(), Some((1, 1)));
+        (tree, cursor)
+    };
+    let (tree, mut cursor) = open();
+    drop_tiny::<14>(&space).unwrap();
+    assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Dropped)));
+    let (tree, mut cursor) = open();
+    space.close().unwrap();
+    assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Closed)));
 }
