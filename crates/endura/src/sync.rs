@@ -3,6 +3,9 @@
 //!
 //! [`Media`]: crate::media::Media
 
+#[cfg(test)]
+pub(crate) mod schedule;
+
 pub(crate) use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, fence,
 };
@@ -20,6 +23,13 @@ impl<T> Mutex<T> {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        #[cfg(test)]
+        while schedule::is_scheduled() {
+            match self.try_lock() {
+                Some(guard) => return guard,
+                None => schedule::waiting(),
+            }
+        }
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -44,6 +54,10 @@ impl Backoff {
     const SPINS: u32 = 6;
 
     pub(crate) fn wait(&mut self) {
+        #[cfg(test)]
+        if schedule::is_scheduled() {
+            return schedule::waiting();
+        }
         if self.step < Self::SPINS {
             for _ in 0..1 << self.step {
                 std::hint::spin_loop();

@@ -26,6 +26,8 @@ mod mapped;
 #[cfg(test)]
 pub(crate) mod recorder;
 mod reserve;
+#[cfg(test)]
+pub(crate) mod scheduled;
 mod shared;
 mod span;
 mod staged;

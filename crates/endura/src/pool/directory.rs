@@ -371,9 +371,12 @@ impl<M: Media> Space<M> {
         for _ in 0..64 {
             self.epochs.advance();
             let now = self.epochs.now();
-            if self.free_dropped_maps(&self.pin_mut()?, now)? {
+            // Who closes the pool frees the map; who poisons it leaves that to the next open.
+            let Ok(guard) = self.pin_mut() else { break };
+            if self.free_dropped_maps(&guard, now)? {
                 break;
             }
+            drop(guard);
             backoff.wait();
         }
         Ok(true)

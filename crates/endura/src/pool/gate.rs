@@ -199,6 +199,7 @@ impl<M: Media> Space<M> {
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
         self.wait_until_left(Mode::Reader)?;
+        self.outdate_cursors();
         Ok(first)
     }
 
@@ -211,6 +212,16 @@ impl<M: Media> Space<M> {
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.epochs.gate() & CLOSED != 0
+    }
+
+    /// Moves the epoch on by two. A cursor then cannot go on from what it remembers: it has to pin,
+    /// and is turned away. Only pins that are being turned away themselves can hold this up.
+    fn outdate_cursors(&self) {
+        let mut backoff = Backoff::default();
+        let end = self.epochs.now() + 2;
+        while self.epochs.advance() < end && self.epochs.settle() {
+            backoff.wait();
+        }
     }
 
     /// Waits until all operations that did not see a bit just set in the gate have ended.

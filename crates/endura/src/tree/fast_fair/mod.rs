@@ -61,6 +61,8 @@ mod read;
 mod repair;
 mod route;
 mod scan;
+#[cfg(test)]
+mod schedules;
 mod search;
 mod split;
 mod verify;

@@ -257,7 +257,8 @@ pub(super) fn right_of<M: Media, const W: usize>(
     if sibling.at == 0 {
         return Err(node.corrupt("a node with an upper fence and no right sibling"));
     }
-    let settled = (sibling.tag == Tag::Normal).then_some(high);
+    // A link that is still being written can be lost, a separator that is posted over it cannot.
+    let settled = (sibling.tag == Tag::Normal && !version.in_flight()).then_some(high);
     Ok(Some(Right { at: sibling.at, settled }))
 }
 
