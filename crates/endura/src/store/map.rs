@@ -134,7 +134,7 @@ impl<I: Index> Map<I> {
     ///
     /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at
     /// some moment of the call to `next` that returned it; keys come in order and none twice; a key
-    /// that stays in the map throughout is not passed over. An empty or inverted range yields
+    /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted range yields
     /// nothing.
     pub fn range(&self, keys: impl RangeBounds<u64>) -> Range<I> {
         Range::new(self.clone(), keys)

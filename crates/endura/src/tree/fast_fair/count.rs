@@ -33,8 +33,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Counted::Below(_) => {
                 if self.map().claim_count() {
                     let tree = self.clone();
+                    let counter = std::thread::Builder::new().name("endura-count".to_owned());
                     // An error ends the count; the next operation on the map reports it.
-                    std::thread::spawn(move || _ = tree.count_all());
+                    if counter.spawn(move || _ = tree.count_all()).is_err() {
+                        // No room for a thread: the caller counts.
+                        self.count_all()?;
+                        return Ok(Len::Exact(self.map().sum()));
+                    }
                 }
                 Ok(Len::AtLeast(self.map().sum()))
             }

@@ -263,8 +263,9 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
             (HINT, count as u64),
             (FWD, 0),
         ] {
-            // Relaxed: the Release store that publishes the node comes after.
-            self.words.store(word, value, Ordering::Relaxed);
+            // Release, although the node is published later: a scan that still remembers what the
+            // chunk was before must not see the new lock word and the old epoch.
+            self.store(word, value);
         }
         self.kill_from(count, init.fences.dead());
     }
