@@ -158,26 +158,36 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     pub(crate) const PARAMETERS: u64 = (INNER as u64) << 16 | LEAF as u64;
 
     /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
-    /// the caller's next fence is.
+    /// the caller's next fence is. Fails with nothing taken.
     fn create(guard: &Guard<'_, M>) -> Result<u64> {
-        let lock = Version::created(guard.space().generation());
-        let media = guard.media();
-        let mut right = 0;
-        let mut leaves = [(0, 0); 2];
-        for (slot, (low, high)) in [(1, (MIDDLE, 0)), (0, (0, MIDDLE))] {
-            let at = guard.alloc(Node::<M, LEAF>::BYTES)?;
+        let sizes = [Node::<M, LEAF>::BYTES, Node::<M, LEAF>::BYTES, Node::<M, INNER>::BYTES];
+        let mut taken = [0; 3];
+        for i in 0..3 {
+            match guard.alloc(sizes[i]) {
+                Ok(at) => taken[i] = at,
+                Err(error) => {
+                    (0..i).for_each(|i| guard.discard(taken[i], sizes[i]));
+                    return Err(error);
+                }
+            }
+        }
+        Self::write_empty(guard, taken)
+    }
+
+    /// Writes two leaves, either side of the middle of the key space, and a root over them.
+    fn write_empty(guard: &Guard<'_, M>, [low, high, at]: [u64; 3]) -> Result<u64> {
+        let (lock, media) = (Version::created(guard.space().generation()), guard.media());
+        let leaves = [(0, low, MIDDLE, high), (MIDDLE, high, 0, 0)];
+        for (low, at, high, sibling) in leaves {
             let leaf = Node::<M, LEAF>::fresh(media, at)?;
             let fences = Fences { low, high };
-            leaf.initialise(Init { lock, fences, sibling: right, level: 0 }, 0);
+            leaf.initialise(Init { lock, fences, sibling, level: 0 }, 0);
             leaf.flush();
-            leaves[slot] = (low, at);
-            right = at;
         }
-        let at = guard.alloc(Node::<M, INNER>::BYTES)?;
         let root = Node::<M, INNER>::fresh(media, at)?;
         let fences = Fences { low: 0, high: 0 };
         root.initialise(Init { lock, fences, sibling: 0, level: 1 }, 2);
-        for (slot, (low, leaf)) in leaves.into_iter().enumerate() {
+        for (slot, (low, leaf, ..)) in leaves.into_iter().enumerate() {
             root.set_value(slot, leaf);
             root.set_key(slot, low);
         }
@@ -261,101 +271,5 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
 
     fn len(&self) -> Result<Len> {
         self.length()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::media::Heap;
-    use crate::pool::Session;
-    use std::collections::BTreeMap;
-
-    fn make<const I: usize, const L: usize>() -> Tree<Heap, I, L, LineBinary> {
-        let media = Heap::new(512 << 20);
-        Space::format(&media).unwrap();
-        let session = Session { generation: 1, clean: true, read_only: false };
-        Tree::open(&Arc::new(Space::mount(media, session).unwrap()), "test").unwrap()
-    }
-
-    fn random<const I: usize, const L: usize>(n: u64, range: u64) {
-        let t = make::<I, L>();
-        let mut m = BTreeMap::new();
-        let mut x = 88172645463325252u64;
-        for i in 0..n {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            let k = if range == 0 { x } else { (x >> 8) % range };
-            let phase = (i / 5000) % 2;
-            if x % 5 < 3 + phase * 2 - (x % 5 == 4 && phase == 1) as u64 {
-                let want = m.insert(k, i);
-                let got = if x % 5 < 3 {
-                    t.modify(k, |_| Change::Put(i)).unwrap()
-                } else {
-                    t.modify(k, |_| Change::Put(i)).unwrap()
-                };
-                assert_eq!(got, want);
-            } else {
-                assert_eq!(t.modify(k, |_| Change::Remove).unwrap(), m.remove(&k));
-            }
-            if i % 1000 == 0 {
-                let s = t.survey(&mut |_, _| ()).unwrap();
-                assert_eq!(s.entries, m.len() as u64);
-                assert_eq!(s.repairs.total(), 0);
-                let mut c = Cursor::default();
-                let mut k = Some(0);
-                let mut got = Vec::new();
-                while let Some(kk) = k
-                    && let Some(e) = t.scan_up(&mut c, kk).unwrap()
-                {
-                    got.push(e);
-                    k = e.0.checked_add(1);
-                }
-                assert!(got.iter().copied().eq(m.iter().map(|(a, b)| (*a, *b))));
-                let mut c = Cursor::default();
-                let mut k = Some(u64::MAX);
-                let mut got = Vec::new();
-                while let Some(kk) = k
-                    && let Some(e) = t.scan_down(&mut c, kk).unwrap()
-                {
-                    got.push(e);
-                    k = e.0.checked_sub(1);
-                }
-                assert!(got.iter().copied().eq(m.iter().rev().map(|(a, b)| (*a, *b))));
-            }
-            assert_eq!(t.get(k).unwrap(), m.get(&k).copied());
-        }
-        let keys: Vec<u64> = m.keys().copied().collect();
-        assert_eq!(t.get_many(&keys).unwrap(), m.values().map(|v| Some(*v)).collect::<Vec<_>>());
-        for k in keys {
-            assert!(t.modify(k, |_| Change::Remove).unwrap().is_some());
-        }
-        let s = t.survey(&mut |_, _| ()).unwrap();
-        if s.height > 2 {
-            let mut all = vec![];
-            t.survey(&mut |at, _| all.push(at)).unwrap();
-            for at in all {
-                let h = node::Header::fresh(t.space().media(), at).unwrap();
-                let l = h.level();
-                let c: Vec<_> = if l > 0 {
-                    let n = Node::<_, I>::enter(t.space().media(), at, l).unwrap();
-                    (0..t.live(&n)).map(|s| (n.key(s), n.value(s))).collect()
-                } else {
-                    vec![]
-                };
-                eprintln!("{l} {at:x} [{}..{}) {c:x?}", h.low(), h.high());
-            }
-        }
-        assert_eq!((s.entries, s.height), (0, 2), "{s:?}");
-        assert!(s.nodes <= 4, "{s:?}");
-    }
-
-    #[test]
-    fn tiny_random() {
-        random::<14, 14>(60_000, 500);
-        random::<16, 14>(60_000, 0);
-        random::<20, 22>(60_000, 3000);
-        random::<128, 128>(60_000, 0);
     }
 }
