@@ -159,7 +159,9 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
                     continue;
                 }
                 true => found.0 | LOCKED,
-                false => Version::created_locked(generation),
+                // What an earlier session was in the middle of is not durable before the repair:
+                // readers must help, and the next session must repair, until then.
+                false => Version::created_locked(generation) | found.0 & KIND,
             };
             // AcqRel: pairs with the Release of the last unlock.
             if node.words().compare_exchange(LOCK, found.0, word).is_ok() {
