@@ -102,7 +102,7 @@ impl Recorder {
 #[derive(Debug, Default)]
 struct Line {
     stores: Vec<(u64, u64)>,
-    flushed: BTreeMap<usize, usize>,
+    flushed: HashMap<ThreadId, usize>,
 }
 
 struct Cache {
