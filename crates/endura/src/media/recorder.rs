@@ -102,7 +102,7 @@ impl Recorder {
 #[derive(Debug, Default)]
 struct Line {
     stores: Vec<(u64, u64)>,
-    flushed: HashMap<ThreadId, usize>,
+    flushed: BTreeMap<usize, usize>,
 }
 
 struct Cache {

@@ -3,7 +3,7 @@
 use super::layout::{NEXT_PAGE, SAVED_BLOCK, SAVED_FREE};
 use super::*;
 use crate::Error;
-use crate::media::recorder::{Image, Recorder};
+use crate::media::recorder::Image;
 use crate::media::{Ordering, Region};
 
 /// Closes a session, or does not, and opens the next one.
