@@ -1,4 +1,5 @@
 //! Making pools: a name is taken by a whole pool or not at all.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod faults;
 

@@ -1,5 +1,6 @@
 //! Running out: of disk, of addresses, of the size that was allowed. An error each time, never a
 //! signal, and never a change of what was there.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod faults;
 

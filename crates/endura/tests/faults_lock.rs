@@ -1,4 +1,5 @@
 //! One writer or many readers, in one process, in several, and across a fork.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod faults;
 

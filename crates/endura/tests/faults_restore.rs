@@ -1,4 +1,5 @@
 //! Pools whose last session did not end: some are as their writer left them, some may be torn.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod faults;
 
