@@ -50,7 +50,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 0 => self.onward(guard, &mut trail, 0, key)?,
                 at => at,
             };
-            values.push(self.get_from(guard, &mut trail, at, key)?);
+            values.push(self.get_at(guard, &mut trail, at, key)?);
         }
         Ok(())
     }

@@ -127,6 +127,28 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.load(word, Ordering::Acquire)
     }
 
+    /// Relaxed: for a holder of the lock, and for a look that [`Version::is_confirmed`] ends.
+    #[inline(always)]
+    fn peek(&self, word: usize) -> u64 {
+        self.words.load(word, Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(super) fn peek_key(&self, slot: usize) -> u64 {
+        self.peek(RECORDS + 2 * slot)
+    }
+
+    #[inline(always)]
+    pub(super) fn peek_value(&self, slot: usize) -> u64 {
+        self.peek(RECORDS + 2 * slot + 1)
+    }
+
+    /// The fences, as [`peek`](Self::peek) reads them.
+    #[inline(always)]
+    pub(super) fn peek_fences(&self) -> Fences {
+        Fences { low: self.peek(LOW), high: self.peek(HIGH) }
+    }
+
     /// Release: stores become visible, and reach persistence within a line, in program order.
     #[inline(always)]
     pub(super) fn store(&self, word: usize, value: u64) {
@@ -136,6 +158,12 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     #[inline(always)]
     pub(super) fn version(&self) -> Version {
         Version::read(&self.words)
+    }
+
+    /// Ends a look that began when the lock word was `version`: whether it counts.
+    #[inline(always)]
+    pub(super) fn confirms(&self, version: Version) -> bool {
+        version.is_confirmed(&self.words)
     }
 
     #[inline(always)]
@@ -301,7 +329,8 @@ impl Fences {
     /// Whether `key` lies left of the upper fence.
     #[inline(always)]
     pub(super) fn is_below_high(self, key: u64) -> bool {
-        self.high == 0 || key < self.high
+        // With `high` 0 the last key below it is MAX.
+        key <= self.high.wrapping_sub(1)
     }
 
     /// The largest key that can be live. (In an inner node that spans all keys `low - 1` is MAX,

@@ -32,14 +32,36 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(&guard, &mut trail, key)?;
-        let value = self.get_from(&guard, &mut trail, at, key)?;
+        let value = self.get_at(&guard, &mut trail, at, key)?;
         guard.media().mark(Mark::Acknowledged);
         Ok(value)
     }
 
     /// The value of `key`, from the leaf at `at` or one to its right.
-    #[inline]
-    pub(super) fn get_from(
+    #[inline(always)]
+    pub(super) fn get_at(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        at: u64,
+        key: u64,
+    ) -> Result<Option<u64>> {
+        let node = Node::<M, LEAF>::enter(guard.media(), at, 0)?;
+        let version = node.version();
+        let fences = node.peek_fences();
+        if version.is_plain() && fences.low <= key && fences.is_below_high(key) {
+            let answer = settled::<M, LEAF, S>(&node, fences, key);
+            guard.media().mark(Mark::Step("read.leaf"));
+            if node.confirms(version) {
+                return Ok(answer.value);
+            }
+        }
+        self.get_with_care(guard, trail, at, key)
+    }
+
+    /// The same where something is going on.
+    #[cold]
+    fn get_with_care(
         &self,
         guard: &Guard<'_, M>,
         trail: &mut Trail,
@@ -96,7 +118,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             // R4
             let found = read(&node, fences, version.moving(generation));
             // R5: a key that left with a split is the right sibling's to answer for, found or not.
-            if node.high() == fences.high && version.is_same(node.version()) {
+            if node.high() == fences.high && node.confirms(version) {
                 return Ok(Seen { node, version, fences, found });
             }
         }
@@ -130,7 +152,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 }
 
 /// Nobody is moving entries: any order of loads will do.
-#[inline]
+#[inline(always)]
 fn settled<M: Media, const W: usize, S: Search>(
     node: &Node<'_, M, W>,
     fences: Fences,
@@ -138,8 +160,8 @@ fn settled<M: Media, const W: usize, S: Search>(
 ) -> Answer {
     let rank = S::rank(&NodeKeys::new(node), fences.low, key);
     let slot = rank.saturating_sub(1);
-    let found = rank > 0 && node.key(slot) == key;
-    Answer { value: found.then(|| node.value(slot)), slot }
+    let found = rank > 0 && node.peek_key(slot) == key;
+    Answer { value: found.then(|| node.peek_value(slot)), slot }
 }
 
 /// Entries may be moving right: so does the scan, and it meets each at its old or its new place.

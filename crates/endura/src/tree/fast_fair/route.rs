@@ -78,7 +78,7 @@ impl Root {
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// The root at this moment.
-    #[inline]
+    #[inline(always)]
     pub(super) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
         Root::read(guard.media(), self.root_at())
     }
@@ -95,7 +95,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     /// The node of `level` that covered `key` a moment ago, unlocked. `None` if the tree is lower.
-    #[inline]
+    #[inline(always)]
     pub(super) fn descend(
         &self,
         guard: &Guard<'_, M>,
@@ -122,8 +122,44 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     /// One step of a search in an inner node (R1-R5).
-    #[inline]
+    #[inline(always)]
     pub(super) fn route(
+        &self,
+        guard: &Guard<'_, M>,
+        node: &Node<'_, M, INNER>,
+        level: u64,
+        key: u64,
+    ) -> Result<Step> {
+        let version = node.version();
+        guard.media().mark(Mark::Step("read.inner"));
+        let fences = node.peek_fences();
+        if version.is_plain() && fences.is_below_high(key) {
+            let rank = S::rank(&NodeKeys::new(node), fences.low, route_key(key));
+            if rank > 0 {
+                let child = node.peek_value(rank - 1);
+                self.fetch(guard, child, level - 1);
+                if node.confirms(version) {
+                    return Ok(Step::Down(child));
+                }
+            }
+        }
+        self.route_with_care(guard, node, level, key)
+    }
+
+    /// Asks for all lines of a node at once, before its parent is confirmed: the answer is likely
+    /// right. The few nodes of the upper levels are in the cache.
+    #[inline(always)]
+    fn fetch(&self, guard: &Guard<'_, M>, at: u64, level: u64) {
+        match level {
+            0 => guard.media().prefetch(at, 8 * LEAF as u64),
+            1 => guard.media().prefetch(at, 8 * INNER as u64),
+            _ => {}
+        }
+    }
+
+    /// The same for a node that is full of events.
+    #[cold]
+    fn route_with_care(
         &self,
         guard: &Guard<'_, M>,
         node: &Node<'_, M, INNER>,
@@ -133,7 +169,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let generation = guard.space().generation();
         loop {
             let version = node.version();
-            guard.media().mark(Mark::Step("read.inner"));
             if version.is_obsolete(generation) {
                 return Ok(Step::Onward(node.load(FWD)));
             }
@@ -145,15 +180,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 }
             }
             let child = child_of::<M, INNER, S>(node, fences, version.moving(generation), key);
-            if let Some(child) = child {
-                // All lines at once, while the answer is being checked: it is likely right.
-                guard.media().prefetch(child, 8 * if level == 1 { LEAF } else { INNER } as u64);
-            }
-            if node.high() != fences.high || !version.is_same(node.version()) {
+            if node.high() != fences.high || !node.confirms(version) {
                 continue;
             }
             return match child {
-                Some(child) => Ok(Step::Down(child)),
+                Some(child) => {
+                    self.fetch(guard, child, level - 1);
+                    Ok(Step::Down(child))
+                }
                 None => Err(node.corrupt("an inner node without a child for its own keys")),
             };
         }
@@ -247,7 +281,7 @@ pub(super) fn right_of<M: Media, const W: usize>(
     high: u64,
 ) -> Result<Option<Right>> {
     let sibling = node.sibling()?;
-    if node.high() != high || !version.is_same(node.version()) {
+    if node.high() != high || !node.confirms(version) {
         return Ok(None);
     }
     if version.in_flight() && node.level() == 0 {

@@ -267,7 +267,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         for (i, ahead) in cursor.ahead[..noted].iter_mut().enumerate() {
             *ahead = node.value(if UP { rank + i } else { rank - 2 - i });
         }
-        if !version.is_same(node.version()) {
+        if !node.confirms(version) {
             return Ok(None);
         }
         cursor.noted = noted;

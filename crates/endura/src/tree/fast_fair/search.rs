@@ -5,6 +5,8 @@
 //! dead key is larger than every key of the node: at least `high`, or `low - 1`. So
 //! `slot_key - low <= key - low` is true for a prefix of the slots, and for no dead one.
 
+use std::hint::select_unpredictable;
+
 use crate::media::Media;
 
 use super::node::{Node, PER_LINE};
@@ -27,10 +29,10 @@ impl<'n, 'm, M: Media, const W: usize> NodeKeys<'n, 'm, M, W> {
 
     const CAP: usize = Node::<'m, M, W>::CAP;
 
-    /// 1 if the key of `slot` lies in `low..=key`, else 0.
+    /// Whether the key of `slot` lies in `low..=low + width`.
     #[inline(always)]
-    fn is_within(&self, slot: usize, low: u64, width: u64) -> usize {
-        usize::from(self.0.key(slot).wrapping_sub(low) <= width)
+    fn is_within(&self, slot: usize, low: u64, width: u64) -> bool {
+        self.0.peek_key(slot).wrapping_sub(low) <= width
     }
 }
 
@@ -40,11 +42,11 @@ impl<'n, 'm, M: Media, const W: usize> NodeKeys<'n, 'm, M, W> {
 pub struct Linear;
 
 impl Search for Linear {
-    #[inline]
+    #[inline(always)]
     fn rank<M: Media, const W: usize>(keys: &NodeKeys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let width = key.wrapping_sub(low);
         let cap = NodeKeys::<M, W>::CAP;
-        (0..cap).find(|&slot| keys.is_within(slot, low, width) == 0).unwrap_or(cap)
+        (0..cap).find(|&slot| !keys.is_within(slot, low, width)).unwrap_or(cap)
     }
 }
 
@@ -53,13 +55,14 @@ impl Search for Linear {
 pub struct Binary;
 
 impl Search for Binary {
-    #[inline]
+    #[inline(always)]
     fn rank<M: Media, const W: usize>(keys: &NodeKeys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let width = key.wrapping_sub(low);
         let (mut base, mut size) = (0, NodeKeys::<M, W>::CAP);
         while size > 0 {
             let half = size.div_ceil(2);
-            base += half * keys.is_within(base + half - 1, low, width);
+            let is_right = keys.is_within(base + half - 1, low, width);
+            base = select_unpredictable(is_right, base + half, base);
             size -= half;
         }
         base
@@ -76,16 +79,17 @@ impl Search for LineBinary {
         let width = key.wrapping_sub(low);
         let cap = NodeKeys::<M, W>::CAP;
         let (mut first, mut lines) = (0, cap.div_ceil(PER_LINE));
-        // The bounds are constants: this unrolls, and each step is a conditional move.
+        // The bounds are constants, so this unrolls. No step is a branch: a wrong guess would throw
+        // away what the processor has begun of the next lookup.
         while lines > 1 {
             let half = lines / 2;
             let middle = first + half * PER_LINE;
-            first = if keys.is_within(middle, low, width) != 0 { middle } else { first };
+            first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
             lines -= half;
         }
         let mut rank = first;
         for slot in first..(first + PER_LINE).min(cap) {
-            rank += keys.is_within(slot, low, width);
+            rank += usize::from(keys.is_within(slot, low, width));
         }
         rank
     }

@@ -11,7 +11,7 @@
 use crate::Result;
 use crate::media::{Media, Ordering, Span};
 use crate::pool::Guard;
-use crate::sync::Backoff;
+use crate::sync::{Backoff, fence};
 
 use super::node::{FWD, LOCK, Node};
 
@@ -63,6 +63,21 @@ impl Version {
         // Acquire pairs with the Release of every lock word: what the last primitive stored is
         // seen by the loads that follow.
         Self(words.load(LOCK, Ordering::Acquire))
+    }
+
+    /// Whether the word is still what it was, with everything that was loaded in between no younger.
+    #[inline(always)]
+    pub(super) fn is_confirmed<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
+        // Keeps the loads before it before the load after it. Pairs with the Release of every store
+        // of a primitive: whoever loaded one of them loads its announcement here.
+        fence(Ordering::Acquire);
+        self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
+    }
+
+    /// Whether nobody was at work on the node, nor ever absorbed it: the common case.
+    #[inline(always)]
+    pub(super) fn is_plain(self) -> bool {
+        self.0 & (OBSOLETE | KIND) == 0
     }
 
     #[inline(always)]
