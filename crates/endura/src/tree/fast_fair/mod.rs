@@ -6,7 +6,7 @@
 //!
 //! Every node covers the keys from `low` up to `high` and knows its right sibling; the levels are
 //! chains. Separators in inner nodes are hints: whoever arrives too far left moves right. All
-//! nodes, inner ones included, are records `(key, value)` sorted by key ([`node`]).
+//! nodes, inner ones included, are records `(key, value)` sorted by key (`node`).
 //!
 //! # Who may write what, and when it is durable
 //!
@@ -26,7 +26,7 @@
 //! # Crash after store k: what recovery sees
 //!
 //! There is no recovery pass. Locks of an earlier session are void, readers read every state below
-//! as it is, and the first writer that locks a node in a session mends it ([`repair`]). "Before" and
+//! as it is, and the first writer that locks a node in a session mends it (`repair`). "Before" and
 //! "after" mean the map without and with the operation in flight.
 //!
 //! | operation, store | what is there | readers see | the next writer |
