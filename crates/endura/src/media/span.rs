@@ -3,6 +3,11 @@
 use super::{LINE, Media, Ordering, help_flush};
 use crate::{Error, Result};
 
+#[cold]
+fn outside(offset: u64) -> Error {
+    Error::Corrupt { offset, what: "an offset that is not inside the pool" }
+}
+
 /// `N` words of a medium, starting at a line. Range and alignment are checked when it is made;
 /// after that an access costs what the word costs.
 ///
@@ -30,13 +35,13 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     /// # Errors
     ///
     /// [`Error::Corrupt`] if `at` is no multiple of 64 or the words do not all lie in the medium.
-    #[inline]
+    #[inline(always)]
     pub fn new(media: &'m M, at: u64) -> Result<Self> {
         let in_range = at.checked_add(Self::BYTES).is_some_and(|end| end <= media.len());
         if at.is_multiple_of(LINE) && in_range {
             Ok(Self { media, at })
         } else {
-            Err(Error::Corrupt { offset: at, what: "an offset that is not inside the pool" })
+            Err(outside(at))
         }
     }
 
@@ -114,10 +119,11 @@ impl<'m, M: Media> Region<'m, M> {
         if at.is_multiple_of(8) && end.is_some_and(|end| end <= media.len()) {
             Ok(Self { media, at, words })
         } else {
-            Err(Error::Corrupt { offset: at, what: "an offset that is not inside the pool" })
+            Err(outside(at))
         }
     }
 
+    #[inline(always)]
     fn word(&self, i: usize) -> u64 {
         assert!(i < self.words);
         self.at + 8 * i as u64

@@ -56,17 +56,30 @@ impl<M: Media> Space<M> {
     ///
     /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`], or [`Error::Corrupt`] if that is
     /// why the pool was poisoned.
-    #[inline]
+    #[inline(always)]
     pub fn pin(&self) -> Result<Guard<'_, M>> {
         let slot = self.epochs.slot(thread::current());
         let nested = slot.is_pinned();
         let gate = self.epochs.pin(slot, Mode::Reader);
-        if nested || (gate & NO_READERS == 0 && !self.birthplace.is_elsewhere()) {
+        if gate & NO_READERS == 0 && !self.birthplace.is_elsewhere() {
             Ok(Guard::new(self, slot))
         } else {
-            slot.unpin();
-            Err(self.refusal(gate))
+            self.pin_shut(slot, nested, gate)
         }
+    }
+
+    #[cold]
+    fn pin_shut<'s>(
+        &'s self,
+        slot: &'s Slot<Mutex<Stock>>,
+        nested: bool,
+        gate: u64,
+    ) -> Result<Guard<'s, M>> {
+        if nested {
+            return Ok(Guard::new(self, slot));
+        }
+        slot.unpin();
+        Err(self.refusal(gate))
     }
 
     /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce).
@@ -74,7 +87,7 @@ impl<M: Media> Space<M> {
     /// # Errors
     ///
     /// As for [`pin`](Self::pin), and [`Error::ReadOnly`].
-    #[inline]
+    #[inline(always)]
     pub fn pin_mut(&self) -> Result<Guard<'_, M>> {
         let slot = self.epochs.slot(thread::current());
         let nested = slot.is_pinned() && slot.is_writer();

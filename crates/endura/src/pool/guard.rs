@@ -22,26 +22,26 @@ pub struct Guard<'s, M: Media> {
 }
 
 impl<M: Media> Drop for Guard<'_, M> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         self.slot.unpin();
     }
 }
 
 impl<'s, M: Media> Guard<'s, M> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>) -> Self {
         Self { space, slot, _not_send: PhantomData }
     }
 
     /// The pool.
-    #[inline]
+    #[inline(always)]
     pub fn space(&self) -> &'s Space<M> {
         self.space
     }
 
     /// The medium.
-    #[inline]
+    #[inline(always)]
     pub fn media(&self) -> &'s M {
         &self.space.media
     }

@@ -43,10 +43,10 @@
 use super::barrier::Barriers;
 use crate::sync::{AtomicU32, AtomicU64, OnceLock, Ordering};
 
-/// Slots in the first bucket; bucket `b` has `FIRST << b`.
-const FIRST: usize = 8;
+/// Slots that are there from the start; bucket `b` of the others has `FIRST << b`.
+const FIRST: usize = 16;
 /// Enough for 2^31 threads.
-const BUCKETS: usize = 29;
+const BUCKETS: usize = 28;
 
 const PINNED: u64 = 1;
 const WRITER: u64 = 2;
@@ -73,13 +73,13 @@ pub(crate) struct Slot<T> {
 
 impl<T> Slot<T> {
     /// Whether the owner is inside an operation; meaningful to the owner.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_pinned(&self) -> bool {
         self.depth.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the owner is inside an operation that may write; meaningful to the owner.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_writer(&self) -> bool {
         self.word.load(Ordering::Relaxed) & WRITER != 0
     }
@@ -91,7 +91,7 @@ impl<T> Slot<T> {
     }
 
     /// Ends the innermost pin of the calling thread, the slot's owner.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn unpin(&self) {
         let depth = self.depth.load(Ordering::Relaxed);
         self.depth.store(depth - 1, Ordering::Relaxed);
@@ -116,6 +116,8 @@ struct Shared {
 #[derive(Debug)]
 pub(crate) struct Epochs<T> {
     shared: Shared,
+    /// For the first threads, which are all in most programs: no bucket to look for.
+    first: Box<[Slot<T>; FIRST]>,
     buckets: [OnceLock<Box<[Slot<T>]>>; BUCKETS],
 }
 
@@ -123,16 +125,21 @@ impl<T: Default> Epochs<T> {
     /// Epoch 1, nobody inside, `gate` as given.
     pub(crate) fn new(barriers: Barriers, gate: u64) -> Self {
         let shared = Shared { epoch: AtomicU64::new(1), gate: AtomicU64::new(gate), barriers };
-        Self { shared, buckets: [const { OnceLock::new() }; BUCKETS] }
+        let first = Box::new(std::array::from_fn(|_| Slot::default()));
+        Self { shared, first, buckets: [const { OnceLock::new() }; BUCKETS] }
     }
 
     /// The slot of the thread with this number. A bucket is made on first use and stays.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn slot(&self, thread: usize) -> &Slot<T> {
-        let n = thread + FIRST;
-        let bucket = (n.ilog2() - FIRST.ilog2()) as usize;
+        if thread < FIRST { &self.first[thread] } else { self.later_slot(thread) }
+    }
+
+    #[inline(never)]
+    fn later_slot(&self, thread: usize) -> &Slot<T> {
+        let bucket = (thread.ilog2() - FIRST.ilog2()) as usize;
         let slots = self.buckets[bucket].get_or_init(|| Self::bucket(bucket));
-        &slots[n - (FIRST << bucket)]
+        &slots[thread - (FIRST << bucket)]
     }
 
     #[cold]
@@ -150,7 +157,7 @@ impl<T: Default> Epochs<T> {
 impl<T> Epochs<T> {
     /// Every slot there is.
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<T>> {
-        self.buckets.iter().filter_map(OnceLock::get).flatten()
+        self.first.iter().chain(self.buckets.iter().filter_map(OnceLock::get).flatten())
     }
 
     /// The global epoch.
@@ -160,7 +167,7 @@ impl<T> Epochs<T> {
     }
 
     /// Enters an operation in the calling thread's own slot and returns the gate, read afterwards.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pin(&self, slot: &Slot<T>, mode: Mode) -> u64 {
         let flags = if mode == Mode::Writer { PINNED | WRITER } else { PINNED };
         let depth = slot.depth.load(Ordering::Relaxed);

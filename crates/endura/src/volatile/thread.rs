@@ -54,7 +54,7 @@ thread_local! {
 }
 
 /// The calling thread's number.
-#[inline]
+#[inline(always)]
 pub(crate) fn current() -> usize {
     let number = CURRENT.get();
     if number == NONE { register() } else { number }

@@ -37,7 +37,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 // A lane that met a split or a merge has left the pack: it descends alone below.
                 if *at != 0 {
                     let node = Node::<M, INNER>::enter(guard.media(), *at, level)?;
-                    *at = match self.route(guard, &node, level, key)? {
+                    *at = match self.route(guard, node, level, key)? {
                         Step::Down(child) => child,
                         Step::Right(_) | Step::Onward(_) => 0,
                     };

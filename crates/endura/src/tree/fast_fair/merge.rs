@@ -17,7 +17,7 @@ use crate::pool::Guard;
 use super::Tree;
 use super::node::{Fences, MIDDLE, Node, Sibling, Tag, route_key};
 use super::route::{Root, Trail};
-use super::search::{NodeKeys, Search};
+use super::search::{Search, rank};
 use super::version::{Kind, Locked};
 use super::write::fast_delete;
 
@@ -90,7 +90,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return Ok(None);
         };
         let node = parent.node();
-        let rank = S::rank(&NodeKeys::new(node), node.low(), route_key(key));
+        let rank = rank::<S, _, _>(node, node.fences(), route_key(key));
         let left = rank.max(2) - 2;
         let pair = || Neighbours { left: node.value(left), right: node.value(left + 1) };
         Ok((self.live(node) > left + 1).then(pair))

@@ -219,16 +219,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         &self.space
     }
 
+    #[inline(always)]
     fn pin(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin()?)
     }
 
+    #[inline(always)]
     fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin_mut()?)
     }
 
     /// Asked after the pin: whoever drops the map waits for pins that were told no.
-    #[inline]
+    #[inline(always)]
     fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
         if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
     }

@@ -95,13 +95,13 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     pub(super) const BYTES: u64 = (8 * W as u64).next_multiple_of(LINE);
 
     /// The node at `at`, which must be one of `level`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(media: &'m M, at: u64, level: u64) -> Result<Self> {
         let words = Span::new(media, at)?;
         if words.load(META, Ordering::Relaxed) == meta(W, level) {
             Ok(Self { words })
         } else {
-            Err(Error::Corrupt { offset: at, what: "not a FAST&FAIR node of the expected level" })
+            Err(not_a_node(at))
         }
     }
 
@@ -131,6 +131,12 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     #[inline(always)]
     fn peek(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Relaxed)
+    }
+
+    /// The word `words` words behind the first key.
+    #[inline(always)]
+    pub(super) fn peek_record(&self, words: usize) -> u64 {
+        self.peek(RECORDS + words)
     }
 
     #[inline(always)]
@@ -308,6 +314,11 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     pub(super) fn corrupt(&self, what: &'static str) -> Error {
         Error::Corrupt { offset: self.at(), what }
     }
+}
+
+#[cold]
+fn not_a_node(offset: u64) -> Error {
+    Error::Corrupt { offset, what: "not a FAST&FAIR node of the expected level" }
 }
 
 /// What a new node starts with.

@@ -7,7 +7,7 @@ use crate::pool::Guard;
 use super::Tree;
 use super::node::{FWD, Fences, Node};
 use super::route::{Trail, right_of};
-use super::search::{NodeKeys, Search};
+use super::search::{Search, rank};
 use super::version::{Direction, Version};
 
 /// What a leaf says of a key, and the slot at which that was decided.
@@ -158,7 +158,7 @@ fn settled<M: Media, const W: usize, S: Search>(
     fences: Fences,
     key: u64,
 ) -> Answer {
-    let rank = S::rank(&NodeKeys::new(node), fences.low, key);
+    let rank = rank::<S, _, _>(node, fences, key);
     let slot = rank.saturating_sub(1);
     let found = rank > 0 && node.peek_key(slot) == key;
     Answer { value: found.then(|| node.peek_value(slot)), slot }

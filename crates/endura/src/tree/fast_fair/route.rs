@@ -5,7 +5,7 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::node::{FWD, Fences, Header, MAX_LEVEL, Node, Tag, route_key};
-use super::search::{NodeKeys, Search};
+use super::search::{Search, rank};
 use super::version::{Direction, Locked, Version};
 use super::{Separator, Tree};
 
@@ -107,7 +107,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let mut at = self.root(guard)?;
         while at.level > level {
             let node = Node::<M, INNER>::enter(media, at.at, at.level)?;
-            match self.route(guard, &node, at.level, key)? {
+            match self.route(guard, node, at.level, key)? {
                 Step::Down(child) => {
                     at = Root { at: child, level: at.level - 1 };
                     continue;
@@ -126,7 +126,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     pub(super) fn route(
         &self,
         guard: &Guard<'_, M>,
-        node: &Node<'_, M, INNER>,
+        node: Node<'_, M, INNER>,
         level: u64,
         key: u64,
     ) -> Result<Step> {
@@ -134,7 +134,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("read.inner"));
         let fences = node.peek_fences();
         if version.is_plain() && fences.is_below_high(key) {
-            let rank = S::rank(&NodeKeys::new(node), fences.low, route_key(key));
+            let rank = rank::<S, _, _>(&node, fences, route_key(key));
             if rank > 0 {
                 let child = node.peek_value(rank - 1);
                 self.fetch(guard, child, level - 1);
@@ -162,7 +162,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     fn route_with_care(
         &self,
         guard: &Guard<'_, M>,
-        node: &Node<'_, M, INNER>,
+        node: Node<'_, M, INNER>,
         level: u64,
         key: u64,
     ) -> Result<Step> {
@@ -174,12 +174,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             }
             let fences = node.fences();
             if !fences.is_below_high(key) {
-                match right_of(node, version, fences.high)? {
+                match right_of(&node, version, fences.high)? {
                     Some(right) => return Ok(Step::Right(right)),
                     None => continue,
                 }
             }
-            let child = child_of::<M, INNER, S>(node, fences, version.moving(generation), key);
+            let child = child_of::<M, INNER, S>(&node, fences, version.moving(generation), key);
             if node.high() != fences.high || !node.confirms(version) {
                 continue;
             }
@@ -307,7 +307,7 @@ fn child_of<M: Media, const W: usize, S: Search>(
     let key = route_key(key);
     match moving {
         None => {
-            let rank = S::rank(&NodeKeys::new(node), fences.low, key);
+            let rank = rank::<S, _, _>(node, fences, key);
             (rank > 0).then(|| node.value(rank - 1))
         }
         Some(direction) => child_while_moving(node, fences, direction, key),

@@ -17,7 +17,7 @@ use crate::pool::Guard;
 use super::Tree;
 use super::node::{Fences, Node, route_key};
 use super::route::Trail;
-use super::search::{NodeKeys, Search};
+use super::search::{Search, rank};
 use super::version::{Direction, Version};
 
 /// How many coming leaves are noted at a time.
@@ -185,7 +185,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         fences: Fences,
         key: u64,
     ) -> (usize, usize) {
-        let rank = |key| S::rank(&NodeKeys::new(node), fences.low, key);
+        let rank = |key| rank::<S, _, _>(node, fences, key);
         if UP {
             let before = key.checked_sub(1).filter(|&before| before >= fences.low);
             let slot = before.map_or(0, rank);
@@ -256,7 +256,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if !is_quiet || !fences.is_below_high(key) || key < fences.low {
             return Ok(None);
         }
-        let rank = S::rank(&NodeKeys::new(&node), fences.low, route_key(key));
+        let rank = rank::<S, _, _>(&node, fences, route_key(key));
         if rank == 0 {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use super::Tree;
 use super::merge::sparse;
 use super::node::Node;
 use super::route::Trail;
-use super::search::{NodeKeys, Search};
+use super::search::{Search, rank};
 use super::version::{Kind, Locked};
 use crate::tree::Change;
 
@@ -84,8 +84,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     #[inline]
     pub(super) fn place<const W: usize>(&self, node: &Node<'_, M, W>, key: u64) -> Result<Place> {
         let fences = node.fences();
-        let keys = NodeKeys::new(node);
-        let rank = S::rank(&keys, fences.low, key);
+        let rank = rank::<S, _, _>(node, fences, key);
         let present = rank > 0 && node.key(rank - 1) == key;
         let slot = rank - usize::from(present);
         let count = self.live(node);
@@ -104,7 +103,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let cap = Node::<M, W>::CAP;
         let fits =
             hint <= cap && (hint == 0 || is_live(hint - 1)) && (hint == cap || !is_live(hint));
-        if fits { hint } else { S::rank(&NodeKeys::new(node), fences.low, fences.last()) }
+        if fits { hint } else { rank::<S, _, _>(node, fences, fences.last()) }
     }
 
     /// Replaces one value: one store, one line.
