@@ -22,7 +22,7 @@ pub type FastFair = Map<AnyFastFair>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeLayout {
-    /// Inner nodes and leaves of 1 KiB: the default where nothing is flushed.
+    /// Inner nodes of 2 KiB and leaves of 1 KiB: the default where nothing is flushed.
     Wide,
     /// Inner nodes of 1 KiB, leaves of 512 bytes: the default where lines are flushed.
     NarrowLeaves,
@@ -33,7 +33,11 @@ pub enum NodeLayout {
 impl NodeLayout {
     /// Bytes of an inner node.
     pub fn inner_bytes(self) -> u64 {
-        if self == Self::Paper { 512 } else { 1024 }
+        match self {
+            Self::Wide => 2048,
+            Self::NarrowLeaves => 1024,
+            Self::Paper => 512,
+        }
     }
 
     /// Bytes of a leaf.
@@ -54,7 +58,7 @@ impl NodeLayout {
 /// A FAST & FAIR tree of any [`NodeLayout`] over one medium.
 pub enum AnyLayout<M: Media> {
     /// [`NodeLayout::Wide`].
-    Wide(Tree<M, 128, 128, LineBinary>),
+    Wide(Tree<M, 256, 128, LineBinary>),
     /// [`NodeLayout::NarrowLeaves`].
     NarrowLeaves(Tree<M, 128, 64, LineBinary>),
     /// [`NodeLayout::Paper`].
@@ -129,7 +133,7 @@ pub(crate) fn survey<M: Media>(
     visit: &mut dyn FnMut(u64, u64),
 ) -> Result<Survey> {
     match NodeLayout::of(map) {
-        Some(NodeLayout::Wide) => fast_fair::survey::<M, 128, 128>(guard, map.root(), visit),
+        Some(NodeLayout::Wide) => fast_fair::survey::<M, 256, 128>(guard, map.root(), visit),
         Some(NodeLayout::NarrowLeaves) => fast_fair::survey::<M, 128, 64>(guard, map.root(), visit),
         Some(NodeLayout::Paper) => fast_fair::survey::<M, 64, 64>(guard, map.root(), visit),
         None => Err(Error::Corrupt { offset: map.entry(), what: "a map of unknown node sizes" }),

@@ -64,7 +64,7 @@ pub(crate) type Cap8 = Nodes<16, 24, Binary>;
 /// The paper's nodes of 512 bytes.
 pub(crate) type Paper = Nodes<64, 64, LineBinary>;
 /// What a pool uses where nothing is flushed.
-pub(crate) type Wide = Nodes<128, 128, LineBinary>;
+pub(crate) type Wide = Nodes<256, 128, LineBinary>;
 
 /// The session word that says how many pages were ever taken (`docs/design.md`).
 const NEXT_PAGE: u64 = 8192;
