@@ -38,11 +38,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     #[inline(always)]
     pub fn new(media: &'m M, at: u64) -> Result<Self> {
         let in_range = at.checked_add(Self::BYTES).is_some_and(|end| end <= media.len());
-        if at.is_multiple_of(LINE) && in_range {
-            Ok(Self { media, at })
-        } else {
-            Err(outside(at))
-        }
+        if at.is_multiple_of(LINE) && in_range { Ok(Self { media, at }) } else { Err(outside(at)) }
     }
 
     /// The medium below.
