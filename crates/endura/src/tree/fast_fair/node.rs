@@ -166,6 +166,12 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Version::read(&self.words)
     }
 
+    /// Ends a look at a leaf that was quiet when the lock word was `version`: whether it still is.
+    #[inline(always)]
+    pub(super) fn is_still(&self, version: Version) -> bool {
+        version.is_unchanged(&self.words)
+    }
+
     /// Ends a look that began when the lock word was `version`: whether it counts.
     #[inline(always)]
     pub(super) fn confirms(&self, version: Version) -> bool {

@@ -98,24 +98,21 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return None;
         }
         let node = Node::<M, LEAF>::fresh(self.space().media(), cursor.at).ok()?;
-        let slot = cursor.slot;
-        let (key, value) = (node.key(slot), node.value(slot));
+        let words = 2 * cursor.slot;
+        let entry = (node.peek_record(words), node.peek_record(words + 1));
         cursor.left -= 1;
-        cursor.slot = if UP { slot + 1 } else { slot.wrapping_sub(1) };
-        // Of two copies of an entry the right one counts. (On the way down it came first, and the
-        // left one is not due any more.)
-        let is_copy = UP && cursor.left > 0 && node.key(slot + 1) == key;
+        cursor.slot = if UP { cursor.slot + 1 } else { cursor.slot.wrapping_sub(1) };
         // Nothing that was reachable in one epoch is used again before the second after it: up to
-        // there an unchanged version means an unchanged leaf.
-        // (In a forked child the epoch stands still; the next pin turns it away.)
-        if cursor.version != node.version().unlocked()
-            || self.space().epoch() > cursor.epoch + 1
-            || self.space().is_elsewhere()
+        // there an unchanged version means an unchanged leaf. (In a forked child the epoch stands
+        // still; the next pin turns it away.)
+        if node.is_still(cursor.version)
+            && self.space().epoch() <= cursor.epoch + 1
+            && !self.space().is_elsewhere()
         {
-            cursor.stand_up();
-            return None;
+            return Some(entry);
         }
-        (!is_copy).then_some((key, value))
+        cursor.stand_up();
+        None
     }
 
     /// Goes on where a seat does not give an entry at once.
@@ -153,16 +150,23 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         cursor.stand_up();
         let guard = self.pin()?;
         let mut trail = Trail::default();
-        let epoch = self.space().epoch();
+        let (epoch, generation) = (self.space().epoch(), self.space().generation());
         let at = match self.expected(&guard, cursor, key, epoch) {
             Some(at) => at,
             None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key, epoch)?,
         };
-        let seen =
-            self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| match moving {
-                None => Ok(self.first_slot::<UP>(node, fences, key)),
-                Some(moving) => Err(nearest_while_moving::<UP, M, LEAF>(node, fences, key, moving)),
-            })?;
+        let seen = self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| {
+            let count = self.live(node);
+            match moving {
+                None if !has_copies(node, count, generation) => {
+                    Ok(first_slot::<UP, M, LEAF, S>(node, fences, count, key))
+                }
+                moving => {
+                    let moving = moving.unwrap_or(Direction::Right);
+                    Err(nearest_while_moving::<UP, M, LEAF>(node, fences, key, moving))
+                }
+            }
+        })?;
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
@@ -176,24 +180,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Err(Some((key, value))) => Found::Entry(key, value),
             Err(None) => Found::Nothing(beyond::<UP>(seen.fences)),
         })
-    }
-
-    /// Where a scan begins in a quiet leaf, and how many slots there are from there on.
-    fn first_slot<const UP: bool>(
-        &self,
-        node: &Node<'_, M, LEAF>,
-        fences: Fences,
-        key: u64,
-    ) -> (usize, usize) {
-        let rank = |key| rank::<S, _, _>(node, fences, key);
-        if UP {
-            let before = key.checked_sub(1).filter(|&before| before >= fences.low);
-            let slot = before.map_or(0, rank);
-            (slot, self.live(node).saturating_sub(slot))
-        } else {
-            let count = rank(key);
-            (count.wrapping_sub(1), count)
-        }
     }
 
     /// The next leaf by the parent's list, if it is where `key` belongs.
@@ -278,7 +264,36 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// The entry nearest to `key` of a leaf in which a writer is at work, found by scanning in the
+/// Where a scan begins in a quiet leaf of `count` entries, and how many slots there are from there.
+fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    count: usize,
+    key: u64,
+) -> (usize, usize) {
+    let rank = |key| rank::<S, _, _>(node, fences, key);
+    if UP {
+        let before = key.checked_sub(1).filter(|&before| before >= fences.low);
+        let slot = before.map_or(0, rank);
+        (slot, count.saturating_sub(slot))
+    } else {
+        let count = rank(key);
+        (count.wrapping_sub(1), count)
+    }
+}
+
+/// Whether an interrupted session left an entry twice in a quiet leaf. No writer of this one does,
+/// and until one comes and changes the version it stays as it is.
+fn has_copies<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    count: usize,
+    generation: u64,
+) -> bool {
+    !node.version().is_current(generation)
+        && (1..count).any(|slot| node.peek_key(slot - 1) == node.peek_key(slot))
+}
+
+/// The entry nearest to `key` of a leaf in which a writer is, or was, at work, found by scanning in the
 /// direction of the moves.
 #[cold]
 fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(

@@ -74,14 +74,23 @@ impl Version {
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
     }
 
+    /// Whether the word is exactly what it was, but for the lock.
+    #[inline(always)]
+    pub(super) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
+        // As in `is_confirmed`.
+        fence(Ordering::Acquire);
+        self.0 == Self(words.load(LOCK, Ordering::Relaxed)).unlocked().0
+    }
+
     /// Whether nobody was at work on the node, nor ever absorbed it: the common case.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {
         self.0 & (OBSOLETE | KIND) == 0
     }
 
+    /// Whether the word is of this session.
     #[inline(always)]
-    fn is_current(self, generation: u64) -> bool {
+    pub(super) fn is_current(self, generation: u64) -> bool {
         (self.0 ^ Self::stamp(generation)) >> GENERATION_SHIFT == 0
     }
 
