@@ -2,7 +2,7 @@
 
 use crate::edges::orders;
 use crate::support::ops::scatter;
-use crate::support::world::{Cap4, Paper, Shape, World};
+use crate::support::world::{Cap3, Cap4, Cap8, Paper, Shape, World};
 
 /// F14. The published tree never frees a node. Here twenty rounds of filling and draining, each in
 /// another order, need no more memory than the first.
@@ -33,4 +33,34 @@ fn refilled<S: Shape>(entries: u64) {
 fn twenty_rounds_of_filling_and_draining_take_the_space_of_one() {
     refilled::<Cap4>(1_000);
     refilled::<Paper>(20_000);
+}
+
+/// F14. What is filled in any order and drained in any other is a small tree again, on both sides of
+/// the middle of the key space, although merges look only at neighbours under one parent: at most two
+/// nodes a level are left over.
+fn drained<S: Shape>(entries: u64) {
+    for (filling, fill) in orders(entries) {
+        for (draining, drain) in orders(entries) {
+            let world = World::<S>::new();
+            let empty = world.verify();
+            for &n in &fill {
+                assert_eq!(world.map().insert(scatter(n), n).unwrap(), None);
+            }
+            for &n in &drain {
+                assert_eq!(world.map().remove(scatter(n)).unwrap(), Some(n));
+            }
+            let facts = world.verify();
+            let most = empty.nodes + 2 * facts.height;
+            assert!(facts.nodes <= most, "{entries}, {filling}, {draining}: {empty:?}, {facts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_drained_tree_is_a_small_one() {
+    for entries in (1..40).map(|n| 9 * n) {
+        drained::<Cap3>(entries);
+    }
+    drained::<Cap4>(1_000);
+    drained::<Cap8>(1_000);
 }

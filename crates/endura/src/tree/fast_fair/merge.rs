@@ -24,8 +24,8 @@ use super::write::fast_delete;
 /// How an attempt to merge ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Merge {
-    /// One node less, and so many entries left in the parent.
-    Done { left_in_parent: usize },
+    /// One node less, and so many entries left in the parent. At `seam` the two nodes met.
+    Done { left_in_parent: usize, seam: u64 },
     /// The node is its parent's only child.
     OnlyChild,
     /// Too full together, or no longer neighbours.
@@ -42,18 +42,24 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Merges the sparse node of `level` that covers `key` with a neighbour, and its ancestors as
     /// far as they become sparse by it. Whether a node has gone.
     ///
-    /// Ends because every further round follows the end of a node above.
+    /// Ends because every further round follows the end of a node.
     pub(super) fn fair_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<bool> {
-        let mut any = false;
+        let (mut any, mut parent_is_sparse) = (false, false);
         loop {
-            let merge = self.try_merge(guard, key, level)?;
-            let parent_is_sparse = match merge {
-                Merge::Refused => false,
-                Merge::OnlyChild => true,
-                // Generous, for a child seldom goes: a neighbour may have waited for this.
-                Merge::Done { left_in_parent } => left_in_parent <= Node::<M, INNER>::CAP / 2 + 1,
-            };
-            any |= matches!(merge, Merge::Done { .. });
+            match self.try_merge(guard, key, level)? {
+                Merge::Done { left_in_parent, seam } => {
+                    any = true;
+                    if level > 0 {
+                        // The children on both sides of it are neighbours only now.
+                        self.try_merge(guard, seam, level - 1)?;
+                    }
+                    // Generous, for a child seldom goes: a neighbour may have waited for this.
+                    parent_is_sparse |= left_in_parent <= Node::<M, INNER>::CAP / 2 + 1;
+                    continue;
+                }
+                Merge::OnlyChild => parent_is_sparse = true,
+                Merge::Refused => {}
+            }
             if !parent_is_sparse {
                 return Ok(any);
             }
@@ -66,34 +72,48 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 return Ok(any);
             }
             // The node may have come by a neighbour that it had not before.
-            any = true;
+            (any, parent_is_sparse) = (true, false);
         }
     }
 
     fn try_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<Merge> {
-        match self.neighbours(guard, key, level)? {
-            Some(pair) if level == 0 => self.merge::<LEAF>(guard, pair, level),
-            Some(pair) => self.merge::<INNER>(guard, pair, level),
-            None => Ok(Merge::OnlyChild),
+        let mut outcome = Merge::OnlyChild;
+        for pair in self.neighbours(guard, key, level)?.into_iter().flatten() {
+            outcome = match level {
+                0 => self.merge::<LEAF>(guard, pair, level)?,
+                _ => self.merge::<INNER>(guard, pair, level)?,
+            };
+            if outcome != Merge::Refused {
+                break;
+            }
         }
+        Ok(outcome)
     }
 
-    /// The node of `level` that covers `key` and its left neighbour, or its right one if it is the
-    /// first child of its parent. `merge` looks again under the locks.
-    fn neighbours(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<Option<Neighbours>> {
+    /// The node of `level` that covers `key` with its left neighbour, and with its right one, as
+    /// far as they have the same parent. `merge` looks again under the locks.
+    fn neighbours(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        level: u64,
+    ) -> Result<[Option<Neighbours>; 2]> {
         let mut trail = Trail::default();
         let Some(at) = self.descend(guard, &mut trail, key, level + 1)? else {
-            return Ok(None);
+            return Ok([None, None]);
         };
         let Some(parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level + 1, key)?
         else {
-            return Ok(None);
+            return Ok([None, None]);
         };
         let node = parent.node();
-        let rank = rank::<S, _, _>(node, node.fences(), route_key(key));
-        let left = rank.max(2) - 2;
-        let pair = || Neighbours { left: node.value(left), right: node.value(left + 1) };
-        Ok((self.live(node) > left + 1).then(pair))
+        let (rank, count) = (rank::<S, _, _>(node, node.fences(), route_key(key)), self.live(node));
+        // `left` is the slot of the left one of a pair. Leaves on both sides of the middle are none.
+        let pair = |left: usize| {
+            let is_pair = left + 1 < count && (level > 0 || node.key(left + 1) != MIDDLE);
+            is_pair.then(|| Neighbours { left: node.value(left), right: node.value(left + 1) })
+        };
+        Ok([rank.checked_sub(2).and_then(pair), rank.checked_sub(1).and_then(pair)])
     }
 
     fn merge<const W: usize>(
@@ -130,7 +150,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("merge.M5"));
         drop(left);
         guard.retire(r.at(), Node::<M, W>::BYTES);
-        Ok(Merge::Done { left_in_parent })
+        Ok(Merge::Done { left_in_parent, seam: r.low() })
     }
 
     /// Locks a node for a merge; `None` if it is obsolete. Repairs what the last session left.
@@ -216,7 +236,6 @@ pub(super) const fn sparse<M: Media, const W: usize>() -> usize {
 }
 
 /// Whether the two are neighbours that go into one node and leave it room, or one of them is empty.
-/// The leaf that starts the upper half of the key space stays (see [`MIDDLE`]).
 fn fit<M: Media, const W: usize>(
     left: &Node<'_, M, W>,
     right: &Node<'_, M, W>,
