@@ -78,8 +78,10 @@ impl<M: Media> Space<M> {
         // No use in waiting for nothing, or for oneself.
         let own = self.epochs.slot(thread::current()).is_pinned();
         let patience = if own || waiting == 0 { 2 } else { PATIENCE };
+        let mut have_left = false;
         for look in 0..patience {
-            if self.epochs.advance() >= ripe {
+            have_left = self.epochs.advance() >= ripe;
+            if have_left {
                 break;
             }
             if look < PATIENCE / 10 {
@@ -93,10 +95,11 @@ impl<M: Media> Space<M> {
         let left = self.limbo_bytes();
         if freed > 0 || left < waiting {
             Ok(true)
-        } else if left > 0 {
+        } else if left > 0 && !have_left {
             Err(Error::ReclaimStalled { waiting: left })
         } else {
-            Ok(false)
+            // What waited was freed by others, and what waits now came later.
+            Ok(left > 0)
         }
     }
 
