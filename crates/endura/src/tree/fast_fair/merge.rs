@@ -1,4 +1,4 @@
-//! A sparse node is absorbed by its left neighbour (the paper leaves this out; its source has it
+//! A sparse node is absorbed by its left neighbour, or absorbs its right one (the paper leaves this out; its source has it
 //! switched off, and could lose nodes).
 //!
 //! M1 lock L, then N, and flag N as merging; M2 take N's separator out of their parent, durably;
@@ -246,6 +246,7 @@ fn fit<M: Media, const W: usize>(
     // An inner node with one child is as good as empty: the child could never merge.
     let empty = usize::from(level > 0);
     let roomy = together <= Node::<M, W>::CAP * 3 / 4 || in_left.min(in_right) <= empty;
+    // Never asked for; the key MAX could not live in a leaf that spans all keys.
     let apart = level == 0 && right.low() == MIDDLE;
     left.high() == right.low() && roomy && together <= Node::<M, W>::CAP && !apart
 }

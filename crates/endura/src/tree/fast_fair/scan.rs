@@ -75,7 +75,7 @@ enum Found {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// How many leaves are fetched ahead of a scan: about 3 KiB of them (measured).
+    /// How many leaves are fetched ahead of a scan: about 3 KiB of them.
     const FETCH_AHEAD: usize = 3072usize.div_ceil(8 * LEAF);
 
     /// The entry nearest to `key` in the direction of the scan, `key` itself included.
