@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use endura::media::{Counting, Counts, Heap};
 use endura::pool::{Session, Space};
+use endura::tree::nbtree;
 use endura::{AnyLayout, Map, NodeLayout, OrderedMap};
 
 use crate::Result;
@@ -71,13 +72,28 @@ pub fn counts<T: OrderedMap>(
 ///
 /// As for [`counts`].
 pub fn counts_of_fast_fair(keys: u64, layout: Option<NodeLayout>) -> Result<Vec<PerOperation>> {
+    let space = counted_space(keys)?;
+    let map = Map::over(AnyLayout::open(&space, "counts", layout)?);
+    counts(&map, keys, || space.media().counts())
+}
+
+/// The same of an NBTree map.
+///
+/// # Errors
+///
+/// As for [`counts`].
+pub fn counts_of_nbtree(keys: u64) -> Result<Vec<PerOperation>> {
+    let space = counted_space(keys)?;
+    let map = Map::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?);
+    counts(&map, keys, || space.media().counts())
+}
+
+fn counted_space(keys: u64) -> Result<Arc<Space<Counting<Heap>>>> {
     // Twice what the nodes take, and some pages for a small map.
     let medium = Counting::new(Heap::adr((64 << 20) + 64 * keys));
     Space::format(&medium)?;
     let session = Session { generation: 1, clean: true, read_only: false };
-    let space = Arc::new(Space::mount(medium, session)?);
-    let map = Map::over(AnyLayout::open(&space, "counts", layout)?);
-    counts(&map, keys, || space.media().counts())
+    Ok(Arc::new(Space::mount(medium, session)?))
 }
 
 #[cfg(test)]
@@ -92,5 +108,15 @@ mod tests {
         assert_eq!((of("update").line_flushes, of("update").fences), (1.0, 1.0));
         assert!(of("insert").line_flushes >= 1.0 && of("insert").fences >= 1.0);
         assert!(of("insert").loads > of("insert").stores);
+    }
+
+    #[test]
+    fn an_nbtree_writes_one_line_and_little_more() {
+        let rows = counts_of_nbtree(20_000).expect("counts");
+        let of = |name| *rows.iter().find(|row| row.operation == name).expect("a row");
+        assert_eq!((of("get").line_flushes, of("get").fences, of("get").stores), (0.0, 0.0, 0.0));
+        assert_eq!((of("update").line_flushes, of("update").fences), (1.0, 1.0));
+        assert!((1.0..2.2).contains(&of("insert").line_flushes), "{rows:?}");
+        assert!((1.0..1.2).contains(&of("insert").fences), "{rows:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::Instant;
 
-use endura::{NodeLayout, PoolOptions};
+use endura::{Kind, NodeLayout, PoolOptions};
 use hdrhistogram::Histogram;
 
 use crate::keys::Zipf;
@@ -28,6 +28,8 @@ pub struct Config {
     pub dir: PathBuf,
     /// How endura's pools are made.
     pub pool: PoolOptions,
+    /// The index of endura's map.
+    pub kind: Kind,
     /// Sizes of endura's nodes; none means the default.
     pub layout: Option<NodeLayout>,
     /// Whether LMDB runs too.
@@ -141,8 +143,12 @@ impl Runner<'_> {
     fn round(&mut self, round: u32, threads: usize) -> Result<()> {
         let config = self.config;
         let dir = temporary(&config.dir)?;
-        let endura =
-            EnduraStore::create(&dir.path().join("pool"), config.pool.clone(), config.layout)?;
+        let endura = EnduraStore::create(
+            &dir.path().join("pool"),
+            config.pool.clone(),
+            config.kind,
+            config.layout,
+        )?;
         let lmdb = if config.lmdb { Some(fresh_lmdb(dir.path(), config.sizes)?) } else { None };
         for operation in Operation::ALL {
             if operation != Operation::Load && !config.operations.contains(&operation) {
@@ -314,6 +320,7 @@ mod tests {
             rounds: 2,
             dir: dir.path().to_path_buf(),
             pool: endura::Pool::options().max_size(1 << 30),
+            kind: Kind::FastFair,
             layout: None,
             lmdb: true,
             seed: 7,

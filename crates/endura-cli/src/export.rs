@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use endura::{FastFair, Len};
+use endura::{AnyMap, Len};
 use indicatif::ProgressBar;
 
 use crate::outcome::{Answer, Failure, Result};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result {
     Ok(Answer::Yes)
 }
 
-fn write(args: &Args, map: &FastFair, out: &mut dyn Write, bar: &ProgressBar) -> Result<u64> {
+fn write(args: &Args, map: &AnyMap, out: &mut dyn Write, bar: &ProgressBar) -> Result<u64> {
     let separator = args.separator();
     if args.header {
         writeln!(out, "key{separator}value")?;

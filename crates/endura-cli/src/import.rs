@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use endura::FastFair;
+use endura::AnyMap;
 use indicatif::ProgressBar;
 
 use crate::outcome::{Answer, Failure, Result};
@@ -107,7 +107,7 @@ fn open(path: &Path) -> Result<(Box<dyn BufRead>, ProgressBar)> {
 fn read_all(
     args: &Args,
     input: &mut dyn BufRead,
-    map: &FastFair,
+    map: &AnyMap,
     tally: &mut Tally,
     bar: &ProgressBar,
 ) -> Result<()> {
@@ -138,13 +138,7 @@ fn read_all(
     }
 }
 
-fn store(
-    args: &Args,
-    map: &FastFair,
-    key: u64,
-    value: u64,
-    tally: &mut Tally,
-) -> endura::Result<()> {
+fn store(args: &Args, map: &AnyMap, key: u64, value: u64, tally: &mut Tally) -> endura::Result<()> {
     if args.keep {
         let new = map.insert_new(key, value)?;
         *(if new { &mut tally.added } else { &mut tally.kept }) += 1;

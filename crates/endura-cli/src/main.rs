@@ -11,6 +11,7 @@ mod check;
 mod child;
 mod del;
 mod demo;
+mod explore;
 mod export;
 mod get;
 mod import;
@@ -59,6 +60,8 @@ enum Command {
     Export(export::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),
+    /// Crash an index in every way the hardware allows, for as long as there is time
+    Explore(explore::Args),
     /// Measure endura beside LMDB
     Bench(bench::Args),
     #[command(hide = true)]
@@ -80,6 +83,7 @@ impl Command {
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
             Self::Torture(args) => torture::run(args),
+            Self::Explore(args) => explore::run(args),
             Self::Bench(args) => bench::run(args),
             Self::DemoWriter(args) => demo::write(args),
             Self::TortureWriter(args) => torture::write(args),

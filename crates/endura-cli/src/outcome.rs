@@ -8,7 +8,8 @@ use std::process::ExitCode;
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  it worked, and the answer is yes
-  1  the answer is no: the key is absent, check found damage, a demo or torture run lost a key
+  1  the answer is no: the key is absent, check found damage, a demo, torture or
+     explore run lost a key
   2  the command line makes no sense
   3  it did not work: the pool cannot be opened, the disk is full, a line is not a number";
 

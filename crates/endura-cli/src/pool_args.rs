@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use endura::media::MediaChoice;
-use endura::{FastFair, Pool, PoolOptions};
+use endura::{AnyMap, Kind, Pool, PoolOptions};
 
 use crate::outcome::{Failure, Result};
 use crate::text::parse_size;
@@ -26,6 +26,40 @@ pub(crate) struct MapArgs {
     /// The name of the map in the pool
     #[arg(long, default_value = "main")]
     pub(crate) map: String,
+    /// The index that the map is, if it has to be made [default: fast-fair]
+    #[arg(long, value_enum)]
+    kind: Option<KindName>,
+}
+
+/// What a map is made as.
+#[derive(clap::Args, Clone, Copy)]
+pub(crate) struct KindArgs {
+    /// The index that a new map is
+    #[arg(long, value_enum, default_value_t = KindName::FastFair)]
+    kind: KindName,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KindName {
+    FastFair,
+    #[value(name = "nbtree", alias = "nb-tree")]
+    NbTree,
+}
+
+impl From<KindName> for Kind {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::FastFair => Self::FastFair,
+            KindName::NbTree => Self::NbTree,
+        }
+    }
+}
+
+impl KindArgs {
+    /// The kind that these arguments ask for.
+    pub(crate) fn kind(self) -> Kind {
+        self.kind.into()
+    }
 }
 
 /// How a pool lies in memory.
@@ -98,26 +132,26 @@ impl PoolArgs {
 
 impl MapArgs {
     /// The map of a pool that this command only reads.
-    pub(crate) fn open_read_only(&self) -> Result<(Pool, FastFair)> {
+    pub(crate) fn open_read_only(&self) -> Result<(Pool, AnyMap)> {
         let pool = self.pool.open_read_only()?;
         self.map_of(pool)
     }
 
     /// The map of a pool that exists.
-    pub(crate) fn open(&self) -> Result<(Pool, FastFair)> {
+    pub(crate) fn open(&self) -> Result<(Pool, AnyMap)> {
         let pool = self.pool.media.options().open(&self.pool.pool);
         self.map_of(pool.map_err(|error| Failure::at(&self.pool.pool, &error))?)
     }
 
     /// The map of a pool that is made if it does not exist.
-    pub(crate) fn open_or_create(&self) -> Result<(Pool, FastFair)> {
+    pub(crate) fn open_or_create(&self) -> Result<(Pool, AnyMap)> {
         let pool = self.pool.media.options().open_or_create(&self.pool.pool);
         self.map_of(pool.map_err(|error| Failure::at(&self.pool.pool, &error))?)
     }
 
-    fn map_of(&self, pool: Pool) -> Result<(Pool, FastFair)> {
-        let map =
-            pool.fast_fair(&self.map).map_err(|error| Failure::at(&self.pool.pool, &error))?;
+    fn map_of(&self, pool: Pool) -> Result<(Pool, AnyMap)> {
+        let map = pool.any_map(&self.map, self.kind.map(Kind::from));
+        let map = map.map_err(|error| Failure::at(&self.pool.pool, &error))?;
         Ok((pool, map))
     }
 

@@ -18,6 +18,12 @@ pub(crate) fn bytes_bar(total: u64) -> ProgressBar {
     styled(ProgressBar::new(total), "   {bar:32} {percent:>3} %  {binary_bytes_per_sec}  {msg}")
 }
 
+/// A bar over a stretch of time, in milliseconds.
+pub(crate) fn time_bar(total: Duration) -> ProgressBar {
+    let bar = ProgressBar::new(total.as_millis() as u64);
+    styled(bar, "   {bar:32} {percent:>3} %  {msg}")
+}
+
 /// A moving sign for work whose end is not known.
 pub(crate) fn spinner() -> ProgressBar {
     let spinner = styled(ProgressBar::new_spinner(), "   {spinner} {msg}");

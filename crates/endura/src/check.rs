@@ -4,8 +4,7 @@
 use crate::media::Media;
 use crate::pool::{Shares, Space};
 use crate::store::{MapInfo, survey};
-use crate::tree::Len;
-use crate::tree::fast_fair::Repairs;
+use crate::tree::{Len, Repairs};
 use crate::{Error, Result};
 
 /// What a verification found.

@@ -91,6 +91,14 @@ pub enum Error {
         /// The longest possible key, in bytes.
         max: u64,
     },
+    /// A value is longer than the index can hold.
+    #[error("a value of {len} bytes is longer than the {max} bytes that this index holds")]
+    ValueTooLong {
+        /// The length asked for, in bytes.
+        len: u64,
+        /// The longest possible value, in bytes.
+        max: u64,
+    },
     /// The named map is of another kind or layout than the one asked for.
     #[error("the map `{name}` is a {found}, not a {want}")]
     WrongKind {

@@ -1,45 +1,49 @@
-//! The atomics and locks of volatile state: one door, so that a build under a schedule explorer
-//! can swap them all. Persistent words never come through here; they are words of a [`Media`].
+//! The atomics and locks of volatile state: one door, through which they are those of `std`, or those of
+//! `loom` where tests go through all executions of a few threads (`--cfg loom`). Persistent words
+//! never come through here; they are words of a [`Media`]. Statics, which outlive an execution, use
+//! `std` in every build.
 //!
 //! [`Media`]: crate::media::Media
 
-#[cfg(test)]
-pub(crate) mod schedule;
+pub(crate) mod plain;
 
-pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, fence,
-};
-use std::sync::{self, PoisonError};
-pub(crate) use std::sync::{MutexGuard, OnceLock};
+use std::cell::Cell;
+pub(crate) use std::sync::OnceLock;
+pub(crate) use std::sync::atomic::compiler_fence;
+use std::time::Duration;
 
-/// A mutex that hands the value out even after a panic: what poisons an operation poisons its
-/// whole pool ([`Error::Poisoned`](crate::Error::Poisoned)), so that the lock need not tell.
-#[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(sync::Mutex<T>);
+#[cfg(all(test, loom))]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+#[cfg(not(all(test, loom)))]
+pub(crate) use plain::{Mutex, MutexGuard};
+#[cfg(not(all(test, loom)))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
-impl<T> Mutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Self(sync::Mutex::new(value))
-    }
+#[cfg(all(test, loom))]
+pub(crate) mod modelled;
+#[cfg(all(test, loom))]
+pub(crate) use modelled::{Mutex, MutexGuard, fence};
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        #[cfg(test)]
-        while schedule::is_scheduled() {
-            match self.try_lock() {
-                Some(guard) => return guard,
-                None => schedule::waiting(),
-            }
-        }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+thread_local! {
+    /// What the thread does instead of waiting. Read only where it has to wait.
+    static WAITING: Cell<Option<fn()>> = const { Cell::new(None) };
+}
 
-    /// The value, if nobody holds the lock at this moment.
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        match self.0.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(sync::TryLockError::WouldBlock) => None,
-        }
+/// From now on the calling thread calls `turn` wherever it would have to wait for another one, and
+/// looks again when `turn` returns. `None`: it waits. Gives back what held before.
+///
+/// For schedulers that run many logical threads on one of the operating system's, where to block is
+/// to block all: `turn` lets the others go on. See [`Worker`](crate::pool::Worker).
+pub fn set_waiting(turn: Option<fn()>) -> Option<fn()> {
+    WAITING.replace(turn)
+}
+
+/// Lets others run: for so long, or for a moment.
+pub(crate) fn rest(pause: Option<Duration>) {
+    match (WAITING.get(), pause) {
+        (Some(turn), _) => turn(),
+        (None, None) => std::thread::yield_now(),
+        (None, Some(pause)) => std::thread::sleep(pause),
     }
 }
 
@@ -47,17 +51,27 @@ impl<T> Mutex<T> {
 /// (Spinning on with more threads than cores is what gave RNTree a p99.9 of 31 ms.)
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
+    #[cfg_attr(all(test, loom), expect(dead_code, reason = "models do not spin"))]
     step: u32,
 }
 
 impl Backoff {
+    #[cfg(not(all(test, loom)))]
     const SPINS: u32 = 6;
 
     pub(crate) fn wait(&mut self) {
-        #[cfg(test)]
-        if schedule::is_scheduled() {
-            return schedule::waiting();
+        if let Some(turn) = WAITING.get() {
+            return turn();
         }
+        // A model that spins never ends.
+        #[cfg(all(test, loom))]
+        return loom::thread::yield_now();
+        #[cfg(not(all(test, loom)))]
+        self.spin_or_yield();
+    }
+
+    #[cfg(not(all(test, loom)))]
+    fn spin_or_yield(&mut self) {
         if self.step < Self::SPINS {
             for _ in 0..1 << self.step {
                 std::hint::spin_loop();

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use endura::{FastFair, NodeLayout, Pool, PoolOptions};
+use endura::{AnyIndex, AnyMap, Kind, NodeLayout, Pool, PoolOptions};
 
 use super::{Footprint, Session, Store};
 use crate::Result;
 
-/// A fresh endura pool with one FAST & FAIR map.
+/// A fresh endura pool with one map.
 pub struct EnduraStore {
     pool: Pool,
-    map: FastFair,
+    map: AnyMap,
 }
 
 impl EnduraStore {
@@ -19,22 +19,27 @@ impl EnduraStore {
     /// # Errors
     ///
     /// Whatever [`PoolOptions::create`] says.
-    pub fn create(path: &Path, options: PoolOptions, layout: Option<NodeLayout>) -> Result<Self> {
+    pub fn create(
+        path: &Path,
+        options: PoolOptions,
+        kind: Kind,
+        layout: Option<NodeLayout>,
+    ) -> Result<Self> {
         let pool = options.create(path)?;
-        let map = match layout {
-            Some(layout) => pool.fast_fair_with("bench", layout)?,
-            None => pool.fast_fair("bench")?,
-        };
+        if let (Kind::FastFair, Some(layout)) = (kind, layout) {
+            pool.fast_fair_with("bench", layout)?;
+        }
+        let map = pool.any_map("bench", Some(kind))?;
         Ok(Self { pool, map })
     }
 }
 
 impl Store for EnduraStore {
-    type Session<'s> = &'s FastFair;
+    type Session<'s> = &'s AnyMap;
 
     const NAME: &'static str = "endura";
 
-    fn session(&self) -> Result<&FastFair> {
+    fn session(&self) -> Result<&AnyMap> {
         Ok(&self.map)
     }
 
@@ -44,39 +49,41 @@ impl Store for EnduraStore {
     }
 
     fn settings(&self) -> String {
-        let layout = self.map.index().layout();
         let medium = match self.pool.stats() {
             Ok(stats) => format!("{} on {}", stats.domain, stats.filesystem),
             Err(error) => error.to_string(),
         };
-        format!(
-            "{medium}, leaves of {} bytes, inner nodes of {}",
-            layout.leaf_bytes(),
-            layout.inner_bytes()
-        )
+        match self.map.index() {
+            AnyIndex::FastFair(tree) => {
+                let layout = tree.layout();
+                let (leaf, inner) = (layout.leaf_bytes(), layout.inner_bytes());
+                format!("{medium}, FastFair, leaves of {leaf} bytes, inner nodes of {inner}")
+            }
+            AnyIndex::NbTree(_) => format!("{medium}, NbTree"),
+        }
     }
 }
 
-impl Session for &FastFair {
+impl Session for &AnyMap {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        FastFair::insert(self, key, value)?;
+        AnyMap::insert(self, key, value)?;
         Ok(())
     }
 
     #[inline]
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        Ok(FastFair::update(self, key, value)?.is_some())
+        Ok(AnyMap::update(self, key, value)?.is_some())
     }
 
     #[inline]
     fn remove(&mut self, key: u64) -> Result<bool> {
-        Ok(FastFair::remove(self, key)?.is_some())
+        Ok(AnyMap::remove(self, key)?.is_some())
     }
 
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(FastFair::get(self, key)?)
+        Ok(AnyMap::get(self, key)?)
     }
 
     #[inline]
@@ -92,6 +99,6 @@ impl Session for &FastFair {
 
     #[inline]
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        Ok(FastFair::get_many(self, keys)?.iter().flatten().count())
+        Ok(AnyMap::get_many(self, keys)?.iter().flatten().count())
     }
 }

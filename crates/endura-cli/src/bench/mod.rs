@@ -7,15 +7,15 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use endura::NodeLayout;
-use endura_bench::counts::counts_of_fast_fair;
+use endura::{Kind, NodeLayout};
+use endura_bench::counts::{counts_of_fast_fair, counts_of_nbtree};
 use endura_bench::operation::{Operation, Sizes};
 use endura_bench::run::{Config, Outcome, run as measure};
 use endura_bench::summary::figures;
 use serde_json::json;
 
 use crate::outcome::{Answer, Result};
-use crate::pool_args::MediaArgs;
+use crate::pool_args::{KindArgs, MediaArgs};
 use crate::progress;
 use crate::text::parse_number;
 
@@ -61,6 +61,8 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    kind: KindArgs,
     #[command(flatten)]
     media: MediaArgs,
 }
@@ -157,6 +159,7 @@ fn config(args: &Args, dir: PathBuf) -> Config {
         rounds: args.rounds,
         dir,
         pool: args.media.options(),
+        kind: args.kind.kind(),
         layout: args.layout,
         lmdb: !args.alone,
         seed: args.seed,
@@ -166,7 +169,10 @@ fn config(args: &Args, dir: PathBuf) -> Config {
 fn counts(args: &Args) -> Result {
     let keys = args.keys.unwrap_or(1_000_000);
     let spinner = progress::spinner();
-    let rows = counts_of_fast_fair(keys, args.layout);
+    let rows = match args.kind.kind() {
+        Kind::NbTree => counts_of_nbtree(keys),
+        _ => counts_of_fast_fair(keys, args.layout),
+    };
     spinner.finish_and_clear();
     let rows = rows?;
     if args.json {

@@ -25,16 +25,16 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     };
     let pool = args.media.options().create(&plan.pool)?;
     match args.layout {
-        Some(layout) => pool.fast_fair_with(MAP, layout)?,
-        None => pool.fast_fair(MAP)?,
-    };
+        Some(layout) => _ = pool.fast_fair_with(MAP, layout)?,
+        None => _ = pool.any_map(MAP, Some(args.kind.kind()))?,
+    }
     pool.close()?;
     drop(pool);
     let loaded = load_until_killed(&plan, keys)?;
     let begun = Instant::now();
     let pool = args.media.options().open(&plan.pool)?;
     let opened = begun.elapsed();
-    let map = pool.fast_fair(MAP)?;
+    let map = pool.any_map(MAP, None)?;
     let index = loaded.last_acknowledged();
     let found = map.get(key(index))? == Some(value(index));
     let first_lookup = begun.elapsed();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use endura::FastFair;
+use endura::AnyMap;
 use endura_bench::keys;
 use indicatif::ProgressBar;
 
@@ -93,7 +93,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
     let pool = args.media.options().open(&args.pool);
     let pool = pool.map_err(|error| Failure::at(&args.pool, &error))?;
-    let map = pool.fast_fair(MAP)?;
+    let map = pool.any_map(MAP, None)?;
     let ledger = Ledger::open(&args.ledger)?;
     ledger.set_ready()?;
     let load = |thread: usize| -> endura::Result<()> {
@@ -157,7 +157,7 @@ pub(crate) fn load_until_killed(plan: &LoadPlan, stop_at: u64) -> Result<Loaded>
 }
 
 /// Loads what the child did not.
-pub(crate) fn finish(plan: &LoadPlan, map: &FastFair, loaded: &Loaded) -> Result<()> {
+pub(crate) fn finish(plan: &LoadPlan, map: &AnyMap, loaded: &Loaded) -> Result<()> {
     let done = AtomicU64::new(loaded.acknowledged());
     let bar = progress::bar(plan.keys, "keys");
     bar.set_position(loaded.acknowledged());

@@ -8,7 +8,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use endura::{Error, FastFair, Pool};
+use endura::{AnyMap, Error, Pool};
 use endura_bench::keys;
 use tempfile::TempDir;
 
@@ -16,7 +16,7 @@ pub(crate) use load::{LoadPlan, WriterArgs, load_until_killed, write};
 use report::Report;
 
 use crate::outcome::{Answer, Failure, Result};
-use crate::pool_args::MediaArgs;
+use crate::pool_args::{KindArgs, MediaArgs};
 use crate::progress;
 use crate::text::{Table, bold, counted, duration, grouped};
 
@@ -32,6 +32,8 @@ pub(crate) struct Args {
     #[arg(long, hide = true, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=64))]
     threads: u64,
     #[command(flatten)]
+    kind: KindArgs,
+    #[command(flatten)]
     media: MediaArgs,
 }
 
@@ -45,7 +47,8 @@ pub(crate) fn run(args: &Args) -> Result {
         media: args.media,
     };
     say(&bold(&format!("endura demo: {} keys, a kill in the middle", grouped(args.keys))))?;
-    say(&format!("  pool {} ({filesystem})\n", plan.pool.display()))?;
+    let kind = args.kind.kind();
+    say(&format!("  {kind} in {} ({filesystem})\n", plan.pool.display()))?;
     let mut report = Report::new(args.keys);
     load_and_kill(&plan, &mut report)?;
     let (pool, map) = reopen(&plan, &mut report)?;
@@ -100,7 +103,7 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
         })?;
     let create = || -> endura::Result<String> {
         let pool = args.media.options().create(folder.path().join("demo.endura"))?;
-        pool.fast_fair(MAP)?;
+        pool.any_map(MAP, Some(args.kind.kind()))?;
         let stats = pool.stats()?;
         pool.close()?;
         Ok(format!("{} on {}", stats.domain, stats.filesystem))
@@ -132,13 +135,13 @@ fn load_and_kill(plan: &LoadPlan, report: &mut Report) -> Result<()> {
     ))
 }
 
-fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, FastFair)> {
+fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, AnyMap)> {
     step(2, "The parent opens the pool")?;
     let begun = Instant::now();
     let pool = plan.media.options().open(&plan.pool);
     let pool = pool.map_err(|error| Failure::at(&plan.pool, &error))?;
     report.open = begun.elapsed();
-    let map = pool.fast_fair(MAP)?;
+    let map = pool.any_map(MAP, None)?;
     let index = report.progress.last_acknowledged();
     let found = map.get(keys::key(index))?;
     report.first_lookup = begun.elapsed();
@@ -148,7 +151,7 @@ fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, FastFair)> {
     Ok((pool, map))
 }
 
-fn verify_acknowledged(pool: &Pool, map: &FastFair, report: &mut Report) -> Result<()> {
+fn verify_acknowledged(pool: &Pool, map: &AnyMap, report: &mut Report) -> Result<()> {
     step(3, "Every acknowledged key is looked up, and the rest of the map is searched")?;
     let (found, took) = timed(|| verify::after_kill(map, &report.progress))?;
     report.after_kill = found;
@@ -167,7 +170,7 @@ fn verify_acknowledged(pool: &Pool, map: &FastFair, report: &mut Report) -> Resu
     say(&format!("   structure sound, {repairs} left for writers to repair ({})\n", duration(took)))
 }
 
-fn finish(plan: &LoadPlan, map: &FastFair, report: &mut Report) -> Result<()> {
+fn finish(plan: &LoadPlan, map: &AnyMap, report: &mut Report) -> Result<()> {
     step(4, "The load is finished, and all keys are verified")?;
     let begun = Instant::now();
     load::finish(plan, map, &report.progress)?;
@@ -184,7 +187,7 @@ fn finish(plan: &LoadPlan, map: &FastFair, report: &mut Report) -> Result<()> {
     ))
 }
 
-fn show_range(map: &FastFair) -> Result<()> {
+fn show_range(map: &AnyMap) -> Result<()> {
     step(5, "A range scan: the first entries from 2^63 on")?;
     let mut table = Table::new(0, &["key", "value"]);
     for entry in map.range(1 << 63..).take(5) {

@@ -1,6 +1,6 @@
 //! Looks for every key that must be there, and for every key that must not.
 
-use endura::FastFair;
+use endura::AnyMap;
 use endura_bench::keys;
 
 use super::load::Loaded;
@@ -26,7 +26,7 @@ impl Found {
         self.missing == 0 && self.wrong == 0 && self.strangers == 0
     }
 
-    fn look_up(&mut self, map: &FastFair, index: u64) -> Result<()> {
+    fn look_up(&mut self, map: &AnyMap, index: u64) -> Result<()> {
         match map.get(keys::key(index))? {
             Some(value) if value == keys::value(index) => self.right += 1,
             Some(_) => self.wrong += 1,
@@ -36,7 +36,7 @@ impl Found {
     }
 
     /// Reads the whole map in order; gives how many entries it has.
-    fn search(&mut self, map: &FastFair, may_exist: impl Fn(u64) -> bool) -> Result<u64> {
+    fn search(&mut self, map: &AnyMap, may_exist: impl Fn(u64) -> bool) -> Result<u64> {
         let (mut entries, mut previous) = (0, None);
         for entry in map.iter() {
             let (key, value) = entry?;
@@ -54,7 +54,7 @@ impl Found {
 }
 
 /// After the kill: all that was acknowledged, and nothing that had not begun.
-pub(crate) fn after_kill(map: &FastFair, loaded: &Loaded) -> Result<Found> {
+pub(crate) fn after_kill(map: &AnyMap, loaded: &Loaded) -> Result<Found> {
     let mut found = Found::default();
     for index in loaded.acknowledged_keys() {
         found.look_up(map, index)?;
@@ -70,7 +70,7 @@ pub(crate) fn after_kill(map: &FastFair, loaded: &Loaded) -> Result<Found> {
 }
 
 /// After the whole load: all keys, and nothing else.
-pub(crate) fn complete(map: &FastFair, count: u64) -> Result<Found> {
+pub(crate) fn complete(map: &AnyMap, count: u64) -> Result<Found> {
     let mut found = Found::default();
     for index in 0..count {
         found.look_up(map, index)?;
@@ -89,7 +89,7 @@ mod tests {
     fn every_kind_of_damage_is_found() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let pool = endura::Pool::options().create(dir.path().join("pool")).expect("a pool");
-        let map = pool.fast_fair("demo").expect("a map");
+        let map = pool.any_map("demo", None).expect("a map");
         // Two threads with 100 keys each: 50 acknowledged and one in flight, 60 acknowledged.
         let loaded = Loaded { threads: vec![(0..100, 50, 51), (100..200, 60, 60)] };
         for index in (0..51).chain(100..160) {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::outcome::{Answer, Failure, Result};
-use crate::pool_args::MediaArgs;
+use crate::pool_args::{KindArgs, MediaArgs};
 use crate::progress;
 use crate::text::{counted, grouped};
 use report::Report;
@@ -54,6 +54,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    kind: KindArgs,
+    #[command(flatten)]
     media: MediaArgs,
 }
 
@@ -84,7 +86,8 @@ pub(crate) fn run(args: &Args) -> Result {
 /// Round after round until one finds a violation.
 fn rounds(args: &Args, pool: &Path) -> Result<Report> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
-    let mut campaign = Campaign::begin(pool.into(), args.media, args.threads as usize, seed)?;
+    let mut campaign =
+        Campaign::begin(pool.into(), args.media, args.kind.kind(), args.threads as usize, seed)?;
     let mut report = Report::new(seed, args.threads);
     let window = Duration::from_millis(args.min_ms)..=Duration::from_millis(args.max_ms);
     let bar = progress::bar(args.rounds, "kills");

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use endura::{Error, FastFair, Pool};
+use endura::{AnyMap, Error, Kind, Pool};
 
 use super::MAP;
 use super::plan::Plan;
@@ -44,12 +44,13 @@ impl Campaign {
     pub(crate) fn begin(
         pool: PathBuf,
         media: MediaArgs,
+        kind: Kind,
         threads: usize,
         seed: u64,
     ) -> Result<Self> {
         let create = || -> endura::Result<()> {
             let created = media.options().create(&pool)?;
-            created.fast_fair(MAP)?;
+            created.any_map(MAP, Some(kind))?;
             created.close()
         };
         create().map_err(|error| Failure::at(&pool, &error))?;
@@ -146,13 +147,13 @@ impl Campaign {
         Ok(expected)
     }
 
-    fn open(&self, read_only: bool) -> endura::Result<(Pool, FastFair)> {
+    fn open(&self, read_only: bool) -> endura::Result<(Pool, AnyMap)> {
         let options = self.media.options();
         let pool = match options.clone().read_only(read_only).open(&self.pool) {
             Err(Error::NeedsRecovery) => options.open(&self.pool)?,
             other => other?,
         };
-        let map = pool.fast_fair(MAP)?;
+        let map = pool.any_map(MAP, None)?;
         Ok((pool, map))
     }
 

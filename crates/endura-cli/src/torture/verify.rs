@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use endura::FastFair;
+use endura::AnyMap;
 
 use super::keyspace::{HOT_KEYS, Lane, hot_index, hot_key};
 use super::plan::{Plan, Step};
@@ -12,7 +12,7 @@ const DESCRIBED: usize = 8;
 
 /// All entries of a map. One out of order is a violation.
 pub(crate) fn contents(
-    map: &FastFair,
+    map: &AnyMap,
     violations: &mut Violations,
 ) -> endura::Result<BTreeMap<u64, u64>> {
     let mut entries = BTreeMap::new();
@@ -155,7 +155,7 @@ impl Expected {
 /// Compares what a scan found with what must be there, and the scan with the other ways of reading;
 /// gives how many operations in flight took effect.
 pub(crate) fn compare(
-    map: &FastFair,
+    map: &AnyMap,
     found: &BTreeMap<u64, u64>,
     expected: &Expected,
     violations: &mut Violations,
@@ -191,7 +191,7 @@ pub(crate) fn compare(
 }
 
 fn backwards(
-    map: &FastFair,
+    map: &AnyMap,
     found: &BTreeMap<u64, u64>,
     violations: &mut Violations,
 ) -> endura::Result<()> {
@@ -221,7 +221,7 @@ mod tests {
     /// not been done.
     struct Scene {
         _dir: tempfile::TempDir,
-        map: FastFair,
+        map: AnyMap,
         expected: Expected,
         in_flight: Step,
     }
@@ -230,7 +230,7 @@ mod tests {
         fn new() -> Self {
             let dir = tempfile::tempdir().expect("a temporary folder");
             let pool = endura::Pool::options().create(dir.path().join("pool")).expect("a pool");
-            let map = pool.fast_fair(MAP).expect("a map");
+            let map = pool.any_map(MAP, None).expect("a map");
             let empty = BTreeMap::new();
             let mut expected = Expected::new(&empty, THREADS);
             let mut last = None;

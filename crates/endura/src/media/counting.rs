@@ -12,7 +12,7 @@ pub struct Counts {
     pub line_flushes: u64,
     /// Fences, those at the end of operations included.
     pub fences: u64,
-    /// Words stored, successful exchanges included.
+    /// Words stored; an exchange that succeeded, of a word or a pair, is one.
     pub stores: u64,
     /// Words loaded.
     pub loads: u64,
@@ -86,6 +86,18 @@ unsafe impl<M: Media> Media for Counting<M> {
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
         // SAFETY: the caller's promise, passed on.
         let result = unsafe { self.inner.compare_exchange(at, old, new) };
+        add(&self.stores, u64::from(result.is_ok()));
+        result
+    }
+
+    unsafe fn compare_exchange_pair(
+        &self,
+        at: u64,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]> {
+        // SAFETY: the caller's promise, passed on.
+        let result = unsafe { self.inner.compare_exchange_pair(at, old, new) };
         add(&self.stores, u64::from(result.is_ok()));
         result
     }

@@ -2,22 +2,23 @@
 
 use std::sync::atomic::AtomicU64;
 
+use super::pair::{self, Pair};
 use super::{Media, Ordering};
 
 /// Words on the heap. Nothing survives anything: it stands in for a real medium wherever the order
 /// of stores, not their survival, is looked at.
 pub struct Heap {
-    words: Box<[AtomicU64]>,
+    words: Box<[Pair]>,
     needs_flush: bool,
 }
 
 impl Heap {
     /// `bytes` bytes of zeros (rounded up to whole lines), in the manner of `PageCache`.
     pub fn new(bytes: u64) -> Self {
-        let words = vec![0_u64; 8 * bytes.div_ceil(64) as usize].into_boxed_slice();
-        // SAFETY: `AtomicU64` has the size, alignment and valid values of `u64`, and the box is
-        // taken over whole. (Zeroed by the allocator, memory that is never used is never touched.)
-        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU64]) };
+        let words = vec![0_u128; 4 * bytes.div_ceil(64) as usize].into_boxed_slice();
+        // SAFETY: `Pair` has the size, alignment and valid values of `u128`, and the box is taken
+        // over whole. (Zeroed by the allocator, memory that is never used is never touched.)
+        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [Pair]) };
         Self { words, needs_flush: false }
     }
 
@@ -27,14 +28,14 @@ impl Heap {
     }
 
     fn word(&self, at: u64) -> &AtomicU64 {
-        &self.words[at as usize / 8]
+        &self.words[at as usize / 16].0[at as usize / 8 % 2]
     }
 }
 
 // SAFETY: the words live as long as the medium, their number is fixed, each access is atomic.
 unsafe impl Media for Heap {
     fn len(&self) -> u64 {
-        8 * self.words.len() as u64
+        16 * self.words.len() as u64
     }
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
@@ -47,6 +48,15 @@ unsafe impl Media for Heap {
 
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
         self.word(at).compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    unsafe fn compare_exchange_pair(
+        &self,
+        at: u64,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]> {
+        pair::exchange(&self.words[at as usize / 16], old, new)
     }
 
     unsafe fn flush(&self, _at: u64, _len: u64) {}

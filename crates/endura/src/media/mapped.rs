@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+use super::pair::{self, Pair};
 pub use super::reserve::Reservation;
 use super::reserve::{HUGE_PAGE, Sharing};
 use super::{Domain, DomainKind, FlushInstruction, LINE, Media, Ordering, domain, extend};
@@ -164,6 +165,18 @@ unsafe impl<D: Domain> Media for Mapped<D> {
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
         // SAFETY: the caller's promise.
         unsafe { self.word(at) }.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    unsafe fn compare_exchange_pair(
+        &self,
+        at: u64,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]> {
+        // SAFETY: as in `word`; the caller keeps all 16 bytes inside `len`, and aligned.
+        let pair: &Pair = unsafe { self.base.add(at as usize).cast().as_ref() };
+        pair::exchange(pair, old, new)
     }
 
     #[inline(always)]

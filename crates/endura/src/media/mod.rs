@@ -23,11 +23,10 @@ mod domain;
 pub(crate) mod extend;
 mod heap;
 mod mapped;
-#[cfg(test)]
-pub(crate) mod recorder;
+#[cfg(all(test, loom))]
+pub(crate) mod modelled;
+mod pair;
 mod reserve;
-#[cfg(test)]
-pub(crate) mod scheduled;
 mod shared;
 mod span;
 mod staged;
@@ -37,6 +36,7 @@ pub use detect::{MediaChoice, Placement};
 pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};
+pub use pair::has_pair_exchange;
 pub use span::{Region, Span};
 pub use staged::{Halt, Staged, Stop};
 
@@ -57,6 +57,13 @@ pub enum Mark {
     Acknowledged,
     /// A numbered step of a protocol was reached (the names stand in `docs/trees.md`).
     Step(&'static str),
+    /// A chunk was handed out: what its words hold means nothing.
+    Fresh {
+        /// Where it starts, in bytes.
+        at: u64,
+        /// How many bytes it has.
+        bytes: u64,
+    },
 }
 
 /// A range of bytes that survives a crash, as 64-bit words addressed by byte offset.
@@ -94,6 +101,7 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// # Safety
     ///
     /// `at` is a multiple of 8 and `at + 8 <= self.len()`.
+    #[track_caller]
     unsafe fn load(&self, at: u64, order: Ordering) -> u64;
 
     /// Writes one word.
@@ -101,6 +109,7 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// # Safety
     ///
     /// As for [`load`](Self::load).
+    #[track_caller]
     unsafe fn store(&self, at: u64, value: u64, order: Ordering);
 
     /// Replaces a word if it still has the value `old` (`AcqRel`); gives the value found if not.
@@ -109,7 +118,23 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// # Safety
     ///
     /// As for [`load`](Self::load).
+    #[track_caller]
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64>;
+
+    /// Replaces two neighbouring words if they still are `old` (`AcqRel`); gives what was found if
+    /// not. Other threads see both words change or neither; a crash may keep either alone. Where
+    /// the processor [cannot](has_pair_exchange) it never succeeds.
+    ///
+    /// # Safety
+    ///
+    /// `at` is a multiple of 16 and `at + 16 <= self.len()`.
+    #[track_caller]
+    unsafe fn compare_exchange_pair(
+        &self,
+        at: u64,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]>;
 
     /// Starts the write-back of every line that `at..at + len` touches. Ordered after this thread's
     /// earlier stores to those lines; durable after the next [`fence`](Self::fence).
@@ -117,14 +142,17 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// # Safety
     ///
     /// `at + len <= self.len()`.
+    #[track_caller]
     unsafe fn flush(&self, at: u64, len: u64);
 
     /// Returns when this thread's earlier flushes are durable.
+    #[track_caller]
     fn fence(&self);
 
     /// Ends an operation: returns when this thread's earlier flushes are durable and its earlier
     /// stores are inside the persistence domain. On eADR this is the one fence of an operation
     /// (an acknowledged store may still sit in the store buffer, which no battery covers).
+    #[track_caller]
     fn drain(&self) {
         self.fence();
     }
@@ -145,6 +173,7 @@ pub unsafe trait Media: Send + Sync + 'static {
     }
 
     /// Tells an observing medium where the program is. Empty in production.
+    #[track_caller]
     #[inline(always)]
     fn mark(&self, mark: Mark) {
         let _ = mark;
@@ -170,10 +199,11 @@ pub unsafe trait Media: Send + Sync + 'static {
 /// # Safety
 ///
 /// As for [`Media::flush`].
+#[track_caller]
 pub(crate) unsafe fn help_flush<M: Media>(media: &M, at: u64, len: u64) {
     if media.needs_flush() {
         // Pairs with the store whose value was just read: the load stays before the write-back.
-        std::sync::atomic::fence(Ordering::SeqCst);
+        crate::sync::fence(Ordering::SeqCst);
         // SAFETY: the caller vouches for the range.
         unsafe { media.flush(at, len) };
         media.fence();

@@ -31,6 +31,16 @@ unsafe impl<M: Media> Media for Arc<M> {
         unsafe { (**self).compare_exchange(at, old, new) }
     }
 
+    unsafe fn compare_exchange_pair(
+        &self,
+        at: u64,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { (**self).compare_exchange_pair(at, old, new) }
+    }
+
     unsafe fn flush(&self, at: u64, len: u64) {
         // SAFETY: the caller's promise, passed on.
         unsafe { (**self).flush(at, len) }

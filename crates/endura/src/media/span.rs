@@ -61,6 +61,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
 
     /// Reads word `i`.
     #[inline(always)]
+    #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
         // SAFETY: `word` is inside the N aligned words that `new` checked, and media never shrink.
         unsafe { self.media.load(self.word(i), order) }
@@ -68,6 +69,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
 
     /// Writes word `i`.
     #[inline(always)]
+    #[track_caller]
     pub fn store(&self, i: usize, value: u64, order: Ordering) {
         // SAFETY: as in `load`.
         unsafe { self.media.store(self.word(i), value, order) }
@@ -75,13 +77,31 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
 
     /// Replaces word `i` if it still is `old`; gives the value found if not.
     #[inline(always)]
+    #[track_caller]
     pub fn compare_exchange(&self, i: usize, old: u64, new: u64) -> Result<u64, u64> {
         // SAFETY: as in `load`.
         unsafe { self.media.compare_exchange(self.word(i), old, new) }
     }
 
+    /// Replaces words `i` and `i + 1` if they still are `old`; gives what was found if not. `i` must
+    /// be even.
+    #[inline(always)]
+    #[track_caller]
+    pub fn compare_exchange_pair(
+        &self,
+        i: usize,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]> {
+        assert!(i.is_multiple_of(2) && i + 1 < N);
+        // SAFETY: both words are inside those that `new` checked; the first of all is at a line,
+        // so an even one is at a multiple of 16.
+        unsafe { self.media.compare_exchange_pair(self.word(i), old, new) }
+    }
+
     /// Starts the write-back of the lines that hold words `from..from + count`.
     #[inline(always)]
+    #[track_caller]
     pub fn flush(&self, from: usize, count: usize) {
         assert!(from <= N && count <= N - from);
         // SAFETY: the assertion keeps the words inside the checked range.
@@ -90,6 +110,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
 
     /// Makes words `from..from + count`, stored by another thread, durable before returning.
     #[inline]
+    #[track_caller]
     pub fn help_flush(&self, from: usize, count: usize) {
         assert!(from <= N && count <= N - from);
         // SAFETY: the assertion keeps the words inside the checked range.
@@ -104,12 +125,21 @@ pub struct Region<'m, M> {
     words: usize,
 }
 
+impl<M> Clone for Region<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Region<'_, M> {}
+
 impl<'m, M: Media> Region<'m, M> {
     /// The `words` words from byte `at` on.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`] if `at` is no multiple of 8 or the words do not all lie in the medium.
+    #[inline]
     pub fn new(media: &'m M, at: u64, words: usize) -> Result<Self> {
         let end = (words as u64).checked_mul(8).and_then(|bytes| at.checked_add(bytes));
         if at.is_multiple_of(8) && end.is_some_and(|end| end <= media.len()) {
@@ -125,38 +155,80 @@ impl<'m, M: Media> Region<'m, M> {
         self.at + 8 * i as u64
     }
 
+    /// The medium below.
+    #[inline(always)]
+    pub fn media(&self) -> &'m M {
+        self.media
+    }
+
     /// How many words there are.
+    #[inline(always)]
     pub fn words(&self) -> usize {
         self.words
     }
 
     /// Where the region starts, in bytes from the start of the medium.
+    #[inline(always)]
     pub fn offset(&self) -> u64 {
         self.at
     }
 
     /// Reads word `i`.
+    #[inline(always)]
+    #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
         // SAFETY: `word` is inside the aligned words that `new` checked, and media never shrink.
         unsafe { self.media.load(self.word(i), order) }
     }
 
     /// Writes word `i`.
+    #[inline(always)]
+    #[track_caller]
     pub fn store(&self, i: usize, value: u64, order: Ordering) {
         // SAFETY: as in `load`.
         unsafe { self.media.store(self.word(i), value, order) }
     }
 
     /// Replaces word `i` if it still is `old`; gives the value found if not.
+    #[inline(always)]
+    #[track_caller]
     pub fn compare_exchange(&self, i: usize, old: u64, new: u64) -> Result<u64, u64> {
         // SAFETY: as in `load`.
         unsafe { self.media.compare_exchange(self.word(i), old, new) }
     }
 
     /// Starts the write-back of the lines that hold words `from..from + count`.
+    #[inline(always)]
+    #[track_caller]
     pub fn flush(&self, from: usize, count: usize) {
         assert!(from <= self.words && count <= self.words - from);
         // SAFETY: the assertion keeps the words inside the checked range.
         unsafe { self.media.flush(self.at + 8 * from as u64, 8 * count as u64) }
+    }
+
+    /// Makes words `from..from + count`, stored by another thread, durable before returning.
+    #[track_caller]
+    pub fn help_flush(&self, from: usize, count: usize) {
+        assert!(from <= self.words && count <= self.words - from);
+        // SAFETY: the assertion keeps the words inside the checked range.
+        unsafe { help_flush(self.media, self.at + 8 * from as u64, 8 * count as u64) }
+    }
+
+    /// Copies the bytes from byte `from` of the region on. They must not change meanwhile, or what
+    /// is read is a mixture of words.
+    ///
+    /// # Panics
+    ///
+    /// Where the region ends before `out` does.
+    #[track_caller]
+    pub fn read(&self, from: usize, out: &mut [u8]) {
+        let (mut word, mut inside, mut rest) = (from / 8, from % 8, out);
+        while !rest.is_empty() {
+            // Relaxed: whoever led here synchronized with the writer.
+            let bytes = self.load(word, Ordering::Relaxed).to_le_bytes();
+            let (now, later) = rest.split_at_mut(rest.len().min(8 - inside));
+            now.copy_from_slice(&bytes[inside..inside + now.len()]);
+            (word, inside, rest) = (word + 1, 0, later);
+        }
     }
 }

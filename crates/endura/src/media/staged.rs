@@ -1,12 +1,13 @@
 //! A medium under a test's direction: it stops a thread at a named step, and refuses a chunk.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Mark, Media, Ordering};
 use crate::Result;
-use crate::sync::{AtomicBool, AtomicU64, Mutex};
+use crate::sync::plain::Mutex;
 
 /// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
 ///
@@ -311,6 +312,17 @@ unsafe impl<M: Media> Media for Staged<M> {
         self.event(Event::Store);
         // SAFETY: the caller's promise, passed on.
         unsafe { self.inner.compare_exchange(at, old, new) }
+    }
+
+    unsafe fn compare_exchange_pair(
+        &self,
+        at: u64,
+        old: [u64; 2],
+        new: [u64; 2],
+    ) -> Result<(), [u64; 2]> {
+        self.event(Event::Store);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.compare_exchange_pair(at, old, new) }
     }
 
     unsafe fn flush(&self, at: u64, len: u64) {

@@ -44,7 +44,7 @@ use super::guard::Guard;
 use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use super::map::{Counted, MapState};
 use super::space::{Session, Space};
-use crate::media::{Media, Ordering, Span};
+use crate::media::{Mark, Media, Ordering, Span};
 use crate::sync::{Backoff, Mutex};
 use crate::{Error, Result};
 
@@ -226,11 +226,13 @@ impl<M: Media> Registry<M> {
             (0..8).for_each(|i| line.store(i, 0, Ordering::Release));
             line.flush(0, 8);
         }
+        media.mark(Mark::Step("pool.directory.entries"));
         // Before the link: stale bytes must not look like entries.
         media.fence();
         let link = word(media, self.link)?;
         link.store(0, page, Ordering::Release);
         link.flush(0, 1);
+        media.mark(Mark::Step("pool.directory.link"));
         // Before an entry of the page can become LIVE.
         media.fence();
         Ok(page)
@@ -308,10 +310,12 @@ impl<M: Media> Space<M> {
         let root = init(&guard, at)?;
         entry.store(ROOT, root, Ordering::Release);
         entry.flush(0, WORDS);
+        self.media.mark(Mark::Step("pool.create.entry"));
         // Before LIVE: the commit must not come without name and root. Also before a later entry is
         // used: word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
+        self.media.mark(Mark::Step("pool.create.live"));
         // Before anyone is told that the map exists.
         self.media.drain();
         registry.free.remove(&at);
@@ -359,6 +363,7 @@ impl<M: Media> Space<M> {
             let mut registry = self.directory.registry.lock();
             let Some(map) = registry.maps.get(name).cloned() else { return Ok(false) };
             set_state(Entry::new(&self.media, map.entry())?, DROPPING);
+            self.media.mark(Mark::Step("pool.drop.dropping"));
             // Before the caller is told, and before any node of the map is reused.
             self.media.drain();
             registry.maps.remove(name);
@@ -407,6 +412,7 @@ impl<M: Media> Space<M> {
         // Not fenced: DROPPING and FREE are the same to the next open, and what is written into the
         // entry next follows in its line.
         set_state(Entry::new(&self.media, map.entry())?, FREE);
+        self.media.mark(Mark::Step("pool.drop.free"));
         registry.free.insert(map.entry());
         Ok(())
     }

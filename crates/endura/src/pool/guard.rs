@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::alloc::Class;
 use super::space::Space;
 use super::stock::Stock;
-use crate::media::Media;
+use crate::media::{Mark, Media};
 use crate::sync::Mutex;
 use crate::volatile::epoch::Slot;
 use crate::{Error, Result};
@@ -48,8 +48,9 @@ impl<'s, M: Media> Guard<'s, M> {
 
     /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
     ///
-    /// It starts at a line, and at a multiple of its size if that is a power of two up to 32 KiB. The
-    /// page below it is durable as such: the chunk may be linked as soon as its contents are durable.
+    /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a
+    /// multiple of its size if that is a power of two up to 32 KiB. The page below it is durable as
+    /// such: the chunk may be linked as soon as its contents are durable.
     /// A chunk that is not linked when the process ends leaks until a collection.
     ///
     /// # Errors
@@ -62,13 +63,15 @@ impl<'s, M: Media> Guard<'s, M> {
         if !self.space.media.grant() {
             return Err(Error::Full { need: bytes, free: 0 });
         }
-        match self.try_alloc(bytes) {
+        let at = match self.try_alloc(bytes) {
             Err(Error::Full { .. }) => {
                 self.space.reclaim(self)?;
                 self.try_alloc(bytes)
             }
             result => result,
-        }
+        }?;
+        self.space.media.mark(Mark::Fresh { at, bytes });
+        Ok(at)
     }
 
     fn try_alloc(&self, bytes: u64) -> Result<u64> {

@@ -1,8 +1,11 @@
 //! What all handles of one map share, in DRAM.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::layout::ENTRY;
 use crate::media::LINE;
-use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::volatile::thread;
 
 /// Counters of a map's entries: one for each of the first threads, the last for all others.
@@ -34,7 +37,9 @@ pub struct MapState {
     all_counted: AtomicBool,
     counted_below: AtomicU64,
     counting: AtomicBool,
+    known_root: AtomicU64,
     root_lock: Mutex<()>,
+    beside: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl MapState {
@@ -56,7 +61,9 @@ impl MapState {
             all_counted: AtomicBool::new(len.is_some()),
             counted_below: AtomicU64::new(0),
             counting: AtomicBool::new(false),
+            known_root: AtomicU64::new(0),
             root_lock: Mutex::new(()),
+            beside: OnceLock::new(),
         };
         state.shards[SHARDS - 1].0.store(len.unwrap_or(0) as i64, Ordering::Relaxed);
         state
@@ -88,9 +95,33 @@ impl MapState {
         self.entry + 8 * super::directory::ROOT as u64
     }
 
+    /// A copy of the root word in memory, 0 = not known yet: every operation begins with it.
+    #[inline(always)]
+    pub fn known_root(&self) -> u64 {
+        // Pairs with the Release in `set_known_root`: a new root is whole, and durable, when it is
+        // seen.
+        self.known_root.load(Ordering::Acquire)
+    }
+
+    /// Keeps the root word that was read in the pool, unless one is known by now; returns what is.
+    pub fn first_root(&self, word: u64) -> u64 {
+        let first = self.known_root.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
+        first.map_or_else(|known| known, |_| word)
+    }
+
+    /// Tells all threads of a new root, once it is durable and before the old one is retired.
+    pub fn set_known_root(&self, word: u64) {
+        self.known_root.store(word, Ordering::Release);
+    }
+
     /// Where three lines of the entry lie that the tree may use as it likes; zero in a new map.
     pub fn spare(&self) -> u64 {
-        self.entry + ENTRY - 3 * LINE
+        Self::spare_of(self.entry)
+    }
+
+    /// The same of the directory entry that starts at `entry`.
+    pub(crate) fn spare_of(entry: u64) -> u64 {
+        entry + ENTRY - 3 * LINE
     }
 
     /// Whether the map was dropped. To be asked after the pin: a drop waits for all pins that may
@@ -150,9 +181,15 @@ impl MapState {
     }
 
     /// Whether the caller is the first that wants to count the entries, and so the one to do it.
-    pub(crate) fn claim_count(&self) -> bool {
+    pub fn claim_count(&self) -> bool {
         // Relaxed: the counters have their own order.
         !self.counting.swap(true, Ordering::Relaxed)
+    }
+
+    /// What the tree keeps in DRAM beside its words in the pool, shared by all handles of the map;
+    /// made by the first that asks. `None` if an earlier one made something else.
+    pub(crate) fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
+        Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
     }
 
     /// Held by the tree while it replaces its root.

@@ -10,6 +10,8 @@ mod guard;
 mod identity;
 mod layout;
 mod lock;
+#[cfg(all(test, loom))]
+mod loom;
 mod map;
 mod partition;
 mod reclaim;
@@ -21,6 +23,7 @@ pub mod superblock;
 #[cfg(test)]
 mod tests;
 
+pub use crate::sync::set_waiting;
 pub use crate::volatile::thread::Worker;
 pub(crate) use file::{Access, PoolFile};
 pub use gate::Quiesced;

@@ -1,8 +1,9 @@
 //! Whether every byte of a pool belongs to one owner.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use super::alloc::{Class, Kind, chunk_number, header, run_of};
+use super::alloc::{Bitmap, Class, Kind, chunk_number, header, run_of};
 use super::gate::Quiesced;
 use super::layout::PAGE;
 use super::space::Space;
@@ -12,11 +13,41 @@ use crate::{Error, Result};
 /// What a chunk was found to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// Not yet met: in use but unreachable, as far as is known.
-    Nobody,
     Free,
     Limbo,
     Map,
+}
+
+impl Owner {
+    const ALL: [Self; 3] = [Self::Free, Self::Limbo, Self::Map];
+}
+
+/// The chunks of a page by owner: a bit is set where the chunk is that one's.
+struct Slab {
+    class: Class,
+    owned: [Bitmap; 3],
+}
+
+impl Slab {
+    /// A page of which only the free chunks are known.
+    fn new(class: Class, free: Bitmap) -> Self {
+        Self { class, owned: [free, Bitmap::all_used(class), Bitmap::all_used(class)] }
+    }
+
+    fn claim(&mut self, chunk: usize, owner: Owner) -> Option<Owner> {
+        let is_owner = |owner: &Owner| self.owned[*owner as usize].is_free(chunk);
+        let before = Owner::ALL.into_iter().find(is_owner);
+        if before.is_none() {
+            let _ = self.owned[owner as usize].give(chunk);
+        }
+        before
+    }
+
+    /// Bytes of chunks that are in use but unreachable, as far as is known.
+    fn leaked(&self) -> u64 {
+        let owned: usize = self.owned.iter().map(Bitmap::free).sum();
+        (self.class.per_page() - owned) as u64 * self.class.size()
+    }
 }
 
 /// How the bytes of a pool are divided, pages 1 and up.
@@ -38,7 +69,7 @@ pub struct Shares {
 /// finds those that something else owns as well.
 pub struct Partition<'q, M: Media> {
     space: &'q Space<M>,
-    slabs: BTreeMap<u64, (Class, Box<[Owner]>)>,
+    slabs: BTreeMap<u64, Slab>,
     large: BTreeMap<u64, Owner>,
     free_pages: BTreeMap<u64, u64>,
     shares: Shares,
@@ -63,9 +94,8 @@ impl<M: Media> Quiesced<'_, M> {
             free_pages: space.allocator.pages().runs().into_iter().collect(),
             shares: Shares::default(),
         };
-        let mut free = Vec::new();
-        space.allocator.for_each_free(|class, at| free.push((at, class.size())));
-        let mut limbo = Vec::new();
+        partition.add_partial_pages()?;
+        let (mut free, mut limbo) = (Vec::new(), Vec::new());
         for slot in space.epochs.slots() {
             let stock = slot.contents.lock();
             free.extend(stock.cached().map(|(class, at)| (at, class.size())));
@@ -88,51 +118,76 @@ impl<M: Media> Partition<'_, M> {
         self.claim(at, bytes, Owner::Map)
     }
 
+    /// Free chunks of partly used pages, a page at a time.
+    fn add_partial_pages(&mut self) -> Result<()> {
+        let space = self.space;
+        space.allocator.for_each_partial(|class, page, free| {
+            self.shares.free += free.free() as u64 * class.size();
+            self.slabs.insert(page, Slab::new(class, free.clone()));
+        });
+        self.slabs.iter().try_for_each(|(&page, slab)| self.check_slab(page * PAGE, slab.class))
+    }
+
     fn claim(&mut self, at: u64, bytes: u64, owner: Owner) -> Result<()> {
-        let page = at / PAGE;
-        if page == 0 || page >= self.space.allocator.pages().next() {
-            return damage(at, "a chunk outside of the pages in use");
-        }
-        if self.is_free(page) {
-            return damage(at, "a chunk in a free page");
-        }
-        let (place, size) = match Class::of(bytes) {
-            Some(class) => (self.slab_chunk(at, class)?, class.size()),
-            None => (self.large_chunk(at, bytes)?, run_of(bytes) * PAGE - LINE),
+        let (before, size) = match Class::of(bytes) {
+            Some(class) => (self.claim_in_slab(at, class, owner)?, class.size()),
+            None => (self.claim_large(at, bytes, owner)?, run_of(bytes) * PAGE - LINE),
         };
-        let what = match *place {
-            Owner::Nobody => {
-                *place = owner;
+        let what = match before {
+            None => {
                 self.shares.add(owner, size);
                 return Ok(());
             }
-            Owner::Free => "a chunk in use that is also free",
-            Owner::Limbo => "a chunk in use that also waits to be free",
-            Owner::Map => "a chunk that is reached twice",
+            Some(Owner::Free) => "a chunk in use that is also free",
+            Some(Owner::Limbo) => "a chunk in use that also waits to be free",
+            Some(Owner::Map) => "a chunk that is reached twice",
         };
         damage(at, what)
     }
 
-    fn slab_chunk(&mut self, at: u64, class: Class) -> Result<&mut Owner> {
-        let page = at / PAGE;
-        if header::read(&self.space.media, page)? != Kind::Slab(class.size()) {
-            return damage(at, "a chunk in a page that has none of its size");
-        }
+    fn claim_in_slab(&mut self, at: u64, class: Class, owner: Owner) -> Result<Option<Owner>> {
+        self.check_slab(at, class)?;
         let Some(number) = chunk_number(class, at) else {
             return damage(at, "a chunk that starts nowhere");
         };
-        let fresh = || (class, vec![Owner::Nobody; class.end()].into());
-        let (_, owners) = self.slabs.entry(page).or_insert_with(fresh);
-        Ok(&mut owners[number])
+        let fresh = || Slab::new(class, Bitmap::all_used(class));
+        Ok(self.slabs.entry(at / PAGE).or_insert_with(fresh).claim(number, owner))
     }
 
-    fn large_chunk(&mut self, at: u64, bytes: u64) -> Result<&mut Owner> {
+    fn claim_large(&mut self, at: u64, bytes: u64, owner: Owner) -> Result<Option<Owner>> {
+        self.check_page(at)?;
         let page = at / PAGE;
         if at % PAGE != LINE || header::read(&self.space.media, page)? != Kind::Large(run_of(bytes))
         {
             return damage(at, "a large chunk without a run of its size");
         }
-        Ok(self.large.entry(page).or_insert(Owner::Nobody))
+        match self.large.entry(page) {
+            Entry::Occupied(owned) => Ok(Some(*owned.get())),
+            Entry::Vacant(free) => {
+                free.insert(owner);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether a chunk of this class may lie at `at`, as far as the page is concerned.
+    fn check_slab(&self, at: u64, class: Class) -> Result<()> {
+        self.check_page(at)?;
+        match header::read(&self.space.media, at / PAGE)? == Kind::Slab(class.size()) {
+            true => Ok(()),
+            false => damage(at, "a chunk in a page that has none of its size"),
+        }
+    }
+
+    fn check_page(&self, at: u64) -> Result<()> {
+        let page = at / PAGE;
+        if page == 0 || page >= self.space.allocator.pages().next() {
+            return damage(at, "a chunk outside of the pages in use");
+        }
+        match self.is_free(page) {
+            true => damage(at, "a chunk in a free page"),
+            false => Ok(()),
+        }
     }
 
     fn is_free(&self, page: u64) -> bool {
@@ -191,12 +246,10 @@ impl<M: Media> Partition<'_, M> {
             return damage(page * PAGE, "a page of chunks of an unknown size");
         };
         let leaked = match self.slabs.get(&page) {
-            Some((_, owners)) => {
-                owners[class.first()..].iter().filter(|&&owner| owner == Owner::Nobody).count()
-            }
-            None => class.per_page(),
+            Some(slab) => slab.leaked(),
+            None => class.per_page() as u64 * size,
         };
-        self.shares.leaked += leaked as u64 * size;
+        self.shares.leaked += leaked;
         Ok(())
     }
 }
@@ -204,7 +257,6 @@ impl<M: Media> Partition<'_, M> {
 impl Shares {
     fn add(&mut self, owner: Owner, bytes: u64) {
         match owner {
-            Owner::Nobody => {}
             Owner::Free => self.free += bytes,
             Owner::Limbo => self.limbo += bytes,
             Owner::Map => self.reached += bytes,

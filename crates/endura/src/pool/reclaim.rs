@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::guard::Guard;
 use super::space::Space;
 use crate::media::Media;
+use crate::sync;
 use crate::volatile::thread;
 use crate::{Error, Result};
 
@@ -32,7 +33,7 @@ impl<M: Media> Space<M> {
     }
 
     /// As [`reclaim`](Self::reclaim), with two steps of the epoch if nobody is inside.
-    #[cfg(test)]
+    #[cfg(all(test, loom))]
     pub(crate) fn reclaim_outside(&self) -> Result<usize> {
         self.epochs.advance();
         self.epochs.advance();
@@ -84,11 +85,7 @@ impl<M: Media> Space<M> {
             if have_left {
                 break;
             }
-            if look < PATIENCE / 10 {
-                std::thread::yield_now();
-            } else {
-                std::thread::sleep(PAUSE);
-            }
+            sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
         }
         // Inside a pin, for whoever quiesced the pool counts what is free.
         let freed = self.reclaim(&self.pin_mut()?)?;

@@ -157,6 +157,12 @@ impl<M: Media> Space<M> {
         self.epochs.now()
     }
 
+    /// The tag of a node in DRAM that the caller has just made unreachable: it may be used again
+    /// when [`epoch`](Self::epoch) is at least two more.
+    pub(crate) fn tag(&self) -> u64 {
+        self.epochs.tag()
+    }
+
     /// The session's generation.
     #[inline]
     pub fn generation(&self) -> u64 {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::media::{Adr, Eadr, Mapped, Media, PageCache};
 use crate::pool::{Guard, MapState, Space};
 use crate::store::Map;
-use crate::tree::fast_fair::{self, Cursor, LineBinary, Survey, Tree};
-use crate::tree::{Change, Index, Len};
+use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
+use crate::tree::{Change, Index, Len, Survey};
 use crate::{Error, Result};
 
 /// A map from `u64` to `u64` that lies in the pool entirely: a FAST & FAIR B+-tree. It restarts in
@@ -51,6 +51,7 @@ impl NodeLayout {
             |layout: &Self| ((layout.inner_bytes() / 8) << 16) | (layout.leaf_bytes() / 8);
         [Self::Wide, Self::NarrowLeaves, Self::Paper]
             .into_iter()
+            .filter(|_| map.kind() == fast_fair::KIND)
             .find(|layout| parameters(layout) == map.parameters())
     }
 }
@@ -127,7 +128,7 @@ impl<M: Media> AnyLayout<M> {
 }
 
 /// Checks the FAST & FAIR tree of `map` and tells `visit` of every node: its offset and its bytes.
-pub(crate) fn survey<M: Media>(
+pub(super) fn survey<M: Media>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),
@@ -138,15 +139,6 @@ pub(crate) fn survey<M: Media>(
         Some(NodeLayout::Paper) => fast_fair::survey::<M, 64, 64>(guard, map.root(), visit),
         None => Err(Error::Corrupt { offset: map.entry(), what: "a map of unknown node sizes" }),
     }
-}
-
-/// Frees the nodes of a dropped map.
-pub(super) fn free_nodes<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
-    let mut nodes = Vec::new();
-    // All of them before the first is freed: the walk reads what it frees.
-    survey(guard, map, &mut |at, bytes| nodes.push((at, bytes)))?;
-    nodes.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
-    Ok(())
 }
 
 impl<M: Media> Index for AnyLayout<M> {
@@ -167,11 +159,19 @@ impl<M: Media> Index for AnyLayout<M> {
     }
 
     #[inline(always)]
+    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        on_layout!(self, tree => tree.next_up(cursor))
+    }
+
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        on_layout!(self, tree => tree.next_down(cursor))
+    }
+
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_layout!(self, tree => tree.scan_up(cursor, key))
     }
 
-    #[inline(always)]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_layout!(self, tree => tree.scan_down(cursor, key))
     }
@@ -226,11 +226,19 @@ impl Index for AnyFastFair {
     }
 
     #[inline(always)]
+    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        on_domain!(self, tree => tree.next_up(cursor))
+    }
+
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        on_domain!(self, tree => tree.next_down(cursor))
+    }
+
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_domain!(self, tree => tree.scan_up(cursor, key))
     }
 
-    #[inline(always)]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_domain!(self, tree => tree.scan_down(cursor, key))
     }

@@ -1,6 +1,7 @@
 //! What a pool says of its maps.
 
 use super::fast_fair::NodeLayout;
+use super::kind::Kind;
 use crate::pool::{Counted, MapState};
 use crate::tree::Len;
 
@@ -12,7 +13,8 @@ pub struct MapInfo {
     pub name: String,
     /// The index that it is.
     pub kind: &'static str,
-    /// The sizes of its nodes; `None` if this build does not know them.
+    /// The sizes of its nodes if it is a [`FastFair`](crate::FastFair); `None` also if this build does
+    /// not know them.
     pub layout: Option<NodeLayout>,
     /// How many entries it has.
     pub len: Len,
@@ -24,7 +26,8 @@ impl MapInfo {
             Counted::All => Len::Exact(map.sum()),
             Counted::Below(_) => Len::AtLeast(map.sum()),
         };
-        let layout = NodeLayout::of(map);
-        Self { name: map.name().to_owned(), kind: "FastFair", layout, len }
+        let layout = NodeLayout::of(map).filter(|_| Kind::of(map) == Some(Kind::FastFair));
+        let kind = Kind::of(map).map_or("unknown", Kind::name);
+        Self { name: map.name().to_owned(), kind, layout, len }
     }
 }

@@ -1,21 +1,34 @@
 //! Pool and map handles as users see them.
 
+mod any;
+mod byte_map;
+mod byte_range;
 mod fast_fair;
 mod info;
+pub mod keys;
+mod kind;
 mod map;
+mod nbtree;
 mod options;
 mod pool;
 mod range;
+mod roart;
 mod turn;
 
-pub(crate) use fast_fair::survey;
+pub use any::{AnyCursor, AnyIndex, AnyMap};
+pub use byte_map::{ByteEntry, ByteMap};
+pub use byte_range::ByteRange;
 pub use fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
 pub use info::MapInfo;
+pub use kind::Kind;
+pub(crate) use kind::survey;
 pub use map::{Map, OrderedMap};
+pub use nbtree::{AnyNbTree, NbTree};
 pub use options::PoolOptions;
 pub use pool::{Pool, Stats};
 pub use range::Range;
+pub use roart::{AnyRoart, Roart};
 
 pub use crate::check::{MapReport, Report};
 pub use crate::media::MediaChoice;
-pub use crate::tree::Len;
+pub use crate::tree::{Bytes, Len};

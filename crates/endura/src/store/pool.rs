@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
-use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout, free_nodes};
-use super::{Map, MapInfo, PoolOptions};
+use super::any::{AnyIndex, AnyMap};
+use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
+use super::kind::{Kind, free_chunks};
+use super::nbtree::{AnyNbTree, NbTree};
+use super::roart::{AnyRoart, Roart};
+use super::{ByteMap, Map, MapInfo, PoolOptions};
 use crate::check::{self, Report};
 use crate::media::{Adr, DomainKind, Eadr, Mapped, Media, PageCache, Placement};
 use crate::pool::{PoolFile, Session, Space};
 use crate::sync::Mutex;
+use crate::tree::Index;
+use crate::tree::nbtree::Tree;
 use crate::volatile::fork::Birthplace;
 use crate::{Error, Result};
 
@@ -151,15 +157,75 @@ impl Pool {
     }
 
     fn open_fast_fair(&self, name: &str, layout: Option<NodeLayout>) -> Result<FastFair> {
-        let index = match &self.inner.mounted {
+        Ok(self.keeping_open(self.fast_fair_index(name, layout)?))
+    }
+
+    fn fast_fair_index(&self, name: &str, layout: Option<NodeLayout>) -> Result<AnyFastFair> {
+        Ok(match &self.inner.mounted {
             Mounted::Adr(space) => AnyFastFair::Adr(AnyLayout::open(space, name, layout)?),
             Mounted::Eadr(space) => AnyFastFair::Eadr(AnyLayout::open(space, name, layout)?),
             Mounted::PageCache(space) => {
                 AnyFastFair::PageCache(AnyLayout::open(space, name, layout)?)
             }
-        };
+        })
+    }
+
+    /// A handle that keeps the pool open.
+    fn keeping_open<I: Index>(&self, index: I) -> Map<I> {
         let pool: Arc<dyn Send + Sync> = Arc::<Inner>::clone(&self.inner);
-        Ok(Map::in_pool(index, pool))
+        Map::in_pool(index, pool)
+    }
+
+    /// The NBTree map `name`; made if there is none.
+    ///
+    /// As with [`fast_fair`](Self::fast_fair), all handles share one map. After an open the first
+    /// operation on each eighth of the keys makes what the map keeps of it in DRAM.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`Error::Unsupported`] where the processor cannot exchange 16 bytes at once.
+    pub fn nbtree(&self, name: &str) -> Result<NbTree> {
+        Ok(self.keeping_open(self.nbtree_index(name)?))
+    }
+
+    fn nbtree_index(&self, name: &str) -> Result<AnyNbTree> {
+        Ok(match &self.inner.mounted {
+            Mounted::Adr(space) => AnyNbTree::Adr(Tree::open(space, name)?),
+            Mounted::Eadr(space) => AnyNbTree::Eadr(Tree::open(space, name)?),
+            Mounted::PageCache(space) => AnyNbTree::PageCache(Tree::open(space, name)?),
+        })
+    }
+
+    /// The map `name`, of whichever kind it is; made if there is none, as the kind asked for or as a
+    /// [`FastFair`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`fast_fair`](Self::fast_fair) and [`nbtree`](Self::nbtree); [`Error::WrongKind`] if
+    /// the map is of another kind than the one asked for.
+    pub fn any_map(&self, name: &str, kind: Option<Kind>) -> Result<AnyMap> {
+        let found = on_space!(&self.inner.mounted, space => space.find_map(name)?);
+        let found = found.as_ref().and_then(|map| Kind::of(map));
+        let index = match kind.or(found).unwrap_or(Kind::FastFair) {
+            Kind::FastFair => AnyIndex::FastFair(self.fast_fair_index(name, None)?),
+            Kind::NbTree => AnyIndex::NbTree(self.nbtree_index(name)?),
+            Kind::Roart => {
+                let (found, want) = ("map of byte strings", "map of numbers");
+                return Err(Error::WrongKind { name: name.to_owned(), found, want });
+            }
+        };
+        Ok(self.keeping_open(index))
+    }
+
+    /// The ROART map `name`, from byte strings to byte strings; made if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`fast_fair`](Self::fast_fair).
+    pub fn roart(&self, name: &str) -> Result<Roart> {
+        let index = AnyRoart::open(&self.inner.mounted, name)?;
+        let pool: Arc<dyn Send + Sync> = Arc::<Inner>::clone(&self.inner);
+        Ok(ByteMap::in_pool(index, pool))
     }
 
     /// All maps of the pool, by name.
@@ -178,7 +244,7 @@ impl Pool {
     ///
     /// Those of [`Map`](crate::Map) for methods that write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
-        on_space!(&self.inner.mounted, space => space.drop_map(name, free_nodes))
+        on_space!(&self.inner.mounted, space => space.drop_map(name, free_chunks))
     }
 
     /// Checks everything in the pool: every node of every map, and that no two use the same bytes.

@@ -36,6 +36,43 @@ impl<I: Index> Range<I> {
         let (front, back) = Default::default();
         Self { map, from, to, done: from > to, front, back }
     }
+
+    /// Takes the entry that a scan upwards came to.
+    #[inline(always)]
+    fn take_up(&mut self, entry: (u64, u64)) -> Option<Result<(u64, u64)>> {
+        self.done = entry.0 >= self.to;
+        self.from = entry.0.wrapping_add(1);
+        (entry.0 <= self.to).then_some(Ok(entry))
+    }
+
+    /// The same downwards.
+    #[inline(always)]
+    fn take_down(&mut self, entry: (u64, u64)) -> Option<Result<(u64, u64)>> {
+        self.done = entry.0 <= self.from;
+        self.to = entry.0.wrapping_sub(1);
+        (entry.0 >= self.from).then_some(Ok(entry))
+    }
+
+    #[inline(never)]
+    fn search_up(&mut self) -> Option<Result<(u64, u64)>> {
+        match self.map.index().scan_up(&mut self.front, self.from) {
+            Ok(Some(entry)) => self.take_up(entry),
+            last => self.end(last),
+        }
+    }
+
+    #[inline(never)]
+    fn search_down(&mut self) -> Option<Result<(u64, u64)>> {
+        match self.map.index().scan_down(&mut self.back, self.to) {
+            Ok(Some(entry)) => self.take_down(entry),
+            last => self.end(last),
+        }
+    }
+
+    fn end(&mut self, last: Result<Option<(u64, u64)>>) -> Option<Result<(u64, u64)>> {
+        self.done = true;
+        last.err().map(Err)
+    }
 }
 
 impl<I: Index> Iterator for Range<I> {
@@ -46,16 +83,9 @@ impl<I: Index> Iterator for Range<I> {
         if self.done {
             return None;
         }
-        match self.map.index().scan_up(&mut self.front, self.from) {
-            Ok(Some(entry)) if entry.0 <= self.to => {
-                self.done = entry.0 == self.to;
-                self.from = entry.0.wrapping_add(1);
-                Some(Ok(entry))
-            }
-            last => {
-                self.done = true;
-                last.err().map(Err)
-            }
+        match self.map.index().next_up(&mut self.front) {
+            Some(entry) if entry.0 >= self.from => self.take_up(entry),
+            _ => self.search_up(),
         }
     }
 }
@@ -66,16 +96,9 @@ impl<I: Index> DoubleEndedIterator for Range<I> {
         if self.done {
             return None;
         }
-        match self.map.index().scan_down(&mut self.back, self.to) {
-            Ok(Some(entry)) if entry.0 >= self.from => {
-                self.done = entry.0 == self.from;
-                self.to = entry.0.wrapping_sub(1);
-                Some(Ok(entry))
-            }
-            last => {
-                self.done = true;
-                last.err().map(Err)
-            }
+        match self.map.index().next_down(&mut self.back) {
+            Some(entry) if entry.0 <= self.to => self.take_down(entry),
+            _ => self.search_down(),
         }
     }
 }

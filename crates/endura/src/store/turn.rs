@@ -6,8 +6,7 @@
 
 use crate::media::{Media, Ordering, Region};
 use crate::pool::{LOCK_TURN, Space};
-use crate::store::survey;
-use crate::tree::fast_fair::void_lock;
+use crate::store::kind::void_locks;
 use crate::{Error, Result};
 
 /// Sessions in a turn, as a power of two.
@@ -26,9 +25,7 @@ pub(super) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
     }
     let guard = space.pin_mut()?;
     for map in space.maps()? {
-        let mut nodes = Vec::new();
-        survey(&guard, &map, &mut |at, _| nodes.push(at))?;
-        nodes.into_iter().try_for_each(|at| void_lock(&guard, at))?;
+        void_locks(&guard, &map)?;
     }
     // Before the word says that it is done.
     space.media().fence();

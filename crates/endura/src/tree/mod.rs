@@ -1,11 +1,18 @@
 //! The papers' indexes, over any medium.
 //!
-//! An index offers five primitives ([`Index`]); what a map offers is made of them above
-//! ([`Map`](crate::Map)).
+//! An index offers a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); what a
+//! map offers is made of them above ([`Map`](crate::Map), [`ByteMap`](crate::ByteMap)).
 
+mod bytes;
 pub mod fast_fair;
+pub mod nbtree;
+pub mod roart;
+mod survey;
 
 use crate::Result;
+
+pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
+pub use survey::{Repairs, Survey};
 
 /// An ordered index from `u64` to `u64` in a pool.
 ///
@@ -32,14 +39,30 @@ pub trait Index: Send + Sync + 'static {
     fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
 
     /// Applies what `decide` makes of the present value of `key`, atomically, and returns that
-    /// value. `decide` runs under a lock: it must be short and must not call the index. It runs again
-    /// where the operation ran out of space and begins anew.
+    /// value. `decide` may run under a lock: it must be short and must not call the index. It runs again
+    /// where another thread was faster, or where the operation ran out of space and begins anew.
     ///
     /// # Errors
     ///
     /// As for [`get`](Self::get), [`Error::Full`](crate::Error::Full) and
     /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
     fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>>;
+
+    /// The entry that comes next in the scan upwards of `cursor`, if it is at hand: a fast path of
+    /// [`scan_up`](Self::scan_up). `None` says nothing; what is given, `scan_up` would have given for
+    /// any key up to it and beyond the one returned last.
+    #[inline(always)]
+    fn next_up(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
+        let _ = cursor;
+        None
+    }
+
+    /// The same downwards: a fast path of [`scan_down`](Self::scan_down).
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Self::Cursor) -> Option<(u64, u64)> {
+        let _ = cursor;
+        None
+    }
 
     /// The entry with the smallest key at or above `key`. Successive calls with one cursor pass
     /// keys beyond the one returned last.

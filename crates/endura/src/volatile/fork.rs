@@ -10,11 +10,11 @@
 
 use std::ptr;
 use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use super::held;
-use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 
 /// The word that a fork empties: the number of this process among its forebears, 0 = unknown.
 static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());

@@ -12,11 +12,11 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::fork;
-use crate::sync::{AtomicPtr, AtomicU64, Ordering, fence};
 
 /// One place for a descriptor.
 struct Slot {

@@ -8,8 +8,7 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-use crate::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const NONE: usize = usize::MAX;
 
@@ -20,8 +19,13 @@ struct Numbers {
 
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: BinaryHeap::new(), next: 0 });
 
+/// Not a [`sync::Mutex`](crate::sync::Mutex): nobody gives the turn away who holds it.
+fn numbers() -> MutexGuard<'static, Numbers> {
+    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn take() -> usize {
-    let mut numbers = NUMBERS.lock();
+    let mut numbers = numbers();
     match numbers.free.pop() {
         Some(Reverse(number)) => number,
         None => {
@@ -34,7 +38,7 @@ fn take() -> usize {
 /// Also what hands a slot over: the lock orders all that the old thread did before all that the
 /// next owner of the number does.
 fn give_back(number: usize) {
-    NUMBERS.lock().free.push(Reverse(number));
+    numbers().free.push(Reverse(number));
 }
 
 /// Gives a thread's number back when the thread exits.
@@ -42,22 +46,43 @@ struct Lease(Cell<usize>);
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        CURRENT.set(NONE);
+        replace_current(NONE);
         give_back(self.0.get());
     }
 }
 
 thread_local! {
+    static LEASE: Lease = Lease(Cell::new(take()));
+}
+
+#[cfg(not(all(test, loom)))]
+thread_local! {
     /// No destructor: one load on the fast path, and readable while the thread is torn down.
     static CURRENT: Cell<usize> = const { Cell::new(NONE) };
-    static LEASE: Lease = Lease(Cell::new(take()));
+}
+
+#[cfg(all(test, loom))]
+loom::thread_local! {
+    /// The threads of a model say themselves which they are, by [`be`].
+    static CURRENT: Cell<usize> = Cell::new(0);
+}
+
+/// From here on the calling thread of a model has this number.
+#[cfg(all(test, loom))]
+pub(crate) fn be(number: usize) {
+    CURRENT.with(|current| current.set(number));
 }
 
 /// The calling thread's number.
 #[inline(always)]
 pub(crate) fn current() -> usize {
-    let number = CURRENT.get();
+    let number = CURRENT.with(Cell::get);
     if number == NONE { register() } else { number }
+}
+
+#[inline]
+fn replace_current(number: usize) -> usize {
+    CURRENT.with(|current| current.replace(number))
 }
 
 #[cold]
@@ -65,7 +90,7 @@ fn register() -> usize {
     // A thread that uses a pool from a destructor of its own, after the lease is gone, takes a
     // number for good: it has no moment left at which to give it back.
     let number = LEASE.try_with(|lease| lease.0.get()).unwrap_or_else(|_| take());
-    CURRENT.set(number);
+    replace_current(number);
     number
 }
 
@@ -90,11 +115,20 @@ impl Worker {
         struct Restore(usize);
         impl Drop for Restore {
             fn drop(&mut self) {
-                CURRENT.set(self.0);
+                replace_current(self.0);
             }
         }
-        let _restore = Restore(CURRENT.replace(self.number));
+        let _restore = Restore(replace_current(self.number));
         work()
+    }
+
+    /// Lets other workers run on the calling thread: `turn` may switch to their stacks. When it
+    /// returns, the thread is again whoever called.
+    #[inline]
+    pub fn pass(turn: impl FnOnce()) {
+        let number = CURRENT.with(Cell::get);
+        turn();
+        replace_current(number);
     }
 }
 
@@ -104,7 +138,7 @@ impl Drop for Worker {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::collections::BTreeSet;
     use std::sync::Barrier;
@@ -145,5 +179,17 @@ mod tests {
         assert_eq!(BTreeSet::from([own, in_a, in_b]).len(), 3);
         assert_eq!(current(), own);
         assert_eq!(a.run(current), in_a);
+    }
+
+    /// As coroutines do: another worker's `run` begins inside and is not left before the return.
+    #[test]
+    fn a_worker_that_passed_the_turn_is_itself_again() {
+        let (mut a, mut b) = (Worker::new(), Worker::new());
+        let in_b = b.run(current);
+        a.run(|| {
+            let in_a = current();
+            Worker::pass(|| _ = replace_current(in_b));
+            assert_eq!(current(), in_a);
+        });
     }
 }

@@ -11,4 +11,5 @@ mod model;
 mod races;
 mod soak;
 mod steps;
+#[path = "../support/mod.rs"]
 mod support;

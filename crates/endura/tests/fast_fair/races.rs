@@ -1,129 +1,13 @@
 //! Two threads, one of them stopped at each of its stores in turn while the other works.
-//!
-//! What is stopped where decides which of the published races could happen; sweeping over every
-//! store of an operation meets each of them, also those that have no name yet.
-
-use std::collections::BTreeMap;
-
-use endura::media::Stop;
 
 use endura::OrderedMap;
 
-use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};
-use crate::support::world::{Cap3, Cap4, Cap8, MapOf, Shape, World, collect};
-
-type Entries = BTreeMap<u64, u64>;
-
-/// One operation with its effect on the model.
-#[derive(Debug, Clone, Copy)]
-enum Act {
-    Put(u64),
-    Remove(u64),
-}
-
-impl Act {
-    fn on<M: OrderedMap>(self, map: &M) {
-        match self {
-            Self::Put(key) => assert_eq!(map.insert(key, key).unwrap(), None, "{self:?}"),
-            Self::Remove(key) => assert_eq!(map.remove(key).unwrap(), Some(key), "{self:?}"),
-        }
-    }
-
-    fn on_model(self, model: &mut Entries) {
-        match self {
-            Self::Put(key) => model.insert(key, key),
-            Self::Remove(key) => model.remove(&key),
-        };
-    }
-}
-
-/// A map that holds `keys`, and two lists of operations on different keys.
-struct Race {
-    name: &'static str,
-    keys: Vec<u64>,
-    first: Vec<Act>,
-    second: Vec<Act>,
-}
-
-impl Race {
-    fn before(&self) -> Entries {
-        self.keys.iter().map(|&key| (key, key)).collect()
-    }
-
-    fn after(&self) -> Entries {
-        let mut model = self.before();
-        self.first.iter().chain(&self.second).for_each(|act| act.on_model(&mut model));
-        model
-    }
-
-    fn world<S: Shape>(&self) -> World<S> {
-        World::with(self.keys.iter().map(|&key| (key, key)))
-    }
-
-    /// Both lists end, with the result of both, whatever store the first is stopped at; what
-    /// neither touches is readable all the time.
-    fn run<S: Shape>(&self) {
-        ends(self.name, || {
-            let stops = at_every_store(|stop| self.run_once::<S>(stop));
-            let more = self.first.len() as u64;
-            assert!(stops >= more, "{}: {stops} stops", self.name);
-        });
-    }
-
-    fn run_once<S: Shape>(&self, stop: Stop) -> bool {
-        let world = self.world::<S>();
-        let untouched = self.untouched();
-        let first = |map: &MapOf<S>| self.first.iter().for_each(|act| act.on(map));
-        let second = |map: &MapOf<S>| {
-            for act in &self.second {
-                act.on(map);
-                for &key in &untouched {
-                    assert_eq!(map.get(key).unwrap(), Some(key), "{} at {stop:?}", self.name);
-                }
-            }
-        };
-        let stands = raced(&world, stop, first, second);
-        let found: Entries = world.entries().into_iter().collect();
-        assert_eq!(found, self.after(), "{} at {stop:?}", self.name);
-        for &key in self.after().keys() {
-            assert_eq!(world.map().get(key).unwrap(), Some(key), "{} at {stop:?}", self.name);
-        }
-        let facts = world.verify();
-        assert_eq!(facts.repairs.total(), 0, "{} at {stop:?}: {facts:?}", self.name);
-        drain(&world);
-        stands
-    }
-
-    fn untouched(&self) -> Vec<u64> {
-        let mut model = self.before();
-        for act in self.first.iter().chain(&self.second) {
-            let (Act::Put(key) | Act::Remove(key)) = act;
-            model.remove(key);
-        }
-        model.into_keys().collect()
-    }
-}
-
-/// A structure that is used up to the end shows what a lookup would not.
-fn drain<S: Shape>(world: &World<S>) {
-    for (key, value) in world.entries() {
-        assert_eq!(world.map().remove(key).unwrap(), Some(value));
-        assert_eq!(world.map().get(key).unwrap(), None);
-    }
-    assert_eq!(world.verify().entries, 0);
-}
-
-fn tens(range: std::ops::Range<u64>) -> Vec<u64> {
-    range.map(|n| 10 * n).collect()
-}
-
-fn put(keys: impl IntoIterator<Item = u64>) -> Vec<Act> {
-    keys.into_iter().map(Act::Put).collect()
-}
-
-fn remove(keys: impl IntoIterator<Item = u64>) -> Vec<Act> {
-    keys.into_iter().map(Act::Remove).collect()
-}
+use crate::support::races::{
+    Race, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
+    search_through_changing_inner_nodes, tens,
+};
+use crate::support::stage::{at_every_load, ends, stopped};
+use crate::support::world::{Cap3, Cap4, Cap8, World};
 
 /// F8. One thread splits and is preempted before the root grows; another splits the new node.
 /// In the published tree its separator is dropped in silence, and the tree degenerates to a list.
@@ -186,51 +70,6 @@ fn the_root_shrinks_and_grows_at_once() {
     Race { name, keys, first, second }.run::<Cap3>();
 }
 
-/// F18. Scans during inserts and removes: every permanent key once, in order, both ways.
-#[test]
-fn scans_see_every_permanent_key_once_wherever_a_writer_stands() {
-    ends("scans while a writer stands", || {
-        let permanent = tens(1..25);
-        let changes = [put([111, 112, 113, 114, 115]), remove([110, 120, 130, 100])];
-        for change in changes {
-            at_every_store(|stop| {
-                let world = World::<Cap4>::with(permanent.iter().map(|&key| (key, key)));
-                let touched = |key: &u64| {
-                    change.iter().any(|&act| matches!(act, Act::Remove(k) if k == *key))
-                };
-                let must: Vec<u64> =
-                    permanent.iter().copied().filter(|key| !touched(key)).collect();
-                stopped(
-                    &world,
-                    stop,
-                    |map| change.iter().for_each(|act| act.on(map)),
-                    || {
-                        let scans = [collect(world.map(), ..), reversed(world.map())];
-                        for scan in scans {
-                            let keys: Vec<u64> = scan.iter().map(|&(key, _)| key).collect();
-                            assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?} at {stop:?}");
-                            assert!(
-                                must.iter().all(|key| keys.contains(key)),
-                                "{keys:?} at {stop:?}"
-                            );
-                            assert!(scan.iter().all(|(key, value)| key == value));
-                        }
-                        for &key in &must {
-                            assert_eq!(world.map().get(key).unwrap(), Some(key), "at {stop:?}");
-                        }
-                    },
-                )
-            });
-        }
-    });
-}
-
-fn reversed(map: &impl OrderedMap) -> Vec<(u64, u64)> {
-    let mut entries: Vec<_> = map.range(..).rev().map(|entry| entry.unwrap()).collect();
-    entries.reverse();
-    entries
-}
-
 /// F10. The published reader trusts an 8-bit flag that counts changes of direction: 256 of them
 /// while it is preempted are invisible to it, and it misses a key that was there all the time.
 #[test]
@@ -257,55 +96,17 @@ fn a_reader_that_slept_through_many_changes_misses_no_key() {
     });
 }
 
-/// F11. An inner search of the published tree passes a key that is dead at that moment, and then
-/// takes the wrong child because the slot has been reused in between.
 #[test]
-fn a_search_through_changing_inner_nodes_finds_its_leaf() {
-    ends("search through changing inner nodes", || {
-        for sought in [10, 70, 80, 90, 160] {
-            at_every_load(|stop| {
-                let world = World::<Cap3>::with(tens(1..17).into_iter().map(|key| (key, key)));
-                let map = world.map();
-                let read =
-                    |map: &_| assert_eq!(OrderedMap::get(map, sought).unwrap(), Some(sought));
-                stopped(&world, stop, read, || {
-                    for key in (1..160).filter(|key| key % 10 != 0) {
-                        assert_eq!(map.insert(key, key).unwrap(), None);
-                    }
-                    for key in (1..160).filter(|&key| key != sought) {
-                        assert_eq!(map.remove(key).unwrap(), Some(key));
-                    }
-                })
-            });
-        }
-    });
+fn scans_see_every_permanent_key_once_wherever_a_writer_stands() {
+    scans_while_a_writer_stands::<Cap4>();
 }
 
-/// F11. A scan copies 10, then 5 and 6 are inserted before it, and the published scan copies 6 and
-/// 10 again.
+#[test]
+fn a_search_through_changing_inner_nodes_finds_its_leaf() {
+    search_through_changing_inner_nodes::<Cap3>();
+}
+
 #[test]
 fn a_scan_stopped_at_each_load_stays_sorted_and_complete() {
-    ends("stopped scan", || {
-        let permanent = [10, 20, 30, 40, 50, 60];
-        for backwards in [false, true] {
-            at_every_load(|stop| {
-                let world = World::<Cap4>::with(permanent.map(|key| (key, key)));
-                let map = world.map();
-                let scan = |map: &_| {
-                    let entries = if backwards { reversed(map) } else { collect(map, ..) };
-                    let keys: Vec<u64> = entries.iter().map(|&(key, _)| key).collect();
-                    assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?} at {stop:?}");
-                    assert!(permanent.iter().all(|key| keys.contains(key)), "{keys:?} at {stop:?}");
-                };
-                stopped(&world, stop, scan, || {
-                    for key in [5, 6, 15, 16, 55, 56, 65, 66] {
-                        map.insert(key, key).unwrap();
-                    }
-                    for key in [6, 15, 16, 56] {
-                        map.remove(key).unwrap();
-                    }
-                })
-            });
-        }
-    });
+    scan_stopped_at_each_load::<Cap4>();
 }

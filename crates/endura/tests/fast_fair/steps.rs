@@ -87,6 +87,7 @@ fn every_step_of_the_protocol_is_reached() {
                 map.remove(key).unwrap();
             }
         }));
+        steps.retain(|step| !step.starts_with("pool."));
         assert_eq!(steps, BTreeSet::from(STEPS));
     });
 }

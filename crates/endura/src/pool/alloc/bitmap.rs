@@ -30,8 +30,11 @@ impl Bitmap {
     /// Every chunk free.
     pub(crate) fn all_free(class: Class) -> Self {
         let mut bitmap = Self::all_used(class);
-        for chunk in class.first()..class.end() {
-            bitmap.words[chunk / 64] |= 1 << (chunk % 64);
+        bitmap.words.fill(u64::MAX);
+        // Not the places before the first chunk, nor those behind the last.
+        bitmap.words[0] &= u64::MAX << class.first();
+        if let (Some(last), rest @ 1..) = (bitmap.words.last_mut(), class.end() % 64) {
+            *last &= !(u64::MAX << rest);
         }
         bitmap.free = class.per_page();
         bitmap.from = 0;

@@ -44,6 +44,7 @@ mod pages;
 mod saved;
 mod slab;
 
+pub(crate) use bitmap::Bitmap;
 pub(crate) use class::Class;
 pub(crate) use header::Kind;
 pub(crate) use pages::Pages;
@@ -91,13 +92,9 @@ impl Allocator {
         (self.pages.next(), self.pages.free(), chunks)
     }
 
-    /// Calls `look` with every free chunk of partly used pages.
-    pub(crate) fn for_each_free(&self, mut look: impl FnMut(Class, u64)) {
-        self.slabs.for_each_partial(|class, page, bitmap| {
-            for chunk in (class.first()..class.end()).filter(|&chunk| bitmap.is_free(chunk)) {
-                look(class, page * PAGE + chunk as u64 * class.size());
-            }
-        });
+    /// Calls `look` with every page that has free chunks: its number, and which are free.
+    pub(crate) fn for_each_partial(&self, look: impl FnMut(Class, u64, &Bitmap)) {
+        self.slabs.for_each_partial(look);
     }
 
     /// Adds between one and a batch of chunks to `out`.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::super::layout::{NEXT_PAGE, PAGE};
 use super::header::{self, Kind};
-use crate::media::{Media, Ordering, Region};
+use crate::media::{Mark, Media, Ordering, Region};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -81,9 +81,11 @@ impl Pages {
             }
         };
         header::write(media, first, kind)?;
+        media.mark(Mark::Step("pool.page.take"));
         // Before any chunk of the page can be linked: who walks the pages after a crash must see
-        // what the link refers to.
-        media.fence();
+        // what the link refers to. A drain, for the one who links it may be another thread, which got
+        // the chunk through locks in DRAM: nothing else says that this thread's stores are out.
+        media.drain();
         stock.remove(first, count);
         Ok(first)
     }
@@ -133,9 +135,11 @@ impl Pages {
         for page in first + 1..first + count {
             header::write(media, page, Kind::Free)?;
         }
+        media.mark(Mark::Step("pool.run.free.rest"));
         // Before the first header stops covering the others.
         media.fence();
         header::write(media, first, Kind::Free)?;
+        media.mark(Mark::Step("pool.run.free.first"));
         // Before one of the pages can be taken.
         media.fence();
         stock.insert(first, count);
@@ -206,11 +210,13 @@ impl Stock {
         for page in self.next..end {
             header::write(media, page, Kind::Free)?;
         }
+        media.mark(Mark::Step("pool.grow.headers"));
         // Before NEXT_PAGE covers these pages.
         media.fence();
         let word = Region::new(media, NEXT_PAGE, 1)?;
         word.store(0, end, Ordering::Release);
         word.flush(0, 1);
+        media.mark(Mark::Step("pool.grow.next_page"));
         // Before anything in these pages can be linked. No other thread has seen the new value,
         // for the lock is held: whoever sees it sees it durable.
         media.fence();

@@ -37,7 +37,7 @@ use super::bitmap::Bitmap;
 use super::class::Class;
 use super::header::{self, Kind};
 use crate::Result;
-use crate::media::{LINE, Media, Ordering, Region};
+use crate::media::{LINE, Mark, Media, Ordering, Region};
 
 const RUN: u64 = 1;
 const PARTIAL: u64 = 2;
@@ -118,6 +118,7 @@ impl Allocator {
         block.write(media, 0)?;
         // One fence for the blocks and the word that names them: they count only when the
         // superblock says that the pool was closed, which comes later.
+        media.mark(Mark::Step("pool.save.list"));
         commit(media, SAVED_BLOCK)
     }
 
@@ -135,6 +136,7 @@ impl Allocator {
             }
         }
         if !session.read_only {
+            media.mark(Mark::Step("pool.open.list"));
             // Durable before anything is allocated: after a crash the list would be wrong.
             commit(media, 0)?;
         }

@@ -154,10 +154,7 @@ fn is_slab<M: Media>(media: &M, pages: &Pages, class: Class, page: u64) -> Resul
 
 /// The number of the chunk at `at` in its page.
 pub(crate) fn chunk_number(class: Class, at: u64) -> Option<usize> {
-    let inside = at % PAGE;
-    let number = (inside / class.size()) as usize;
-    let in_page = (class.first()..class.end()).contains(&number);
-    (inside.is_multiple_of(class.size()) && in_page).then_some(number)
+    class.number(at % PAGE)
 }
 
 impl ClassPages {
@@ -182,7 +179,7 @@ impl ClassPages {
         if bitmap.free() == 0 {
             self.partial.remove(&page);
         }
-        Some(page * PAGE + chunk as u64 * class.size())
+        Some(page * PAGE + class.place(chunk))
     }
 
     fn give<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<()> {

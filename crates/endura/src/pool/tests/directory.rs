@@ -169,28 +169,3 @@ fn damaged_entries_are_reported_and_end() {
         assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "{what}");
     }
 }
-
-#[test]
-fn nothing_is_written_after_the_close() {
-    use crate::media::scheduled::Scheduled;
-    use crate::sync::schedule::{Strategy, run};
-    let space = mounted(Scheduled::new(2 * PAGE));
-    let entry = space.open_map("m", 1, 0, |_, _| Ok(7)).unwrap().entry();
-    let state = || Region::new(space.media(), entry, 1).unwrap().load(0, Ordering::Relaxed);
-    // The drop waits for its grace period, the close comes in between.
-    let stop = Strategy::StopAt { thread: 0, mark: "none", nth: 1 };
-    run(2, 0, stop, |me| {
-        if me == 0 {
-            assert!(space.drop_map("m", |_, _| Ok(())).unwrap());
-        } else {
-            assert!(space.close().unwrap());
-            let then = state();
-            while_others_run();
-            assert_eq!(state(), then);
-        }
-    })
-    .unwrap();
-    fn while_others_run() {
-        (0..500).for_each(|_| crate::sync::schedule::waiting());
-    }
-}

@@ -1,16 +1,13 @@
 //! Tests of the layer as a whole, by what could go wrong.
 
 mod chunks;
-mod crashes;
 mod directory;
 mod lifetime;
 mod pins;
 mod sessions;
 
 use super::*;
-use crate::media::recorder::{Image, Recorder};
 use crate::media::{Heap, Media, Ordering, Region};
-use crate::volatile::thread;
 
 pub(super) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
 
@@ -32,9 +29,4 @@ pub(super) fn copy(medium: &Heap) -> Heap {
     let to = Region::new(&target, 0, words).unwrap();
     (0..words).for_each(|i| to.store(i, from.load(i, Ordering::Relaxed), Ordering::Relaxed));
     target
-}
-
-/// A recorder that takes workers for the threads they stand for.
-pub(super) fn recorder(start: Image, limit: u64) -> Recorder {
-    Recorder::new(start, limit, thread::current)
 }

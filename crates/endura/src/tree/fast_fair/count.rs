@@ -46,8 +46,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Counts from where the last count ended to the last key.
-    pub(crate) fn count_all(&self) -> Result<()> {
+    /// Counts from where the last count ended to the last key, for the thread whose
+    /// [`claim_count`](crate::pool::MapState::claim_count) said that it is the one to do it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Index::get`](crate::tree::Index::get).
+    pub fn count_all(&self) -> Result<()> {
         if self.space().session().read_only {
             return self.count_unchanging();
         }

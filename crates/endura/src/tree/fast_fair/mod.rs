@@ -53,6 +53,8 @@
 //! | root shrunk, root word stored | the child is the root | no difference | nothing; the chunk leaks |
 
 mod count;
+#[cfg(all(test, loom))]
+mod loom;
 mod many;
 mod merge;
 mod node;
@@ -61,10 +63,10 @@ mod read;
 mod repair;
 mod route;
 mod scan;
-#[cfg(test)]
-mod schedules;
 mod search;
 mod split;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod verify;
 mod version;
 mod write;
@@ -81,10 +83,10 @@ use node::{Fences, Init, MIDDLE, Node};
 use route::Root;
 use version::Version;
 
+pub use super::{Repairs, Survey};
 pub use scan::Cursor;
 pub use search::{Binary, LineBinary, Linear, Search};
 pub(crate) use verify::survey;
-pub use verify::{Repairs, Survey};
 pub(crate) use version::void_lock;
 
 /// The number of this kind of map in the directory.
@@ -211,7 +213,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.map.root()
     }
 
-    fn map(&self) -> &MapState {
+    /// Its entry in the directory, with what is counted.
+    pub fn map(&self) -> &MapState {
         &self.map
     }
 
@@ -262,11 +265,21 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     }
 
     #[inline(always)]
+    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        self.read_seat::<true>(cursor)
+    }
+
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        self.read_seat::<false>(cursor)
+    }
+
+    #[inline]
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         self.scan::<true>(cursor, key)
     }
 
-    #[inline(always)]
+    #[inline]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         self.scan::<false>(cursor, key)
     }

@@ -122,76 +122,92 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
 
     /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, above all
     /// that of the version, is not older than this one.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn load(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Acquire)
     }
 
     /// Relaxed: for a holder of the lock, and for a look that [`Version::is_confirmed`] ends.
+    #[track_caller]
     #[inline(always)]
     fn peek(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Relaxed)
     }
 
     /// The word `words` words behind the first key.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn peek_record(&self, words: usize) -> u64 {
         self.peek(RECORDS + words)
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn peek_key(&self, slot: usize) -> u64 {
         self.peek(RECORDS + 2 * slot)
     }
 
+    /// The record whose key stands `words` words behind the first one, if there is one.
+    #[track_caller]
     #[inline(always)]
-    pub(super) fn peek_value(&self, slot: usize) -> u64 {
-        self.peek(RECORDS + 2 * slot + 1)
+    pub(super) fn peek_entry(&self, words: usize) -> Option<(u64, u64)> {
+        (words < 2 * Self::CAP)
+            .then(|| (self.peek(RECORDS + words), self.peek(RECORDS + (words | 1))))
     }
 
     /// The fences, as [`peek`](Self::peek) reads them.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn peek_fences(&self) -> Fences {
         Fences { low: self.peek(LOW), high: self.peek(HIGH) }
     }
 
     /// Release: stores become visible, and reach persistence within a line, in program order.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn store(&self, word: usize, value: u64) {
         self.words.store(word, value, Ordering::Release);
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn version(&self) -> Version {
         Version::read(&self.words)
     }
 
     /// Ends a look at a leaf that was quiet when the lock word was `version`: whether it still is.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn is_still(&self, version: Version) -> bool {
         version.is_unchanged(&self.words)
     }
 
     /// Ends a look that began when the lock word was `version`: whether it counts.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn confirms(&self, version: Version) -> bool {
         version.is_confirmed(&self.words)
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn low(&self) -> u64 {
         self.load(LOW)
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn high(&self) -> u64 {
         self.load(HIGH)
     }
 
+    #[track_caller]
     pub(super) fn set_high(&self, high: u64) {
         self.store(HIGH, high);
     }
 
+    #[track_caller]
     #[inline]
     pub(super) fn sibling(&self) -> Result<Sibling> {
         let word = self.load(SIB);
@@ -204,60 +220,72 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Ok(Sibling { at: word & OFFSET, tag })
     }
 
+    #[track_caller]
     pub(super) fn set_sibling(&self, sibling: Sibling) {
         self.store(SIB, sibling.word());
     }
 
+    #[track_caller]
     pub(super) fn hint(&self) -> usize {
         self.load(HINT) as usize
     }
 
+    #[track_caller]
     pub(super) fn set_hint(&self, count: usize) {
         self.words.store(HINT, count as u64, Ordering::Relaxed);
     }
 
+    #[track_caller]
     pub(super) fn level(&self) -> u64 {
         self.words.load(META, Ordering::Relaxed) & 0xFF
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn key(&self, slot: usize) -> u64 {
         self.load(RECORDS + 2 * slot)
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn value(&self, slot: usize) -> u64 {
         self.load(RECORDS + 2 * slot + 1)
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn set_key(&self, slot: usize, key: u64) {
         self.store(RECORDS + 2 * slot, key);
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn set_value(&self, slot: usize, value: u64) {
         self.store(RECORDS + 2 * slot + 1, value);
     }
 
     /// The key of `slot`, or of the imaginary dead slot behind the last one.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn key_or_dead(&self, slot: usize, dead: u64) -> u64 {
         if slot < Self::CAP { self.key(slot) } else { dead }
     }
 
     /// Starts the write-back of the header line.
+    #[track_caller]
     pub(super) fn flush_header(&self) {
         self.words.flush(0, RECORDS.min(W));
     }
 
     /// Starts the write-back of the line that holds `slot`.
+    #[track_caller]
     #[inline]
     pub(super) fn flush_slot(&self, slot: usize) {
         self.words.flush(RECORDS + 2 * slot, 2);
     }
 
     /// Starts the write-back of the lines that hold the slots `from..to`.
+    #[track_caller]
     pub(super) fn flush_slots(&self, from: usize, to: usize) {
         if from < to {
             self.words.flush(RECORDS + 2 * from, 2 * (to - from));
@@ -265,16 +293,19 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     }
 
     /// Starts the write-back of the whole node.
+    #[track_caller]
     pub(super) fn flush(&self) {
         self.words.flush(0, W);
     }
 
     /// Makes the header durable for a reader that goes where it points.
+    #[track_caller]
     pub(super) fn help_flush_header(&self) {
         self.words.help_flush(0, RECORDS.min(W));
     }
 
     /// Makes the slots around `slot`, and the header, durable for a reader that decided there.
+    #[track_caller]
     pub(super) fn help_flush_around(&self, slot: usize) {
         let (from, to) = (slot.saturating_sub(1), (slot + 2).min(Self::CAP));
         self.words.help_flush(RECORDS + 2 * from, 2 * (to - from));
@@ -282,11 +313,13 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     }
 
     /// Makes the whole node durable for a reader that copied it.
+    #[track_caller]
     pub(super) fn help_flush(&self) {
         self.words.help_flush(0, W);
     }
 
     /// The fences of this node at this moment.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn fences(&self) -> Fences {
         Fences { low: self.low(), high: self.high() }
@@ -311,6 +344,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     }
 
     /// Overwrites the keys of the slots from `from` on with one that is dead here.
+    #[track_caller]
     pub(super) fn kill_from(&self, from: usize, dead: u64) {
         for slot in from..Self::CAP {
             self.set_key(slot, dead);

@@ -7,7 +7,7 @@ use crate::pool::Guard;
 use super::Tree;
 use super::node::{FWD, Fences, Node};
 use super::route::{Trail, right_of};
-use super::search::{Search, rank};
+use super::search::{Search, last};
 use super::version::{Direction, Version};
 
 /// What a leaf says of a key, and the slot at which that was decided.
@@ -158,10 +158,9 @@ fn settled<M: Media, const W: usize, S: Search>(
     fences: Fences,
     key: u64,
 ) -> Answer {
-    let rank = rank::<S, _, _>(node, fences, key);
-    let slot = rank.saturating_sub(1);
-    let found = rank > 0 && node.peek_key(slot) == key;
-    Answer { value: found.then(|| node.peek_value(slot)), slot }
+    let last = last::<S, _, _>(node, fences, key);
+    let value = (last.key(node) == key).then(|| last.value(node));
+    Answer { value, slot: last.slot() }
 }
 
 /// Entries may be moving right: so does the scan, and it meets each at its old or its new place.

@@ -5,7 +5,7 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::node::{FWD, Fences, Header, MAX_LEVEL, Node, Tag, route_key};
-use super::search::{Search, rank};
+use super::search::{Search, last, rank};
 use super::version::{Direction, Locked, Version};
 use super::{Separator, Tree};
 
@@ -65,14 +65,17 @@ impl Root {
     /// The root that the word at `offset` names.
     #[inline]
     pub(super) fn read<M: Media>(media: &M, offset: u64) -> Result<Self> {
-        // Acquire: pairs with the Release in `set_root`; a new root is whole when it is seen.
-        let word = Region::new(media, offset, 1)?.load(0, Ordering::Acquire);
-        let root = Self { at: word & ((1 << 48) - 1), level: word >> 48 };
+        let root = Self::of(Region::new(media, offset, 1)?.load(0, Ordering::Acquire));
         if (1..=MAX_LEVEL).contains(&root.level) {
             Ok(root)
         } else {
             Err(Error::Corrupt { offset, what: "a root of an impossible level" })
         }
+    }
+
+    #[inline(always)]
+    fn of(word: u64) -> Self {
+        Self { at: word & ((1 << 48) - 1), level: word >> 48 }
     }
 }
 
@@ -80,17 +83,26 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// The root at this moment.
     #[inline(always)]
     pub(super) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
-        Root::read(guard.media(), self.root_at())
+        match self.map().known_root() {
+            0 => self.first_root(guard),
+            word => Ok(Root::of(word)),
+        }
+    }
+
+    #[cold]
+    fn first_root(&self, guard: &Guard<'_, M>) -> Result<Root> {
+        let root = Root::read(guard.media(), self.root_at())?;
+        Ok(Root::of(self.map().first_root(root.word())))
     }
 
     /// Makes `root` the root, durably.
     pub(super) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
         let word = Region::new(guard.media(), self.root_at(), 1)?;
-        // Release: pairs with the Acquire in `root`.
         word.store(0, root.word(), Ordering::Release);
         word.flush(0, 1);
-        // Before the caller retires an old root or builds on a new one.
+        // Before anyone is told of the root, and before the caller retires an old one.
         guard.media().fence();
+        self.map().set_known_root(root.word());
         Ok(())
     }
 
@@ -134,13 +146,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("read.inner"));
         let fences = node.peek_fences();
         if version.is_plain() && fences.is_below_high(key) {
-            let rank = rank::<S, _, _>(&node, fences, route_key(key));
-            if rank > 0 {
-                let child = node.peek_value(rank - 1);
-                self.fetch(guard, child, level - 1);
-                if node.confirms(version) {
-                    return Ok(Step::Down(child));
-                }
+            // The first key is `low`; a child found for a smaller one will say that it is not its.
+            let child = last::<S, _, _>(&node, fences, route_key(key)).value(&node);
+            self.fetch(guard, child, level - 1);
+            if node.confirms(version) {
+                return Ok(Step::Down(child));
             }
         }
         self.route_with_care(guard, node, level, key)

@@ -32,8 +32,9 @@ pub struct Cursor {
     /// When the seat was taken.
     epoch: u64,
     fences: Fences,
-    /// The next slot, and how many there are from it on in the direction of the scan.
-    slot: usize,
+    /// The next slot, as the distance of its key from the first one in words, and how many slots
+    /// there are from it on in the direction of the scan.
+    next: usize,
     left: usize,
     /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
     ahead: [u64; AHEAD],
@@ -78,30 +79,16 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// How many leaves are fetched ahead of a scan: about 3 KiB of them.
     const FETCH_AHEAD: usize = 3072usize.div_ceil(8 * LEAF);
 
-    /// The entry nearest to `key` in the direction of the scan, `key` itself included.
-    #[inline(always)]
-    pub(super) fn scan<const UP: bool>(
-        &self,
-        cursor: &mut Cursor,
-        key: u64,
-    ) -> Result<Option<(u64, u64)>> {
-        match self.read_seat::<UP>(cursor) {
-            Some(entry) if is_due::<UP>(entry.0, key) => Ok(Some(entry)),
-            _ => self.scan_on::<UP>(cursor, key),
-        }
-    }
-
     /// Reads the next slot of the seat and moves on; gives the seat up if the leaf has changed.
     #[inline(always)]
-    fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+    pub(super) fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         if cursor.left == 0 {
             return None;
         }
         let node = Node::<M, LEAF>::fresh(self.space().media(), cursor.at).ok()?;
-        let words = 2 * cursor.slot;
-        let entry = (node.peek_record(words), node.peek_record(words + 1));
+        let entry = node.peek_entry(cursor.next)?;
         cursor.left -= 1;
-        cursor.slot = if UP { cursor.slot + 1 } else { cursor.slot.wrapping_sub(1) };
+        cursor.next = if UP { cursor.next + 2 } else { cursor.next.wrapping_sub(2) };
         // Nothing that was reachable in one epoch is used again before the second after it: up to
         // there an unchanged version means an unchanged leaf. (In a forked child the epoch stands
         // still; the next pin turns it away.)
@@ -115,9 +102,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         None
     }
 
-    /// Goes on where a seat does not give an entry at once.
+    /// The entry nearest to `key` in the direction of the scan, `key` itself included.
     #[inline(never)]
-    fn scan_on<const UP: bool>(
+    pub(super) fn scan<const UP: bool>(
         &self,
         cursor: &mut Cursor,
         mut key: u64,
@@ -174,7 +161,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Ok((slot, left)) => {
                 (cursor.at, cursor.version) = (seen.node.at(), seen.version.unlocked());
                 (cursor.fences, cursor.epoch) = (seen.fences, epoch);
-                (cursor.slot, cursor.left) = (slot, left);
+                (cursor.next, cursor.left) = (slot.wrapping_mul(2), left);
                 Found::Seat
             }
             Err(Some((key, value))) => Found::Entry(key, value),

@@ -1,9 +1,10 @@
 //! Search within a node, one of three ways chosen at compile time.
 //!
-//! All count the slots whose key is at most `key`. Live keys come first and ascend (an entry on
+//! All find the last slot whose key is at most `key`. Live keys come first and ascend (an entry on
 //! the move stands twice, side by side), dead ones follow; seen from `low` with wrap-around every
 //! dead key is larger than every key of the node: at least `high`, or `low - 1`. So
-//! `slot_key - low <= key - low` is true for a prefix of the slots, and for no dead one.
+//! `slot_key - low <= key - low` is true for a prefix of the slots, and for no dead one. (Where it
+//! is true for none, slot 0 is what they give.)
 
 use std::hint::select_unpredictable;
 
@@ -13,9 +14,45 @@ use super::node::{Fences, Node, PER_LINE};
 
 /// How a node is searched.
 pub trait Search: Send + Sync + 'static {
-    /// How many leading slots have a key in `low..=key`. The node must be quiet.
+    /// The last slot with a key in `low..=key`, as the distance of its key from the first one in
+    /// words; 0 if there is none. The node must be quiet.
     #[doc(hidden)]
-    fn rank<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize;
+    fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize;
+}
+
+/// The slot with the largest key at or below `key` in a quiet node, and that key; slot 0 if all
+/// keys are larger.
+#[inline(always)]
+pub(super) fn last<S: Search, M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    key: u64,
+) -> Last {
+    Last(S::last(Keys(node), fences.low, key))
+}
+
+/// A slot, as [`last`] found it.
+#[derive(Clone, Copy)]
+pub(super) struct Last(usize);
+
+impl Last {
+    /// The slot's number.
+    #[inline(always)]
+    pub(super) fn slot(self) -> usize {
+        self.0 / STRIDE
+    }
+
+    /// The slot's key.
+    #[inline(always)]
+    pub(super) fn key<M: Media, const W: usize>(self, node: &Node<'_, M, W>) -> u64 {
+        node.peek_record(self.0)
+    }
+
+    /// The slot's value.
+    #[inline(always)]
+    pub(super) fn value<M: Media, const W: usize>(self, node: &Node<'_, M, W>) -> u64 {
+        node.peek_record(self.0 + 1)
+    }
 }
 
 /// How many slots of a quiet node have a key at most `key`, which lies between its `fences`.
@@ -25,16 +62,18 @@ pub(super) fn rank<S: Search, M: Media, const W: usize>(
     fences: Fences,
     key: u64,
 ) -> usize {
-    S::rank(Keys(node), fences.low, key)
+    let (keys, last) = (Keys(node), S::last(Keys(node), fences.low, key));
+    last / STRIDE + usize::from(keys.is_within(last, fences.low, key.wrapping_sub(fences.low)))
 }
+
+/// From one record to the next, in words.
+const STRIDE: usize = 2;
 
 /// The keys of a node, as a [`Search`] sees them.
 pub struct Keys<'n, 'm, M, const W: usize>(&'n Node<'m, M, W>);
 
 impl<'m, M: Media, const W: usize> Keys<'_, 'm, M, W> {
     const CAP: usize = Node::<'m, M, W>::CAP;
-    /// From one record to the next, in words.
-    const STRIDE: usize = 2;
 
     /// Whether the key `words` words behind the first one is at most `low + width`.
     #[inline(always)]
@@ -50,10 +89,10 @@ pub struct Linear;
 
 impl Search for Linear {
     #[inline(always)]
-    fn rank<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
+    fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let (width, cap) = (key.wrapping_sub(low), Keys::<M, W>::CAP);
-        let is_beyond = |&slot: &usize| !keys.is_within(slot * Keys::<M, W>::STRIDE, low, width);
-        (0..cap).find(is_beyond).unwrap_or(cap)
+        let is_beyond = |&slot: &usize| !keys.is_within(slot * STRIDE, low, width);
+        (1..cap).find(is_beyond).unwrap_or(cap).saturating_sub(1) * STRIDE
     }
 }
 
@@ -63,29 +102,29 @@ pub struct Binary;
 
 impl Search for Binary {
     #[inline(always)]
-    fn rank<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
+    fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let width = key.wrapping_sub(low);
-        let (mut rank, mut size) = (0, Keys::<M, W>::CAP);
-        while size > 0 {
-            let half = size.div_ceil(2);
-            let last = (rank + half - 1) * Keys::<M, W>::STRIDE;
-            rank = select_unpredictable(keys.is_within(last, low, width), rank + half, rank);
-            size -= half;
+        let (mut first, mut slots) = (0, Keys::<M, W>::CAP);
+        while slots > 1 {
+            let half = slots / 2;
+            let middle = first + half * STRIDE;
+            first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
+            slots -= half;
         }
-        rank
+        first
     }
 }
 
-/// Halving over the first key of each line, then the four keys of one line.
+/// Halving over the first key of each line, then within the line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineBinary;
 
 impl Search for LineBinary {
     #[inline(always)]
-    fn rank<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
-        let (width, cap) = (key.wrapping_sub(low), Keys::<M, W>::CAP);
-        let (stride, line) = (Keys::<M, W>::STRIDE, Keys::<M, W>::STRIDE * PER_LINE);
-        let (mut first, mut lines) = (0, cap.div_ceil(PER_LINE));
+    fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
+        let (width, end) = (key.wrapping_sub(low), Keys::<M, W>::CAP * STRIDE);
+        let line = STRIDE * PER_LINE;
+        let (mut first, mut lines) = (0, end.div_ceil(line));
         // The bounds are constants, so this unrolls. No step is a branch: a wrong guess would throw
         // away what the processor has begun of the next lookup.
         while lines > 1 {
@@ -94,10 +133,16 @@ impl Search for LineBinary {
             first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
             lines -= half;
         }
-        let mut rank = first / stride;
-        for words in (first..(first + line).min(cap * stride)).step_by(stride) {
-            rank += usize::from(keys.is_within(words, low, width));
+        // Here few instructions count, not few steps, for the line is there by now: the fewer there
+        // are, the more of the next lookup begins while this one waits for its leaf.
+        let mut half = line / 2;
+        while half >= STRIDE {
+            let middle = first + half;
+            let is_slot = end.is_multiple_of(line) || middle < end;
+            let is_within = is_slot && keys.is_within(middle.min(end - STRIDE), low, width);
+            first = select_unpredictable(is_within, middle, first);
+            half /= 2;
         }
-        rank
+        first
     }
 }

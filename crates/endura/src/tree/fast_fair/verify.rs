@@ -2,44 +2,11 @@
 
 use crate::media::Media;
 use crate::pool::Guard;
+use crate::tree::Survey;
 use crate::{Error, Result};
 
 use super::node::{Fences, Node, Tag};
 use super::route::Root;
-
-/// What a walk over a tree found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Survey {
-    /// Live entries.
-    pub entries: u64,
-    /// Nodes of all levels.
-    pub nodes: u64,
-    /// Levels.
-    pub height: u64,
-    /// What the next writers will mend.
-    pub repairs: Repairs,
-}
-
-/// States that an interrupted operation left. Readers read them correctly; the next writer that
-/// locks the node mends them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Repairs {
-    /// Entries that were being moved within a node.
-    pub duplicates: u64,
-    /// Splits and merges whose last step is missing.
-    pub unsettled_siblings: u64,
-    /// Nodes that their parent does not name.
-    pub missing_separators: u64,
-    /// Nodes that a writer of an earlier session was changing.
-    pub interrupted: u64,
-}
-
-impl Repairs {
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.duplicates + self.unsettled_siblings + self.missing_separators + self.interrupted
-    }
-}
 
 /// The records of one level's inner nodes: `(separator, child)`, in key order.
 type Children = Vec<(u64, u64)>;

@@ -58,6 +58,7 @@ impl Version {
         Self::stamp(generation)
     }
 
+    #[track_caller]
     #[inline(always)]
     pub(super) fn read<M: Media, const W: usize>(words: &Span<'_, M, W>) -> Self {
         // Acquire pairs with the Release of every lock word: what the last primitive stored is
@@ -66,6 +67,7 @@ impl Version {
     }
 
     /// Whether the word is still what it was, with everything that was loaded in between no younger.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn is_confirmed<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
         // Keeps the loads before it before the load after it. Pairs with the Release of every store
@@ -75,6 +77,7 @@ impl Version {
     }
 
     /// Whether the word is exactly what it was, but for the lock.
+    #[track_caller]
     #[inline(always)]
     pub(super) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
         // As in `is_confirmed`.
@@ -218,6 +221,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
     }
 
     /// Begins a primitive. Readers that overlap it will notice.
+    #[track_caller]
     pub(super) fn begin(&mut self, kind: Kind) {
         let count = (self.word + COUNT_ONE) & COUNT;
         self.word = (self.word & !(COUNT | KIND)) | count | (kind as u64) << KIND_SHIFT;
@@ -227,6 +231,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
     }
 
     /// Tells posters that this node is about to leave.
+    #[track_caller]
     pub(super) fn set_merging(&mut self, merging: bool) {
         self.word = if merging { self.word | MERGING } else { self.word & !MERGING };
         self.node.store(LOCK, self.word);

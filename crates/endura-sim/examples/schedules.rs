@@ -1,0 +1,94 @@
+//! Runs schedules of several threads with crashes for as long as it is told to.
+//!
+//! ```sh
+//! cargo run --release -p endura-sim --example schedules -- SECONDS [FIRST_SEED [SEEDS]]
+//! ```
+//!
+//! Each seed is one schedule of every family on every kind of tree below. The first that goes wrong is
+//! printed, with what it takes to run it again, and ends the run with status 1.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use endura_sim::model::Model;
+use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
+use endura_sim::subjects::{FastFair, LIMIT};
+use endura_sim::tally::Tally;
+
+/// Seeds that one kind of tree runs before the next one.
+const BATCH: u64 = 50;
+
+/// Moments at which each schedule is crashed.
+const CRASHES: usize = 3;
+
+fn keys() -> Vec<u64> {
+    (1..=12).map(|i| 10 * i).collect()
+}
+
+/// The seeds from `from` on, every family; what was come across, or what went wrong.
+type Runner = Box<dyn FnMut(std::ops::Range<u64>) -> Result<Figures, String>>;
+
+fn runner<S: OrderedMap>(name: &'static str, subject: S, model: Model) -> Runner {
+    let mut campaign = Campaign::new(subject, model, LIMIT, CRASHES);
+    Box::new(move |seeds| {
+        for family in Family::ALL {
+            campaign
+                .family(family, seeds.clone())
+                .map_err(|unsound| format!("{name}, {family:?}: {unsound}"))?;
+        }
+        Ok(std::mem::take(&mut campaign.figures))
+    })
+}
+
+fn runners() -> Vec<Runner> {
+    vec![
+        runner("3 records, ADR", FastFair::<14, 14> { keys: keys() }, Model::WEAKEST_ADR),
+        runner("4 records, ADR", FastFair::<16, 16> { keys: keys() }, Model::WEAKEST_ADR),
+        runner("4 and 8 records, ADR", FastFair::<16, 24> { keys: keys() }, Model::WEAKEST_ADR),
+        runner("3 records, eADR", FastFair::<14, 14> { keys: keys() }, Model::EADR),
+    ]
+}
+
+fn print(all: &Figures, seeds: &std::ops::Range<u64>, since: Instant) {
+    let Figures { schedules, traces, moves, switches, tally } = all;
+    let Tally { points, images, same_images, .. } = tally;
+    let seconds = since.elapsed().as_secs_f64();
+    println!(
+        "seeds {}..{}: {schedules} schedules ({traces} different), {moves} moves, {switches} \
+         changes of turn; {points} crashes, {images} images, {same_images} of them met before; \
+         {seconds:.0} s",
+        seeds.start, seeds.end
+    );
+}
+
+fn main() -> ExitCode {
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|n| n.parse().ok()).collect();
+    let [seconds, rest @ ..] = &numbers[..] else {
+        eprintln!("schedules SECONDS [FIRST_SEED [SEEDS]]");
+        return ExitCode::from(2);
+    };
+    let first = rest.first().copied().unwrap_or(0);
+    let end = rest.get(1).map_or(u64::MAX, |seeds| first + seeds);
+    let (since, budget) = (Instant::now(), Duration::from_secs(*seconds));
+    let (mut all, mut runners, mut next) = (Figures::default(), runners(), first);
+    while next < end && since.elapsed() < budget {
+        let seeds = next..(next + BATCH).min(end);
+        for run in &mut runners {
+            match run(seeds.clone()) {
+                Ok(figures) => all.add(&figures),
+                Err(unsound) => {
+                    println!("{unsound}");
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+        next = seeds.end;
+        if (next - first) % (20 * BATCH) == 0 {
+            print(&all, &(first..next), since);
+        }
+    }
+    print(&all, &(first..next), since);
+    println!("steps crossed: {:?}", all.tally.steps);
+    println!("images inside: {:?}", all.tally.inside);
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,100 @@
+//! What a crash leaves: certain words, and lines of which several contents are possible.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use crate::image::Image;
+
+/// One content that a line may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Content {
+    /// Which of the line's open stores reached it, oldest in bit 0; bit 63 stands for all beyond.
+    pub reached: u64,
+    /// The words.
+    pub words: [u64; 8],
+}
+
+impl Content {
+    /// Whether the `i`-th of the line's open stores, oldest first, reached it.
+    pub fn has(&self, i: usize) -> bool {
+        self.reached >> i.min(63) & 1 == 1
+    }
+}
+
+/// What a crash leaves.
+#[derive(Debug, Clone, Default)]
+pub struct Aftermath {
+    /// The words of all lines that are not open.
+    pub image: Image,
+    /// Lines of which several contents are possible, independently of each other. First the oldest, of
+    /// which everything that could be lost is lost; last the newest, with nothing lost.
+    pub open: BTreeMap<u64, Arc<[Content]>>,
+    /// Whether some line had so many possible contents that not all of them are in `open`.
+    pub is_partial: bool,
+    /// eADR: how many of its buffered stores each thread got rid of in time.
+    pub drained: Vec<(u32, usize)>,
+}
+
+impl Aftermath {
+    /// A medium of which everything is certain.
+    pub fn certain(image: Image) -> Self {
+        Self { image, ..Self::default() }
+    }
+
+    /// How many images it stands for.
+    pub fn images(&self) -> u64 {
+        self.open.values().fold(1, |all, contents| all.saturating_mul(contents.len() as u64))
+    }
+
+    /// Equal aftermaths have equal hashes.
+    pub fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.image.hash().hash(&mut hasher);
+        for (line, contents) in &self.open {
+            line.hash(&mut hasher);
+            contents.iter().for_each(|content| content.words.hash(&mut hasher));
+        }
+        hasher.finish()
+    }
+
+    /// Each image, up to `most` of them: every open line with each of its contents.
+    pub fn eager(&self, most: usize) -> impl Iterator<Item = Image> + '_ {
+        let count = self.images().min(most as u64);
+        (0..count).map(|mut number| {
+            let mut image = self.image.clone();
+            for (&line, contents) in &self.open {
+                let choice = number % contents.len() as u64;
+                number /= contents.len() as u64;
+                image.set_line(line, &contents[choice as usize].words);
+            }
+            image
+        })
+    }
+
+    /// Writes a word, whichever of its contents the line has.
+    pub(crate) fn write(&mut self, at: u64, value: u64) {
+        let (line, word) = (at / 64, (at / 8 % 8) as usize);
+        let Some(contents) = self.open.get_mut(&line) else { return self.image.set(at, value) };
+        let mut fewer: Vec<Content> = Vec::new();
+        for content in contents.iter() {
+            let mut content = *content;
+            content.words[word] = value;
+            if !fewer.iter().any(|known| known.words == content.words) {
+                fewer.push(content);
+            }
+        }
+        self.put(line, fewer);
+    }
+
+    /// Gives a line its possible contents: at least one, none twice.
+    pub(crate) fn put(&mut self, line: u64, contents: impl Into<Arc<[Content]>>) {
+        let contents = contents.into();
+        if let [only] = &contents[..] {
+            self.open.remove(&line);
+            self.image.set_line(line, &only.words);
+        } else {
+            self.open.insert(line, contents);
+        }
+    }
+}

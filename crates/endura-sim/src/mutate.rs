@@ -1,0 +1,139 @@
+//! Is the exploration any good? Each call of the program under test is faulted in turn, and a quick
+//! campaign must notice.
+//!
+//! A fault that nobody notices is either a call that the program does not need, a promise that the
+//! campaign does not test, or a fault that is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::{fmt, fs, io};
+
+use crate::mutant::{Call, Mutant, Use};
+use crate::site::Site;
+use crate::subject::Finding;
+
+/// The calls that a campaign makes when nothing is wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Calls {
+    /// How often each was made.
+    pub made: BTreeMap<Call, u64>,
+    /// Stores that come after everything before them in their line.
+    pub releases: BTreeSet<Call>,
+}
+
+impl Calls {
+    /// Takes others in.
+    pub fn add(&mut self, other: Self) {
+        for (call, count) in other.made {
+            *self.made.entry(call).or_default() += count;
+        }
+        self.releases.extend(other.releases);
+    }
+
+    /// The faults of those calls that one thread can notice: every flush, fence, drain, store and
+    /// exchange left out, and every `Release` relaxed.
+    pub fn mutants(&self) -> impl Iterator<Item = Mutant> + '_ {
+        let dropped = self.made.keys().filter(|call| call.what != Use::Load);
+        let dropped = dropped.map(|&call| Mutant::Drop(call));
+        dropped.chain(self.releases.iter().map(|&call| Mutant::Weaken(call)))
+    }
+
+    /// The faults that take another thread to be noticed: every load that gives what was known.
+    pub fn stale(&self) -> impl Iterator<Item = Mutant> + '_ {
+        let loads = self.made.keys().filter(|call| call.what == Use::Load);
+        loads.map(|&call| Mutant::Stale(call))
+    }
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It was noticed, by this finding.
+    Killed(Finding),
+    /// Nobody noticed.
+    Survived,
+    /// No recovery read anything else than without it: for what was run it is no fault.
+    Unfelt,
+}
+
+/// What became of all.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Each mutant with its fate, in the order of its calls.
+    pub fates: Vec<(Mutant, Fate)>,
+}
+
+/// Runs `campaign` with each mutant. It is to end with the first finding, and otherwise to give the
+/// [`fingerprint`](crate::tally::Tally::fingerprint) of what it came across; `sound` is that of a
+/// campaign without any.
+pub fn judge(
+    mutants: impl IntoIterator<Item = Mutant>,
+    sound: u64,
+    campaign: impl Fn(Mutant) -> Result<u64, Finding>,
+) -> Report {
+    let fate = |mutant| match campaign(mutant) {
+        Ok(same) if same == sound => Fate::Unfelt,
+        Ok(_) => Fate::Survived,
+        Err(finding) => Fate::Killed(finding),
+    };
+    Report { fates: mutants.into_iter().map(|mutant| (mutant, fate(mutant))).collect() }
+}
+
+/// The mutant's name, which stays what it is when lines move: the file, the function, and the source
+/// line of the call. `root` is the directory that the compiler's paths start from.
+///
+/// # Errors
+///
+/// Where the source cannot be read.
+pub fn name(mutant: Mutant, root: &Path) -> io::Result<String> {
+    let site = mutant.call().site;
+    let source = fs::read_to_string(root.join(site.file()))?;
+    let before: Vec<&str> = source.lines().take(site.line() as usize).collect();
+    let function = before.iter().rev().find_map(|line| function_of(line)).unwrap_or_default();
+    let what = match mutant {
+        Mutant::Drop(_) => "without",
+        Mutant::Weaken(_) => "relaxed",
+        Mutant::Stale(_) => "stale",
+    };
+    let file = Path::new(site.file()).file_name().unwrap_or_default().display().to_string();
+    let line = before.last().map_or("", |line| line.trim());
+    Ok(format!("{what} {:?} in {file}, {function}: {line}", mutant.call().what))
+}
+
+/// The function that begins on a source line.
+fn function_of(line: &str) -> Option<&str> {
+    let is_comment = line.trim_start().starts_with("//");
+    let (_, rest) = line.split_once("fn ").filter(|_| !is_comment)?;
+    rest.split(['(', '<']).next()
+}
+
+impl Report {
+    /// The mutants that nobody noticed, felt or not.
+    pub fn survivors(&self) -> impl Iterator<Item = Mutant> + '_ {
+        let survived = self.fates.iter().filter(|(_, fate)| !matches!(fate, Fate::Killed(_)));
+        survived.map(|(mutant, _)| *mutant)
+    }
+
+    /// The calls that were faulted.
+    pub fn sites(&self) -> BTreeSet<Site> {
+        self.fates.iter().map(|(mutant, _)| mutant.call().site).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (mutant, fate) in &self.fates {
+            match fate {
+                Fate::Killed(finding) => {
+                    let short: String = finding.chars().take(80).collect();
+                    writeln!(f, "killed    {mutant}: {short}")?;
+                }
+                Fate::Survived => writeln!(f, "SURVIVED  {mutant}")?,
+                Fate::Unfelt => writeln!(f, "unfelt    {mutant}")?,
+            }
+        }
+        let (all, alive) = (self.fates.len(), self.survivors().count());
+        let sites = self.sites().len();
+        writeln!(f, "{all} mutants at {sites} sites: {} killed, {alive} survived", all - alive)
+    }
+}

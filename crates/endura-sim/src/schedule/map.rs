@@ -1,0 +1,368 @@
+//! What threads do to a map.
+
+use std::collections::BTreeMap;
+
+use endura::pool::Space;
+use endura::tree::{Change, Index, Len};
+
+use super::history::Scribe;
+use crate::linear::{Answer, Op};
+use crate::sim::Sim;
+use crate::subject::{Finding, Subject};
+use crate::subjects::{FastFair, MapOp, NbTree, OpenNbTree, OpenTree};
+use endura::tree::fast_fair::{LineBinary, Tree};
+use endura::tree::nbtree;
+
+/// A subject that is a map which several threads use.
+pub trait OrderedMap:
+    Subject<Op = MapOp, Model = BTreeMap<u64, u64>, Open: Send + Sync> + Send + Sync + 'static
+{
+    /// The index of the map.
+    type Index: Index;
+
+    /// The index of an open map.
+    fn index(open: &Self::Open) -> &Self::Index;
+
+    /// The keys that operations are about, ascending.
+    fn keys(&self) -> &[u64];
+
+    /// Counts the entries, if nobody else does.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong.
+    fn count(open: &Self::Open) -> Result<(), Finding>;
+
+    /// Frees what may be reused, takes some of it and gives it back: whatever was in it is gone then.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong.
+    fn scribble(open: &Self::Open) -> Result<(), Finding>;
+
+    /// When all threads have ended and `found` was found: whether as many entries were counted and, if
+    /// the session began with an empty medium, whether each chunk is reached or free.
+    ///
+    /// # Errors
+    ///
+    /// What is counted twice, or lost.
+    fn account(open: &Self::Open, found: &Self::Model, is_whole: bool) -> Result<(), Finding>;
+
+    /// Numbered steps at which a writer may stop for long.
+    fn steps(&self) -> &'static [&'static str];
+}
+
+/// Frees what may be reused, takes four chunks and gives them back.
+fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
+    match space.relieve() {
+        // Another thread is inside an operation.
+        Ok(_) | Err(endura::Error::ReclaimStalled { .. }) => {}
+        Err(error) => return Err(format!("{error:?}")),
+    }
+    let guard = told(space.pin_mut())?;
+    let chunks: Result<Vec<u64>, Finding> = (0..4).map(|_| told(guard.alloc(bytes))).collect();
+    chunks?.into_iter().for_each(|at| guard.discard(at, bytes));
+    Ok(())
+}
+
+impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
+    type Index = Tree<Sim, I, L, LineBinary>;
+
+    fn index(open: &OpenTree<I, L>) -> &Self::Index {
+        &open.tree
+    }
+
+    fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    fn count(open: &OpenTree<I, L>) -> Result<(), Finding> {
+        match open.tree.map().claim_count() {
+            true => told(open.tree.count_all()),
+            false => Ok(()),
+        }
+    }
+
+    fn scribble(open: &OpenTree<I, L>) -> Result<(), Finding> {
+        scribble(&open.space, 8 * L as u64)
+    }
+
+    fn account(
+        open: &OpenTree<I, L>,
+        found: &BTreeMap<u64, u64>,
+        is_whole: bool,
+    ) -> Result<(), Finding> {
+        Self::count(open)?;
+        let counted = open.tree.map().sum();
+        if counted != found.len() as u64 {
+            return Err(format!("{counted} entries were counted, there are {}", found.len()));
+        }
+        told(open.space.relieve())?;
+        let mut nodes = Vec::new();
+        told(open.tree.survey(&mut |at, bytes| nodes.push((at, bytes))))?;
+        let quiesced = told(open.space.quiesce())?;
+        let mut partition = told(quiesced.partition())?;
+        told(nodes.into_iter().try_for_each(|(at, bytes)| partition.reach(at, bytes)))?;
+        let shares = told(partition.finish())?;
+        match is_whole && shares.leaked + shares.limbo > 0 {
+            true => Err(format!("chunks are lost, or wait for nobody: {shares:?}")),
+            false => Ok(()),
+        }
+    }
+
+    fn steps(&self) -> &'static [&'static str] {
+        &[
+            "fast_delete.commit",
+            "fast_delete.shift",
+            "fast_insert.commit",
+            "fast_insert.shift",
+            "merge.M1",
+            "merge.M2",
+            "merge.M3",
+            "merge.M4.sib",
+            "merge.M4.high",
+            "merge.M4.tag",
+            "merge.M5",
+            "post.P1",
+            "post.P2",
+            "root.grow",
+            "root.shrink",
+            "split.S3.sib",
+            "split.S3.high",
+            "split.S3.tag",
+            "split.S3.durable",
+        ]
+    }
+}
+
+impl<const W: usize, const F: usize> OrderedMap for NbTree<W, F> {
+    type Index = nbtree::Tree<Sim, W, F>;
+
+    fn index(open: &OpenNbTree<W, F>) -> &Self::Index {
+        &open.tree
+    }
+
+    fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    fn count(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
+        told(open.tree.read_all())
+    }
+
+    fn scribble(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
+        scribble(&open.space, 8 * W as u64)
+    }
+
+    /// Chunks that the tree keeps in reserve are reached by nobody.
+    fn account(
+        open: &OpenNbTree<W, F>,
+        found: &BTreeMap<u64, u64>,
+        _is_whole: bool,
+    ) -> Result<(), Finding> {
+        Self::count(open)?;
+        match told(open.tree.len())? {
+            Len::Exact(counted) if counted == found.len() as u64 => Ok(()),
+            counted => Err(format!("{counted:?} entries were counted, there are {}", found.len())),
+        }
+    }
+
+    fn steps(&self) -> &'static [&'static str] {
+        &[
+            "alter.exchange",
+            "alter.durable",
+            "insert.I2",
+            "insert.I3",
+            "insert.I4",
+            "insert.I5",
+            "insert.durable",
+            "change.S0",
+            "change.S1",
+            "change.S3",
+            "change.S4",
+            "settle.S5",
+            "settle.S6",
+            "settle.unlink",
+            "settle.S7",
+            "settle.S8",
+            "merge.M1",
+            "merge.M2",
+            "reroute.cell",
+            "reroute.frozen",
+            "reroute.root",
+        ]
+    }
+}
+
+/// Which way a scan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To larger keys.
+    Up,
+    /// To smaller ones.
+    Down,
+}
+
+/// One thing that a thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Looks a key up.
+    Get(u64),
+    /// Looks several up at once.
+    GetMany([u64; 3]),
+    /// Gives a key a value.
+    Put(u64, u64),
+    /// Gives it one if it has none.
+    PutNew(u64, u64),
+    /// Gives it another one if it has one.
+    Replace(u64, u64),
+    /// Takes it out.
+    Remove(u64),
+    /// Takes the first, or the last, entry out.
+    Pop(Way),
+    /// Reads all entries from a key on.
+    Scan(Way, u64),
+    /// Goes on with the count of entries.
+    Count,
+    /// Frees what may be freed and writes over free chunks.
+    Scribble,
+}
+
+fn told<T>(result: endura::Result<T>) -> Result<T, Finding> {
+    result.map_err(|error| format!("{error:?}"))
+}
+
+impl Way {
+    fn step<I: Index>(
+        self,
+        index: &I,
+        cursor: &mut I::Cursor,
+        from: u64,
+    ) -> Result<Option<(u64, u64)>, Finding> {
+        match self {
+            Self::Up => told(index.scan_up(cursor, from)),
+            Self::Down => told(index.scan_down(cursor, from)),
+        }
+    }
+
+    /// Whether a step from `from` that found `found` passed over `key`.
+    fn passes(self, from: u64, found: Option<(u64, u64)>, key: u64) -> bool {
+        match self {
+            Self::Up => key >= from && found.is_none_or(|(to, _)| key < to),
+            Self::Down => key <= from && found.is_none_or(|(to, _)| key > to),
+        }
+    }
+
+    fn beyond(self, key: u64) -> Option<u64> {
+        match self {
+            Self::Up => key.checked_add(1),
+            Self::Down => key.checked_sub(1),
+        }
+    }
+}
+
+impl Task {
+    /// Does it, and takes down what was told.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong.
+    pub fn perform<S: OrderedMap>(
+        self,
+        subject: &S,
+        open: &S::Open,
+        scribe: &Scribe,
+    ) -> Result<(), Finding> {
+        let index = S::index(open);
+        match self {
+            Self::Get(key) => {
+                scribe.call(key, Op::Read);
+                let value = told(index.get(key))?;
+                scribe.answered(key, Answer::Value(value));
+                Ok(())
+            }
+            Self::GetMany(many) => {
+                let called = scribe.begins();
+                let values = told(index.get_many(&many))?;
+                let returned = scribe.returns();
+                let seen = many.into_iter().zip(values);
+                seen.for_each(|(key, value)| scribe.saw(key, (called, returned), value));
+                Ok(())
+            }
+            Self::Put(key, value) => {
+                modify(index, scribe, key, Op::Set(Some(value)), |_| Change::Put(value)).map(drop)
+            }
+            Self::PutNew(key, value) => {
+                let op = Op::Exchange { expected: None, new: Some(value) };
+                let decide = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
+                modify(index, scribe, key, op, decide).map(drop)
+            }
+            Self::Replace(key, value) => {
+                let decide = |old: Option<u64>| old.map_or(Change::Keep, |_| Change::Put(value));
+                modify(index, scribe, key, Op::Replace(value), decide).map(drop)
+            }
+            Self::Remove(key) => {
+                modify(index, scribe, key, Op::Set(None), |_| Change::Remove).map(drop)
+            }
+            Self::Pop(way) => pop(index, scribe, way),
+            Self::Scan(way, from) => scan(index, subject.keys(), scribe, way, from),
+            Self::Count => S::count(open),
+            Self::Scribble => S::scribble(open),
+        }
+    }
+}
+
+fn modify<I: Index>(
+    index: &I,
+    scribe: &Scribe,
+    key: u64,
+    op: Op,
+    decide: impl Fn(Option<u64>) -> Change,
+) -> Result<Option<u64>, Finding> {
+    scribe.call(key, op);
+    let old = told(index.modify(key, decide))?;
+    let answer = match op {
+        Op::Exchange { .. } => Answer::Exchanged(old.map_or(Ok(()), |old| Err(Some(old)))),
+        _ => Answer::Value(old),
+    };
+    scribe.answered(key, answer);
+    Ok(old)
+}
+
+fn pop<I: Index>(index: &I, scribe: &Scribe, way: Way) -> Result<(), Finding> {
+    let from = if way == Way::Up { 0 } else { u64::MAX };
+    while let Some((key, _)) = way.step(index, &mut I::Cursor::default(), from)?
+        && modify(index, scribe, key, Op::Set(None), |_| Change::Remove)?.is_none()
+    {}
+    Ok(())
+}
+
+/// Each entry was there at some moment of the step that returned it. Of the keys that a step passed
+/// over none was there from the beginning of the step before to its end.
+fn scan<I: Index>(
+    index: &I,
+    keys: &[u64],
+    scribe: &Scribe,
+    way: Way,
+    mut from: u64,
+) -> Result<(), Finding> {
+    let mut cursor = I::Cursor::default();
+    let mut before = None;
+    loop {
+        let called = scribe.begins();
+        let found = way.step(index, &mut cursor, from)?;
+        let returned = scribe.returns();
+        let passed = keys.iter().filter(|&&key| way.passes(from, found, key));
+        passed.for_each(|&key| scribe.saw(key, (before.unwrap_or(called), returned), None));
+        let Some((key, value)) = found else { return Ok(()) };
+        if !way.passes(from, None, key) {
+            return Err(format!("a scan {way:?} from {from} gave {key}"));
+        }
+        scribe.saw(key, (called, returned), Some(value));
+        before = Some(called);
+        match way.beyond(key) {
+            Some(next) => from = next,
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! When the turn changes from one thread to another.
+
+use crate::choose::Random;
+use crate::sim::Move;
+
+/// How it is decided who goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strategy {
+    /// Anybody, with these probabilities in 1/1024: at a numbered step, and at any other move. Most
+    /// of what can go wrong lies between the steps of two threads.
+    Random {
+        /// At a step.
+        steps: u64,
+        /// At any other move.
+        moves: u64,
+    },
+    /// The thread of the highest priority; at `changes` of about `length` moves it becomes the lowest.
+    /// (PCT: Burckhardt et al., ASPLOS 2010. Finds a bug of depth `changes + 1` with a probability of
+    /// at least 1 in `threads * length^changes`.)
+    Priorities {
+        /// How often.
+        changes: usize,
+        /// Of how many moves.
+        length: u64,
+    },
+    /// In order of their numbers, but thread `thread` stops at `step` (empty: any move), the `nth`
+    /// time, until all others have ended.
+    StopAt {
+        /// Which thread, from 0.
+        thread: usize,
+        /// Where.
+        step: &'static str,
+        /// Counted from 1.
+        nth: usize,
+    },
+    /// Thread 0 stops at `step` for the `nth` time; thread 1 makes so many moves and stops; the others
+    /// run to their end, then thread 0, then thread 1.
+    Within {
+        /// Where thread 0 stops.
+        step: &'static str,
+        /// Counted from 1.
+        nth: usize,
+        /// How many moves thread 1 makes.
+        moves: u64,
+    },
+    /// The same thread, but after so many moves (of all threads) the turn goes to another one: the
+    /// next, or the one after it. All lists up to a length are all schedules of so many preemptions.
+    Preempt(Vec<(u64, usize)>),
+}
+
+/// So many moves without a store by anyone mean that nobody gets on.
+const STUCK: u64 = 20_000;
+
+/// Who runs, and who will.
+#[derive(Debug)]
+pub(super) struct Turns {
+    strategy: Strategy,
+    random: Random,
+    ended: Vec<bool>,
+    /// The higher, the sooner.
+    priorities: Vec<i64>,
+    lowest: i64,
+    change_at: Vec<u64>,
+    pub(super) moves: u64,
+    since_store: u64,
+    seen: usize,
+    stopped_at: u64,
+    pub(super) current: usize,
+    /// How the turns went: after so many moves, to whom.
+    pub(super) switches: Vec<(u64, usize)>,
+    /// The last step of each thread.
+    steps: Vec<&'static str>,
+    pub(super) failure: Option<String>,
+}
+
+impl Turns {
+    pub(super) fn new(threads: usize, strategy: Strategy, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut change_at = Vec::new();
+        let mut priorities: Vec<i64> = (1..=threads as i64).rev().collect();
+        if let Strategy::Priorities { changes, length } = strategy {
+            change_at = (0..changes).map(|_| random.below(length)).collect();
+            for i in 1..threads {
+                priorities.swap(i, random.below(i as u64 + 1) as usize);
+            }
+        }
+        if let Strategy::Random { .. } = strategy {
+            priorities.rotate_left(random.below(threads as u64) as usize);
+        }
+        let mut turns = Self {
+            strategy,
+            random,
+            ended: vec![false; threads],
+            priorities,
+            lowest: 0,
+            change_at,
+            moves: 0,
+            since_store: 0,
+            seen: 0,
+            stopped_at: 0,
+            current: 0,
+            switches: Vec::new(),
+            steps: vec!["start"; threads],
+            failure: None,
+        };
+        turns.current = turns.foremost().unwrap_or(0);
+        turns
+    }
+
+    /// The current thread is about to make a move: who goes on? `None` if nobody gets on.
+    pub(super) fn at(&mut self, next: Move) -> Option<usize> {
+        self.moves += 1;
+        self.since_store = if next == Move::Store { 0 } else { self.since_store + 1 };
+        let step = if let Move::Step(step) = next { Some(step) } else { None };
+        self.steps[self.current] = step.unwrap_or(self.steps[self.current]);
+        let chosen = self.choose(step);
+        (self.since_store < STUCK).then(|| self.switch(chosen))
+    }
+
+    /// The current thread cannot go on alone: who does? `None` if nobody gets on.
+    pub(super) fn waits(&mut self) -> Option<usize> {
+        self.since_store += 1;
+        self.demote();
+        let chosen = self.foremost();
+        (self.since_store < STUCK).then(|| self.switch(chosen))
+    }
+
+    /// The current thread has ended; who runs now, if anybody is left.
+    pub(super) fn end(&mut self) -> Option<usize> {
+        self.ended[self.current] = true;
+        let next = self.foremost()?;
+        Some(self.switch(Some(next)))
+    }
+
+    fn switch(&mut self, chosen: Option<usize>) -> usize {
+        if let Some(next) = chosen.filter(|&next| next != self.current) {
+            self.switches.push((self.moves, next));
+            self.current = next;
+        }
+        self.current
+    }
+
+    fn choose(&mut self, step: Option<&'static str>) -> Option<usize> {
+        let me = self.current;
+        match self.strategy {
+            Strategy::Priorities { .. } => {
+                for _ in self.change_at.iter().filter(|&&at| at == self.moves) {
+                    self.lowest -= 1;
+                    self.priorities[me] = self.lowest;
+                }
+                self.foremost()
+            }
+            Strategy::Random { steps, moves } => {
+                let probability = if step.is_some() { steps } else { moves };
+                if self.random.below(1024) >= probability {
+                    return Some(me);
+                }
+                let ahead = self.random.below(self.ended.len() as u64) as usize;
+                self.living_from(ahead)
+            }
+            Strategy::StopAt { thread, step: at, nth } => {
+                if thread == me && (at.is_empty() || step == Some(at)) {
+                    self.seen += 1;
+                    if self.seen == nth {
+                        self.demote();
+                    }
+                }
+                self.foremost()
+            }
+            Strategy::Within { step: at, nth, moves } => {
+                self.seen += usize::from(me == 0 && step == Some(at));
+                let is_due = match me {
+                    0 => step == Some(at) && self.seen == nth,
+                    1 => self.seen >= nth && self.moves - self.stopped_at == moves,
+                    _ => false,
+                };
+                if is_due {
+                    self.stopped_at = self.moves;
+                    self.demote();
+                }
+                self.foremost()
+            }
+            Strategy::Preempt(ref list) => {
+                let to = list.iter().find(|preemption| preemption.0 == self.moves);
+                to.map_or(Some(me), |&(_, ahead)| self.living_from(me + 1 + ahead))
+            }
+        }
+    }
+
+    /// The first living thread from number `from` on, going round.
+    fn living_from(&self, from: usize) -> Option<usize> {
+        let all = self.ended.len();
+        (0..all).map(|i| (from + i) % all).find(|&i| !self.ended[i])
+    }
+
+    fn demote(&mut self) {
+        self.lowest -= 1;
+        self.priorities[self.current] = self.lowest;
+    }
+
+    fn foremost(&self) -> Option<usize> {
+        (0..self.ended.len()).filter(|&i| !self.ended[i]).max_by_key(|&i| self.priorities[i])
+    }
+
+    /// What went wrong, and how the turns went that led there.
+    pub(super) fn describe(&self, text: &str) -> String {
+        let last = &self.switches[self.switches.len().saturating_sub(60)..];
+        format!("{text}; last steps {:?}, last turns (move, to) {last:?}", self.steps)
+    }
+}

@@ -1,0 +1,149 @@
+//! What a [`Sim`](super::Sim) remembers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::actor;
+use crate::aftermath::{Aftermath, Content};
+use crate::choose::Chooser;
+use crate::event::{Action, Event};
+use crate::image::Image;
+use crate::mutant::{Call, Mutant, Use};
+use crate::mutate::Calls;
+use crate::site::Site;
+
+/// A line of which a crash left several contents, and what was stored to it since.
+pub(super) struct Open {
+    pub(super) contents: Arc<[Content]>,
+    pub(super) written: [Option<u64>; 8],
+    /// Words that are the same in all contents, as far as anyone has looked.
+    pub(super) decided: [bool; 8],
+}
+
+pub(super) struct State {
+    pub(super) visible: Image,
+    /// Where in it the last word was found.
+    pub(super) recent: usize,
+    pub(super) start: Image,
+    /// Whether contents that are possible at the start are missing.
+    pub(super) is_partial: bool,
+    pub(super) open: BTreeMap<u64, Open>,
+    /// A bit for each remainder by 64 of an open line's number: most loads need not look further.
+    pub(super) open_bits: u64,
+    pub(super) chooser: Chooser,
+    pub(super) events: Vec<Event>,
+    /// Who wrote each word last (eADR with several threads only).
+    pub(super) writers: BTreeMap<u64, u32>,
+    /// The one thread that ever stored; `None` if nobody did, or several.
+    pub(super) sole_writer: Option<u32>,
+    /// The word that was loaded last, and how often in a row.
+    pub(super) spinning: (u64, u32),
+    pub(super) mutant: Option<Mutant>,
+    /// What each thread last knew of each word, for a mutant that makes loads stale.
+    pub(super) known: BTreeMap<(u32, u64), u64>,
+    pub(super) calls: Option<Calls>,
+    /// Chunks until one is refused.
+    pub(super) grants: u64,
+    pub(super) poison: Option<u64>,
+}
+
+impl Open {
+    pub(super) fn value(&self, content: &Content, word: usize) -> u64 {
+        self.written[word].unwrap_or(content.words[word])
+    }
+}
+
+impl State {
+    pub(super) fn log(&mut self, site: Site, action: Action) {
+        self.events.push(Event { by: actor(), site, action });
+    }
+
+    /// Whether the call is to be left out, and notes it where calls are counted.
+    pub(super) fn leaves_out(&mut self, site: Site, what: Use) -> bool {
+        if self.mutant.is_none() && self.calls.is_none() {
+            return false;
+        }
+        let call = Call { site, what };
+        if let Some(calls) = &mut self.calls {
+            *calls.made.entry(call).or_default() += 1;
+        }
+        self.mutant == Some(Mutant::Drop(call))
+    }
+
+    pub(super) fn narrowed(&self) -> Aftermath {
+        let mut start = Aftermath::certain(self.start.clone());
+        start.is_partial = self.is_partial;
+        self.open.iter().for_each(|(&line, open)| start.put(line, open.contents.clone()));
+        start
+    }
+
+    pub(super) fn get(&mut self, at: u64) -> u64 {
+        let (line, word) = (at / 64, (at / 8 % 8) as usize);
+        if self.open_bits >> (line % 64) & 1 == 0 {
+            return self.visible.word_near(at, &mut self.recent);
+        }
+        let Some(open) = self.open.get_mut(&line) else { return self.visible.word(at) };
+        if let Some(value) = open.written[word] {
+            return value;
+        }
+        if open.decided[word] {
+            return open.contents[0].words[word];
+        }
+        open.decided[word] = true;
+        let mut values: Vec<u64> = Vec::new();
+        for content in open.contents.iter() {
+            if !values.contains(&content.words[word]) {
+                values.push(content.words[word]);
+            }
+        }
+        if let [only] = values[..] {
+            return only;
+        }
+        let newest = open.contents[open.contents.len() - 1].words[word];
+        let newest = values.iter().position(|&value| value == newest).unwrap_or(0);
+        let chosen = values[self.chooser.choose(line, values.len(), newest)];
+        open.contents =
+            open.contents.iter().copied().filter(|content| content.words[word] == chosen).collect();
+        chosen
+    }
+
+    pub(super) fn set(&mut self, at: u64, value: u64) {
+        match self.open.get_mut(&(at / 64)) {
+            Some(open) => open.written[(at / 8 % 8) as usize] = Some(value),
+            None => self.visible.set(at, value),
+        }
+        self.spinning = (0, 0);
+    }
+
+    /// Under eADR: that a thread saw another's store says that it has left the store buffer.
+    pub(super) fn see(&mut self, at: u64, site: Site) {
+        if self.writers.is_empty() || self.sole_writer == Some(actor()) {
+            return;
+        }
+        if self.writers.get(&at).is_some_and(|&writer| writer != actor()) {
+            self.log(site, Action::See { at });
+            self.writers.remove(&at);
+        }
+    }
+
+    /// Under eADR: who stored a word last.
+    pub(super) fn wrote(&mut self, at: u64) {
+        let is_first = self.writers.is_empty();
+        self.sole_writer = self.sole_writer.or(is_first.then(actor)).filter(|&by| by == actor());
+        self.writers.insert(at, actor());
+    }
+
+    /// For a mutant: what the load at this place gives, if the thread knew the word already.
+    pub(super) fn stale(&mut self, at: u64, site: Site) -> Option<u64> {
+        let Some(Mutant::Stale(call)) = self.mutant else { return None };
+        let known = self.known.get(&(actor(), at)).copied();
+        known.filter(|_| call == Call { site, what: Use::Load })
+    }
+
+    /// For a mutant: the thread knows the word now.
+    pub(super) fn learn(&mut self, at: u64, value: u64) {
+        if matches!(self.mutant, Some(Mutant::Stale(_))) {
+            self.known.insert((actor(), at), value);
+        }
+    }
+}

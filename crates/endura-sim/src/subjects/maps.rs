@@ -1,0 +1,113 @@
+//! What all maps from `u64` to `u64` are asked.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use endura::pool::{Session, Space};
+use endura::tree::{Change, Index, Survey};
+
+use super::MapOp;
+use crate::choose::Random;
+use crate::sim::Sim;
+use crate::subject::Finding;
+
+pub(super) fn told<T, E: Debug>(result: Result<T, E>) -> Result<T, Finding> {
+    result.map_err(|error| format!("{error:?}"))
+}
+
+/// Opens the pool on a medium for the `session`-th time.
+pub(super) fn mounted(medium: Sim, session: u64) -> Result<Arc<Space<Sim>>, Finding> {
+    let session = Session { generation: session, clean: false, read_only: false };
+    told(Space::mount(medium, session)).map(Arc::new)
+}
+
+pub(super) fn apply(index: &impl Index, op: &MapOp) -> Result<Option<u64>, Finding> {
+    let change = match *op {
+        MapOp::Put(_, value) => Change::Put(value),
+        MapOp::Remove(_) => Change::Remove,
+    };
+    told(index.modify(op.key(), |_| change))
+}
+
+fn scan<I: Index>(index: &I, up: bool) -> Result<Vec<(u64, u64)>, Finding> {
+    let mut cursor = I::Cursor::default();
+    let mut next = Some(if up { 0 } else { u64::MAX });
+    let mut entries = Vec::new();
+    while let Some(key) = next {
+        let found = match up {
+            true => told(index.scan_up(&mut cursor, key))?,
+            false => told(index.scan_down(&mut cursor, key))?,
+        };
+        let Some(entry) = found else { break };
+        entries.push(entry);
+        next = if up { entry.0.checked_add(1) } else { entry.0.checked_sub(1) };
+    }
+    if !up {
+        entries.reverse();
+    }
+    match entries.is_sorted_by(|a, b| a.0 < b.0) {
+        true => Ok(entries),
+        false => Err(format!("a scan gives {entries:?}")),
+    }
+}
+
+/// Reads everything by scans in both directions, and `keys` by lookups one by one and together.
+pub(super) fn observe(index: &impl Index, keys: &[u64]) -> Result<BTreeMap<u64, u64>, Finding> {
+    let (up, down) = (scan(index, true)?, scan(index, false)?);
+    if up != down {
+        return Err(format!("up {up:?}, down {down:?}"));
+    }
+    let found: BTreeMap<u64, u64> = up.into_iter().collect();
+    let many = told(index.get_many(keys))?;
+    for (&key, many) in keys.iter().zip(many) {
+        let one = told(index.get(key))?;
+        let scanned = found.get(&key).copied();
+        if one != scanned || many != scanned {
+            return Err(format!("key {key}: get {one:?}, get_many {many:?}, scan {scanned:?}"));
+        }
+    }
+    Ok(found)
+}
+
+/// Checks a tree that should have so many entries, and who owns what: reached by the tree, free,
+/// waiting for a grace period; nothing twice.
+pub(super) fn verify(
+    space: &Space<Sim>,
+    survey: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<Survey>,
+    entries: usize,
+) -> Result<(), Finding> {
+    let mut nodes = Vec::new();
+    let survey = told(survey(&mut |at, bytes| nodes.push((at, bytes))))?;
+    let quiesced = told(space.quiesce())?;
+    let mut partition = told(quiesced.partition())?;
+    told(nodes.iter().try_for_each(|&(at, bytes)| partition.reach(at, bytes)))?;
+    told(partition.finish())?;
+    match survey.entries == entries as u64 {
+        true => Ok(()),
+        false => Err(format!("{survey:?} for {entries} entries")),
+    }
+}
+
+/// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it.
+pub(super) fn continuation(
+    keys: &[u64],
+    model: &BTreeMap<u64, u64>,
+    random: &mut Random,
+) -> Vec<MapOp> {
+    let fresh = 1_000 + random.below(1_000);
+    let put = |&key: &u64| MapOp::Put(key, fresh + key % 100);
+    match random.below(6) {
+        0 => keys.iter().map(put).collect(),
+        1 => keys.iter().rev().map(put).collect(),
+        2 => keys.iter().map(|&key| MapOp::Remove(key)).collect(),
+        3 => keys.iter().rev().map(|&key| MapOp::Remove(key)).collect(),
+        4 => model.keys().flat_map(|key| [MapOp::Remove(*key), put(key)]).collect(),
+        _ => (0..2 * keys.len())
+            .map(|_| {
+                let key = random.pick(keys);
+                if random.one_in(2) { put(key) } else { MapOp::Remove(*key) }
+            })
+            .collect(),
+    }
+}

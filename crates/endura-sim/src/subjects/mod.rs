@@ -1,0 +1,13 @@
+//! endura's own structures, as subjects.
+
+mod fast_fair;
+mod first;
+mod maps;
+mod nbtree;
+pub mod pool;
+mod roart;
+
+pub use fast_fair::{FastFair, LIMIT, MapOp, OpenTree};
+pub use first::First;
+pub use nbtree::{NbTree, OpenNbTree};
+pub use roart::{ByteModel, ByteOp, OpenRoart, Roart};

@@ -1,0 +1,329 @@
+//! The open pool, and what operations do to it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use endura::media::{Media, Ordering, Region};
+use endura::pool::{Counted, Guard, MapState, PAGE, Session, Space, Worker};
+
+use super::{PoolModel, PoolOp, SIZES, SLOTS};
+use crate::model::Domain;
+use crate::sim::{Sim, act_as};
+use crate::subject::Finding;
+
+/// Where the layer above would keep its superblock. This one is a word: how often the pool was opened,
+/// and how its last session ended. 0 = there is no pool yet.
+const SUPERBLOCK: u64 = 0;
+const IN_USE: u64 = 1;
+const CLOSED: u64 = 2;
+
+/// The names of maps that a continuation can drop.
+const NAMES: [&str; 3] =
+    ["first", "second map, with a name beyond one line of sixty-four bytes", "another"];
+
+/// Of a map's name, the one in the source.
+pub(super) fn known(name: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|known| *known == name)
+}
+
+/// What the chunk of a map holds.
+const NODE: u64 = 0xC0_FFEE;
+const NODE_BYTES: u64 = 512;
+
+/// An open pool.
+pub struct OpenPool {
+    session: RefCell<OpenSession>,
+    workers: RefCell<[Worker; 2]>,
+    turn: Cell<usize>,
+    /// Whether no session of this pool has ended uncleanly, so that nothing has leaked.
+    is_tight: bool,
+}
+
+struct OpenSession {
+    space: Arc<Space<Sim>>,
+    links: Arc<MapState>,
+}
+
+fn told<T, E: Debug>(result: Result<T, E>) -> Result<T, Finding> {
+    result.map_err(|error| format!("{error:?}"))
+}
+
+fn load(medium: &Sim, at: u64) -> Result<u64, Finding> {
+    Ok(told(Region::new(medium, at, 1))?.load(0, Ordering::Acquire))
+}
+
+/// Stores a word; not durably.
+fn store(medium: &Sim, at: u64, value: u64) -> Result<(), Finding> {
+    let word = told(Region::new(medium, at, 1))?;
+    word.store(0, value, Ordering::Release);
+    word.flush(0, 1);
+    Ok(())
+}
+
+/// Stores a word, durably.
+fn commit(medium: &Sim, at: u64, value: u64) -> Result<(), Finding> {
+    store(medium, at, value)?;
+    medium.drain();
+    Ok(())
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// Offset and bytes of the chunk that a link leads to.
+fn chunk(link: u64) -> Option<(u64, u64)> {
+    (link != 0).then(|| (link >> 3, SIZES[(link & 7) as usize - 1]))
+}
+
+impl OpenSession {
+    fn begin(medium: Sim) -> Result<(Self, bool), Finding> {
+        // Of large chunks there would be megabytes to poison.
+        medium.set_poison(None);
+        told(medium.grow(PAGE))?;
+        let before = load(&medium, SUPERBLOCK)?;
+        if before == 0 {
+            told(Space::format(&medium))?;
+        }
+        let (generation, clean) = ((before >> 8) + 1, before & 0xFF != IN_USE);
+        commit(&medium, SUPERBLOCK, generation << 8 | IN_USE)?;
+        let session = Session { generation, clean, read_only: false };
+        let space = Arc::new(told(Space::mount(medium, session))?);
+        let links = told(space.open_map("links", 1, 0, |_, _| Ok(0)))?;
+        Ok((Self { space, links }, before == 0))
+    }
+
+    fn slot(&self, slot: usize) -> u64 {
+        self.links.spare() + 8 * slot as u64
+    }
+
+    fn link(&self, slot: usize) -> Result<Option<(u64, u64)>, Finding> {
+        load(self.space.media(), self.slot(slot)).map(chunk)
+    }
+
+    /// All chunks that something durable leads to.
+    fn reached(&self) -> Result<Vec<(u64, u64)>, Finding> {
+        let mut reached = Vec::new();
+        for slot in 0..SLOTS {
+            reached.extend(self.link(slot)?);
+        }
+        for map in told(self.space.maps())? {
+            let root = load(self.space.media(), map.root())?;
+            reached.extend((root != 0).then_some((root, NODE_BYTES)));
+        }
+        Ok(reached)
+    }
+
+    fn put(&self, slot: usize, size: usize) -> Result<bool, Finding> {
+        if self.link(slot)?.is_some() {
+            return Ok(false);
+        }
+        let (space, medium) = (&self.space, self.space.media());
+        let bytes = SIZES[size];
+        let at = told(space.with_room(|| space.pin_mut()?.alloc(bytes)))?;
+        let link = at << 3 | (size as u64 + 1);
+        store(medium, at, link)?;
+        store(medium, at + bytes / 8 * 8 - 8, !link)?;
+        if bytes > PAGE {
+            // Data where the header of the second page would be, made to look like one.
+            let page = at / PAGE * PAGE;
+            store(medium, page + PAGE, load(medium, page)? | 0xFF00)?;
+        }
+        // Before the link: what it leads to must be durable.
+        medium.fence();
+        commit(medium, self.slot(slot), link)?;
+        self.links.add(1);
+        Ok(true)
+    }
+
+    fn take(&self, slot: usize) -> Result<bool, Finding> {
+        let Some((at, bytes)) = self.link(slot)? else { return Ok(false) };
+        commit(self.space.media(), self.slot(slot), 0)?;
+        self.links.add(-1);
+        told(self.space.pin_mut())?.retire(at, bytes);
+        Ok(true)
+    }
+
+    fn make(&self, name: &str, kind: u8) -> Result<bool, Finding> {
+        let is_new = told(self.space.find_map(name))?.is_none();
+        told(self.space.open_map(name, kind, 11 * u64::from(kind), |guard, _| {
+            let at = guard.alloc(NODE_BYTES)?;
+            let node = Region::new(guard.media(), at, 1)?;
+            node.store(0, NODE, Ordering::Release);
+            node.flush(0, 1);
+            guard.media().fence();
+            Ok(at)
+        }))?;
+        Ok(is_new)
+    }
+
+    fn drop_map(&self, name: &str) -> Result<bool, Finding> {
+        told(self.space.drop_map(name, |guard: &Guard<'_, Sim>, map| {
+            let root = Region::new(guard.media(), map.root(), 1)?;
+            guard.discard(root.load(0, Ordering::Acquire), NODE_BYTES);
+            Ok(())
+        }))
+    }
+
+    fn soil(&self, pages: u64) -> Result<(), Finding> {
+        let guard = told(self.space.pin_mut())?;
+        let chunks: Result<Vec<u64>, _> =
+            (0..pages * (PAGE / NODE_BYTES - 1)).map(|_| guard.alloc(NODE_BYTES)).collect();
+        for at in told(chunks)? {
+            // A live map of kind 9 with a name of 77 letters.
+            store(guard.media(), at, 1)?;
+            store(guard.media(), at + 8, 77 << 56 | 9)?;
+            guard.discard(at, NODE_BYTES);
+        }
+        drop(guard);
+        self.space.media().drain();
+        told(self.space.relieve()).map(drop)
+    }
+
+    fn probe(&self) -> Result<(), Finding> {
+        let mut owned: Vec<Range<u64>> =
+            self.reached()?.into_iter().map(|(at, bytes)| at..at + bytes).collect();
+        let mut taken = Vec::new();
+        let guard = told(self.space.pin_mut())?;
+        for bytes in [512, 1024, 2 * PAGE, 512, 32 << 10, PAGE] {
+            let at = told(guard.alloc(bytes))?;
+            let new = at..at + bytes;
+            if let Some(old) = owned.iter().find(|old| overlap(old, &new)) {
+                return Err(format!("{old:x?} belongs to somebody, and {new:x?} is handed out"));
+            }
+            store(guard.media(), at, 0)?;
+            store(guard.media(), at + bytes - 8, 0)?;
+            owned.push(new);
+            taken.push((at, bytes));
+        }
+        taken.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
+        Ok(())
+    }
+}
+
+impl OpenPool {
+    pub(super) fn over(medium: Sim) -> Result<Self, Finding> {
+        let (session, is_tight) = OpenSession::begin(medium)?;
+        let workers = RefCell::new([Worker::new(), Worker::new()]);
+        Ok(Self { session: RefCell::new(session), workers, turn: Cell::new(0), is_tight })
+    }
+
+    /// Does an operation as the thread whose turn it is.
+    pub(super) fn take_turn(&self, op: &PoolOp) -> Result<bool, Finding> {
+        let turn = self.turn.get();
+        self.turn.set(1 - turn);
+        // Store buffers drain by the locks that threads share, of which a medium hears nothing: what
+        // one thread did before it let go of a lock is not lost once the other has taken it.
+        if self.session.borrow().space.media().model().domain == Domain::Adr {
+            act_as(turn as u32 + 1);
+        }
+        self.workers.borrow_mut()[turn].run(|| self.apply(op))
+    }
+
+    fn apply(&self, op: &PoolOp) -> Result<bool, Finding> {
+        if *op == PoolOp::Reopen {
+            return self.reopen().map(|()| true);
+        }
+        let session = self.session.borrow();
+        let answer = match *op {
+            PoolOp::Link { slot, size } => session.put(slot, size)?,
+            PoolOp::Unlink(slot) => session.take(slot)?,
+            PoolOp::Make(name, kind) => session.make(name, kind)?,
+            PoolOp::Drop(name) => session.drop_map(name)?,
+            PoolOp::MakeMany(count) => {
+                for i in 0..count {
+                    told(session.space.open_map(&format!("other {i}"), 1, 0, |_, _| Ok(0)))?;
+                }
+                true
+            }
+            PoolOp::Soil(pages) => session.soil(pages).map(|()| true)?,
+            PoolOp::Probe => session.probe().map(|()| true)?,
+            PoolOp::Relieve | PoolOp::Reopen => told(session.space.relieve()).map(|_| true)?,
+        };
+        match session.space.is_poisoned() {
+            true => Err("the pool is poisoned".to_owned()),
+            false => Ok(answer),
+        }
+    }
+
+    fn reopen(&self) -> Result<(), Finding> {
+        let mut session = self.session.borrow_mut();
+        told(session.space.save())?;
+        let medium = session.space.media().clone();
+        let word = load(&medium, SUPERBLOCK)?;
+        commit(&medium, SUPERBLOCK, word & !0xFF | CLOSED)?;
+        let (next, _) = OpenSession::begin(medium)?;
+        *session = next;
+        if session.links.counted() != Counted::All && self.is_tight {
+            return Err("a clean close forgets how many entries there are".to_owned());
+        }
+        match partition(&session)? {
+            0 => Ok(()),
+            leaked if self.is_tight => Err(format!("a clean close loses {leaked} bytes")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn observe(&self) -> Result<PoolModel, Finding> {
+        let session = self.session.borrow();
+        let medium = session.space.media();
+        let mut model = PoolModel::default();
+        for slot in 0..SLOTS {
+            let link = load(medium, session.slot(slot))?;
+            let Some((at, bytes)) = chunk(link) else { continue };
+            let ends = (load(medium, at)?, load(medium, at + bytes / 8 * 8 - 8)?);
+            if ends != (link, !link) {
+                return Err(format!("the chunk of slot {slot} at {at:#x} holds {ends:x?}"));
+            }
+            model.links.insert(slot, (link & 7) as usize - 1);
+        }
+        for map in told(session.space.maps())? {
+            let (kind, root) = (map.kind(), load(medium, map.root())?);
+            if map.entry() == session.links.entry() {
+                continue;
+            }
+            if root == 0 {
+                model.others += 1;
+                continue;
+            }
+            let node = load(medium, root)?;
+            if map.parameters() != 11 * u64::from(kind) || node != NODE {
+                return Err(format!("{map:?} with a node that holds {node:#x}"));
+            }
+            model.maps.insert(map.name().to_owned(), kind);
+        }
+        Ok(model)
+    }
+
+    pub(super) fn verify(&self, model: &PoolModel) -> Result<(), Finding> {
+        let session = self.session.borrow();
+        partition(&session)?;
+        let names: BTreeMap<String, u64> = told(session.space.maps())?
+            .iter()
+            .map(|map| (map.name().to_owned(), map.entry()))
+            .collect();
+        let mut entries: Vec<u64> = names.values().copied().collect();
+        entries.sort_unstable();
+        entries.dedup();
+        if entries.len() != names.len() {
+            return Err(format!("two maps in one entry: {names:x?}"));
+        }
+        let (sum, links) = (session.links.sum(), model.links.len() as u64);
+        match session.links.counted() {
+            Counted::All if sum != links => Err(format!("{sum} links counted, {links} there")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether every byte of the pool has one owner at most; gives how many have none.
+fn partition(session: &OpenSession) -> Result<u64, Finding> {
+    let reached = session.reached()?;
+    let quiesced = told(session.space.quiesce())?;
+    let mut partition = told(quiesced.partition())?;
+    told(reached.iter().try_for_each(|&(at, bytes)| partition.reach(at, bytes)))?;
+    Ok(told(partition.finish())?.leaked)
+}

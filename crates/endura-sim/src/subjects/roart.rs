@@ -1,0 +1,178 @@
+//! ROART trees with tiny leaf arrays.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+use std::marker::PhantomData;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use endura::ByteMap;
+use endura::pool::{Session, Space};
+use endura::tree::roart::{Techniques, Tree};
+
+use crate::choose::Random;
+use crate::sim::Sim;
+use crate::subject::{Finding, Subject};
+
+/// An operation of a map of byte strings. A value is a number, written in as many bytes as its last
+/// digit says.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum ByteOp {
+    /// Gives a key a value.
+    Put(Vec<u8>, u64),
+    /// Takes a key out.
+    Remove(Vec<u8>),
+}
+
+impl Debug for ByteOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put(key, value) => {
+                write!(f, "Put({:?}, {value})", key.escape_ascii().to_string())
+            }
+            Self::Remove(key) => write!(f, "Remove({:?})", key.escape_ascii().to_string()),
+        }
+    }
+}
+
+fn value(number: u64) -> Vec<u8> {
+    let digits = number.to_string().into_bytes();
+    digits.repeat(1 + (number % 10) as usize)
+}
+
+/// A map of byte strings, as the specification has it.
+pub type ByteModel = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A ROART tree.
+#[derive(Debug, Clone)]
+pub struct Roart<T> {
+    /// The keys that operations are about, ascending; all are looked up after a crash.
+    pub keys: Vec<Vec<u8>>,
+    techniques: PhantomData<T>,
+}
+
+impl<T> Roart<T> {
+    /// A subject about these keys.
+    pub fn about<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Self {
+        let mut keys: Vec<Vec<u8>> = keys.into_iter().map(|key| key.as_ref().to_vec()).collect();
+        keys.sort();
+        Self { keys, techniques: PhantomData }
+    }
+}
+
+/// An open pool with one tree.
+pub struct OpenRoart<T: Techniques> {
+    /// Its pool.
+    pub space: Arc<Space<Sim>>,
+    /// The map.
+    pub map: ByteMap<Tree<Sim, T>>,
+}
+
+fn told<V, E: Debug>(result: Result<V, E>) -> Result<V, Finding> {
+    result.map_err(|error| format!("{error:?}"))
+}
+
+impl<T: Techniques> OpenRoart<T> {
+    fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
+        let session = Session { generation: session, clean: false, read_only: false };
+        let space = Arc::new(told(Space::mount(medium, session))?);
+        let map = ByteMap::over(told(Tree::open(&space, "t"))?);
+        Ok(Self { space, map })
+    }
+}
+
+impl<T: Techniques> Subject for Roart<T> {
+    type Open = OpenRoart<T>;
+    type Op = ByteOp;
+    type Answer = Option<Vec<u8>>;
+    type Model = ByteModel;
+
+    fn create(&self, medium: Sim) -> Result<Self::Open, Finding> {
+        told(Space::format(&medium))?;
+        OpenRoart::over(medium, 1)
+    }
+
+    fn open(&self, medium: Sim, session: u64) -> Result<Self::Open, Finding> {
+        OpenRoart::over(medium, session)
+    }
+
+    fn empty(&self) -> ByteModel {
+        ByteModel::new()
+    }
+
+    fn apply(&self, open: &Self::Open, op: &ByteOp) -> Result<Self::Answer, Finding> {
+        told(match op {
+            ByteOp::Put(key, number) => open.map.insert(key, value(*number)),
+            ByteOp::Remove(key) => open.map.remove(key),
+        })
+    }
+
+    fn specify(&self, model: &mut ByteModel, op: &ByteOp) -> Self::Answer {
+        match op {
+            ByteOp::Put(key, number) => model.insert(key.clone(), value(*number)),
+            ByteOp::Remove(key) => model.remove(key),
+        }
+    }
+
+    fn observe(&self, open: &Self::Open) -> Result<ByteModel, Finding> {
+        let all = (Bound::Unbounded::<Vec<u8>>, Bound::Unbounded);
+        let up: Vec<_> = told(open.map.range(all.clone()).collect())?;
+        let mut down: Vec<_> = told(open.map.range(all).rev().collect())?;
+        down.reverse();
+        if up != down || !up.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(format!("up {up:?}, down {down:?}"));
+        }
+        let found: ByteModel = up.into_iter().collect();
+        for key in &self.keys {
+            let (one, scanned) = (told(open.map.get(key))?, found.get(key));
+            if one.as_ref() != scanned {
+                return Err(format!("key {}: get {one:?}, scan {scanned:?}", key.escape_ascii()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
+        let mut chunks = Vec::new();
+        let survey = told(open.map.index().survey(&mut |at, _| chunks.push(at)))?;
+        chunks.sort_unstable();
+        if chunks.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err("a chunk in two places".to_owned());
+        }
+        match survey.entries == model.len() as u64 {
+            true => Ok(()),
+            false => Err(format!("{survey:?} for {} entries", model.len())),
+        }
+    }
+
+    /// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it.
+    fn continuation(&self, model: &ByteModel, random: &mut Random) -> Vec<ByteOp> {
+        let fresh = 1_000 + random.below(1_000);
+        let put = |key: &Vec<u8>| ByteOp::Put(key.clone(), fresh);
+        let remove = |key: &Vec<u8>| ByteOp::Remove(key.clone());
+        let keys = &self.keys;
+        match random.below(6) {
+            0 => keys.iter().map(put).collect(),
+            1 => keys.iter().rev().map(put).collect(),
+            2 => keys.iter().map(remove).collect(),
+            3 => keys.iter().rev().map(remove).collect(),
+            4 => model.keys().flat_map(|key| [remove(key), put(key)]).collect(),
+            _ => (0..2 * keys.len())
+                .map(|_| {
+                    let key = random.pick(keys);
+                    if random.one_in(2) { put(key) } else { remove(key) }
+                })
+                .collect(),
+        }
+    }
+
+    /// Locks, and the fingerprints of the smallest array.
+    fn is_volatile(&self, at: u64, line: &[u64; 8]) -> bool {
+        let word = at / 8 % 8;
+        match line[1] >> 48 {
+            0xA47D => word == 0,
+            0xA47A => word == 0 || word == 2,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Pieces of a campaign, done by two threads until all are done or the time is up.
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use endura_sim::model::Model;
+use endura_sim::tally::Tally;
+
+use crate::report::Report;
+
+/// What a piece of a campaign found, or the failure, told in full.
+pub(crate) type Outcome = Result<Tally, String>;
+
+/// A piece of a campaign.
+pub(crate) struct Job {
+    /// Under which line of the report it counts.
+    pub(crate) part: &'static str,
+    pub(crate) model: Model,
+    pub(crate) run: Box<dyn FnOnce() -> Outcome + Send>,
+}
+
+/// The models that campaigns run under, with their names.
+pub(crate) const MODELS: [(&str, Model); 3] =
+    [("weakest ADR", Model::WEAKEST_ADR), ("eADR", Model::EADR), ("page cache", Model::PAGE_CACHE)];
+
+/// The time that the caller gives a long campaign, from `ENDURA_SIM_SECONDS`.
+pub(crate) fn budget() -> Duration {
+    let given = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(given.unwrap_or(600))
+}
+
+/// Does all jobs, first to last, or as many as can be begun before the time is up.
+pub(crate) fn run(
+    jobs: impl IntoIterator<Item = Job, IntoIter: Send>,
+    budget: Option<Duration>,
+) -> Report {
+    let threads = thread::available_parallelism().map_or(1, |n| n.get().min(2));
+    let begin = Instant::now();
+    let report = Mutex::new(Report::default());
+    let queue = Mutex::new(jobs.into_iter());
+    let next = || {
+        let in_time = budget.is_none_or(|budget| begin.elapsed() < budget);
+        let goes_on = in_time && report.lock().unwrap().failure.is_none();
+        if goes_on { queue.lock().unwrap().next() } else { None }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    let outcome = (job.run)();
+                    report.lock().unwrap().add(job.part, job.model, outcome);
+                }
+            });
+        }
+    });
+    let mut report = report.into_inner().unwrap();
+    report.is_complete = queue.into_inner().unwrap().next().is_none();
+    report.took = begin.elapsed();
+    report
+}

@@ -1,0 +1,214 @@
+//! Crashes of pools: how they are made, how they grow, chunks and runs of pages that come and go, maps
+//! that are made and dropped, and the close.
+
+use endura::pool::PAGE;
+use endura_sim::explore::Explorer;
+use endura_sim::model::Model;
+use endura_sim::sim::Sim;
+use endura_sim::subject::Subject;
+use endura_sim::subjects::First;
+use endura_sim::subjects::pool::{PoolOp, PoolSpace};
+use endura_sim::tally::{Effort, Tally};
+
+use PoolOp::{Drop, Link, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
+
+use crate::jobs::{self, Job, MODELS, Outcome};
+
+const LIMIT: u64 = 48 * PAGE;
+const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
+
+/// A close writes kilobytes at once, of which not every mixture can be gone through.
+const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: 256, samples: 16, ..Effort::EXHAUSTIVE };
+const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ..ONE_CRASH };
+
+fn link(slot: usize, size: usize) -> PoolOp {
+    Link { slot, size }
+}
+
+/// Every operation that a short sequence may have.
+fn choices() -> Vec<PoolOp> {
+    vec![
+        link(0, 0),
+        link(0, 2),
+        link(1, 1),
+        link(1, 4),
+        Unlink(0),
+        Unlink(1),
+        Relieve,
+        Make("first", 2),
+        Drop("first"),
+        Reopen,
+    ]
+}
+
+fn sequences(longest: usize) -> Vec<Vec<PoolOp>> {
+    let mut all = vec![vec![]];
+    let mut last: Vec<Vec<PoolOp>> = vec![Vec::new()];
+    for _ in 0..longest {
+        let longer = |ops: Vec<PoolOp>| {
+            choices().into_iter().map(move |op| ops.iter().cloned().chain([op]).collect())
+        };
+        last = last.into_iter().flat_map(longer).collect();
+        all.extend(last.iter().cloned());
+    }
+    all.split_off(1)
+}
+
+/// What sequences set out from: an empty pool; one in use; one whose pages were freed; one that was
+/// closed.
+fn starts() -> [Vec<PoolOp>; 4] {
+    let used = vec![link(2, 0), link(3, 4), link(4, 2), Make("first", 3), link(5, 0)];
+    let mut freed = used.clone();
+    freed.extend([Unlink(3), Unlink(4), Drop("first"), Unlink(2), Relieve]);
+    let mut closed = freed.clone();
+    closed.push(Reopen);
+    [vec![], used, freed, closed]
+}
+
+/// Longer histories, by what they are about; all their operations are crashed.
+fn histories() -> Vec<(&'static str, Vec<PoolOp>, Vec<PoolOp>)> {
+    let growing = (0..5).map(|i| link(i, i)).collect();
+    let mut classes: Vec<PoolOp> =
+        (0..3).flat_map(|size| [link(0, size), Unlink(0), Relieve]).collect();
+    classes.extend([link(1, 0), link(0, 2), Unlink(1), Relieve, link(2, 1)]);
+    let runs = vec![
+        link(0, 4),
+        Unlink(0),
+        Relieve,
+        // The second page of the run becomes one of chunks while the first is another's.
+        link(1, 0),
+        link(2, 1),
+        link(3, 2),
+        Unlink(1),
+        Relieve,
+        link(4, 0),
+        Unlink(2),
+        Unlink(3),
+        Relieve,
+        link(5, 3),
+        Unlink(5),
+        Relieve,
+        link(6, 4),
+    ];
+    let saved = vec![link(0, 0), link(1, 3), link(2, 2), Unlink(1), Reopen];
+    let used_again = vec![link(3, 0), link(4, 1), link(5, 2), Reopen];
+    let maps = vec![
+        Make("first", 2),
+        Drop("first"),
+        Make(LONG, 3),
+        Make("first", 4),
+        Drop(LONG),
+        Make("another", 5),
+    ];
+    vec![
+        ("growing", vec![], growing),
+        ("pages that change class", vec![], classes),
+        ("runs used again", vec![], runs),
+        ("closed", vec![], saved.clone()),
+        ("closed again", saved, used_again),
+        ("maps", vec![], maps),
+    ]
+}
+
+fn explored(
+    before: &[PoolOp],
+    all: &[Vec<PoolOp>],
+    whole: bool,
+    model: Model,
+    effort: Effort,
+) -> Outcome {
+    let first = First { subject: &PoolSpace, ops: vec![Probe] };
+    let mut explorer = Explorer::new(&first, model, LIMIT, effort, 1);
+    let told = |failure| format!("{failure}");
+    let start = explorer.start(before).map_err(told)?;
+    for ops in all {
+        let from = if whole { 0 } else { ops.len() - 1 };
+        explorer.explore(&start, ops, from).map_err(told)?;
+    }
+    Ok(explorer.tally)
+}
+
+/// Crashes the making of a pool, up to its first map.
+fn made(model: Model) -> Outcome {
+    let sim = Sim::new(model, LIMIT);
+    let open = PoolSpace.create(sim.clone())?;
+    PoolSpace.observe(&open)?;
+    let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, TWO_CRASHES, 1);
+    explorer
+        .crash_trace(&sim.trace(), 0, |_| vec![PoolSpace.empty()])
+        .map_err(|(finding, crashes)| format!("{finding}\n{crashes:#?}"))?;
+    Ok(explorer.tally)
+}
+
+fn jobs(longest: [usize; 2]) -> Vec<Job> {
+    let mut jobs: Vec<Job> = Vec::new();
+    for (_, model) in MODELS {
+        let mut add = |part, run: Box<dyn FnOnce() -> Outcome + Send>| {
+            jobs.push(Job { part, model, run });
+        };
+        add("making a pool", Box::new(move || made(model)));
+        for (part, before, ops) in histories() {
+            add(part, Box::new(move || explored(&before, &[ops], true, model, TWO_CRASHES)));
+        }
+        for before in starts() {
+            let again = before.clone();
+            let [once, twice] = longest.map(sequences);
+            add(
+                "sequences, one crash",
+                Box::new(move || explored(&before, &once, false, model, ONE_CRASH)),
+            );
+            add(
+                "sequences, two crashes",
+                Box::new(move || explored(&again, &twice, false, model, TWO_CRASHES)),
+            );
+        }
+    }
+    jobs
+}
+
+/// The steps of the allocator, of the directory and of the close; those of a directory that goes on in
+/// a page of its own have their own test.
+const STEPS: [&str; 11] = [
+    "pool.create.entry",
+    "pool.create.live",
+    "pool.drop.dropping",
+    "pool.drop.free",
+    "pool.grow.headers",
+    "pool.grow.next_page",
+    "pool.open.list",
+    "pool.page.take",
+    "pool.run.free.first",
+    "pool.run.free.rest",
+    "pool.save.list",
+];
+
+#[test]
+fn crashes_of_pools() {
+    let report = jobs::run(jobs([3, 1]), None);
+    report.assert_clean(&STEPS);
+}
+
+#[test]
+#[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
+fn crashes_of_pools_after_all_sequences() {
+    jobs::run(jobs([3, 3]), Some(jobs::budget())).assert_clean(&STEPS);
+}
+
+/// A directory that is full goes on in a page that held nodes before: what is left in that page looks
+/// like entries. (Not under eADR: a page full of stores in one buffer leaves nothing that a page half
+/// written back does not leave.)
+#[test]
+fn a_directory_grows_into_a_page_that_was_used_before() {
+    const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
+    let before = [Soil(2), MakeMany(ENTRIES - 1)];
+    for model in [Model::WEAKEST_ADR, Model::PAGE_CACHE] {
+        let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, ONE_CRASH, 1);
+        let start = explorer.start(&before).unwrap_or_else(|failure| panic!("{failure}"));
+        let ops = [Make("first", 2)];
+        explorer.explore(&start, &ops, 0).unwrap_or_else(|failure| panic!("{failure}"));
+        let Tally { crossed, images, .. } = explorer.tally;
+        let met = |step| crossed.contains_key(step);
+        assert!(met("pool.directory.entries") && met("pool.directory.link"), "{crossed:?}");
+        assert!(images > 10, "{images}");
+    }
+}

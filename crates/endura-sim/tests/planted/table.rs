@@ -1,0 +1,232 @@
+//! The bugs: what they are called, who shipped or published them, how soon each must be found.
+
+/// A published bug, by the structure that it is planted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Planted {
+    // An object behind a root pointer: boxed.rs.
+    PublishBeforeInit,
+    NoFenceBeforePublish,
+    FlushOfThePointer,
+    FlushRoundedTo512,
+    HalfOfTheObjectFlushed,
+    ConstructorUnflushed,
+    MagicFirst,
+    RootInTwoWords,
+    DirtyRead,
+    // A FAST leaf: leaf.rs.
+    FastDeleteFlushesHead,
+    FastDeleteTailUnflushed,
+    FastDeleteIgnoresDuplicates,
+    FastTerminatorFirst,
+    FastLivenessByValues,
+    FastCountPersisted,
+    FastKeyBeforeValue,
+    FastRelaxedStores,
+    // A FAIR split and merge; `docs/trees.md`: chain.rs.
+    V8,
+    V9,
+    V10,
+    V11,
+    // Pages: pages.rs.
+    V14,
+    V15,
+    // Chunks: chunks.rs.
+    V16,
+    LeakBeforeLink,
+    FreeBeforeUnlinkDurable,
+    // A radix node: radix.rs.
+    RebuiltCountOffByOne,
+    PersistentLatch,
+    KeyAndChildApart,
+    // A level hash table: buckets.rs.
+    TokenBeforeData,
+    MoveClearsFirst,
+    // Calls of endura's own tree and pool: tree.rs.
+    InsertUnflushed,
+    InsertLinesUnordered,
+    InsertCommitUnordered,
+    DeleteUnflushed,
+    DeleteLinesUnordered,
+    UpdateUnflushed,
+    SplitBeforeCopyDurable,
+    SplitUnfenced,
+    SplitHighUnordered,
+    SplitHeaderUnflushed,
+    MergeBeforeCopyDurable,
+    MergeTailAlive,
+    RootUnflushed,
+    NextPageUnflushed,
+}
+
+/// A bug with where it comes from and how many crash images may be looked at until it is found.
+/// (About twice as many as are: the order of exploration may change.)
+pub(crate) struct Row {
+    pub(crate) bug: Planted,
+    pub(crate) source: &'static str,
+    pub(crate) within: u64,
+}
+
+const fn row(bug: Planted, within: u64, source: &'static str) -> Row {
+    Row { bug, source, within }
+}
+
+/// All of them, in the order of their numbers.
+pub(crate) const TABLE: &[Row] = &[
+    row(
+        Planted::PublishBeforeInit,
+        10,
+        "P-CLHT, P-HOT and others (Witcher 28-39): a link to what is not written yet",
+    ),
+    row(
+        Planted::NoFenceBeforePublish,
+        10,
+        "P-CLHT, P-HOT and others (Witcher 28-39): no fence between an object and its link",
+    ),
+    row(
+        Planted::FlushOfThePointer,
+        10,
+        "P-CLHT, P-HOT and others (Witcher 28-39): the pointer is flushed, not what it points to",
+    ),
+    row(
+        Planted::FlushRoundedTo512,
+        10,
+        "Corundum src/ll.rs:82-116: the start rounded down to 512, the line missed",
+    ),
+    row(
+        Planted::HalfOfTheObjectFlushed,
+        10,
+        "Corundum, the same place: an object of two lines, the second not flushed",
+    ),
+    row(
+        Planted::ConstructorUnflushed,
+        10,
+        "FAST_FAIR issue 13 (Jaaru): the constructor flushes nothing",
+    ),
+    row(
+        Planted::MagicFirst,
+        10,
+        "Witcher's PMDK ports, issue 1 (Agamotto): half-made pools look complete",
+    ),
+    row(Planted::RootInTwoWords, 10, "FAST_FAIR (Witcher 5): root and height, one after the other"),
+    row(
+        Planted::DirtyRead,
+        50,
+        "RECIPE issues 11-13, CCEH issue 11: a reader returns what is not durable",
+    ),
+    row(
+        Planted::FastDeleteFlushesHead,
+        2500,
+        "FAST_FAIR btree.h:219-233 (Witcher 3): a line is flushed at its first entry",
+    ),
+    row(
+        Planted::FastDeleteTailUnflushed,
+        10,
+        "FAST_FAIR remove_key: the last line is never flushed",
+    ),
+    row(
+        Planted::FastDeleteIgnoresDuplicates,
+        200,
+        "FAST_FAIR (Witcher 4): a deleted key comes back",
+    ),
+    row(
+        Planted::FastTerminatorFirst,
+        200,
+        "FAST_FAIR: an insert at slot 0 stores the end of the node first",
+    ),
+    row(
+        Planted::FastLivenessByValues,
+        800,
+        "FAST_FAIR (DICL issue 10): equal values look like one entry on the move",
+    ),
+    row(Planted::FastCountPersisted, 10, "FAST_FAIR last_index: a count is believed after a crash"),
+    row(
+        Planted::FastKeyBeforeValue,
+        10,
+        "an entry of 16 bytes that counts from its first half on (Yashme: torn stores)",
+    ),
+    row(
+        Planted::FastRelaxedStores,
+        10,
+        "RECIPE f0b891a, cfd2468, d65b1e1: stores that a compiler or ARM reorders",
+    ),
+    row(Planted::V8, 200, "FAIR split: the new node is unlocked before its link is durable"),
+    row(Planted::V9, 200, "FAIR split: a reader goes right over a link that is not durable"),
+    row(Planted::V10, 200, "FAIR merge: `sib` of now is combined with `high` of before"),
+    row(Planted::V11, 50, "FAIR split: recovery completes what readers were told is not there"),
+    row(
+        Planted::V14,
+        200,
+        "large enough is not durable: the number of pages is not flushed by who did not store it",
+    ),
+    row(Planted::V15, 400, "the header of a freed run still spans a page that has a new owner"),
+    row(
+        Planted::V16,
+        100,
+        "a page is taken whole while a list of a thread still names one of its chunks",
+    ),
+    row(
+        Planted::LeakBeforeLink,
+        10,
+        "PMwCAS PR 7 and 8, CCEH (Witcher): allocated durably, then never linked",
+    ),
+    row(
+        Planted::FreeBeforeUnlinkDurable,
+        50,
+        "silent in all three papers: a chunk is used again before its unlink is durable",
+    ),
+    row(
+        Planted::RebuiltCountOffByOne,
+        10,
+        "ROART N.cpp check_generation: the index of the last child is its count",
+    ),
+    row(
+        Planted::PersistentLatch,
+        10,
+        "ROART recovery_latch; CCEH, P-CLHT (PMRace): a lock that a crash leaves locked",
+    ),
+    row(
+        Planted::KeyAndChildApart,
+        10,
+        "ROART without ZENTRY, P-ART (Witcher 26, 27): key and child in two stores",
+    ),
+    row(
+        Planted::TokenBeforeData,
+        10,
+        "level hashing (Witcher 7-16, ten places): the token before key and value",
+    ),
+    row(
+        Planted::MoveClearsFirst,
+        50,
+        "level hashing (Witcher 17-23): a move between buckets in two tokens",
+    ),
+    row(Planted::InsertUnflushed, 10, "fast_insert without its last flush"),
+    row(Planted::InsertLinesUnordered, 1500, "fast_insert without the fence between two lines"),
+    row(
+        Planted::InsertCommitUnordered,
+        10,
+        "fast_insert with a relaxed store of the key that commits",
+    ),
+    row(Planted::DeleteUnflushed, 200, "fast_delete without its last flush"),
+    row(Planted::DeleteLinesUnordered, 400, "fast_delete without the fence between two lines"),
+    row(Planted::UpdateUnflushed, 100, "update without its flush"),
+    row(Planted::SplitBeforeCopyDurable, 800, "fair_split links a node that was not flushed"),
+    row(Planted::SplitUnfenced, 800, "fair_split links a node whose flush was not waited for"),
+    row(
+        Planted::SplitHighUnordered,
+        800,
+        "fair_split with a relaxed store of `high`: durable before the link",
+    ),
+    row(Planted::SplitHeaderUnflushed, 800, "fair_split without the flush of the header"),
+    row(
+        Planted::MergeBeforeCopyDurable,
+        2500,
+        "absorb takes over a range before the entries are durable",
+    ),
+    row(
+        Planted::MergeTailAlive,
+        400,
+        "absorb leaves stale keys behind the entries: they come alive",
+    ),
+    row(Planted::RootUnflushed, 1500, "install_root leads to a root that was not flushed"),
+    row(Planted::NextPageUnflushed, 800, "append without the flush of the number of pages"),
+];

@@ -1,0 +1,151 @@
+//! Crash states of ROART trees with arrays of four: every operation on every small start, every
+//! content of the lines that the crash left open, and work that goes on afterwards.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use endura::pool::PAGE;
+use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura_sim::explore::Explorer;
+use endura_sim::failure::Failure;
+use endura_sim::model::Model;
+use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::sim::Sim;
+use endura_sim::subject::Subject;
+use endura_sim::subjects::{ByteOp, Roart};
+use endura_sim::tally::{Effort, Tally};
+
+/// Every session after a crash takes new pages, one for each size of chunk.
+const LIMIT: u64 = 64 * PAGE;
+
+type Failed = Failure<ByteOp>;
+
+/// What is explored: each operation after each start, under one model.
+struct Campaign<'a> {
+    model: Model,
+    effort: Effort,
+    starts: &'a [&'a [&'a str]],
+    operations: &'a [ByteOp],
+}
+
+impl Campaign<'_> {
+    fn subject<T: Techniques>(&self) -> Roart<T> {
+        let keys = self.starts.iter().flat_map(|keys| keys.iter().map(|key| key.as_bytes()));
+        let of_operations = self.operations.iter().map(|op| match op {
+            ByteOp::Put(key, _) | ByteOp::Remove(key) => key.as_slice(),
+        });
+        Roart::about(keys.chain(of_operations).collect::<BTreeSet<_>>())
+    }
+
+    fn run<T: Techniques>(&self, mutant: Option<Mutant>) -> Result<Tally, Failed> {
+        let subject = self.subject::<T>();
+        let mut explorer = Explorer::new(&subject, self.model, LIMIT, self.effort, 1);
+        explorer.plant(mutant);
+        for keys in self.starts {
+            let before: Vec<_> = keys.iter().map(|key| put(key, 3)).collect();
+            let start = explorer.start(&before)?;
+            for op in self.operations {
+                explorer.explore(&start, std::slice::from_ref(op), 0)?;
+            }
+        }
+        Ok(explorer.tally)
+    }
+
+    /// Explores, and gives how many images there were.
+    fn passes<T: Techniques>(&self) -> u64 {
+        self.run::<T>(None).unwrap_or_else(|failure| panic!("{:?}\n{failure}", self.model)).images
+    }
+
+    /// The calls by which the tree makes things durable.
+    fn calls<T: Techniques>(&self) -> BTreeSet<Call> {
+        let subject = self.subject::<T>();
+        let mut calls = BTreeSet::new();
+        for keys in self.starts {
+            let sim = Sim::new(self.model, LIMIT);
+            sim.count_calls();
+            let open = subject.create(sim.clone()).unwrap();
+            let before = keys.iter().map(|key| put(key, 3));
+            before.chain(self.operations.iter().cloned()).for_each(|op| {
+                subject.apply(&open, &op).unwrap();
+            });
+            let is_meant = |call: &Call| {
+                let waits = [Use::Flush, Use::Fence, Use::Drain].contains(&call.what);
+                waits && call.site.file().contains("tree/roart")
+            };
+            calls.extend(sim.calls().into_keys().filter(is_meant));
+        }
+        calls
+    }
+}
+
+fn put(key: &str, value: u64) -> ByteOp {
+    ByteOp::Put(key.as_bytes().to_vec(), value)
+}
+
+fn remove(key: &str) -> ByteOp {
+    ByteOp::Remove(key.as_bytes().to_vec())
+}
+
+/// Crashes of the operation, and of the session that finds what it left.
+const TWICE: Effort = Effort { exhaustive: 40, samples: 6, deep_points: 5, ..Effort::EXHAUSTIVE };
+const ONCE: Effort = Effort { depth: 1, ..TWICE };
+
+/// Everything under the weakest model, one crash under the others.
+const MODELS: [(Model, Effort); 4] = [
+    (Model::WEAKEST_ADR, TWICE),
+    (Model::X86_ADR, ONCE),
+    (Model::EADR, ONCE),
+    (Model::PAGE_CACHE, ONCE),
+];
+
+const ARRAYS: [&[&str]; 6] = [
+    &[],
+    &["a1"],
+    &["a1", "a2"],
+    &["a1", "a2", "a3", "a4"],
+    &["a1", "a2", "a3x", "a3y"],
+    &["a", "a1", "a2", "a3", "a4"],
+];
+
+const NODES: [&[&str]; 4] = [
+    &["n1", "n2", "n3", "n4", "n"],
+    &["p", "pq1", "pq2", "pq3", "pq4", "pq5"],
+    &["0123456789a1", "0123456789a2", "0123456789a3", "0123456789a4", "0123456789a5"],
+    &["a1x", "a2", "b"],
+];
+
+#[test]
+fn arrays_come_fill_split_and_go() {
+    let operations = [put("a2", 77), put("a5", 12), put("a", 5), remove("a1"), remove("a")];
+    let campaign = |(model, effort)| {
+        Campaign { model, effort, starts: &ARRAYS, operations: &operations }.passes::<Tiny>()
+    };
+    let images: u64 = MODELS.map(campaign).iter().sum();
+    assert!(images > 2_000, "{images} images");
+}
+
+#[test]
+fn nodes_grow_split_and_collapse() {
+    let operations = [put("n5", 7), remove("p"), put("0123x", 1), remove("a1x"), remove("pq1")];
+    let campaign = |(model, effort)| {
+        let campaign = Campaign { model, effort, starts: &NODES, operations: &operations };
+        campaign.passes::<Tiny>() + campaign.passes::<WithoutArrays>()
+    };
+    let images: u64 = MODELS.map(campaign).iter().sum();
+    assert!(images > 2_000, "{images} images");
+}
+
+/// Each flush and fence of the tree is left out in turn, and missed.
+#[test]
+fn what_is_left_out_is_missed() {
+    let operations =
+        [put("a2", 77), put("a5", 12), put("n5", 7), put("0123x", 1), remove("a1"), remove("p")];
+    let starts = [ARRAYS[1], ARRAYS[3], NODES[0], NODES[1], NODES[2]];
+    let effort = Effort { exhaustive: 30, ..ONCE };
+    let campaign =
+        Campaign { model: Model::WEAKEST_ADR, effort, starts: &starts, operations: &operations };
+    let calls = campaign.calls::<Tiny>();
+    let survives = |call: &Call| campaign.run::<Tiny>(Some(Mutant::Drop(*call))).is_ok();
+    let survivors: Vec<_> = calls.iter().filter(|call| survives(call)).collect();
+    assert!(calls.len() >= 6 && survivors.is_empty(), "of {} survive {survivors:#?}", calls.len());
+}

@@ -1,0 +1,70 @@
+//! Each family under random, prioritised and directed turns; every schedule is crashed at a few moments.
+
+use endura_sim::model::Model;
+use endura_sim::schedule::{Campaign, Family, OrderedMap};
+
+use super::{cap3, cap4};
+
+/// Schedules of one family on one kind of tree.
+const SCHEDULES: u64 = 2_500;
+
+/// Runs the family and says that every one of `steps` was crossed.
+fn explore<S: OrderedMap>(mut campaign: Campaign<S>, family: Family, steps: &[&str]) {
+    campaign.family(family, 0..SCHEDULES).unwrap_or_else(|unsound| panic!("{family:?}: {unsound}"));
+    let figures = &campaign.figures;
+    assert_eq!(figures.schedules, SCHEDULES);
+    assert!(figures.traces > SCHEDULES / 2, "{figures:?}");
+    assert!(figures.tally.images > SCHEDULES, "{figures:?}");
+    for step in steps {
+        assert!(figures.tally.steps.contains_key(step), "{step} was never crossed: {figures:?}");
+    }
+}
+
+fn both(family: Family, steps: &[&str]) {
+    explore(cap3(Model::WEAKEST_ADR, 3), family, steps);
+    explore(cap4(Model::WEAKEST_ADR, 3), family, steps);
+    explore(cap3(Model::EADR, 3), family, steps);
+}
+
+const SPLIT: [&str; 4] = ["split.S2", "split.S3.durable", "post.P1", "root.grow"];
+const MERGE: [&str; 4] = ["merge.M1", "merge.M2", "merge.M4.high", "merge.M5"];
+
+#[test]
+fn insert_and_insert_of_one_key() {
+    both(Family::InsertInsert, &["fast_insert.commit", "split.S4"]);
+}
+
+#[test]
+fn insert_and_remove_of_one_key() {
+    both(Family::InsertRemove, &["fast_insert.commit", "fast_delete.commit"]);
+}
+
+#[test]
+fn update_and_split() {
+    both(Family::UpdateSplit, &SPLIT);
+}
+
+#[test]
+fn split_and_split() {
+    both(Family::SplitSplit, &[&SPLIT[..], &["split.S4", "post.P2"]].concat());
+}
+
+#[test]
+fn merge_and_reader() {
+    both(Family::MergeReader, &[&MERGE[..], &["root.shrink"]].concat());
+}
+
+#[test]
+fn merge_and_post() {
+    both(Family::MergePost, &[&MERGE[..], &SPLIT, &["root.shrink"]].concat());
+}
+
+#[test]
+fn scan_and_merge() {
+    both(Family::ScanMerge, &MERGE);
+}
+
+#[test]
+fn anything() {
+    both(Family::Mixed, &[&MERGE[..], &SPLIT].concat());
+}

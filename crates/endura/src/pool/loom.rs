@@ -1,0 +1,114 @@
+//! All executions of what hands chunks from thread to thread: limbo, caches, slabs, epochs together.
+
+use std::sync::Arc;
+
+use super::space::{Session, Space};
+use crate::media::modelled::Modelled;
+use crate::media::{Media, Ordering, Region};
+use crate::pool::PAGE;
+use crate::sync::modelled::{Fault, check, check_finds, spawn};
+use crate::volatile::barrier::Barriers;
+use crate::volatile::thread::be;
+
+const CHUNK: u64 = 64;
+
+fn space() -> Arc<Space<Modelled>> {
+    let medium = Modelled::new(2 * PAGE);
+    Space::format(&medium).unwrap();
+    let session = Session { generation: 1, clean: true, read_only: false };
+    Arc::new(Space::mount_with(medium, session, Barriers::symmetric()).unwrap())
+}
+
+fn word<M: Media>(space: &Space<M>, at: u64) -> Region<'_, M> {
+    Region::new(space.media(), at, 1).unwrap()
+}
+
+/// One thread takes a chunk and gives it back; another one empties all caches and takes two. Nobody
+/// finds another one's mark in a chunk that it has. (`too_early`: the first gives its chunk back and
+/// goes on to use it.)
+fn a_chunk_has_one_owner(too_early: bool) {
+    let space = space();
+    // Two chunks wait in the cache of thread 0.
+    let first: Vec<u64> = {
+        let guard = space.pin_mut().unwrap();
+        let chunks = (0..2).map(|_| guard.alloc(CHUNK).unwrap()).collect();
+        space.media().fill(PAGE, 64 * CHUNK);
+        chunks
+    };
+    for at in first {
+        space.pin_mut().unwrap().discard(at, CHUNK);
+    }
+    let use_one = move |space: &Space<Modelled>, mark: u64| {
+        let guard = space.pin_mut().unwrap();
+        let at = guard.alloc(CHUNK).unwrap();
+        if too_early && mark == 1 {
+            guard.discard(at, CHUNK);
+        }
+        word(space, at).store(0, mark, Ordering::Relaxed);
+        assert_eq!(word(space, at).load(0, Ordering::Relaxed), mark, "two owners");
+        at
+    };
+    let other = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            space.reclaim_outside().unwrap();
+            [2, 3].map(|mark| use_one(&space, mark))
+        })
+    };
+    let own = use_one(&space, 1);
+    assert!(!other.join().unwrap().contains(&own), "two owners");
+}
+
+#[test]
+fn caches_that_are_emptied_while_they_are_used() {
+    check(Some(2), || a_chunk_has_one_owner(false));
+}
+
+#[test]
+#[should_panic(expected = "two owners")]
+fn a_chunk_that_was_given_back_too_early() {
+    check(Some(2), || a_chunk_has_one_owner(true));
+}
+
+/// One thread unlinks a chunk, retires it, frees what is ripe and writes over the chunk that it then
+/// gets; another one reads what it finds linked.
+fn a_linked_chunk_is_as_it_was() {
+    let space = space();
+    let (link, old) = {
+        let guard = space.pin_mut().unwrap();
+        (guard.alloc(CHUNK).unwrap(), guard.alloc(CHUNK).unwrap())
+    };
+    space.media().fill(PAGE, 64 * CHUNK);
+    word(&space, old).store(0, 7, Ordering::Release);
+    word(&space, link).store(0, old, Ordering::Release);
+    let reader = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            let guard = space.pin().unwrap();
+            let at = word(&space, link).load(0, Ordering::Acquire);
+            if at != 0 {
+                assert_eq!(word(&space, at).load(0, Ordering::Relaxed), 7, "reused under a pin");
+            }
+            drop(guard);
+        })
+    };
+    {
+        let guard = space.pin_mut().unwrap();
+        word(&space, link).store(0, 0, Ordering::Release);
+        guard.retire(old, CHUNK);
+    }
+    space.reclaim_outside().unwrap();
+    let guard = space.pin_mut().unwrap();
+    let fresh = guard.alloc(CHUNK).unwrap();
+    word(&space, fresh).store(0, 666, Ordering::Release);
+    drop(guard);
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_retired_chunk_on_its_way_to_its_next_owner() {
+    check(Some(2), a_linked_chunk_is_as_it_was);
+    check_finds(Fault::NoFences, Some(3), a_linked_chunk_is_as_it_was);
+}

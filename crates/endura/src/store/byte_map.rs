@@ -1,0 +1,333 @@
+//! What a map of byte strings offers, made of the primitives of its index.
+
+use std::borrow::Cow;
+use std::io;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use crate::store::byte_range::ByteRange;
+use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
+use crate::{Error, Result};
+
+/// A key with its value.
+pub type ByteEntry = (Vec<u8>, Vec<u8>);
+
+/// A handle of a named map from byte strings to byte strings, sorted as `memcmp` sorts.
+///
+/// Handles are cheap to clone, and any number of threads may use them at once, each method on its
+/// own. Keys have 0 to 65,536 bytes, values 0 to 2^30; any bytes do. A method that returned has
+/// happened for good, as far as the medium of the pool promises ([`media`](crate::media)); one that
+/// failed has changed nothing. Unless said otherwise a method costs O(bytes of the key) and is
+/// linearizable.
+///
+/// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
+/// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
+/// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
+/// have written. Those that write also fail with [`Error::ReadOnly`], [`Error::KeyTooLong`] and
+/// [`Error::ValueTooLong`], and those that need room with [`Error::Full`],
+/// [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
+///
+/// Keys of other types become byte strings that sort as they do with [`keys::encode`](crate::keys::encode).
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// let pool = endura::Pool::options().open_or_create(folder.path().join("data.endura"))?;
+/// let docs = pool.roart("docs")?;
+/// docs.insert("user:1", "Ada")?;
+/// docs.insert("user:2", "Grace")?;
+/// assert_eq!(docs.get("user:1")?.as_deref(), Some(&b"Ada"[..]));
+/// for entry in docs.prefix("user:").rev() {
+///     let (key, value) = entry?;
+///     println!("{} {}", key.escape_ascii(), value.escape_ascii());
+/// }
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct ByteMap<I> {
+    index: Arc<I>,
+    /// Keeps the pool open for as long as the handle is there.
+    pool: Option<Arc<dyn Send + Sync>>,
+}
+
+impl<I> Clone for ByteMap<I> {
+    fn clone(&self) -> Self {
+        Self { index: Arc::clone(&self.index), pool: self.pool.clone() }
+    }
+}
+
+impl<I: ByteIndex> ByteMap<I> {
+    /// A map over an index in a pool that the caller keeps open.
+    pub fn over(index: I) -> Self {
+        Self { index: Arc::new(index), pool: None }
+    }
+
+    /// A map over an index in `pool`, which stays open as long as the map is there.
+    pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
+        Self { index: Arc::new(index), pool: Some(pool) }
+    }
+
+    /// The index below.
+    pub fn index(&self) -> &I {
+        &self.index
+    }
+
+    /// The value of `key`. Never waits for a writer.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.get_with(key, |value| value.to_vec())
+    }
+
+    /// What `read` makes of the value of `key`, without a copy of it. Never waits for a writer. What
+    /// other threads free while `read` runs waits for its end.
+    pub fn get_with<R>(
+        &self,
+        key: impl AsRef<[u8]>,
+        read: impl FnOnce(Bytes<'_>) -> R,
+    ) -> Result<Option<R>> {
+        self.index.get_with(key.as_ref(), read)
+    }
+
+    /// Whether `key` is in the map.
+    pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(self.get_with(key, |_| ())?.is_some())
+    }
+
+    /// Applies `decide`, and returns the value that its last call saw.
+    fn modify<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<&[u8]>) -> ByteChange<'v>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut old = None;
+        self.index.modify(key, |present| {
+            old = present.map(|value| value.to_vec());
+            decide(old.as_deref())
+        })?;
+        Ok(old)
+    }
+
+    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    pub fn insert(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let value = value.as_ref();
+        self.modify(key.as_ref(), |_| ByteChange::Put(Cow::Borrowed(value)))
+    }
+
+    /// Gives `key` a value of `len` bytes that `write` appends piece by piece, straight to where
+    /// they will lie: for values of which there should be no second copy in memory. What `write`
+    /// leaves out is zeros, and what is too much is not taken. It runs again where the operation ran
+    /// out of space.
+    pub fn insert_from(
+        &self,
+        key: impl AsRef<[u8]>,
+        len: usize,
+        write: impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        self.index.insert_from(key.as_ref(), len, write)
+    }
+
+    /// Enters `key` if it is not in the map; returns whether it was not.
+    pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let (value, mut is_new) = (value.as_ref(), false);
+        self.index.modify(key.as_ref(), |old| {
+            is_new = old.is_none();
+            if is_new { ByteChange::Put(Cow::Borrowed(value)) } else { ByteChange::Keep }
+        })?;
+        Ok(is_new)
+    }
+
+    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    pub fn update(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let value = value.as_ref();
+        self.modify(key.as_ref(), |old| match old {
+            Some(_) => ByteChange::Put(Cow::Borrowed(value)),
+            None => ByteChange::Keep,
+        })
+    }
+
+    /// Takes `key` out of the map; returns the value it had.
+    pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.modify(key.as_ref(), |_| ByteChange::Remove)
+    }
+
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
+    /// Else changes nothing and returns what was found as the inner error.
+    pub fn compare_exchange(
+        &self,
+        key: impl AsRef<[u8]>,
+        expected: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) -> Result<Result<(), Option<Vec<u8>>>> {
+        let found = self.modify(key.as_ref(), |old| match new {
+            _ if old != expected => ByteChange::Keep,
+            Some(value) => ByteChange::Put(Cow::Borrowed(value)),
+            None => ByteChange::Remove,
+        })?;
+        Ok(if found.as_deref() == expected { Ok(()) } else { Err(found) })
+    }
+
+    /// Replaces the value of `key` (`None`: absent) by what `update` makes of it, in one step;
+    /// returns the value it had. `update` runs outside any lock, again whenever another thread was
+    /// faster, and may call the map.
+    pub fn fetch_update(
+        &self,
+        key: impl AsRef<[u8]>,
+        mut update: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let key = key.as_ref();
+        let mut old = self.get(key)?;
+        loop {
+            let new = update(old.as_deref());
+            match self.compare_exchange(key, old.as_deref(), new.as_deref())? {
+                Ok(()) => return Ok(old),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// The entries with keys in `keys`, in order, from both ends.
+    ///
+    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at
+    /// some moment of the call to `next` that returned it; keys come in order and none twice; a key
+    /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted
+    /// range yields nothing. For all entries see [`iter`](Self::iter).
+    pub fn range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> ByteRange<I> {
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        ByteRange::new(self.clone(), own(keys.start_bound()), own(keys.end_bound()))
+    }
+
+    /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> ByteRange<I> {
+        let from = prefix.as_ref().to_vec();
+        let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
+        ByteRange::new(self.clone(), Bound::Included(from), to)
+    }
+
+    /// All entries, as a [`range`](Self::range).
+    pub fn iter(&self) -> ByteRange<I> {
+        ByteRange::new(self.clone(), Bound::Unbounded, Bound::Unbounded)
+    }
+
+    /// The entry with the smallest key.
+    pub fn first(&self) -> Result<Option<ByteEntry>> {
+        self.iter().next().transpose()
+    }
+
+    /// The entry with the largest key.
+    pub fn last(&self) -> Result<Option<ByteEntry>> {
+        self.iter().next_back().transpose()
+    }
+
+    /// Takes out the entry with the smallest key. Of several callers each gets another entry. The
+    /// entry was the first when it was chosen; a smaller key may have come before it was taken out.
+    pub fn pop_first(&self) -> Result<Option<ByteEntry>> {
+        self.pop(Self::first)
+    }
+
+    /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) does at the other
+    /// end.
+    pub fn pop_last(&self) -> Result<Option<ByteEntry>> {
+        self.pop(Self::last)
+    }
+
+    fn pop(&self, end: impl Fn(&Self) -> Result<Option<ByteEntry>>) -> Result<Option<ByteEntry>> {
+        let (mut missed, mut times) = (None, 0);
+        while let Some((key, _)) = end(self)? {
+            if let Some(value) = self.remove(&key)? {
+                return Ok(Some((key, value)));
+            }
+            // Another caller was faster. That many times with one key, only damage is: a key that
+            // stands where a search does not look.
+            times = if missed.as_ref() == Some(&key) { times + 1 } else { 0 };
+            missed = Some(key);
+            if times == 100_000 {
+                return Err(Error::Corrupt { offset: 0, what: "a key that only scans find" });
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many entries there are: O(1). After an unclean close the first call sets a count going
+    /// in the background and says [`Len::AtLeast`] until that is done.
+    pub fn len(&self) -> Result<Len> {
+        self.index.len()
+    }
+
+    /// Whether there is no entry. Counts nothing.
+    pub fn is_empty(&self) -> Result<bool> {
+        let mut cursor = I::Cursor::default();
+        Ok(self.index.scan_up(&mut cursor, Bound::Unbounded, |_, _| ())?.is_none())
+    }
+
+    /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile
+    /// may stay. To be rid of a map at once, drop it.
+    pub fn clear(&self) -> Result<()> {
+        take_out(self, self.iter(), |_, _| false).map(drop)
+    }
+
+    /// Takes the entries with keys in `keys` out, one after the other; returns how many.
+    pub fn remove_range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> Result<u64> {
+        take_out(self, self.range(keys), |_, _| false)
+    }
+
+    /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep`
+    /// runs outside any lock, again if the value changed meanwhile, and may call the map.
+    pub fn retain(&self, keep: impl FnMut(&[u8], &[u8]) -> bool) -> Result<u64> {
+        take_out(self, self.iter(), keep)
+    }
+}
+
+fn take_out<I: ByteIndex>(
+    map: &ByteMap<I>,
+    entries: ByteRange<I>,
+    mut keep: impl FnMut(&[u8], &[u8]) -> bool,
+) -> Result<u64> {
+    let mut removed = 0;
+    for entry in entries {
+        let (key, value) = entry?;
+        let mut present = Some(value);
+        while let Some(value) = &present
+            && !keep(&key, value)
+        {
+            match map.compare_exchange(&key, Some(value), None)? {
+                Ok(()) => {
+                    removed += 1;
+                    break;
+                }
+                Err(found) => present = found,
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// The first byte string behind all that begin with `prefix`; none if there is no such.
+fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
+    let mut key = prefix[..=last].to_vec();
+    key[last] += 1;
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind;
+
+    #[test]
+    fn what_is_behind_a_prefix() {
+        for (prefix, key) in [
+            (&b""[..], None),
+            (b"a", Some(&b"b"[..])),
+            (b"a\xFF\xFF", Some(b"b")),
+            (b"\xFF\xFF", None),
+            (b"\xFE\xFF\x00", Some(b"\xFE\xFF\x01")),
+        ] {
+            assert_eq!(behind(prefix).as_deref(), key, "{prefix:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What the directory says of a map's index, and what depends on it.
+
+use super::fast_fair;
+use super::nbtree;
+use crate::media::Media;
+use crate::pool::{Guard, MapState};
+use crate::tree::{self, Repairs, Survey, roart};
+use crate::{Error, Result};
+
+/// The index that a map is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A [`FastFair`](crate::FastFair).
+    FastFair,
+    /// An [`NbTree`](crate::NbTree).
+    NbTree,
+    /// A [`Roart`](crate::Roart).
+    Roart,
+}
+
+impl Kind {
+    /// The kind of a map; `None` if this build does not know it.
+    pub(crate) fn of(map: &MapState) -> Option<Self> {
+        match map.kind() {
+            tree::fast_fair::KIND => Some(Self::FastFair),
+            tree::nbtree::KIND => Some(Self::NbTree),
+            roart::KIND => Some(Self::Roart),
+            _ => None,
+        }
+    }
+
+    /// Its name, as in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FastFair => "FastFair",
+            Self::NbTree => "NbTree",
+            Self::Roart => "Roart",
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Checks the tree of `map` and tells `visit` of every node: its offset and its bytes.
+pub(crate) fn survey<M: Media>(
+    guard: &Guard<'_, M>,
+    map: &MapState,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    match Kind::of(map) {
+        Some(Kind::FastFair) => fast_fair::survey(guard, map, visit),
+        Some(Kind::NbTree) if map.parameters() == nbtree::WORDS as u64 => {
+            tree::nbtree::survey::<M, { nbtree::WORDS }>(guard, map, visit)
+        }
+        Some(Kind::Roart) if map.parameters() == roart::PARAMETERS => {
+            let found = roart::survey(guard, map.root(), visit)?;
+            let interrupted = found.dirty + found.barren;
+            Ok(Survey {
+                entries: found.entries,
+                nodes: found.nodes + found.arrays,
+                height: found.height,
+                repairs: Repairs { interrupted, ..Repairs::default() },
+            })
+        }
+        _ => unknown(map),
+    }
+}
+
+fn unknown<T>(map: &MapState) -> Result<T> {
+    Err(Error::Corrupt { offset: map.entry(), what: "a map of an unknown kind" })
+}
+
+/// Frees the chunks of a dropped map.
+pub(super) fn free_chunks<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
+    let mut chunks = Vec::new();
+    let mut note = |at, bytes| chunks.push((at, bytes));
+    // All of them before the first is freed: the walk reads what it frees.
+    match Kind::of(map) {
+        Some(Kind::Roart) => roart::for_each_chunk(guard, map.root(), &mut note)?,
+        _ => survey(guard, map, &mut note).map(drop)?,
+    }
+    chunks.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
+    Ok(())
+}
+
+/// Makes every lock word of a map void, as after a crash; the caller fences.
+pub(super) fn void_locks<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
+    match Kind::of(map) {
+        Some(Kind::FastFair) => {
+            let mut nodes = Vec::new();
+            fast_fair::survey(guard, map, &mut |at, _| nodes.push(at))?;
+            nodes.into_iter().try_for_each(|at| tree::fast_fair::void_lock(guard, at))
+        }
+        // Has no locks.
+        Some(Kind::NbTree) => Ok(()),
+        Some(Kind::Roart) => roart::void_locks(guard, map.root()),
+        None => unknown(map),
+    }
+}

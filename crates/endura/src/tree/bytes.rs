@@ -1,0 +1,206 @@
+//! What an index from byte strings to byte strings offers, and how its bytes are read in place.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::ops::Bound;
+
+use super::Len;
+use crate::Result;
+use crate::media::{Media, Region};
+
+/// The longest key, in bytes.
+pub const LONGEST_KEY: usize = 64 << 10;
+/// The longest value, in bytes.
+pub const LONGEST_VALUE: usize = 1 << 30;
+
+/// An ordered index from byte strings to byte strings in a pool.
+///
+/// Any thread may call any method at any time. Each is linearizable, and durable when it returns as
+/// far as the medium promises. Keys have at most [`LONGEST_KEY`] bytes, values at most
+/// [`LONGEST_VALUE`]; any bytes do, also none.
+#[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
+pub trait ByteIndex: Send + Sync + 'static {
+    /// A place in a scan in one direction; a fresh one begins wherever the first call says.
+    type Cursor: Default + Send;
+
+    /// What `read` makes of the value of `key`, which it sees where it lies. Never blocks on a
+    /// writer. What is freed meanwhile is not reused before `read` returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and those of
+    /// [`Space::pin`](crate::pool::Space::pin).
+    fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>>;
+
+    /// Applies what `decide` makes of the present value of `key`, atomically. No lock is held while
+    /// `decide` runs; it runs again whenever another thread was faster, and where the operation ran
+    /// out of space. What its last call saw is what was changed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong), [`Error::Full`](crate::Error::Full) and
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
+    fn modify<'v>(
+        &self,
+        key: &[u8],
+        decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()>;
+
+    /// Gives `key` a value of `len` bytes that `write` appends piece by piece: they go where they
+    /// will lie. What `write` leaves out is zeros. `write` runs inside the operation, outside any
+    /// lock, and again where the operation ran out of space.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify), and those of `write`; then nothing has changed.
+    fn insert_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        write: impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()>;
+
+    /// What `read` makes of the first entry within `from`, which is where keys begin. Successive
+    /// calls with one cursor pass bounds that move up.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn scan_up<R>(
+        &self,
+        cursor: &mut Self::Cursor,
+        from: Bound<&[u8]>,
+        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
+    ) -> Result<Option<R>>;
+
+    /// What `read` makes of the last entry within `to`, which is where keys end. Successive calls
+    /// with one cursor pass bounds that move down. A cursor serves one direction only.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn scan_down<R>(
+        &self,
+        cursor: &mut Self::Cursor,
+        to: Bound<&[u8]>,
+        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
+    ) -> Result<Option<R>>;
+
+    /// How many entries there are.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn len(&self) -> Result<Len>;
+}
+
+/// What to do with an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ByteChange<'v> {
+    /// Nothing.
+    Keep,
+    /// Give it this value, whether it is there or not.
+    Put(Cow<'v, [u8]>),
+    /// Take it out if it is there.
+    Remove,
+}
+
+/// Bytes where they lie in the pool: a key, or a value.
+///
+/// This is no `&[u8]`: the words of a pool are read one by one, so that even a damaged pool, in
+/// which two maps claim the same bytes, is no undefined behaviour.
+#[derive(Clone, Copy)]
+pub struct Bytes<'a> {
+    medium: &'a dyn ReadAt,
+    at: u64,
+    len: usize,
+}
+
+/// A medium of any kind, for copying bytes out.
+trait ReadAt: Sync {
+    fn read_at(&self, at: u64, out: &mut [u8]);
+}
+
+impl<M: Media> ReadAt for M {
+    fn read_at(&self, at: u64, out: &mut [u8]) {
+        let inside = (at % 8) as usize;
+        let words = Region::new(self, at - inside as u64, (inside + out.len()).div_ceil(8));
+        // Whoever made the `Bytes` had checked the range, and media never shrink.
+        if let Ok(words) = words {
+            words.read(inside, out);
+        }
+    }
+}
+
+impl<'a> Bytes<'a> {
+    /// `len` bytes that the caller knows to lie in the medium.
+    pub(super) fn new(medium: &'a impl Media, at: u64, len: usize) -> Self {
+        Self { medium, at, len }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Copies `out.len()` bytes from byte `from` on.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub fn copy_to(&self, from: usize, out: &mut [u8]) {
+        assert!(from <= self.len && out.len() <= self.len - from, "beyond the end");
+        self.medium.read_at(self.at + from as u64, out);
+    }
+
+    /// All of them.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len];
+        self.copy_to(0, &mut bytes);
+        bytes
+    }
+
+    /// Reads them one after the other.
+    pub fn reader(self) -> impl io::Read + use<'a> {
+        Reader { bytes: self, from: 0 }
+    }
+}
+
+impl PartialEq<[u8]> for Bytes<'_> {
+    fn eq(&self, other: &[u8]) -> bool {
+        let mut piece = [0; 256];
+        self.len == other.len()
+            && other.chunks(piece.len()).enumerate().all(|(i, chunk)| {
+                let piece = &mut piece[..chunk.len()];
+                self.copy_to(256 * i, piece);
+                piece == chunk
+            })
+    }
+}
+
+impl fmt::Debug for Bytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.to_vec().escape_ascii())
+    }
+}
+
+struct Reader<'a> {
+    bytes: Bytes<'a>,
+    from: usize,
+}
+
+impl io::Read for Reader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let now = out.len().min(self.bytes.len - self.from);
+        self.bytes.copy_to(self.from, &mut out[..now]);
+        self.from += now;
+        Ok(now)
+    }
+}

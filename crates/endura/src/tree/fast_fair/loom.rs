@@ -1,0 +1,123 @@
+//! All executions of the lock word, and of a split beside a reader: the orders of the accesses are
+//! what carries them, and the schedules of the explorer cannot see those.
+
+use std::sync::Arc;
+
+use super::node::{Fences, Init, Node};
+use super::version::{Kind, Locked, Version};
+use super::*;
+use crate::media::modelled::Modelled;
+use crate::pool::{PAGE, Session};
+use crate::sync::modelled::{Fault, check, check_finds, spawn};
+use crate::volatile::thread::be;
+
+type Leaf<'m> = Node<'m, Modelled, 14>;
+type Tiny = Tree<Modelled, 14, 14, LineBinary>;
+
+fn space() -> Arc<Space<Modelled>> {
+    let medium = Modelled::new(2 * PAGE);
+    Space::format(&medium).unwrap();
+    let session = Session { generation: 1, clean: true, read_only: false };
+    Arc::new(Space::mount(medium, session).unwrap())
+}
+
+/// A space with one leaf that nobody holds: two entries of value 0.
+fn leaf() -> (Arc<Space<Modelled>>, u64) {
+    let space = space();
+    let at = {
+        let guard = space.pin_mut().unwrap();
+        let at = guard.alloc(Leaf::BYTES).unwrap();
+        let leaf = Leaf::fresh(guard.media(), at).unwrap();
+        let fences = Fences { low: 0, high: 100 };
+        let lock = Version::created(1);
+        leaf.initialise(Init { lock, fences, sibling: 0, level: 0 }, 2);
+        (0..2).for_each(|slot| leaf.set_value(slot, 0));
+        at
+    };
+    (space, at)
+}
+
+/// Changes both values in one primitive, to one more than they were.
+fn add_one(space: &Space<Modelled>, at: u64) {
+    let guard = space.pin_mut().unwrap();
+    let node = Leaf::enter(guard.media(), at, 0).unwrap();
+    let Ok(mut locked) = Locked::acquire(&guard, node) else { panic!("obsolete") };
+    let value = node.peek_record(1);
+    locked.begin(Kind::Update);
+    (0..2).for_each(|slot| node.set_value(slot, value + 1));
+}
+
+/// What a reader that was not disturbed saw belongs together.
+fn a_look_that_is_confirmed_saw_one_state() {
+    let (space, at) = leaf();
+    let writer = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            add_one(&space, at);
+        })
+    };
+    let guard = space.pin().unwrap();
+    let node = Leaf::enter(guard.media(), at, 0).unwrap();
+    let version = node.version();
+    let values = (node.peek_record(3), node.peek_record(1));
+    if version.is_plain() && node.confirms(version) {
+        assert_eq!(values.0, values.1, "two halves of two states");
+    }
+    drop(guard);
+    writer.join().unwrap();
+}
+
+#[test]
+fn a_version_that_is_confirmed() {
+    check(None, a_look_that_is_confirmed_saw_one_state);
+    check_finds(Fault::NoFences, None, a_look_that_is_confirmed_saw_one_state);
+    check_finds(Fault::RelaxedStores, None, a_look_that_is_confirmed_saw_one_state);
+}
+
+/// No change of two writers is lost.
+fn one_holds_the_lock() {
+    let (space, at) = leaf();
+    let other = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            add_one(&space, at);
+        })
+    };
+    add_one(&space, at);
+    other.join().unwrap();
+    let node = Leaf::enter(space.media(), at, 0).unwrap();
+    assert_eq!((node.value(0), node.value(1)), (2, 2), "a lost update");
+}
+
+#[test]
+fn a_lock_that_two_want() {
+    check(Some(3), one_holds_the_lock);
+    check_finds(Fault::RelaxedStores, Some(3), one_holds_the_lock);
+}
+
+/// A reader beside a split finds every key, in the old node or in the new one, whose words it sees if
+/// it sees the link.
+fn a_reader_finds_its_key_beside_a_split() {
+    let space = space();
+    let tree = Tiny::open(&space, "t").unwrap();
+    [10, 20, 30].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
+    // Where the new node and the new root will be.
+    space.media().fill(PAGE, 32 * Leaf::BYTES);
+    let reader = {
+        let tree = tree.clone();
+        spawn(move || {
+            be(1);
+            assert_eq!(tree.get(30).unwrap(), Some(30));
+        })
+    };
+    tree.modify(40, |_| Change::Put(40)).unwrap();
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_split_publishes_a_node_that_is_whole() {
+    check(Some(2), a_reader_finds_its_key_beside_a_split);
+    check_finds(Fault::RelaxedStores, Some(2), a_reader_finds_its_key_beside_a_split);
+}

@@ -1,0 +1,36 @@
+//! What no face of the library can do to a tree.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::media::Heap;
+use crate::pool::{PAGE, Session};
+
+type Tiny = Tree<Heap, 14, 14, LineBinary>;
+
+#[test]
+fn a_cursor_notices_that_its_map_or_its_pool_has_gone() {
+    let medium = Heap::new(2 * PAGE);
+    Space::format(&medium).unwrap();
+    let session = Session { generation: 1, clean: true, read_only: false };
+    let space = Arc::new(Space::mount(medium, session).unwrap());
+    let open = || {
+        let tree = Tiny::open(&space, "tiny").unwrap();
+        [1, 2].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
+        let mut cursor = Cursor::default();
+        assert_eq!(tree.scan_up(&mut cursor, 0).unwrap(), Some((1, 1)));
+        (tree, cursor)
+    };
+    let (tree, mut cursor) = open();
+    let dropped = space.drop_map("tiny", |guard, map| {
+        let mut nodes = Vec::new();
+        survey::<_, 14, 14>(guard, map.root(), &mut |at, bytes| nodes.push((at, bytes)))?;
+        nodes.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
+        Ok(())
+    });
+    assert!(dropped.unwrap());
+    assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Dropped)));
+    let (tree, mut cursor) = open();
+    space.close().unwrap();
+    assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Closed)));
+}

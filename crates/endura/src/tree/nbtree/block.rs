@@ -1,0 +1,276 @@
+//! A block: the entries of one leaf, in the pool.
+//!
+//! | word | what | written |
+//! | --- | --- | --- |
+//! | 0 | `next`: the block that follows, or the one that replaces this; 2 tag bits | see [`Next`] |
+//! | 1 | `low`: the smallest key that the block covers | before it is reachable |
+//! | 2 + 2s | state and key of slot `s`: [`Word`] | by exchange |
+//! | 3 + 2s | value of slot `s` | by whoever claimed the slot, then by exchange of the pair |
+//!
+//! Entries are 16 bytes and the block starts at a line, so no entry straddles two lines: what an
+//! insert stores lies in one.
+//!
+//! # The states of a slot
+//!
+//! | state | bits 62 and 61..0 | what it is | becomes |
+//! | --- | --- | --- | --- |
+//! | EMPTY | 0, 0 | never used | PENDING |
+//! | PENDING | 1, key + 1 | an insert that is not decided | LIVE or KILLED |
+//! | LIVE | 0, key + 1 | an entry | DEAD |
+//! | DEAD | 0, all ones | an entry that was removed | |
+//! | KILLED | 1, all ones | an insert that lost against another of the same key | |
+//!
+//! Bit 63 is FROZEN: nothing changes in the slot any more. A state is never left for an earlier one,
+//! so a word that compares equal has not changed meanwhile. The key is the part that a partition
+//! does not share, at most 2^61 - 1: no key and no value is reserved.
+
+use crate::media::{LINE, Media, Ordering, Span};
+use crate::{Error, Result};
+
+use super::key::Local;
+
+const NEXT: usize = 0;
+const LOW: usize = 1;
+const ENTRIES: usize = 2;
+
+/// State and key of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word(u64);
+
+/// What a slot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Empty,
+    Pending(Local),
+    Live(Local),
+    Dead,
+    Killed,
+}
+
+impl Word {
+    const FROZEN: u64 = 1 << 63;
+    const PENDING: u64 = 1 << 62;
+    const GONE: u64 = (1 << 62) - 1;
+
+    pub(super) const EMPTY: Self = Self(0);
+    pub(super) const DEAD: Self = Self(Self::GONE);
+    pub(super) const KILLED: Self = Self(Self::PENDING | Self::GONE);
+
+    pub(super) fn pending(key: Local) -> Self {
+        Self(Self::PENDING | (key.0 + 1))
+    }
+
+    #[inline(always)]
+    pub(super) fn live(key: Local) -> Self {
+        Self(key.0 + 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_frozen(self) -> bool {
+        self.0 & Self::FROZEN != 0
+    }
+
+    /// The same, frozen or not.
+    #[inline(always)]
+    pub(super) fn thawed(self) -> Self {
+        Self(self.0 & !Self::FROZEN)
+    }
+
+    pub(super) fn state(self) -> State {
+        match self.thawed() {
+            Self::EMPTY => State::Empty,
+            Self::DEAD => State::Dead,
+            // Also a pending word without a key, which no run writes: it means as little.
+            Self::KILLED | Self(Self::PENDING) => State::Killed,
+            Self(word) if word & Self::PENDING != 0 => State::Pending(Self::key(word)),
+            Self(word) => State::Live(Self::key(word)),
+        }
+    }
+
+    fn key(word: u64) -> Local {
+        Local((word & Self::GONE) - 1)
+    }
+}
+
+/// Where the chain of blocks goes on.
+///
+/// `next` leads to the block with the following keys (0: there is none) until the block is FROZEN;
+/// from then on that does not change. FORWARD turns it into the way to the first of the blocks that
+/// replace this one: the step that makes a structural change happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Next(pub(super) u64);
+
+impl Next {
+    const FROZEN: u64 = 1;
+    const FORWARD: u64 = 2;
+
+    pub(super) fn forward(at: u64) -> Self {
+        Self(at | Self::FROZEN | Self::FORWARD)
+    }
+
+    /// The block that it leads to.
+    pub(super) fn at(self) -> u64 {
+        self.0 & !(Self::FROZEN | Self::FORWARD)
+    }
+
+    pub(super) fn is_frozen(self) -> bool {
+        self.0 & Self::FROZEN != 0
+    }
+
+    pub(super) fn is_forward(self) -> bool {
+        self.0 & Self::FORWARD != 0
+    }
+}
+
+/// A block of `W` words.
+pub(super) struct Block<'m, M, const W: usize>(Span<'m, M, W>);
+
+impl<M, const W: usize> Clone for Block<'_, M, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M, const W: usize> Copy for Block<'_, M, W> {}
+
+impl<'m, M: Media, const W: usize> Block<'m, M, W> {
+    /// Slots of a block.
+    pub(super) const SLOTS: usize = {
+        let slots = (W - ENTRIES) / 2;
+        assert!(slots >= 2 && slots <= 63 && W.is_multiple_of(2));
+        slots
+    };
+    /// Bytes of a block.
+    pub(super) const BYTES: u64 = 8 * W as u64;
+
+    #[inline(always)]
+    pub(super) fn at(media: &'m M, at: u64) -> Result<Self> {
+        Ok(Self(Span::new(media, at)?))
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.0.offset()
+    }
+
+    pub(super) fn corrupt(&self, what: &'static str) -> Error {
+        Error::Corrupt { offset: self.offset(), what }
+    }
+
+    /// Writes a block that nobody can reach; the caller fences.
+    #[track_caller]
+    pub(super) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) {
+        self.0.store(NEXT, next, Ordering::Release);
+        self.0.store(LOW, low, Ordering::Release);
+        for slot in 0..Self::SLOTS {
+            let (word, value) = match entries.get(slot) {
+                Some(&(key, value)) => (Word::live(key), value),
+                None => (Word::EMPTY, 0),
+            };
+            self.0.store(ENTRIES + 2 * slot, word.0, Ordering::Release);
+            self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
+        }
+        self.0.flush(0, W);
+    }
+
+    /// Acquire, as all loads here: pairs with the exchange that stored it.
+    pub(super) fn next(&self) -> Next {
+        Next(self.0.load(NEXT, Ordering::Acquire))
+    }
+
+    #[track_caller]
+    pub(super) fn exchange_next(&self, old: Next, new: Next) -> bool {
+        self.0.compare_exchange(NEXT, old.0, new.0).is_ok()
+    }
+
+    #[track_caller]
+    pub(super) fn freeze_next(&self) {
+        loop {
+            let next = self.next();
+            if next.is_frozen() || self.exchange_next(next, Next(next.0 | Next::FROZEN)) {
+                return;
+            }
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn flush_next(&self) {
+        self.0.flush(NEXT, 1);
+    }
+
+    pub(super) fn low(&self) -> u64 {
+        self.0.load(LOW, Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    pub(super) fn word(&self, slot: usize) -> Word {
+        Word(self.0.load(ENTRIES + 2 * slot, Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    pub(super) fn value(&self, slot: usize) -> u64 {
+        self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
+    }
+
+    /// Stores the value of a slot that the caller has claimed, before it says so in the word.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn set_value(&self, slot: usize, value: u64) {
+        self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
+    }
+
+    /// Replaces a word if it is `old`, not frozen; what was found if not.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn exchange(&self, slot: usize, old: Word, new: Word) -> Result<(), Word> {
+        match self.0.compare_exchange(ENTRIES + 2 * slot, old.0, new.0) {
+            Ok(_) => Ok(()),
+            Err(found) => Err(Word(found)),
+        }
+    }
+
+    /// Replaces word and value if both are as expected. One of the two stays as it is.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn exchange_entry(&self, slot: usize, old: (Word, u64), new: (Word, u64)) -> bool {
+        let pair = |(word, value): (Word, u64)| [word.0, value];
+        self.0.compare_exchange_pair(ENTRIES + 2 * slot, pair(old), pair(new)).is_ok()
+    }
+
+    /// Lets nothing change in the slot any more.
+    #[track_caller]
+    pub(super) fn freeze(&self, slot: usize) {
+        let mut word = self.word(slot);
+        while !word.is_frozen() {
+            match self.exchange(slot, word, Word(word.0 | Word::FROZEN)) {
+                Ok(()) => return,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// Starts the write-back of the line of a slot.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn flush_slot(&self, slot: usize) {
+        self.0.flush(ENTRIES + 2 * slot, 2);
+    }
+
+    /// Makes a slot durable that another thread may have written.
+    #[track_caller]
+    pub(super) fn help_flush_slot(&self, slot: usize) {
+        self.0.help_flush(ENTRIES + 2 * slot, 2);
+    }
+
+    /// Makes everything durable that other threads may have written.
+    #[track_caller]
+    pub(super) fn help_flush(&self) {
+        self.0.help_flush(0, W);
+    }
+
+    /// Asks for the line of a slot.
+    #[inline(always)]
+    pub(super) fn prefetch_slot(&self, slot: usize) {
+        let word = ENTRIES + 2 * slot;
+        self.0.media().prefetch(self.offset() + 8 * word as u64, LINE);
+    }
+}

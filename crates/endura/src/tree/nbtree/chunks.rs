@@ -1,0 +1,107 @@
+//! Chunks for new blocks, also where there is no room.
+//!
+//! A change takes its chunks before it frees any. Where the pool is full that would be the end: leaves
+//! full of entries that were removed could not even be copied into fewer. So each map keeps two
+//! chunks in reserve, for changes that leave no more blocks than there were.
+//!
+//! The reserve lies in the map's directory entry, beside the heads of the chains: one word for each
+//! chunk, 0 = none. Whoever takes one empties the word, durably, before he uses the chunk; a crash
+//! in between strands it. Whoever has a chunk left over fills a word that is empty.
+
+use crate::media::{Media, Region};
+use crate::pool::{Guard, MapState};
+use crate::sync::Ordering;
+use crate::{Error, Result};
+
+use super::key::PARTITIONS;
+
+/// How many chunks are kept.
+pub(super) const RESERVE: usize = 2;
+
+/// The words of a map's reserve.
+pub(super) fn reserve<'m, M: Media>(media: &'m M, map: &MapState) -> Result<Region<'m, M>> {
+    Region::new(media, map.spare() + 8 * PARTITIONS as u64, RESERVE)
+}
+
+/// Chunks for two blocks; what is not used goes to the reserve, or is given back.
+pub(super) struct Chunks<'g, 's, M: Media> {
+    guard: &'g Guard<'s, M>,
+    map: &'g MapState,
+    bytes: u64,
+    at: Vec<u64>,
+}
+
+impl<'g, 's, M: Media> Chunks<'g, 's, M> {
+    /// Two chunks of `bytes` bytes; from the reserve if there is no room otherwise, and the change
+    /// `shrinks`: leaves no more blocks than there were.
+    pub(super) fn take(
+        guard: &'g Guard<'s, M>,
+        map: &'g MapState,
+        bytes: u64,
+        shrinks: bool,
+    ) -> Result<Self> {
+        let mut chunks = Self { guard, map, bytes, at: Vec::with_capacity(2) };
+        while chunks.at.len() < 2 {
+            match guard.alloc(bytes) {
+                Ok(at) => chunks.at.push(at),
+                Err(full @ Error::Full { .. }) if shrinks => match chunks.withdraw()? {
+                    Some(at) => chunks.at.push(at),
+                    // One may do.
+                    None if !chunks.at.is_empty() => break,
+                    None => return Err(full),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(chunks)
+    }
+
+    pub(super) fn next(&mut self) -> Result<u64> {
+        self.at.pop().ok_or(Error::Full { need: self.bytes, free: 0 })
+    }
+
+    /// Takes a chunk back that nobody has seen.
+    pub(super) fn put_back(&mut self, at: u64) {
+        self.at.push(at);
+    }
+
+    /// A chunk of the reserve.
+    fn withdraw(&self) -> Result<Option<u64>> {
+        let media = self.guard.media();
+        let words = reserve(media, self.map)?;
+        for i in 0..RESERVE {
+            let at = words.load(i, Ordering::Acquire);
+            if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
+                words.flush(i, 1);
+                // Before the chunk is linked anywhere: it must not have two owners.
+                media.fence();
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps a chunk for worse times; `false` if there are enough.
+    fn deposit(&self, at: u64) -> bool {
+        let Ok(words) = reserve(self.guard.media(), self.map) else { return false };
+        for i in 0..RESERVE {
+            let is_empty = words.load(i, Ordering::Acquire) == 0;
+            if is_empty && words.compare_exchange(i, 0, at).is_ok() {
+                // Not fenced: if a crash loses the word, the chunk is stranded and no more.
+                words.flush(i, 1);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<M: Media> Drop for Chunks<'_, '_, M> {
+    fn drop(&mut self) {
+        for at in std::mem::take(&mut self.at) {
+            if !self.deposit(at) {
+                self.guard.discard(at, self.bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! A leaf: what is kept in DRAM of a block.
+//!
+//! The first line has one byte of each key (its *tag*), so that a lookup reads no line of the block
+//! but the one that holds its key; the second says where the block is and what happens to it. A leaf
+//! and its block belong together from their first to their last moment.
+//!
+//! # The states of a leaf
+//!
+//! | state | what may happen in the block | becomes |
+//! | --- | --- | --- |
+//! | UNREAD | nothing: the tags of a block from an earlier session are not known yet | OPEN |
+//! | OPEN | everything | SPLITTING, MERGING, CAPTURED |
+//! | MERGING(R) | no slot is claimed any more; R may be absorbed | SPLITTING, if R went its own way |
+//! | SPLITTING | no slot is claimed any more | |
+//! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
+//!
+//! A leaf that is neither UNREAD nor OPEN is *closing*: whoever wants to write to it completes the
+//! change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+use super::key::Local;
+
+/// What a control word says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Unread,
+    Open,
+    Splitting,
+    /// The leaf to the right, and its stamp.
+    Merging(u32, u8),
+    /// The leaf to the left.
+    Captured(u32),
+}
+
+/// How many slots were claimed (bits 0..8), the phase (8..16), the stamp (16..24), the stamp of the
+/// other leaf (24..32), the other leaf (32..64).
+///
+/// The stamp tells the uses of one leaf's memory apart. A thread that is inside an operation sees at
+/// most two of them, for the second grace period waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Control(u64);
+
+const UNREAD: u64 = 0;
+const OPEN: u64 = 1 << 8;
+const SPLITTING: u64 = 2 << 8;
+const MERGING: u64 = 3 << 8;
+const CAPTURED: u64 = 4 << 8;
+const PHASE: u64 = 0xff << 8;
+const CLAIMED: u64 = 0xff;
+const STAMP_SHIFT: u32 = 16;
+const OTHER_STAMP_SHIFT: u32 = 24;
+const OTHER_SHIFT: u32 = 32;
+
+impl Control {
+    pub(super) fn phase(self) -> Phase {
+        let other = (self.0 >> OTHER_SHIFT) as u32;
+        match self.0 & PHASE {
+            UNREAD => Phase::Unread,
+            OPEN => Phase::Open,
+            MERGING => Phase::Merging(other, (self.0 >> OTHER_STAMP_SHIFT) as u8),
+            CAPTURED => Phase::Captured(other),
+            _ => Phase::Splitting,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_unread(self) -> bool {
+        self.0 & PHASE == UNREAD
+    }
+
+    #[inline(always)]
+    pub(super) fn is_open(self) -> bool {
+        self.0 & PHASE == OPEN
+    }
+
+    /// Slots that were claimed: no other has an entry.
+    #[inline(always)]
+    pub(super) fn claimed(self) -> usize {
+        (self.0 & CLAIMED) as usize
+    }
+
+    pub(super) fn stamp(self) -> u8 {
+        (self.0 >> STAMP_SHIFT) as u8
+    }
+
+    /// The next slot claimed as well.
+    pub(super) fn with_claim(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// The same leaf, open, with so many slots claimed.
+    fn opened(self, claimed: usize) -> Self {
+        Self(self.0 & !(PHASE | CLAIMED) | OPEN | claimed as u64)
+    }
+
+    /// The same leaf in another phase.
+    pub(super) fn closing(self, phase: Phase) -> Self {
+        let (bits, other, stamp) = match phase {
+            Phase::Unread => (UNREAD, 0, 0),
+            Phase::Open => (OPEN, 0, 0),
+            Phase::Splitting => (SPLITTING, 0, 0),
+            Phase::Merging(right, stamp) => (MERGING, right, stamp),
+            Phase::Captured(left) => (CAPTURED, left, 0),
+        };
+        Self(
+            self.0 & (CLAIMED | 0xff << STAMP_SHIFT)
+                | bits
+                | u64::from(stamp) << OTHER_STAMP_SHIFT
+                | u64::from(other) << OTHER_SHIFT,
+        )
+    }
+}
+
+/// What there is to say of a new leaf.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Birth {
+    pub(super) low: Local,
+    /// Exclusive.
+    pub(super) high: Local,
+    pub(super) block: u64,
+    /// The leaf that it replaces, and the one that was absorbed by that; 0 = none.
+    pub(super) origin: u32,
+    pub(super) absorbed: u32,
+    /// The other of two leaves that replace one, in the first of them.
+    pub(super) twin: u32,
+}
+
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Leaf {
+    /// One byte for each slot; 0 for one whose key is not known.
+    tags: [AtomicU64; 8],
+    control: AtomicU64,
+    low: AtomicU64,
+    high: AtomicU64,
+    block: AtomicU64,
+    /// The first of the leaves that replace this one; 0 = it is current.
+    successor: AtomicU32,
+    /// The leaf that this one replaces, until nothing leads to that any more.
+    origin: AtomicU32,
+    absorbed: AtomicU32,
+    twin: AtomicU32,
+    /// Writers between the store that others see and the fence that makes it durable.
+    in_flight: AtomicU32,
+    /// Claimed slots that hold no entry any more, roughly.
+    gone: AtomicU32,
+    /// 1 when the block's replacement is durable.
+    committed: AtomicU32,
+}
+
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+impl Leaf {
+    /// Makes a leaf of one that nobody else uses, UNREAD. Whoever publishes it publishes all.
+    pub(super) fn begin(&self, birth: Birth) {
+        let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
+        self.tags.iter().for_each(|tags| set(tags, 0));
+        set(&self.low, birth.low.0);
+        set(&self.high, birth.high.0);
+        set(&self.block, birth.block);
+        let set = |word: &AtomicU32, value| word.store(value, Ordering::Relaxed);
+        set(&self.successor, 0);
+        set(&self.origin, birth.origin);
+        set(&self.absorbed, birth.absorbed);
+        set(&self.twin, birth.twin);
+        set(&self.in_flight, 0);
+        set(&self.gone, 0);
+        set(&self.committed, 0);
+        let stamp = self.control().stamp().wrapping_add(1);
+        // Release: a thread that still knows the earlier leaf by its number sees the stamp first.
+        self.control.store(u64::from(stamp) << STAMP_SHIFT | UNREAD, Ordering::Release);
+    }
+
+    #[inline(always)]
+    pub(super) fn control(&self) -> Control {
+        // Pairs with `exchange_control`.
+        Control(self.control.load(Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    pub(super) fn exchange_control(&self, old: Control, new: Control) -> bool {
+        self.control.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Lets the leaf be used, with so many slots claimed, `gone` of them without an entry; `false`
+    /// if another thread did.
+    pub(super) fn open(&self, claimed: usize, gone: usize) -> bool {
+        let control = self.control();
+        let opened = control.is_unread() && self.exchange_control(control, control.opened(claimed));
+        if opened {
+            self.note_gone(gone as u32);
+        }
+        opened
+    }
+
+    // The three below are written once, before the leaf is published.
+
+    pub(super) fn low(&self) -> Local {
+        Local(self.low.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn high(&self) -> Local {
+        Local(self.high.load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    pub(super) fn block(&self) -> u64 {
+        self.block.load(Ordering::Relaxed)
+    }
+
+    /// The first of the leaves that replace this one; 0 if it is current.
+    #[inline(always)]
+    pub(super) fn successor(&self) -> u32 {
+        // Pairs with `replace_by`: who sees the leaf sees what it is made of.
+        self.successor.load(Ordering::Acquire)
+    }
+
+    /// Names the leaf that replaces this one; `false` if another thread was faster.
+    pub(super) fn replace_by(&self, first: u32) -> bool {
+        self.successor.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    pub(super) fn origin(&self) -> u32 {
+        // Pairs with `leave`: who reads 0 sees all that was done before.
+        self.origin.load(Ordering::Acquire)
+    }
+
+    /// Forgets the leaf that this one replaced; `false` if another thread did.
+    pub(super) fn leave(&self, origin: u32) -> bool {
+        self.origin.compare_exchange(origin, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    // Written once, before the leaf is published.
+
+    pub(super) fn absorbed(&self) -> u32 {
+        self.absorbed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn twin(&self) -> u32 {
+        self.twin.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_committed(&self) -> bool {
+        // Pairs with `set_committed`.
+        self.committed.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn set_committed(&self) {
+        // Release: after the fence that made it so.
+        self.committed.store(1, Ordering::Release);
+    }
+
+    /// Whether a writer may be between its store and its fence. To be asked after the word that may
+    /// have been stored was loaded: that load is `Acquire`, so this one comes later.
+    #[inline(always)]
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) != 0
+    }
+
+    /// Announces a store that will be seen before it is durable; whether another was announced.
+    #[inline(always)]
+    pub(super) fn take_off(&self) -> bool {
+        // Before the store: pairs with `is_in_flight`.
+        self.in_flight.fetch_add(1, Ordering::AcqRel) != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn land(&self) {
+        // Release: after the fence.
+        self.in_flight.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Counts slots that have lost their entry, or never got one.
+    pub(super) fn note_gone(&self, slots: u32) {
+        // Relaxed: a hint.
+        self.gone.fetch_add(slots, Ordering::Relaxed);
+    }
+
+    /// About how many entries there are: exact when nobody writes and nobody was stopped for ever.
+    pub(super) fn entries(&self) -> usize {
+        self.control().claimed().saturating_sub(self.gone.load(Ordering::Relaxed) as usize)
+    }
+
+    /// Sets the tag of a slot; before the slot's word tells of the key. Twice is as good as once.
+    #[inline(always)]
+    pub(super) fn set_tag(&self, slot: usize, tag: u8) {
+        let shifted = u64::from(tag) << (8 * (slot % 8));
+        // Release: pairs with the load in `matching`.
+        self.tags[slot / 8].fetch_or(shifted, Ordering::AcqRel);
+    }
+
+    /// The slots whose tag is this one, one bit each.
+    #[inline(always)]
+    pub(super) fn matching(&self, tag: u8) -> u64 {
+        let pattern = u64::from(tag).wrapping_mul(LOW_BITS);
+        let mut found = 0;
+        for (i, tags) in self.tags.iter().enumerate() {
+            let differs = tags.load(Ordering::Acquire) ^ pattern;
+            // The high bit of each byte that is 0. Adding to seven bits carries into no neighbour.
+            let zero = !(((differs & !HIGH_BITS) + !HIGH_BITS) | differs) & HIGH_BITS;
+            // Gathers the eight bits in the highest byte.
+            found |= (zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * i);
+        }
+        found
+    }
+}
+
+/// A store that others see before it is durable.
+pub(super) struct Flight<'l>(&'l Leaf);
+
+impl<'l> Flight<'l> {
+    /// Begins one; whether another is under way.
+    #[inline(always)]
+    pub(super) fn begin(leaf: &'l Leaf) -> (Self, bool) {
+        let others = leaf.take_off();
+        (Self(leaf), others)
+    }
+}
+
+impl Drop for Flight<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.land();
+    }
+}
+
+/// The numbers of the bits that are set, lowest first.
+pub(super) fn slots(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let slot = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(slot)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_found_in_every_slot_and_nowhere_else() {
+        for tag in [1, 2, 0x7f, 0x80, 0x81, 0xff] {
+            for slot in 0..63 {
+                let leaf = Leaf::default();
+                leaf.set_tag(slot, tag);
+                assert_eq!(leaf.matching(tag), 1 << slot, "{tag}");
+                assert_eq!(leaf.matching(tag ^ 1), if tag == 1 { !(1 << slot) } else { 0 });
+                (0..63).for_each(|other| leaf.set_tag(other, tag));
+                assert_eq!(leaf.matching(tag), u64::MAX >> 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_control_word_keeps_what_it_is_told() {
+        let leaf = Leaf::default();
+        let birth =
+            Birth { low: Local(0), high: Local::END, block: 64, origin: 0, absorbed: 0, twin: 0 };
+        leaf.begin(birth);
+        assert!(leaf.control().is_unread() && leaf.open(62, 2) && !leaf.open(1, 0));
+        let open = leaf.control();
+        assert_eq!((open.phase(), open.claimed(), leaf.entries()), (Phase::Open, 62, 60));
+        assert_eq!(open.with_claim().claimed(), 63);
+        for phase in [Phase::Splitting, Phase::Merging(u32::MAX, 255), Phase::Captured(7)] {
+            let closing = open.closing(phase);
+            assert_eq!(
+                (closing.phase(), closing.stamp(), closing.claimed()),
+                (phase, open.stamp(), 62)
+            );
+        }
+        leaf.begin(birth);
+        assert_eq!(leaf.control().stamp(), open.stamp().wrapping_add(1));
+    }
+
+    #[test]
+    fn bits_are_counted_from_the_lowest() {
+        assert_eq!(slots(0b1001_0010).collect::<Vec<_>>(), [1, 4, 7]);
+        assert_eq!(slots(0).next(), None);
+    }
+}

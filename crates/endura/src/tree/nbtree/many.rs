@@ -1,0 +1,54 @@
+//! Many lookups at once: their descents take turns, so that their misses overlap.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Guard;
+
+use super::Tree;
+use super::key::{Local, split};
+use super::leaf::slots;
+
+/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+const LANES: usize = 16;
+
+impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
+    /// moment in time.
+    pub(super) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(LANES) {
+            let guard = self.pin()?;
+            self.look_up_lanes(&guard, keys, &mut values)?;
+        }
+        Ok(values)
+    }
+
+    fn look_up_lanes(
+        &self,
+        guard: &Guard<'_, M>,
+        keys: &[u64],
+        values: &mut Vec<Option<u64>>,
+    ) -> Result<()> {
+        // Each pass asks for what the next one reads.
+        let mut lanes = [(0, Local(0), 0_u32); LANES];
+        for (lane, &key) in lanes.iter_mut().zip(keys) {
+            let (partition, key) = split(key);
+            let leaf = self.meta.descend(self.top(guard, partition)?, key);
+            *lane = (partition, key, leaf);
+        }
+        let lanes = &lanes[..keys.len()];
+        let mut places = Vec::with_capacity(LANES);
+        for &(partition, key, leaf) in lanes {
+            let place = self.current(guard, partition, leaf, key)?;
+            if let Some(slot) = slots(place.matching(key)).next() {
+                place.block.prefetch_slot(slot);
+            }
+            places.push(place);
+        }
+        for (place, &(_, key, _)) in places.iter().zip(lanes) {
+            values.push(place.probe(key).map(|slot| place.block.value(slot)));
+            place.settle_answer(guard.media(), key);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Lookups: one line of DRAM, one line of the pool, no wait for anyone.
+//!
+//! A reader looks at `successor` before it looks at the block. If there is none, what the block says
+//! is the truth then or later: while it is not frozen its words are current; when it is, they stay
+//! the truth until somebody writes to a successor, and that is after `successor` was set.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use super::Tree;
+use super::block::{Block, State, Word};
+use super::key::{Local, split, tag};
+use super::leaf::{Leaf, slots};
+use super::route::Top;
+
+/// A current leaf, or one that was when it was found.
+pub(super) struct Place<'t, 'm, M, const W: usize> {
+    pub(super) number: u32,
+    pub(super) leaf: &'t Leaf,
+    pub(super) block: Block<'m, M, W>,
+}
+
+impl<M: Media, const W: usize> Place<'_, '_, M, W> {
+    /// The slot of the entry with this key.
+    #[inline(always)]
+    pub(super) fn probe(&self, key: Local) -> Option<usize> {
+        let wanted = Word::live(key);
+        slots(self.matching(key)).find(|&slot| self.block.word(slot).thawed() == wanted)
+    }
+
+    /// The slots whose key may be this one.
+    #[inline(always)]
+    pub(super) fn matching(&self, key: Local) -> u64 {
+        self.leaf.matching(tag(key)) & ((1 << Block::<M, W>::SLOTS) - 1)
+    }
+
+    /// Before an answer that rests on what was found in the block for `key` is given: makes it
+    /// durable. To be called after the words were read.
+    #[inline(always)]
+    pub(super) fn settle_answer(&self, media: &M, key: Local) {
+        if media.needs_flush() && self.leaf.is_in_flight() {
+            slots(self.matching(key)).for_each(|slot| self.block.help_flush_slot(slot));
+        }
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// The topmost body of a partition, made if nobody needed it yet in this session.
+    #[inline(always)]
+    pub(super) fn top(&self, guard: &Guard<'_, M>, partition: usize) -> Result<Top> {
+        match self.meta.roots[partition].load() {
+            Top::NONE => self.restart(guard, partition),
+            top => Ok(top),
+        }
+    }
+
+    /// The leaf to read `key` from.
+    #[inline(always)]
+    pub(super) fn place_to_read<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        partition: usize,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W>> {
+        let top = self.top(guard, partition)?;
+        self.current(guard, partition, self.meta.descend(top, key), key)
+    }
+
+    /// The leaf that covers `key` now, found from one that does or did.
+    #[inline(always)]
+    pub(super) fn current<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        partition: usize,
+        mut number: u32,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W>> {
+        loop {
+            let leaf = self.meta.leaves.get(number);
+            if leaf.control().is_unread() {
+                self.read_block(guard, partition, leaf)?;
+            }
+            match leaf.successor() {
+                0 => {
+                    guard.media().mark(Mark::Step("read.leaf"));
+                    let block = Block::at(guard.media(), leaf.block())?;
+                    return Ok(Place { number, leaf, block });
+                }
+                first => number = self.heir(first, key),
+            }
+        }
+    }
+
+    /// Which of the leaves that replace one covers `key`: the first of them, or its twin.
+    pub(super) fn heir(&self, first: u32, key: Local) -> u32 {
+        let twin = self.meta.leaves.get(first).twin();
+        if twin != 0 && key >= self.meta.leaves.get(twin).low() { twin } else { first }
+    }
+
+    /// Learns the keys of a block from an earlier session. Any number of threads may do so at once:
+    /// they learn the same, for nobody writes before one of them opens the leaf.
+    #[cold]
+    pub(super) fn read_block(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        leaf: &Leaf,
+    ) -> Result<()> {
+        let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+        if !self.space.session().clean {
+            // A killed process leaves stores that are seen and not durable.
+            block.help_flush();
+        }
+        let (mut claimed, mut live) = (0, 0);
+        for slot in 0..Block::<M, W>::SLOTS {
+            match block.word(slot).state() {
+                State::Empty => continue,
+                State::Live(key) if (leaf.low()..leaf.high()).contains(&key) => {
+                    leaf.set_tag(slot, tag(key));
+                    live += 1;
+                }
+                // An insert that was not decided is none, and without a tag nobody meets it.
+                State::Live(_) | State::Pending(_) | State::Dead | State::Killed => {}
+            }
+            claimed = slot + 1;
+        }
+        guard.media().mark(Mark::Step("read.tags"));
+        if leaf.open(claimed, claimed - live) && self.meta.recount {
+            self.map.add(live as i64);
+        }
+        debug_assert!(partition < super::key::PARTITIONS);
+        Ok(())
+    }
+
+    /// The value of `key`.
+    #[inline(always)]
+    pub(super) fn lookup(&self, key: u64) -> Result<Option<u64>> {
+        let guard = self.pin()?;
+        let (partition, key) = split(key);
+        let place = self.place_to_read(&guard, partition, key)?;
+        let value = place.probe(key).map(|slot| place.block.value(slot));
+        place.settle_answer(guard.media(), key);
+        Ok(value)
+    }
+}

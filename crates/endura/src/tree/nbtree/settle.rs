@@ -1,0 +1,198 @@
+//! The second half of a structural change: making it happen, and leaving the old leaf behind.
+//!
+//! | step | what | from here on |
+//! | --- | --- | --- |
+//! | S5 | the old block's `next` becomes the way to the new blocks; durable | the change has happened, also for a crash |
+//! | S6 | the inner nodes lead to the new leaves | nobody new finds the old leaf; writers use the new ones |
+//! | S7 | the block before the old one leads to the first new one; durable | the old block is out of the chain |
+//! | S8 | the new leaves forget the old one; it is retired | |
+//!
+//! In the published tree, and in many like it, one store in the block *before* makes the change
+//! happen. Then two neighbours that change at once depend on each other: the one on the right links
+//! its new block into a block that is being replaced, or that is not linked itself yet, and what it
+//! acknowledged is lost. Here the old block is a signpost: S5 stores into it alone, and S7 is only
+//! about getting the space back.
+//!
+//! A change of a leaf begins (S0) when the change that made it has ended (S8). So two signposts never
+//! follow each other, and no step of an old change can undo one of a later one: every thread that
+//! was stopped in the middle finds each step done, by a comparison that fails.
+
+use crate::Result;
+use crate::media::{Mark, Media, Region};
+use crate::pool::Guard;
+
+use super::Tree;
+use super::block::{Block, Next};
+use super::key::Local;
+use super::reroute::Exchange;
+
+impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// S5 to S8 for a leaf that has a successor.
+    pub(super) fn settle(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        replaced: u32,
+    ) -> Result<()> {
+        // Who was absorbed is settled with the one that absorbed it.
+        let first = self.meta.leaves.get(self.meta.leaves.get(replaced).successor());
+        let replaced = match first.origin() {
+            0 => return Ok(()),
+            origin => origin,
+        };
+        self.link(guard, partition, replaced)?;
+        self.detach(guard, partition, replaced)
+    }
+
+    /// Completes the change that made a leaf.
+    pub(super) fn settle_origin(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        number: u32,
+    ) -> Result<()> {
+        match self.meta.leaves.get(number).origin() {
+            0 => Ok(()),
+            origin => {
+                self.link(guard, partition, origin)?;
+                self.detach(guard, partition, origin)
+            }
+        }
+    }
+
+    /// S5 and S6.
+    pub(super) fn link(&self, guard: &Guard<'_, M>, partition: usize, replaced: u32) -> Result<()> {
+        let leaves = &self.meta.leaves;
+        let (old, number) = (leaves.get(replaced), leaves.get(replaced).successor());
+        let first = leaves.get(number);
+        let absorbed = first.absorbed();
+        if absorbed != 0 {
+            // Before anybody writes to the new leaf: readers of the absorbed one must go there.
+            leaves.get(absorbed).replace_by(number);
+        }
+        if !old.is_committed() {
+            let block = Block::<M, W>::at(guard.media(), old.block())?;
+            let forward = Next::forward(first.block());
+            loop {
+                let next = block.next();
+                if next.is_forward() || block.exchange_next(next, forward) {
+                    break;
+                }
+            }
+            guard.media().mark(Mark::Step("settle.S5"));
+            block.flush_next();
+            // Before anything is acknowledged that only the new blocks hold.
+            guard.media().fence();
+            old.set_committed();
+        }
+        if first.origin() != replaced {
+            return Ok(());
+        }
+        let twin = first.twin();
+        let new = [(first.low(), number), (leaves.get(twin).low(), twin)];
+        let exchange = Exchange {
+            partition,
+            old: (old.low(), replaced),
+            absorbed: (absorbed != 0).then(|| (leaves.get(absorbed).low(), absorbed)),
+            new: if twin == 0 { &new[..1] } else { &new },
+        };
+        self.meta.reroute(guard, exchange);
+        guard.media().mark(Mark::Step("settle.S6"));
+        Ok(())
+    }
+
+    /// S7 and S8.
+    pub(super) fn detach(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        replaced: u32,
+    ) -> Result<()> {
+        let leaves = &self.meta.leaves;
+        let old = leaves.get(replaced);
+        let first = leaves.get(old.successor());
+        if first.origin() != replaced {
+            return Ok(());
+        }
+        self.unlink(guard, partition, old.low(), Bypass { from: old.block(), to: first.block() })?;
+        guard.media().mark(Mark::Step("settle.S7"));
+        let twin = first.twin();
+        if twin != 0 {
+            leaves.get(twin).leave(replaced);
+        }
+        let absorbed = first.absorbed();
+        if first.leave(replaced) {
+            guard.media().mark(Mark::Step("settle.S8"));
+            let (tag, now) = (guard.space().tag(), guard.space().epoch());
+            for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
+                guard.retire(leaves.get(number).block(), Block::<M, W>::BYTES);
+                leaves.retire(tag, now, number);
+            }
+        }
+        Ok(())
+    }
+
+    /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain.
+    fn unlink(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        low: Local,
+        bypass: Bypass,
+    ) -> Result<()> {
+        if low == Local(0) {
+            let head = Region::new(guard.media(), self.head(partition), 1)?;
+            // If it fails it was done. Everybody makes it durable before going on.
+            let _ = head.compare_exchange(0, bypass.from, bypass.to);
+            head.flush(0, 1);
+            guard.media().fence();
+            return Ok(());
+        }
+        loop {
+            let number = self.meta.before(partition, low);
+            let leaf = self.meta.leaves.get(number);
+            if leaf.successor() != 0 {
+                self.link(guard, partition, self.replaced_with(number))?;
+                continue;
+            }
+            let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+            let next = block.next();
+            if next.is_forward() {
+                // It was replaced since.
+                continue;
+            }
+            if next.at() == bypass.from {
+                if next.is_frozen() {
+                    // Its copy will have the same `next`.
+                    self.advance(guard, partition, number)?;
+                    continue;
+                }
+                guard.media().mark(Mark::Step("settle.unlink"));
+                if !block.exchange_next(next, Next(bypass.to)) {
+                    continue;
+                }
+            }
+            // By this thread or by another: it is durable before the old block can be used again.
+            block.flush_next();
+            guard.media().fence();
+            return Ok(());
+        }
+    }
+
+    /// The leaf whose change replaced this one: itself, or the one that absorbed it.
+    fn replaced_with(&self, number: u32) -> u32 {
+        let first = self.meta.leaves.get(self.meta.leaves.get(number).successor());
+        match first.origin() {
+            // All is done already.
+            0 => number,
+            origin => origin,
+        }
+    }
+}
+
+/// A block that goes, and where to instead.
+#[derive(Debug, Clone, Copy)]
+struct Bypass {
+    from: u64,
+    to: u64,
+}

@@ -1,0 +1,133 @@
+//! Updates and removes, in place, and the way to an insert.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::tree::Change;
+
+use super::Tree;
+use super::block::{Block, Word};
+use super::key::{Local, split};
+use super::leaf::Flight;
+use super::read::Place;
+
+impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// Applies what `decide` makes of the present value of `key`, and returns that value.
+    #[inline(always)]
+    pub(super) fn write(
+        &self,
+        key: u64,
+        decide: &mut impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        let guard = self.pin_mut()?;
+        guard.media().mark(Mark::Begin);
+        let (partition, key) = split(key);
+        let answer = loop {
+            let place = self.place_to_write(&guard, partition, key)?;
+            let answer = match place.probe(key) {
+                Some(slot) => self.alter(&guard, partition, &place, slot, key, decide)?,
+                None => match decide(None) {
+                    Change::Put(value) => self.insert(&guard, partition, &place, key, value)?,
+                    Change::Keep | Change::Remove => {
+                        place.settle_answer(guard.media(), key);
+                        Some(None)
+                    }
+                },
+            };
+            if let Some(answer) = answer {
+                break answer;
+            }
+        };
+        guard.media().mark(Mark::Acknowledged);
+        Ok(answer)
+    }
+
+    /// The leaf to write `key` to: a replaced one is left behind for good first, for what is written
+    /// to its successor must be found after a crash.
+    #[inline(always)]
+    fn place_to_write<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        partition: usize,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W>> {
+        loop {
+            let top = self.top(guard, partition)?;
+            let number = self.meta.descend(top, key);
+            let leaf = self.meta.leaves.get(number);
+            if leaf.successor() == 0 {
+                if leaf.control().is_unread() {
+                    self.read_block(guard, partition, leaf)?;
+                }
+                let block = Block::at(guard.media(), leaf.block())?;
+                return Ok(Place { number, leaf, block });
+            }
+            self.settle(guard, partition, number)?;
+        }
+    }
+
+    /// Changes the entry in `slot`. `None`: it is not there any more, or must be looked for again.
+    #[inline(always)]
+    fn alter(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        place: &Place<'_, '_, M, W>,
+        slot: usize,
+        key: Local,
+        decide: &mut impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<Option<u64>>> {
+        let (block, live) = (place.block, Word::live(key));
+        loop {
+            let word = block.word(slot);
+            if word.thawed() != live {
+                return Ok(None);
+            }
+            let value = block.value(slot);
+            let new = match decide(Some(value)) {
+                Change::Keep => {
+                    place.settle_answer(guard.media(), key);
+                    return Ok(Some(Some(value)));
+                }
+                Change::Put(value) => (live, value),
+                Change::Remove => (Word::DEAD, value),
+            };
+            if word.is_frozen() {
+                self.change(guard, partition, place.number)?;
+                return Ok(None);
+            }
+            guard.media().mark(Mark::Step("alter.exchange"));
+            let flight = guard.media().needs_flush().then(|| Flight::begin(place.leaf));
+            if !block.exchange_entry(slot, (live, value), new) {
+                continue;
+            }
+            guard.media().mark(Mark::Step("alter.durable"));
+            block.flush_slot(slot);
+            // Before the caller is told, and before readers no longer help.
+            guard.media().drain();
+            drop(flight);
+            if new.0 == Word::DEAD {
+                self.removed(guard, partition, place, key);
+            }
+            return Ok(Some(Some(value)));
+        }
+    }
+
+    /// An entry went: counts that, and looks for a neighbour for what is left of its leaf.
+    fn removed(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        place: &Place<'_, '_, M, W>,
+        key: Local,
+    ) {
+        place.leaf.note_gone(1);
+        self.map.add(-1);
+        let left = place.leaf.entries();
+        // Now and then, not at each remove: the neighbours may be full for long.
+        if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
+            // The remove is done. What follows only improves the shape; a later remove tries again.
+            let _ = self.try_merge(guard, partition, key);
+        }
+    }
+}

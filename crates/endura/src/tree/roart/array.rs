@@ -1,0 +1,250 @@
+//! A leaf array: records whose keys share the bytes up to the one that decides in the parent. What
+//! they have in common beyond that is stored nowhere, so that an array can move up in the tree
+//! without being touched.
+//!
+//! | byte | |
+//! | --- | --- |
+//! | 0 | lock, version, number of records ([`lock`](super::lock)), volatile |
+//! | 8 | what this is: magic, kind; immutable |
+//! | 16 | for each slot a byte of its fingerprint, volatile |
+//! | 16 + n | spare: n bytes |
+//! | 16 + 2 n | n slots: offset of the record, fingerprint |
+
+use crate::media::{LINE, Media, Ordering, Region};
+use crate::{Error, Result};
+
+use super::lock::{LOCK, Version};
+use super::record::Record;
+use super::word::{ArrayKind, Fingerprint, Slot};
+
+const META: usize = 1;
+const FINGERPRINTS: usize = 2;
+
+const MAGIC: u64 = 0xA47A << 48;
+
+fn meta(kind: ArrayKind) -> u64 {
+    MAGIC | kind.code() << 32
+}
+
+/// A leaf array.
+pub(super) struct Array<'m, M> {
+    words: Region<'m, M>,
+    kind: ArrayKind,
+}
+
+impl<M> Clone for Array<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Array<'_, M> {}
+
+/// Words before the slots.
+fn head(kind: ArrayKind) -> usize {
+    FINGERPRINTS + kind.capacity() / 4
+}
+
+fn words_of(kind: ArrayKind) -> usize {
+    head(kind) + kind.capacity()
+}
+
+/// A bit in each byte of `word` that may be `byte`: all that are, and now and then the one after.
+fn matches(word: u64, byte: u8) -> u64 {
+    const ONES: u64 = u64::MAX / 0xFF;
+    let difference = word ^ (ONES * u64::from(byte));
+    difference.wrapping_sub(ONES) & !difference & ONES << 7
+}
+
+impl<'m, M: Media> Array<'m, M> {
+    /// Bytes of the chunk: whole lines.
+    pub(super) fn bytes_of(kind: ArrayKind) -> u64 {
+        (8 * words_of(kind) as u64).next_multiple_of(LINE)
+    }
+
+    /// The array of this kind at `at`.
+    #[inline]
+    pub(super) fn enter(media: &'m M, at: u64, kind: ArrayKind) -> Result<Self> {
+        let words = Region::new(media, at, words_of(kind))?;
+        // Relaxed: the word that led here was loaded with Acquire, and this one never changes.
+        if words.load(META, Ordering::Relaxed) == meta(kind) {
+            Ok(Self { words, kind })
+        } else {
+            Err(Error::Corrupt { offset: at, what: "not a leaf array of the expected size" })
+        }
+    }
+
+    #[inline]
+    pub(super) fn at(&self) -> u64 {
+        self.words.offset()
+    }
+
+    #[inline]
+    pub(super) fn words(&self) -> Region<'m, M> {
+        self.words
+    }
+
+    pub(super) fn kind(&self) -> ArrayKind {
+        self.kind
+    }
+
+    pub(super) fn corrupt(&self, what: &'static str) -> Error {
+        Error::Corrupt { offset: self.at(), what }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn version(&self) -> Version {
+        Version::read(&self.words)
+    }
+
+    /// The word of slot `i`.
+    #[inline]
+    pub(super) fn place(&self, i: usize) -> usize {
+        head(self.kind) + i
+    }
+
+    /// Slot `i`, durable where it matters.
+    #[inline]
+    #[track_caller]
+    pub(super) fn load(&self, i: usize) -> Slot {
+        // Acquire: pairs with the Release of `publish`: the record is seen whole.
+        let slot = Slot(self.words.load(self.place(i), Ordering::Acquire));
+        if slot.is_dirty() {
+            self.words.help_flush(self.place(i), 1);
+        }
+        slot
+    }
+
+    /// The record of `key`, and its slot.
+    #[inline]
+    #[track_caller]
+    pub(super) fn find(
+        &self,
+        key: &[u8],
+        fingerprint: Fingerprint,
+        generation: u64,
+    ) -> Result<Option<(usize, Record<'m, M>)>> {
+        let capacity = self.kind.capacity();
+        if !self.version().is_ready(generation) {
+            return self.find_among(0..capacity, key, fingerprint);
+        }
+        for first in (0..capacity).step_by(8) {
+            let word = self.words.load(FINGERPRINTS + first / 8, Ordering::Acquire);
+            let mut hits = matches(word, fingerprint.0 as u8);
+            while hits != 0 {
+                let i = first + hits.trailing_zeros() as usize / 8;
+                // In an array of 4 the upper half of the word is something else.
+                if i < capacity
+                    && let Some(found) = self.find_among(i..i + 1, key, fingerprint)?
+                {
+                    return Ok(Some(found));
+                }
+                hits &= hits - 1;
+            }
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn find_among(
+        &self,
+        slots: std::ops::Range<usize>,
+        key: &[u8],
+        fingerprint: Fingerprint,
+    ) -> Result<Option<(usize, Record<'m, M>)>> {
+        for i in slots {
+            let slot = Slot(self.words.load(self.place(i), Ordering::Acquire));
+            if slot.fingerprint() != fingerprint {
+                continue;
+            }
+            if slot.is_dirty() {
+                // Also an empty one: that the key is absent may rest on it.
+                self.words.help_flush(self.place(i), 1);
+            }
+            if !slot.is_empty() {
+                let record = Record::enter(self.words.media(), slot.at())?;
+                if record.is_of(key) {
+                    return Ok(Some((i, record)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// An empty slot, searched from number `from` on. The holder of the lock asks.
+    pub(super) fn vacancy(&self, from: usize) -> Option<usize> {
+        let capacity = self.kind.capacity();
+        let is_empty =
+            |&i: &usize| Slot(self.words.load(self.place(i), Ordering::Relaxed)).is_empty();
+        (0..capacity).map(|i| (from + i) % capacity).find(is_empty)
+    }
+
+    /// Notes the fingerprint that slot `i` will have. Before the slot itself, for the reason that
+    /// [`Node::note`](super::node::Node::note) has.
+    pub(super) fn note(&self, i: usize, fingerprint: Fingerprint) {
+        let word = FINGERPRINTS + i / 8;
+        let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
+        bytes[i % 8] = fingerprint.0 as u8;
+        self.words.store(word, u64::from_le_bytes(bytes), Ordering::Release);
+    }
+
+    /// All records. The holder of the lock asks.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        let slots =
+            (0..self.kind.capacity()).map(|i| self.words.load(self.place(i), Ordering::Relaxed));
+        slots.map(Slot).filter(|slot| !slot.is_empty()).collect()
+    }
+
+    /// Makes the fingerprints anew. The holder of the lock does, before anyone trusts them.
+    pub(super) fn rebuild_fingerprints(&self) {
+        for i in 0..self.kind.capacity() {
+            let slot = Slot(self.words.load(self.place(i), Ordering::Relaxed));
+            self.note(i, slot.fingerprint());
+        }
+    }
+
+    /// Writes an array that nobody can reach, and starts the write-back.
+    pub(super) fn create(
+        media: &'m M,
+        at: u64,
+        kind: ArrayKind,
+        generation: u64,
+        slots: &[Slot],
+    ) -> Result<Self> {
+        let words = Region::new(media, at, words_of(kind))?;
+        let array = Self { words, kind };
+        words.store(LOCK, Version::created(generation, slots.len()), Ordering::Release);
+        words.store(META, meta(kind), Ordering::Release);
+        let byte = |i: usize| slots.get(i).map_or(0, |slot| slot.fingerprint().0 as u8);
+        for word in FINGERPRINTS..head(kind) {
+            let first = 8 * (word - FINGERPRINTS);
+            let value = (first..first + 8).rev().fold(0, |sum, i| sum << 8 | u64::from(byte(i)));
+            words.store(word, value, Ordering::Release);
+        }
+        for i in 0..kind.capacity() {
+            words.store(array.place(i), slots.get(i).map_or(0, |slot| slot.0), Ordering::Release);
+        }
+        words.flush(0, words_of(kind));
+        Ok(array)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_matching_byte_is_overlooked() {
+        for byte in [0, 1, 0x7F, 0x80, 0xFF] {
+            for i in 0..8 {
+                for other in [0_u64, u64::MAX, 0x0102_0304_0506_0708] {
+                    let word = other & !(0xFF << (8 * i)) | u64::from(byte) << (8 * i);
+                    assert_ne!(matches(word, byte) & 0x80 << (8 * i), 0, "{word:x} {byte:x}");
+                }
+            }
+        }
+        assert_eq!(matches(0x0102_0304_0506_0708, 9), 0);
+    }
+}

@@ -1,0 +1,72 @@
+//! How many entries the tree has.
+//!
+//! Writers count what they do, in counters that no two cores share. After an unclean close these
+//! start from nothing, and the entries of earlier sessions are added where they are found: by
+//! whoever locks a node or array first in this session, which is before anything in it changes. A
+//! thread goes round and locks them all. What a node or array holds is thus counted exactly once,
+//! wherever it moves later.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Counted;
+use crate::tree::Len;
+
+use super::verify::{Met, walk};
+use super::{Techniques, Tree};
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Notes records that an earlier session left in a chunk. To be called under its first lock.
+    pub(super) fn note_found(&self, records: usize) {
+        if self.map().counted() != Counted::All {
+            self.map().add(records as i64);
+        }
+    }
+
+    /// The number of entries; sets a count going where it is not known.
+    pub(super) fn length(&self) -> Result<Len> {
+        drop(self.pin()?);
+        if self.map().counted() == Counted::All {
+            return Ok(Len::Exact(self.map().sum()));
+        }
+        if self.map().claim_count() {
+            let tree = self.clone();
+            let counter = std::thread::Builder::new().name("endura-count".to_owned());
+            // An error ends the count; the next operation on the map reports it.
+            if counter.spawn(move || _ = tree.count_all()).is_err() {
+                // No room for a thread: the caller counts.
+                self.count_all()?;
+                return Ok(Len::Exact(self.map().sum()));
+            }
+        }
+        Ok(Len::AtLeast(self.map().sum()))
+    }
+
+    /// Locks everything once.
+    pub(crate) fn count_all(&self) -> Result<()> {
+        if self.space().session().read_only {
+            return self.count_unchanging();
+        }
+        let guard = self.pin_mut()?;
+        walk(self.root(&guard)?, &mut |met| {
+            match met {
+                Met::Node(node, _) => _ = self.lock_node(&guard, &node)?,
+                Met::Array(array) => _ = self.lock_array(&guard, &array)?,
+                Met::Record(..) => {}
+            }
+            Ok(())
+        })?;
+        self.map().set_counted(Counted::All);
+        Ok(())
+    }
+
+    /// Counts a tree that nobody can change.
+    fn count_unchanging(&self) -> Result<()> {
+        let guard = self.pin()?;
+        walk(self.root(&guard)?, &mut |met| {
+            self.map().add(i64::from(matches!(met, Met::Record(..))));
+            Ok(())
+        })?;
+        self.map().set_counted(Counted::All);
+        Ok(())
+    }
+}

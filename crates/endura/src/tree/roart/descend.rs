@@ -1,0 +1,255 @@
+//! The way from the root to the place of a key, without locks.
+//!
+//! A node remembers eight bytes of its prefix. Where more lie between it and its parent, a search
+//! goes on in hope, and the record at the end decides. An insert must know: it takes any record
+//! below the node, which has all of the prefix.
+
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use super::array::Array;
+use super::node::{EOK, Node, Prefix};
+use super::record::Record;
+use super::word::{Fingerprint, Kind, Link};
+
+/// A key that is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<'k> {
+    pub(super) bytes: &'k [u8],
+    pub(super) fingerprint: Fingerprint,
+}
+
+impl<'k> Sought<'k> {
+    #[inline]
+    pub(super) fn new(bytes: &'k [u8]) -> Self {
+        Self { bytes, fingerprint: Fingerprint::of(bytes) }
+    }
+}
+
+/// Where a key leaves the prefix of a node, and which byte the keys below have there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fork {
+    pub(super) at: usize,
+    pub(super) byte: u8,
+}
+
+/// What stands at the place of a key.
+pub(super) enum Below<'g, M> {
+    /// The key is not below the node: it leaves the node's prefix, where is known or not.
+    Elsewhere(Option<Fork>),
+    /// The same, perhaps: nothing is below the node that could tell.
+    Barren,
+    /// Nothing.
+    Nothing,
+    /// A record, of this key or of another.
+    Record(Record<'g, M>, bool),
+    /// An array, and the key's slot and record in it.
+    Array(Array<'g, M>, Option<Record<'g, M>>),
+}
+
+/// The last node on the way to a key, and what is below it.
+pub(super) struct Spot<'g, M> {
+    pub(super) parent: Option<Node<'g, M>>,
+    pub(super) node: Node<'g, M>,
+    pub(super) below: Below<'g, M>,
+    /// Whether part of a prefix on the way was not compared.
+    pub(super) in_hope: bool,
+}
+
+impl<'g, M: Media> Spot<'g, M> {
+    /// The record of the key.
+    #[inline]
+    pub(super) fn record(&self) -> Option<Record<'g, M>> {
+        match self.below {
+            Below::Record(record, true) => Some(record),
+            Below::Array(_, found) => found,
+            _ => None,
+        }
+    }
+
+    /// The byte of the key by which the node decides; `None` if the key ends there.
+    pub(super) fn byte(&self, key: &Sought<'_>) -> Option<u8> {
+        key.bytes.get(self.node.depth()).copied()
+    }
+
+    /// The byte of the key by which the parent decides.
+    pub(super) fn parent_byte(&self, key: &Sought<'_>) -> Option<u8> {
+        key.bytes.get(self.parent?.depth()).copied()
+    }
+
+    /// Whether it is certain that the key belongs here, present or not.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.in_hope && !matches!(self.below, Below::Elsewhere(None))
+    }
+}
+
+/// Whether a search must know all prefixes on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// It goes on in hope: enough for a key that is present.
+    Hope,
+    /// It makes sure: needed where a key is entered.
+    Exact,
+}
+
+/// The place of a key below `root`. What it rests on is durable.
+#[inline]
+pub(super) fn find<'g, M: Media>(
+    guard: &'g Guard<'g, M>,
+    root: Node<'g, M>,
+    key: &Sought<'_>,
+    care: Care,
+) -> Result<Spot<'g, M>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
+    let mut spot = Spot { parent: None, node: root, below: Below::Nothing, in_hope: false };
+    let mut from = 0;
+    loop {
+        let node = spot.node;
+        match compare(&node, key, from, care)? {
+            Compared::Matches => {}
+            Compared::MayMatch => spot.in_hope = true,
+            Compared::Not(below) => return Ok(Spot { below, ..spot }),
+        }
+        let link = step(&node, key.bytes, generation)?;
+        media.mark(Mark::Step("find.step"));
+        if link.is_empty() {
+            return Ok(spot);
+        }
+        let below = match link.kind()? {
+            Kind::Node(_) => {
+                spot.parent = Some(node);
+                spot.node = enter_child(media, &node, link)?;
+                from = node.depth() + 1;
+                continue;
+            }
+            Kind::Array(kind) => {
+                let array = Array::enter(media, link.at(), kind)?;
+                let found = array.find(key.bytes, key.fingerprint, generation)?;
+                Below::Array(array, found.map(|(_, record)| record))
+            }
+            Kind::Record => {
+                let record = Record::enter(media, link.at())?;
+                // A hint that does not fit spares the look at the key.
+                let is_it = link.admits(key.fingerprint) && record.is_of(key.bytes);
+                Below::Record(record, is_it)
+            }
+        };
+        return Ok(Spot { below, ..spot });
+    }
+}
+
+/// The word for `key` in a node whose prefix it has.
+#[inline]
+fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) -> Result<Link> {
+    if let Some(&byte) = key.get(node.depth()) {
+        return Ok(node.child(byte, generation).map_or(Link::NONE, |(_, link)| link));
+    }
+    let eok = node.load(EOK);
+    if eok.is_empty() || eok.kind()? == Kind::Record {
+        Ok(eok)
+    } else {
+        Err(node.corrupt("a key that ends at a node and has no record"))
+    }
+}
+
+/// The node below `node` that `link` leads to. Depth grows on the way down: no loop in a damaged
+/// pool goes on for ever.
+#[inline]
+pub(super) fn enter_child<'m, M: Media>(
+    media: &'m M,
+    node: &Node<'_, M>,
+    link: Link,
+) -> Result<Node<'m, M>> {
+    let Kind::Node(kind) = link.kind()? else {
+        return Err(Error::Corrupt { offset: node.at(), what: "a node where a leaf should be" });
+    };
+    let child = Node::enter(media, link.at(), kind)?;
+    if child.depth() > node.depth() {
+        Ok(child)
+    } else {
+        Err(child.corrupt("a node that is no deeper than its parent"))
+    }
+}
+
+enum Compared<'g, M> {
+    Matches,
+    MayMatch,
+    Not(Below<'g, M>),
+}
+
+#[inline]
+fn compare<'g, M: Media>(
+    node: &Node<'g, M>,
+    key: &Sought<'_>,
+    from: usize,
+    care: Care,
+) -> Result<Compared<'g, M>> {
+    let remembers_all = node.remembers_from() <= from;
+    match (node.compare_prefix(key.bytes, from), care) {
+        (Prefix::Matches, _) => Ok(Compared::Matches),
+        (Prefix::LeavesAt(at, byte), _) if remembers_all => {
+            Ok(Compared::Not(Below::Elsewhere(Some(Fork { at, byte }))))
+        }
+        (Prefix::MayMatch, Care::Hope) => Ok(Compared::MayMatch),
+        (Prefix::LeavesAt(..), Care::Hope) => Ok(Compared::Not(Below::Elsewhere(None))),
+        (remembered, Care::Exact) => compare_whole(node, key, from, remembered),
+    }
+}
+
+/// Compares the whole prefix, which every record below the node has. `remembered` is what the node
+/// says of its end.
+#[cold]
+fn compare_whole<'g, M: Media>(
+    node: &Node<'g, M>,
+    key: &Sought<'_>,
+    from: usize,
+    remembered: Prefix,
+) -> Result<Compared<'g, M>> {
+    let Some(record) = any_record(node)? else {
+        return Ok(Compared::Not(Below::Barren));
+    };
+    let at = record.common_with(key.bytes, from);
+    let leaves_at = match remembered {
+        Prefix::LeavesAt(at, _) => at,
+        _ => node.depth(),
+    };
+    match record.key_byte(at) {
+        // Before what the node remembers, or where it says.
+        Some(byte) if at < node.remembers_from() || at == leaves_at && at < node.depth() => {
+            Ok(Compared::Not(Below::Elsewhere(Some(Fork { at, byte }))))
+        }
+        _ if at >= node.depth() && leaves_at == node.depth() => Ok(Compared::Matches),
+        _ => Err(node.corrupt("a node whose prefix is not that of its keys")),
+    }
+}
+
+/// Some record below `node`. Others may take it out at any moment; its key has the node's prefix.
+pub(super) fn any_record<'g, M: Media>(node: &Node<'g, M>) -> Result<Option<Record<'g, M>>> {
+    let media = node.words().media();
+    let mut path = vec![(*node, Some(0))];
+    while let Some((node, next)) = path.last_mut() {
+        let (here, byte) = (*node, *next);
+        let eok = here.load(EOK);
+        if !eok.is_empty() {
+            return Record::enter(media, eok.at()).map(Some);
+        }
+        let Some((byte, _, link)) = byte.and_then(|byte| here.next_child::<true>(byte)) else {
+            path.pop();
+            continue;
+        };
+        *next = byte.checked_add(1);
+        match link.kind()? {
+            Kind::Record => return Record::enter(media, link.at()).map(Some),
+            Kind::Array(kind) => {
+                let array = Array::enter(media, link.at(), kind)?;
+                let slots = (0..kind.capacity()).map(|i| array.load(i));
+                if let Some(slot) = { slots }.find(|slot| !slot.is_empty()) {
+                    return Record::enter(media, slot.at()).map(Some);
+                }
+            }
+            Kind::Node(_) => path.push((enter_child(media, &here, link)?, Some(0))),
+        }
+    }
+    Ok(None)
+}

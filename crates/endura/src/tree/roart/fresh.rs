@@ -1,0 +1,43 @@
+//! Chunks that an operation has taken and that nothing leads to.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Guard;
+
+/// Chunks on their way into the tree; those that do not get there are given back.
+pub(super) struct Fresh<'g, M: Media> {
+    guard: &'g Guard<'g, M>,
+    chunks: Vec<(u64, u64)>,
+}
+
+impl<'g, M: Media> Fresh<'g, M> {
+    pub(super) fn new(guard: &'g Guard<'g, M>) -> Self {
+        Self { guard, chunks: Vec::new() }
+    }
+
+    /// One chunk more.
+    pub(super) fn alloc(&mut self, bytes: u64) -> Result<u64> {
+        let at = self.guard.alloc(bytes)?;
+        self.chunks.push((at, bytes));
+        Ok(at)
+    }
+
+    /// Something leads to all of them now.
+    pub(super) fn linked(&mut self) {
+        self.chunks.clear();
+    }
+
+    /// Gives back all but the first.
+    pub(super) fn keep_first(&mut self) {
+        let guard = self.guard;
+        self.chunks
+            .drain(1.min(self.chunks.len())..)
+            .for_each(|(at, bytes)| guard.discard(at, bytes));
+    }
+}
+
+impl<M: Media> Drop for Fresh<'_, M> {
+    fn drop(&mut self) {
+        self.chunks.iter().for_each(|&(at, bytes)| self.guard.discard(at, bytes));
+    }
+}

@@ -1,0 +1,147 @@
+//! The first word of a node or leaf array: lock, version, and how many children there are.
+//!
+//! ```text
+//! 63           44 43        12 11    3 2       1          0
+//! | generation 20 | version 32 | live 9 | ready | obsolete | locked |
+//! ```
+//!
+//! A word of another generation than the session's means: unlocked, not obsolete, and nothing
+//! volatile in the chunk can be trusted. Who locks it first in a session makes it ready.
+//!
+//! The version counts locks. A chunk whose word was unlocked and is the same later has not changed
+//! in between; that is all that the version is for: searches do not need it.
+
+use crate::media::{Media, Ordering, Region};
+use crate::pool::Guard;
+use crate::sync::{Backoff, fence};
+
+pub(super) const LOCK: usize = 0;
+
+const LOCKED: u64 = 1;
+const OBSOLETE: u64 = 1 << 1;
+const READY: u64 = 1 << 2;
+const LIVE_SHIFT: u32 = 3;
+const LIVE: u64 = 0x1FF << LIVE_SHIFT;
+const VERSION_ONE: u64 = 1 << 12;
+const VERSION: u64 = 0xFFFF_FFFF << 12;
+const GENERATION_SHIFT: u32 = 44;
+
+/// A lock word as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version(u64);
+
+impl Version {
+    /// The word of a chunk that nobody has seen, with so many children.
+    pub(super) fn created(generation: u64, live: usize) -> u64 {
+        generation << GENERATION_SHIFT | READY | (live as u64) << LIVE_SHIFT
+    }
+
+    /// A void word.
+    pub(super) fn void(generation: u64) -> u64 {
+        generation.wrapping_sub(1) << GENERATION_SHIFT
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn read<M: Media>(words: &Region<'_, M>) -> Self {
+        // Acquire pairs with the Release of the unlock: what the last holder wrote is seen.
+        Self(words.load(LOCK, Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    fn is_current(self, generation: u64) -> bool {
+        (self.0 ^ generation << GENERATION_SHIFT) >> GENERATION_SHIFT == 0
+    }
+
+    /// Whether what is volatile in the chunk is right.
+    #[inline(always)]
+    pub(super) fn is_ready(self, generation: u64) -> bool {
+        self.0 & READY != 0 && self.is_current(generation)
+    }
+
+    pub(super) fn is_obsolete(self, generation: u64) -> bool {
+        self.0 & OBSOLETE != 0 && self.is_current(generation)
+    }
+
+    /// How many children there are, where it is known.
+    pub(super) fn live(self, generation: u64) -> Option<usize> {
+        self.is_ready(generation).then_some(((self.0 & LIVE) >> LIVE_SHIFT) as usize)
+    }
+
+    /// Whether nobody has locked the chunk since this word was read, nor held it then.
+    #[track_caller]
+    pub(super) fn still_holds<M: Media>(self, words: &Region<'_, M>) -> bool {
+        // Keeps the loads before it before the one after it. Pairs with the Release of a holder's
+        // stores: whoever saw one of them sees the lock that came before it.
+        fence(Ordering::Acquire);
+        self.0 & (LOCKED | OBSOLETE) == 0 && words.load(LOCK, Ordering::Relaxed) == self.0
+    }
+}
+
+/// A chunk whose lock this thread holds; dropping it unlocks.
+pub(super) struct Locked<'g, M: Media> {
+    words: Region<'g, M>,
+    guard: &'g Guard<'g, M>,
+    word: u64,
+}
+
+impl<'g, M: Media> Locked<'g, M> {
+    /// Waits for the lock; `None` if the chunk is obsolete.
+    #[track_caller]
+    pub(super) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Option<Self> {
+        let generation = guard.space().generation();
+        let mut backoff = Backoff::default();
+        loop {
+            let found = Version::read(&words);
+            if found.is_obsolete(generation) {
+                return None;
+            }
+            let word = match found.is_current(generation) {
+                true if found.0 & LOCKED != 0 => {
+                    backoff.wait();
+                    continue;
+                }
+                true => found.0 & !VERSION | found.0.wrapping_add(VERSION_ONE) & VERSION | LOCKED,
+                false => generation << GENERATION_SHIFT | LOCKED,
+            };
+            // AcqRel: pairs with the Release of the last unlock.
+            if words.compare_exchange(LOCK, found.0, word).is_ok() {
+                return Some(Self { words, guard, word });
+            }
+        }
+    }
+
+    /// Whether what is volatile in the chunk is right.
+    pub(super) fn is_ready(&self) -> bool {
+        self.word & READY != 0
+    }
+
+    /// Says that from the unlock on what is volatile is right, and how many children there are.
+    pub(super) fn make_ready(&mut self, live: usize) {
+        self.word |= READY;
+        self.set_live(live);
+    }
+
+    pub(super) fn live(&self) -> usize {
+        ((self.word & LIVE) >> LIVE_SHIFT) as usize
+    }
+
+    pub(super) fn set_live(&mut self, live: usize) {
+        self.word = self.word & !LIVE | (live as u64) << LIVE_SHIFT;
+    }
+
+    /// Unlocks for good: nobody can lock the chunk any more, and what is in it stays as it is.
+    pub(super) fn retire(mut self) {
+        self.word |= OBSOLETE;
+    }
+}
+
+impl<M: Media> Drop for Locked<'_, M> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.guard.space().poison();
+        }
+        // Release: pairs with the Acquire of readers and of the next lock.
+        self.words.store(LOCK, self.word & !LOCKED, Ordering::Release);
+    }
+}

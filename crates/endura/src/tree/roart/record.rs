@@ -1,0 +1,240 @@
+//! A record: one key with its value. Never written to once something leads to it.
+//!
+//! | byte | |
+//! | --- | --- |
+//! | 0 | bytes of the key |
+//! | 4 | bytes of the value |
+//! | 8 | CRC-32C of bytes 0 to 8, the key and the value |
+//! | 12 | 0 |
+//! | 16 | the key, and right behind it the value, filled up with zeros to a whole word |
+
+use std::cmp::Ordering as Order;
+
+use crate::media::{Media, Ordering, Region};
+use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::{Error, Result};
+
+const HEADER: usize = 2;
+
+/// Bytes of the record of a key and a value of so many bytes.
+pub(super) fn bytes_for(key: usize, value: usize) -> u64 {
+    (8 * HEADER + key + value).next_multiple_of(8) as u64
+}
+
+/// A record that something leads to.
+pub(super) struct Record<'m, M> {
+    words: Region<'m, M>,
+    key: usize,
+    value: usize,
+}
+
+impl<M> Clone for Record<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Record<'_, M> {}
+
+impl<'m, M: Media> Record<'m, M> {
+    #[inline]
+    pub(super) fn enter(media: &'m M, at: u64) -> Result<Self> {
+        // Relaxed: the word that led here was loaded with Acquire.
+        let lengths = Region::new(media, at, HEADER)?.load(0, Ordering::Relaxed);
+        let (key, value) = (lengths as u32 as usize, (lengths >> 32) as usize);
+        if key > LONGEST_KEY || value > LONGEST_VALUE {
+            return Err(Error::Corrupt { offset: at, what: "a record of an impossible length" });
+        }
+        let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;
+        Ok(Self { words, key, value })
+    }
+
+    #[inline]
+    pub(super) fn at(&self) -> u64 {
+        self.words.offset()
+    }
+
+    /// Bytes of the chunk.
+    pub(super) fn bytes(&self) -> u64 {
+        8 * self.words.words() as u64
+    }
+
+    pub(super) fn key_len(&self) -> usize {
+        self.key
+    }
+
+    /// The key.
+    pub(super) fn key(&self) -> Bytes<'m> {
+        Bytes::new(self.words.media(), self.words.offset() + 8 * HEADER as u64, self.key)
+    }
+
+    /// The value.
+    pub(super) fn value(&self) -> Bytes<'m> {
+        let at = self.words.offset() + (8 * HEADER + self.key) as u64;
+        Bytes::new(self.words.media(), at, self.value)
+    }
+
+    /// Copies the key to the end of `out`.
+    pub(super) fn copy_key(&self, out: &mut Vec<u8>) {
+        let from = out.len();
+        out.resize(from + self.key, 0);
+        self.words.read(8 * HEADER, &mut out[from..]);
+    }
+
+    /// Byte `i` of the key, if it is that long.
+    pub(super) fn key_byte(&self, i: usize) -> Option<u8> {
+        (i < self.key).then(|| self.key_word(i / 8).to_le_bytes()[i % 8])
+    }
+
+    #[inline(always)]
+    fn key_word(&self, i: usize) -> u64 {
+        self.words.load(HEADER + i, Ordering::Relaxed)
+    }
+
+    /// Whether this is the record of `key`.
+    #[inline]
+    pub(super) fn is_of(&self, key: &[u8]) -> bool {
+        let mut chunks = key.chunks_exact(8);
+        let whole = chunks.by_ref().enumerate();
+        self.key == key.len()
+            && { whole }.all(|(i, chunk)| self.key_word(i).to_le_bytes() == *chunk)
+            && {
+                let rest = chunks.remainder();
+                rest.is_empty() || self.key_word(key.len() / 8).to_le_bytes().starts_with(rest)
+            }
+    }
+
+    /// How many bytes the key has in common with `key`, from byte `from` on, of which that is known
+    /// already.
+    pub(super) fn common_with(&self, key: &[u8], from: usize) -> usize {
+        let end = self.key.min(key.len());
+        let mut at = from.min(end);
+        while at < end {
+            let theirs = self.key_word(at / 8).to_le_bytes();
+            let inside = at % 8;
+            let ours = &key[at..end.min(at + 8 - inside)];
+            let same = ours.iter().zip(&theirs[inside..]).take_while(|(a, b)| a == b).count();
+            at += same;
+            if same < ours.len() {
+                break;
+            }
+        }
+        at
+    }
+
+    /// How the key compares with `key`, with which it is known to have `from` bytes in common.
+    pub(super) fn compare(&self, key: &[u8], from: usize) -> Order {
+        let at = self.common_with(key, from);
+        self.key_byte(at).cmp(&key.get(at).copied())
+    }
+
+    /// Eight bytes of the key from byte `from` on as a number that sorts as they do; bytes beyond
+    /// the end count as 0.
+    pub(super) fn sort_key(&self, from: usize) -> u64 {
+        let mut bytes = [0; 8];
+        let length = self.key.saturating_sub(from).min(8);
+        self.words.read(8 * HEADER + from.min(self.key), &mut bytes[..length]);
+        u64::from_be_bytes(bytes)
+    }
+
+    /// How the keys of two records compare that have `from` bytes in common.
+    pub(super) fn compare_with(&self, other: &Self, from: usize) -> Order {
+        let end = self.key.min(other.key);
+        for word in from / 8..end.div_ceil(8) {
+            let mask = |word: u64, left: usize| match left {
+                8.. => word,
+                _ => word & ((1 << (8 * left)) - 1),
+            };
+            let left = end - 8 * word;
+            let pair = [self.key_word(word), other.key_word(word)].map(|w| mask(w, left));
+            match pair[0].swap_bytes().cmp(&pair[1].swap_bytes()) {
+                Order::Equal => {}
+                order => return order,
+            }
+        }
+        self.key.cmp(&other.key)
+    }
+
+    /// Whether the checksum is that of the contents.
+    pub(super) fn is_sound(&self) -> bool {
+        let [lengths, sum] = [0, 1].map(|i| self.words.load(i, Ordering::Relaxed));
+        let mut expected = crc32c::crc32c(&lengths.to_le_bytes());
+        let mut piece = [0; 512];
+        let (mut at, mut left) = (8 * HEADER, self.key + self.value);
+        while left > 0 {
+            let now = left.min(piece.len());
+            self.words.read(at, &mut piece[..now]);
+            expected = crc32c::crc32c_append(expected, &piece[..now]);
+            (at, left) = (at + now, left - now);
+        }
+        sum == u64::from(expected)
+    }
+}
+
+/// A record in the making: nothing leads to it.
+pub(super) struct Writer<'m, M> {
+    words: Region<'m, M>,
+    next: usize,
+    pending: u64,
+    filled: u32,
+    lengths: u64,
+    sum: u32,
+}
+
+impl<'m, M: Media> Writer<'m, M> {
+    /// Begins the record of `key` with a value of `value` bytes in a chunk of [`bytes_for`] bytes.
+    pub(super) fn new(media: &'m M, at: u64, key: &[u8], value: usize) -> Result<Self> {
+        let words = Region::new(media, at, bytes_for(key.len(), value) as usize / 8)?;
+        let lengths = key.len() as u64 | (value as u64) << 32;
+        let sum = crc32c::crc32c(&lengths.to_le_bytes());
+        let mut writer = Self { words, next: HEADER, pending: 0, filled: 0, lengths, sum };
+        writer.write(key);
+        Ok(writer)
+    }
+
+    /// Bytes of the value that are still to come.
+    pub(super) fn left(&self) -> usize {
+        let all = self.lengths as u32 as usize + (self.lengths >> 32) as usize;
+        all - (8 * (self.next - HEADER) + self.filled as usize / 8)
+    }
+
+    /// Appends bytes, no more than are left.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        self.sum = crc32c::crc32c_append(self.sum, bytes);
+        let mut words = bytes.chunks_exact(8);
+        for word in words.by_ref() {
+            let word = word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+            self.store(self.pending | word << self.filled);
+            // Two shifts: one of 64 bits would be none at all.
+            self.pending = word >> 1 >> (63 - self.filled);
+        }
+        for &byte in words.remainder() {
+            self.pending |= u64::from(byte) << self.filled;
+            self.filled += 8;
+            if self.filled == 64 {
+                self.store(self.pending);
+                (self.pending, self.filled) = (0, 0);
+            }
+        }
+    }
+
+    fn store(&mut self, word: u64) {
+        // Release, as for every store to the pool: a line reaches persistence in this order.
+        self.words.store(self.next, word, Ordering::Release);
+        self.next += 1;
+    }
+
+    /// Writes what is left of the last word and the header, and starts the write-back. The caller
+    /// fences before anything leads here.
+    pub(super) fn finish(mut self) -> Record<'m, M> {
+        debug_assert_eq!(self.left(), 0);
+        if self.filled > 0 {
+            self.store(self.pending);
+        }
+        self.words.store(0, self.lengths, Ordering::Release);
+        self.words.store(1, u64::from(self.sum), Ordering::Release);
+        self.words.flush(0, self.words.words());
+        let (key, value) = (self.lengths as u32 as usize, (self.lengths >> 32) as usize);
+        Record { words: self.words, key, value }
+    }
+}

@@ -1,0 +1,195 @@
+//! Walks over all chunks of a tree: to check every claim that its structure makes, to free them, to
+//! mark them.
+
+use crate::media::Media;
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use super::array::Array;
+use super::descend::{Care, Sought, enter_child, find};
+use super::lock::{LOCK, Version};
+use super::node::{EOK, Node};
+use super::record::Record;
+use super::root_node;
+use super::word::{Fingerprint, Kind, Link};
+use crate::media::Ordering;
+
+/// What a walk over a tree found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Survey {
+    /// Entries.
+    pub entries: u64,
+    /// Nodes.
+    pub nodes: u64,
+    /// Leaf arrays.
+    pub arrays: u64,
+    /// Nodes on the longest way to a record.
+    pub height: u64,
+    /// Words that an interrupted operation left marked as perhaps not durable.
+    pub dirty: u64,
+    /// Arrays without a record, and nodes but for the root with less than two children or keys: an
+    /// operation was interrupted before it took them out.
+    pub barren: u64,
+}
+
+/// A chunk that a walk came to.
+pub(super) enum Met<'m, M> {
+    /// A node, and how many are above it.
+    Node(Node<'m, M>, u64),
+    Array(Array<'m, M>),
+    /// A record, and what the word says that leads to it.
+    Record(Record<'m, M>, Claim),
+}
+
+/// What a word says of the record that it leads to.
+pub(super) enum Claim {
+    Hint(Link),
+    Whole(Fingerprint),
+}
+
+/// Calls `visit` with every chunk below `root`, which comes first. Others may write meanwhile: what
+/// is reachable throughout is met, for words only move along their own way from the root, and what
+/// was replaced still leads to what it led to.
+pub(super) fn walk<'m, M: Media>(
+    root: Node<'m, M>,
+    visit: &mut dyn FnMut(Met<'m, M>) -> Result<()>,
+) -> Result<()> {
+    let media = root.words().media();
+    let mut to_visit = vec![(root, 0)];
+    while let Some((node, above)) = to_visit.pop() {
+        visit(Met::Node(node, above))?;
+        for i in [EOK].into_iter().chain(node.places()) {
+            let link = node.load(i);
+            if link.is_empty() {
+                continue;
+            }
+            match link.kind()? {
+                Kind::Record => {
+                    visit(Met::Record(Record::enter(media, link.at())?, Claim::Hint(link)))?;
+                }
+                Kind::Node(_) => to_visit.push((enter_child(media, &node, link)?, above + 1)),
+                Kind::Array(kind) => {
+                    let array = Array::enter(media, link.at(), kind)?;
+                    visit(Met::Array(array))?;
+                    for slot in (0..kind.capacity()).map(|i| array.load(i)) {
+                        if !slot.is_empty() {
+                            let claim = Claim::Whole(slot.fingerprint());
+                            visit(Met::Record(Record::enter(media, slot.at())?, claim))?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<M: Media> Met<'_, M> {
+    /// Where the chunk is, and its bytes as asked for.
+    pub(super) fn chunk(&self) -> (u64, u64) {
+        match self {
+            Self::Node(node, _) => (node.at(), Node::<M>::bytes_of(node.kind())),
+            Self::Array(array) => (array.at(), Array::<M>::bytes_of(array.kind())),
+            Self::Record(record, _) => (record.at(), record.bytes()),
+        }
+    }
+}
+
+/// Tells `visit` of every chunk of the tree whose root word is at `root_at`, records included.
+pub(crate) fn for_each_chunk<M: Media>(
+    guard: &Guard<'_, M>,
+    root_at: u64,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    walk(root_node(guard.media(), root_at)?, &mut |met| {
+        let (at, bytes) = met.chunk();
+        visit(at, bytes);
+        Ok(())
+    })
+}
+
+/// Makes every lock word of the tree void, as after a crash. Nobody else uses the tree.
+pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result<()> {
+    let void = Version::void(guard.space().generation());
+    walk(root_node(guard.media(), root_at)?, &mut |met| {
+        let words = match met {
+            Met::Node(node, _) => node.words(),
+            Met::Array(array) => array.words(),
+            Met::Record(..) => return Ok(()),
+        };
+        words.store(LOCK, void, Ordering::Release);
+        words.flush(LOCK, 1);
+        Ok(())
+    })
+}
+
+/// Checks the tree whose root word is at `root_at`, and tells `visit` of every chunk: its offset and
+/// its bytes. Exact only while nobody writes. O(n): every record is read whole and looked up.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] at the first claim that does not hold.
+pub(crate) fn survey<M: Media>(
+    guard: &Guard<'_, M>,
+    root_at: u64,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    let root = root_node(guard.media(), root_at)?;
+    let mut survey = Survey::default();
+    walk(root, &mut |met| {
+        let (at, bytes) = met.chunk();
+        visit(at, bytes);
+        match met {
+            Met::Node(node, above) => {
+                survey.nodes += 1;
+                survey.height = survey.height.max(above + 1);
+                let children = node.children().len() + usize::from(!node.eok().is_empty());
+                survey.barren += u64::from(above > 0 && children < 2);
+                let words = [EOK].into_iter().chain(node.places());
+                survey.dirty += words.filter(|&i| node.load(i).is_dirty()).count() as u64;
+            }
+            Met::Array(array) => {
+                survey.arrays += 1;
+                survey.barren += u64::from(array.slots().is_empty());
+                let slots = 0..array.kind().capacity();
+                survey.dirty += slots.filter(|&i| array.load(i).is_dirty()).count() as u64;
+            }
+            Met::Record(record, claim) => {
+                survey.entries += 1;
+                check_record(guard, root, &record, &claim)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(survey)
+}
+
+/// Checks a record, and that a search for its key finds it and no other: so no key stands in two
+/// places, and none where it cannot be found.
+fn check_record<'g, M: Media>(
+    guard: &Guard<'g, M>,
+    root: Node<'g, M>,
+    record: &Record<'g, M>,
+    claim: &Claim,
+) -> Result<()> {
+    let damage = |what| Err(Error::Corrupt { offset: record.at(), what });
+    if !record.is_sound() {
+        return damage("a record whose checksum is not that of its contents");
+    }
+    let mut key = Vec::with_capacity(record.key_len());
+    record.copy_key(&mut key);
+    let key = Sought::new(&key);
+    let is_claimed = match claim {
+        Claim::Hint(link) => link.admits(key.fingerprint),
+        Claim::Whole(fingerprint) => *fingerprint == key.fingerprint,
+    };
+    if !is_claimed {
+        return damage("a record with a fingerprint that is not its key's");
+    }
+    let found = find(guard, root, &key, Care::Exact)?;
+    if found.record().map(|found| found.at()) != Some(record.at()) {
+        return damage("a record that a search for its key does not find");
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! Writes: find the place of a key, decide, prepare what is new, lock, look again, change one word.
+//!
+//! Nothing is decided under a lock but whether the place is still what it was: the same record
+//! stands for the key, or none. Records never change, and none is reused while this operation is
+//! under way, so the same record means the same value.
+
+use std::io;
+
+use crate::media::{Mark, Media, Region};
+use crate::pool::Guard;
+use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::{Error, Result};
+
+use super::array::Array;
+use super::descend::{Below, Care, Sought, Spot};
+use super::fresh::Fresh;
+use super::lock::Locked;
+use super::node::{EOK, Node};
+use super::publish::{publish, settle, unlink};
+use super::record::{Record, Writer, bytes_for};
+use super::word::{Kind, Link, Slot};
+use super::{Techniques, Tree};
+
+/// A record that is written and flushed, and that nothing leads to.
+pub(super) struct NewRecord {
+    pub(super) at: u64,
+}
+
+impl NewRecord {
+    pub(super) fn slot(&self, key: &Sought<'_>) -> Slot {
+        Slot::new(self.at, key.fingerprint)
+    }
+
+    /// As the child of a node that decides by byte `depth`, or the key that ends there.
+    pub(super) fn link(&self, key: &Sought<'_>, depth: usize) -> Link {
+        Link::record(self.at, key.fingerprint, key.bytes.get(depth).copied().unwrap_or(0))
+    }
+}
+
+/// A locked node or array, its words, and which of them is meant.
+type Held<'g, M> = (Locked<'g, M>, Region<'g, M>, usize);
+
+fn check_lengths(key: usize, value: usize) -> Result<()> {
+    if key > LONGEST_KEY {
+        Err(Error::KeyTooLong { len: key as u64, max: LONGEST_KEY as u64 })
+    } else if value > LONGEST_VALUE {
+        Err(Error::ValueTooLong { len: value as u64, max: LONGEST_VALUE as u64 })
+    } else {
+        Ok(())
+    }
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Applies what `decide` makes of the present value of `key`.
+    pub(super) fn write<'v>(
+        &self,
+        key: &[u8],
+        decide: &mut impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        check_lengths(key.len(), 0)?;
+        let key = Sought::new(key);
+        let guard = self.pin_mut()?;
+        guard.media().mark(Mark::Begin);
+        loop {
+            let spot = self.find(&guard, &key, Care::Hope)?;
+            let old = spot.record();
+            guard.media().mark(Mark::Step("write.found"));
+            let done = match (decide(old.map(|record| record.value())), old) {
+                (ByteChange::Keep, _) | (ByteChange::Remove, None) => true,
+                (ByteChange::Remove, Some(old)) => self.remove(&guard, &key, &spot, &old)?,
+                (ByteChange::Put(value), _) => {
+                    check_lengths(0, value.len())?;
+                    let mut fresh = Fresh::new(&guard);
+                    let at = fresh.alloc(bytes_for(key.bytes.len(), value.len()))?;
+                    let mut writer = Writer::new(guard.media(), at, key.bytes, value.len())?;
+                    writer.write(&value);
+                    writer.finish();
+                    self.put(&guard, &key, spot, &mut fresh, &NewRecord { at })?
+                }
+            };
+            if done {
+                guard.media().mark(Mark::Acknowledged);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives `key` a value of `len` bytes that `fill` writes where it will lie.
+    pub(super) fn write_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        fill: &mut impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        check_lengths(key.len(), len)?;
+        let key = Sought::new(key);
+        let guard = self.pin_mut()?;
+        guard.media().mark(Mark::Begin);
+        let mut fresh = Fresh::new(&guard);
+        let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
+        let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
+        fill(&mut Filling(&mut writer))?;
+        while writer.left() > 0 {
+            let zeros = [0; 256];
+            writer.write(&zeros[..writer.left().min(zeros.len())]);
+        }
+        writer.finish();
+        loop {
+            let spot = self.find(&guard, &key, Care::Hope)?;
+            if self.put(&guard, &key, spot, &mut fresh, &NewRecord { at })? {
+                guard.media().mark(Mark::Acknowledged);
+                return Ok(());
+            }
+            fresh.keep_first();
+        }
+    }
+
+    /// Enters a record at `spot`, or in place of the one that is there. `false`, with nothing
+    /// changed, if the place is no longer what it was.
+    fn put<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: Spot<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        if let Some(old) = spot.record() {
+            return self.replace(guard, key, &spot, &old, fresh, new);
+        }
+        let spot = if spot.is_exact() { spot } else { self.find(guard, key, Care::Exact)? };
+        guard.media().mark(Mark::Step("put.exact"));
+        match spot.below {
+            Below::Array(array, None) => {
+                self.insert_into_array(guard, key, &spot, array, fresh, new)
+            }
+            Below::Record(other, false) => self.pair(guard, key, &spot, other, fresh, new),
+            Below::Nothing => self.insert_into_node(guard, key, &spot, fresh, new),
+            Below::Elsewhere(Some(fork)) => self.split_prefix(guard, key, &spot, fork, fresh, new),
+            Below::Barren => self.prune(guard, &spot).map(|()| false),
+            // The key has come meanwhile.
+            Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => Ok(false),
+        }
+    }
+
+    /// Puts the new record where the old one is.
+    fn replace<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        old: &Record<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        let Some((_lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
+            return Ok(false);
+        };
+        let word = match spot.below {
+            Below::Array(..) => new.slot(key).0,
+            _ => new.link(key, spot.node.depth()).0,
+        };
+        publish(&words, i, word);
+        fresh.linked();
+        // The unlink is durable.
+        guard.retire(old.at(), old.bytes());
+        Ok(true)
+    }
+
+    /// Takes the record out. `false`, with nothing changed, if it is no longer there.
+    fn remove<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        old: &Record<'g, M>,
+    ) -> Result<bool> {
+        let Some((mut lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
+            return Ok(false);
+        };
+        unlink(&words, i);
+        let live = lock.live().saturating_sub(1);
+        lock.set_live(live);
+        drop(lock);
+        self.map().add(-1);
+        guard.retire(old.at(), old.bytes());
+        // The operation is done and durable. What follows only improves the shape of the tree: if
+        // it fails, the next remove that comes by does it.
+        let is_sparse = match spot.below {
+            Below::Array(array, _) => live <= super::shrink::sparse(array.kind()),
+            _ => live <= spot.node.kind().sparse().max(1),
+        };
+        if is_sparse {
+            let _ = self.tidy(guard, key);
+        }
+        Ok(true)
+    }
+
+    /// Locks the array or node that holds `old` and finds its word, if it still does.
+    fn lock_holder<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        old: &Record<'g, M>,
+    ) -> Result<Option<Held<'g, M>>> {
+        let generation = guard.space().generation();
+        if let Below::Array(array, _) = spot.below {
+            let Some(lock) = self.lock_array(guard, &array)? else { return Ok(None) };
+            let found = array.find(key.bytes, key.fingerprint, generation)?;
+            let found = found.filter(|(_, record)| record.at() == old.at());
+            return Ok(found.map(|(slot, _)| (lock, array.words(), array.place(slot))));
+        }
+        let Some(lock) = self.lock_node(guard, &spot.node)? else { return Ok(None) };
+        let found = match key.bytes.get(spot.node.depth()) {
+            Some(&byte) => spot.node.child(byte, generation),
+            None => Some((EOK, spot.node.load(EOK))),
+        };
+        let found = found.filter(|(_, link)| link.at() == old.at());
+        Ok(found.map(|(i, _)| (lock, spot.node.words(), i)))
+    }
+
+    /// Locks a node; `None` if it is obsolete. The first lock of a session makes it ready.
+    pub(super) fn lock_node<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        node: &Node<'g, M>,
+    ) -> Result<Option<Locked<'g, M>>> {
+        guard.media().mark(Mark::Step("lock.node"));
+        let Some(mut lock) = Locked::acquire(guard, node.words()) else { return Ok(None) };
+        if !lock.is_ready() {
+            settle(&node.words(), (EOK..=EOK).chain(node.places()));
+            node.rebuild_index();
+            guard.media().mark(Mark::Step("ready.node"));
+            let mut links = node.children();
+            links.extend(Some(node.eok()).filter(|eok| !eok.is_empty()));
+            let mut records = 0;
+            for link in &links {
+                records += usize::from(link.kind()? == Kind::Record);
+            }
+            self.note_found(records);
+            lock.make_ready(links.len());
+        }
+        Ok(Some(lock))
+    }
+
+    /// Locks an array; `None` if it is obsolete. The first lock of a session makes it ready.
+    pub(super) fn lock_array<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        array: &Array<'g, M>,
+    ) -> Result<Option<Locked<'g, M>>> {
+        guard.media().mark(Mark::Step("lock.array"));
+        let Some(mut lock) = Locked::acquire(guard, array.words()) else { return Ok(None) };
+        if !lock.is_ready() {
+            settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
+            array.rebuild_fingerprints();
+            guard.media().mark(Mark::Step("ready.array"));
+            let live = array.slots().len();
+            self.note_found(live);
+            lock.make_ready(live);
+        }
+        Ok(Some(lock))
+    }
+}
+
+/// The value of a record in the making.
+struct Filling<'w, 'm, M>(&'w mut Writer<'m, M>);
+
+impl<M: Media> io::Write for Filling<'_, '_, M> {
+    /// Takes what there is room for.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let now = bytes.len().min(self.0.left());
+        self.0.write(&bytes[..now]);
+        Ok(now)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

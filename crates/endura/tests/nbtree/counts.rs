@@ -1,0 +1,79 @@
+//! N22. What an operation asks of persistent memory, counted.
+
+use std::sync::Arc;
+
+use endura::Map;
+use endura::media::{Counting, Counts, Heap};
+use endura::pool::{PAGE, Session, Space};
+use endura::tree::nbtree::Tree;
+
+use crate::support::ops::scatter;
+
+type Nb = Tree<Counting<Heap>, 128, 64>;
+
+fn map_on(heap: Heap) -> (Arc<Space<Counting<Heap>>>, Map<Nb>) {
+    let medium = Counting::new(heap);
+    Space::format(&medium).unwrap();
+    let session = Session { generation: 1, clean: true, read_only: false };
+    let space = Arc::new(Space::mount(medium, session).unwrap());
+    let map = Map::over(Nb::open(&space, "map").unwrap());
+    (space, map)
+}
+
+fn counted(space: &Space<Counting<Heap>>, work: impl FnOnce()) -> Counts {
+    let before = space.media().counts();
+    work();
+    space.media().counts().since(before)
+}
+
+/// The paper's Table 1: one line written back, one fence; a lookup reads one entry.
+#[test]
+fn an_operation_without_a_structural_change_writes_back_one_line() {
+    let (space, map) = map_on(Heap::adr(8 * PAGE));
+    map.insert(1, 1).unwrap();
+    for key in 2..60 {
+        let counts = counted(&space, || assert_eq!(map.insert(key, key).unwrap(), None));
+        // The value, PENDING, LIVE: 16 bytes, hence one line.
+        assert_eq!((counts.line_flushes, counts.fences, counts.stores), (1, 1, 3), "{key}");
+    }
+    for key in 2..60 {
+        let counts = counted(&space, || assert_eq!(map.insert(key, 7).unwrap(), Some(key)));
+        assert_eq!((counts.line_flushes, counts.fences, counts.stores), (1, 1, 1), "{key}");
+    }
+    let mut loads = 0;
+    for key in 2..60 {
+        let counts = counted(&space, || assert_eq!(map.get(key).unwrap(), Some(7)));
+        assert_eq!((counts.line_flushes, counts.fences, counts.stores), (0, 0, 0), "{key}");
+        loads += counts.loads;
+    }
+    // Key and value, and now and then a key with the same tag.
+    assert!((2 * 58..2 * 58 + 20).contains(&loads), "{loads}");
+    for key in 10..60 {
+        let counts = counted(&space, || assert_eq!(map.remove(key).unwrap(), Some(7)));
+        assert_eq!((counts.line_flushes, counts.fences, counts.stores), (1, 1, 1), "{key}");
+    }
+}
+
+/// Averages over a uniform load, structural changes included, and what it takes in the pool and in
+/// DRAM.
+#[test]
+fn a_uniform_load_costs_little_more() {
+    const KEYS: u64 = 400_000;
+    let (space, map) = map_on(Heap::adr(32 * PAGE));
+    let counts = counted(&space, || {
+        (0..KEYS).for_each(|n| assert_eq!(map.insert(scatter(n), n).unwrap(), None));
+    });
+    let per = |count: u64| count as f64 / KEYS as f64;
+    assert!(per(counts.line_flushes) <= 2.2, "{} lines", per(counts.line_flushes));
+    assert!(per(counts.fences) <= 1.2, "{} fences", per(counts.fences));
+    let stats = space.stats();
+    let pool = per(stats.page_bytes_in_use - stats.free_chunk_bytes - PAGE);
+    assert!(pool <= 34.0, "{pool} bytes in the pool");
+    let memory = per(map.index().metadata_bytes());
+    assert!(memory <= 12.0, "{memory} bytes of DRAM");
+    println!(
+        "{} lines, {} fences, {pool} + {memory} bytes",
+        per(counts.line_flushes),
+        per(counts.fences)
+    );
+}

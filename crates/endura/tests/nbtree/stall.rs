@@ -1,0 +1,133 @@
+//! A thread that stands still at any step stops nobody.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+
+use endura::media::Stop;
+
+use crate::steps::{STEPS, work};
+use crate::support::ops::scatter;
+use crate::support::stage::{ends, stopped};
+use crate::support::world::{MapOf, Shape, Slots3, Slots7, Slots63, World};
+
+/// Threads beside the one that stands.
+const OTHERS: u64 = 7;
+
+/// Operations of each of them. `ENDURA_STALL_OPERATIONS` sets another number.
+fn operations() -> u64 {
+    std::env::var("ENDURA_STALL_OPERATIONS")
+        .map_or(2_000, |text| text.parse().expect("a number of operations"))
+}
+
+/// N10, and the claim of the paper: with one thread stopped at each step in turn, seven others end
+/// their work on the same keys.
+#[test]
+fn a_thread_that_stands_at_any_step_stops_nobody() {
+    ends("one thread stands", || {
+        for step in STEPS {
+            let mut met = 0;
+            for visit in [1, 2, 5] {
+                // Of a new session, in which no block was read yet.
+                let world = World::<Slots3>::with((0..40).map(|key| (2 * key, key))).killed();
+                let first =
+                    |map: &MapOf<Slots3>| (0..2_000).for_each(|n| work(map, 80, 9 * n + visit));
+                met += u64::from(stopped(&world, Stop::at(step).visit(visit), first, || {
+                    thread::scope(|scope| {
+                        for thread in 0..OTHERS {
+                            let map = world.map();
+                            scope.spawn(move || {
+                                (0..operations()).for_each(|n| work(map, 80, 90 * n + thread));
+                            });
+                        }
+                    });
+                }));
+                let found = world.entries();
+                let facts = world.verify();
+                assert_eq!(
+                    (facts.entries, facts.repairs.total()),
+                    (found.len() as u64, 0),
+                    "{step}"
+                );
+                for (key, value) in found {
+                    assert_eq!(world.map().get(key).unwrap(), Some(value), "{step}");
+                    assert_eq!(world.map().remove(key).unwrap(), Some(value), "{step}");
+                    assert_eq!(world.map().get(key).unwrap(), None, "{step}");
+                }
+            }
+            assert!(met >= 2, "{step} was reached {met} times");
+        }
+    });
+}
+
+/// N12. Sixteen threads add to few counters: none of the additions is lost, whatever happens to the
+/// leaves around them.
+#[test]
+fn no_addition_to_a_counter_is_lost() {
+    fn run<S: Shape>() {
+        const COUNTERS: u64 = 4;
+        let world = World::<S>::with((0..COUNTERS).map(|key| (100 * key, 0)));
+        let each = operations() / 2;
+        thread::scope(|scope| {
+            for thread in 0..16_u64 {
+                let map = world.map();
+                scope.spawn(move || {
+                    for n in 0..each {
+                        let key = 100 * (n % COUNTERS);
+                        map.fetch_update(key, |old| Some(old.unwrap() + 1)).unwrap();
+                        let beside = 1 + scatter(n << 8 | thread) % (100 * COUNTERS);
+                        if !beside.is_multiple_of(100) {
+                            map.insert(beside, n).unwrap();
+                            map.remove(beside).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let counters = (0..COUNTERS).map(|key| world.map().get(100 * key).unwrap().unwrap());
+        assert_eq!(counters.sum::<u64>(), 16 * each);
+    }
+    ends("counters", || {
+        run::<Slots3>();
+        run::<Slots63>();
+    });
+}
+
+/// N2, N18. Many threads enter and remove the same few keys through full leaves: each entry that was
+/// entered is removed once, or is there at the end.
+#[test]
+fn entries_that_were_entered_and_removed_balance() {
+    fn run<S: Shape>(keys: u64) {
+        let world = World::<S>::new();
+        let balance: BTreeMap<u64, AtomicI64> =
+            (0..keys).map(|key| (key, AtomicI64::new(0))).collect();
+        thread::scope(|scope| {
+            for thread in 0..16_u64 {
+                let (map, balance) = (world.map(), &balance);
+                scope.spawn(move || {
+                    for n in 0..operations() {
+                        let key = scatter(n << 8 | thread) % keys;
+                        if map.insert_new(key, thread).unwrap() {
+                            balance[&key].fetch_add(1, Ordering::Relaxed);
+                        }
+                        let key = scatter(n << 8 | 0x80 | thread) % keys;
+                        if map.remove(key).unwrap().is_some() {
+                            balance[&key].fetch_sub(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        for (&key, balance) in &balance {
+            let left = i64::from(world.map().contains_key(key).unwrap());
+            assert_eq!(balance.load(Ordering::Relaxed), left, "key {key}");
+        }
+        let entries = world.verify().entries;
+        assert_eq!(world.map().len().unwrap(), endura::Len::Exact(entries));
+    }
+    ends("balance", || {
+        run::<Slots3>(3);
+        run::<Slots7>(30);
+        run::<Slots63>(200);
+    });
+}

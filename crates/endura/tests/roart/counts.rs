@@ -1,0 +1,107 @@
+//! R17: how many lines are flushed and how many fences wait, on a medium that wants both.
+
+use std::sync::Arc;
+
+use endura::ByteMap;
+use endura::media::{Counting, Counts, Heap};
+use endura::pool::{PAGE, Session, Space};
+use endura::tree::roart::{Full, Techniques, Tiny, Tree};
+
+type Medium = Arc<Counting<Heap>>;
+
+struct Counted<T: Techniques> {
+    medium: Medium,
+    map: ByteMap<Tree<Medium, T>>,
+}
+
+impl<T: Techniques> Counted<T> {
+    fn new() -> Self {
+        let medium = Arc::new(Counting::new(Heap::adr(256 * PAGE)));
+        Space::format(&medium).unwrap();
+        let session = Session { generation: 1, clean: true, read_only: false };
+        let space = Arc::new(Space::mount(Arc::clone(&medium), session).unwrap());
+        // A page for every size of chunk that is used below: taking one costs flushes of its own.
+        let guard = space.pin_mut().unwrap();
+        [32, 64, 128, 192, 256, 448, 704, 1024, 1344, 2112].iter().for_each(|&bytes| {
+            let at = guard.alloc(bytes).unwrap();
+            guard.discard(at, bytes);
+        });
+        drop(guard);
+        Self { medium, map: ByteMap::over(Tree::open(&space, "map").unwrap()) }
+    }
+
+    /// Line flushes and fences of one operation.
+    fn cost(&self, operation: impl FnOnce(&ByteMap<Tree<Medium, T>>)) -> (u64, u64) {
+        let before = self.medium.counts();
+        operation(&self.map);
+        let Counts { line_flushes, fences, .. } = self.medium.counts().since(before);
+        (line_flushes, fences)
+    }
+
+    fn insert(&self, key: impl AsRef<[u8]>) -> (u64, u64) {
+        self.cost(|map| assert!(map.insert(key, "value").unwrap().is_none()))
+    }
+}
+
+/// Into an array of any size with room: the record's line and the slot's.
+#[test]
+fn r17_an_insert_into_an_array_flushes_two_lines() {
+    let counted = Counted::<Full>::new();
+    let mut cheap = 0;
+    for n in 0..128 {
+        cheap += u64::from(counted.insert(format!("k{n:03}")) == (2, 2));
+    }
+    // All but the first pair, and the moves to arrays of 8, 16, 24, 40, 64, 96 and 128.
+    assert_eq!(cheap, 128 - 8);
+}
+
+/// Into a node of any size with room.
+#[test]
+fn r17_an_insert_into_a_node_flushes_two_lines() {
+    let counted = Counted::<Tiny>::new();
+    let mut cheap = 0;
+    for n in 0..=255_u8 {
+        cheap += u64::from(counted.insert([b'n', n]) == (2, 2));
+    }
+    // All but the pair, the split at the fifth key, and two moves to larger nodes.
+    assert_eq!(cheap, 256 - 4);
+}
+
+#[test]
+fn r17_updates_removes_and_splits() {
+    let counted = Counted::<Full>::new();
+    assert_eq!(counted.insert("single"), (2, 2));
+    let (flushes, fences) = counted.insert("sibling");
+    assert!(flushes <= 4 && fences == 2, "a single record becomes an array: {flushes} + {fences}");
+    let update = counted.cost(|map| assert!(map.update("single", "other").unwrap().is_some()));
+    assert_eq!(update, (2, 2));
+    let remove = counted.cost(|map| assert!(map.remove("single").unwrap().is_some()));
+    assert_eq!(remove, (1, 1));
+    let absent = counted.cost(|map| assert!(map.remove("single").unwrap().is_none()));
+    let kept = counted.cost(|map| assert!(!map.insert_new("sibling", "").unwrap()));
+    let read = counted.cost(|map| assert!(map.get("sibling").unwrap().is_some()));
+    assert_eq!([absent, kept, read], [(0, 0); 3]);
+}
+
+#[test]
+fn r17_a_prefix_split_flushes_three_lines() {
+    let counted = Counted::<Tiny>::new();
+    (0..6_u8).for_each(|n| _ = counted.insert([b"prefix".as_slice(), &[n]].concat()));
+    assert_eq!(counted.insert("preface"), (3, 2));
+    assert_eq!(counted.insert("pre"), (3, 2));
+}
+
+/// Random keys and values of 8 bytes, allocation and splits included.
+#[test]
+fn r17_a_random_load_on_average() {
+    let counted = Counted::<Full>::new();
+    let entries = 300_000_u64;
+    let (flushes, fences) = counted.cost(|map| {
+        for n in 0..entries {
+            let key = n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+            map.insert(key, n.to_le_bytes()).unwrap();
+        }
+    });
+    let each = |n: u64| n as f64 / entries as f64;
+    assert!(each(flushes) <= 2.8 && each(fences) <= 2.2, "{} + {}", each(flushes), each(fences));
+}

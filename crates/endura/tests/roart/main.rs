@@ -1,0 +1,14 @@
+//! ROART from outside: against a model, at the edges, under threads that stop at every step, across
+//! crashes, and without memory.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod counts;
+mod crashes;
+mod edges;
+mod full;
+mod model;
+mod races;
+mod ranges;
+mod shapes;
+mod soak;
+mod world;

@@ -1,0 +1,131 @@
+//! Growth and shrinkage of nodes and arrays, and what they cost in space.
+
+use endura::tree::roart::{Full, Techniques, Tiny};
+
+use crate::world::World;
+
+fn key(byte: u8) -> [u8; 2] {
+    [b'n', byte]
+}
+
+/// R11: through every size of node and back, with scans on the way.
+#[test]
+fn r11_nodes_grow_and_shrink_through_all_sizes() {
+    let world = World::<Tiny>::new();
+    let mut expected = Vec::new();
+    for byte in 0..=255 {
+        world.map().insert(key(byte), [byte]).unwrap();
+        expected.push(key(byte).to_vec());
+        if [3, 4, 5, 15, 16, 17, 47, 48, 49, 255].contains(&byte) {
+            assert_eq!(world.keys(), expected);
+            assert_eq!(world.verify_tidy().nodes, if byte == 3 { 1 } else { 2 });
+        }
+    }
+    let full = world.space().stats();
+    for byte in (0..=255).rev() {
+        assert_eq!(world.map().remove(key(byte)).unwrap(), Some(vec![byte]));
+        expected.pop();
+        if [100, 38, 37, 36, 13, 12, 4, 3, 2, 1, 0].contains(&byte) {
+            assert_eq!(world.keys(), expected);
+            world.verify_tidy();
+        }
+    }
+    let empty = world.space().stats();
+    assert!(empty.page_bytes_in_use - empty.free_chunk_bytes < full.page_bytes_in_use);
+    assert_eq!(world.verify_tidy().nodes, 1);
+}
+
+/// R11: a key that comes and goes at a boundary takes its record and nothing else.
+#[test]
+fn r11_boundaries_do_not_reallocate_each_time() {
+    fn at_boundary<T: Techniques>(size: usize, key: impl Fn(usize) -> Vec<u8>) {
+        let world = World::<T>::new().with((0..size).map(&key));
+        world.map().insert(key(size), "").unwrap();
+        let before = world.stage().granted();
+        for _ in 0..50 {
+            assert!(world.map().remove(key(size)).unwrap().is_some());
+            assert!(world.map().insert(key(size), "").unwrap().is_none());
+        }
+        assert_eq!(world.stage().granted() - before, 50, "at {size}");
+        world.verify_tidy();
+    }
+    for size in [4, 5, 16, 17, 48, 49, 200] {
+        at_boundary::<Tiny>(size, |n| key(n as u8).to_vec());
+    }
+    for size in [1, 2, 4, 5, 8, 9, 16, 24, 40, 64, 96, 127, 128, 129] {
+        at_boundary::<Full>(size, |n| format!("shared{n:04}").into_bytes());
+    }
+}
+
+/// R12: the original leaks a record with every update.
+#[test]
+fn r12_a_million_updates_take_no_space() {
+    let world = World::<Full>::of_pages(4).with(["key"]);
+    for n in 0..1_000_000_u64 {
+        assert!(world.map().update("key", n.to_le_bytes()).unwrap().is_some());
+    }
+    assert_eq!(world.map().get("key").unwrap().unwrap(), 999_999_u64.to_le_bytes());
+    assert!(world.space().stats().pages <= 4);
+    world.verify_tidy();
+}
+
+/// R12: what is emptied is unlinked, up to the root, and its space is used again.
+#[test]
+fn r12_an_emptied_tree_is_its_root() {
+    let world = World::<Full>::of_pages(12);
+    for round in 0..6_u64 {
+        let keys = |n: u64| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ round).to_be_bytes();
+        for n in 0..20_000 {
+            world.map().insert(keys(n), n.to_le_bytes()).unwrap();
+        }
+        assert_eq!(world.verify_tidy().entries, 20_000);
+        match round % 3 {
+            0 => (0..20_000).for_each(|n| assert!(world.map().remove(keys(n)).unwrap().is_some())),
+            1 => while world.map().pop_first().unwrap().is_some() {},
+            _ => while world.map().pop_last().unwrap().is_some() {},
+        }
+        let survey = world.verify_tidy();
+        assert_eq!((survey.entries, survey.nodes, survey.arrays), (0, 1, 0));
+    }
+    assert!(world.space().stats().pages <= 12);
+}
+
+/// R13: a key that ends at a node with any number of children, in all orders.
+#[test]
+fn r13_a_key_that_ends_at_a_node() {
+    for children in [1, 2, 3, 5, 17, 49, 256_usize] {
+        for eok_at in [0, 1, children / 2, children - 1, children] {
+            for goes_first in [true, false] {
+                let mut keys: Vec<Vec<u8>> =
+                    (0..children).map(|n| vec![b'e', n as u8, 1]).collect();
+                keys.insert(eok_at, b"e".to_vec());
+                let world = World::<Tiny>::new().with(&keys);
+                world.verify_tidy();
+                if !goes_first {
+                    keys.rotate_left(eok_at + 1);
+                }
+                for key in &keys {
+                    assert!(world.map().remove(key).unwrap().is_some());
+                }
+                assert_eq!(world.verify_tidy().nodes, 1);
+            }
+        }
+    }
+}
+
+/// Random keys of 8 bytes with values of 8: what an entry takes, records and all.
+#[test]
+fn small_entries_take_at_most_70_bytes() {
+    let world = World::<Full>::new();
+    let entries = 300_000_u64;
+    for n in 0..entries {
+        let key = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0123_4567_89AB_CDEF;
+        world.map().insert(key.to_be_bytes(), n.to_le_bytes()).unwrap();
+    }
+    while world.space().stats().limbo_bytes > 0 {
+        world.space().relieve().unwrap();
+    }
+    let stats = world.space().stats();
+    let each = (stats.page_bytes_in_use - stats.free_chunk_bytes) / entries;
+    assert!(each <= 70, "{each} bytes");
+}

@@ -1,0 +1,15 @@
+//! What the tests of the trees share; each tree uses a part of it.
+#![allow(dead_code, reason = "not every tree has a test for all of it")]
+
+pub(crate) mod clock;
+pub(crate) mod crashes;
+pub(crate) mod edges;
+pub(crate) mod footprint;
+pub(crate) mod full;
+pub(crate) mod map;
+pub(crate) mod model;
+pub(crate) mod ops;
+pub(crate) mod races;
+pub(crate) mod soak;
+pub(crate) mod stage;
+pub(crate) mod world;
