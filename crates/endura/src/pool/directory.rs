@@ -23,12 +23,12 @@
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
 //! | create: words 1 to 63 stored | FREE | no map |
-//! | create: the tree makes its first nodes | FREE | no map; the nodes leak |
-//! | create: root stored; all flushed and fenced | FREE | no map; the nodes leak |
+//! | create: the tree makes its first nodes | FREE | no map; the nodes are stranded |
+//! | create: root stored; all flushed and fenced | FREE | no map; the nodes are stranded |
 //! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
 //! | create: fenced, returns | LIVE | the map |
 //! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
-//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes leak |
+//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
 //! | drop: nodes freed after a grace period | DROPPING | the same |
 //! | drop: FREE stored | DROPPING or FREE | no map |
 //! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
@@ -143,6 +143,11 @@ impl<M: Media> Directory<M> {
             }
             block = Block::in_page(page);
         }
+        if !session.read_only {
+            // Before a collection frees the nodes of a map whose drop a killed process had not made
+            // durable.
+            media.fence();
+        }
         Ok(Self { registry: Mutex::new(registry) })
     }
 }
@@ -164,7 +169,7 @@ impl<M: Media> Registry<M> {
                 LIVE => self.load_map(entry, session)?,
                 DROPPING => {
                     if !session.read_only {
-                        // Not fenced: what is written into the entry next follows in its line.
+                        // What is written into the entry next follows in its line.
                         set_state(entry, FREE);
                     }
                     self.free.insert(self.next);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::super::guard::Guard;
-use super::super::layout::{DIRECTORY_NEXT, PAGE};
+use super::super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE};
 use super::super::space::Space;
 use super::{CollectionState, Marks};
 use crate::media::{Mark, Media, Ordering, Region};
@@ -29,6 +29,9 @@ pub trait Walk<M: Media>: Send {
     /// from the first step to the last, and that was there when the pool was opened; a chunk may be
     /// met more than once. Each call has a guard of its own: what was reached under an earlier one
     /// may be gone (but see [`Space::epoch`]). A map that was dropped is at its end.
+    ///
+    /// It starts the write-back of the words that it goes by: what an earlier session stored in them
+    /// may not be durable.
     ///
     /// # Errors
     ///
@@ -123,7 +126,7 @@ impl<M: Media> Collector<M> {
             (Phase::Mark, Some(walk)) => self.mark(marks, walk),
             (Phase::Mark, None) => self.end_marking(marks),
             (Phase::Drops, _) => self.wait_for_drops(),
-            (Phase::Grace(tag), _) => Ok(self.wait_for_pins(marks, tag)),
+            (Phase::Grace(tag), _) => self.wait_for_pins(marks, tag),
             (Phase::Sweep(_), _) => self.sweep(marks),
             (Phase::Ended, _) => Ok(Step::Ended),
         };
@@ -143,7 +146,12 @@ impl<M: Media> Collector<M> {
         let ended = self.space.pin().and_then(|guard| {
             marks.enter(CollectionState::Marking);
             media.mark(Mark::Step("collect.mark"));
-            walk.step(&guard, &mut |at, bytes| marks.reach(media, at, bytes), self.bite)
+            let ended =
+                walk.step(&guard, &mut |at, bytes| marks.reach(media, at, bytes), self.bite);
+            // Before anything is freed: what the walk did not find must not come back with a word that
+            // a killed process had stored, and the walk has flushed.
+            media.fence();
+            ended
         });
         let mut work = self.work.lock();
         work.under_way -= 1;
@@ -196,16 +204,20 @@ impl<M: Media> Collector<M> {
     }
 
     /// The second half: at `tag + 2` every pin has ended that was there when the tag was read.
-    fn wait_for_pins(&self, marks: &Marks, tag: u64) -> Step {
+    fn wait_for_pins(&self, marks: &Marks, tag: u64) -> Result<Step> {
         if self.space.epochs.advance() < tag.saturating_add(2) {
-            return Step::Idle;
+            return Ok(Step::Idle);
         }
+        // Before a page is taken again that was new to a killed process.
+        let media = &self.space.media;
+        Region::new(media, NEXT_PAGE, 1)?.flush(0, 1);
+        media.fence();
         let mut work = self.work.lock();
         if work.phase == Phase::Grace(tag) {
             work.phase = Phase::Sweep(1);
             marks.enter(CollectionState::Sweeping);
         }
-        Step::Worked
+        Ok(Step::Worked)
     }
 
     /// C4. One thread at a time: it takes little time beside C1.

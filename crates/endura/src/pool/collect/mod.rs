@@ -23,9 +23,9 @@
 //! known to be (C0), and one that was freed since then was marked by C2. So X was neither handed out
 //! nor freed in this session: what it is now it was at the open, reachable or stranded.
 //!
-//! * *Stranded:* nobody knows where it is, so nobody can link or free it. The open has synced what
-//!   a killed process left in the caches (step 10 of `docs/design.md`), so that no unlink is lost
-//!   that the walks have seen.
+//! * *Stranded:* nobody knows where it is, so nobody can link or free it. No unlink is lost that the
+//!   walks have seen: what a killed process left in the caches is flushed by whoever relies on it
+//!   (walks, NEXT_PAGE before C4, headers of empty pages in it), and fenced before C4.
 //! * *Reachable at the open, and throughout C1:* a walk has met it (the trees say why, each in the head
 //!   of its `mark` module). Contradiction.
 //! * *Unlinked before the end of C1:* by a thread that was pinned then, and which has ended that pin

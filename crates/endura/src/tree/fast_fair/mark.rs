@@ -14,12 +14,15 @@
 //! A later pin goes on by key: from the node that covers the `low` of the one met last, which may be
 //! met twice. `low` never changes, and nodes never change their order. A level that has gone meanwhile
 //! (the root was taken away) has no old node any more that nobody has marked.
+//!
+//! Of what it meets it flushes the words that lead on, for those of a killed process may not be durable.
+//! Separators need not be: the one of a node that was taken out went durably before.
 
 use super::Tree;
 use super::node::Node;
 use super::route::{Root, Trail};
 use super::search::Search;
-use crate::media::Media;
+use crate::media::{Media, Region};
 use crate::pool::{Guard, Walk};
 use crate::{Error, Result};
 
@@ -56,7 +59,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
         let epoch = guard.space().epoch();
         let mut level = match self.level {
             Some(level) => level,
-            None => Root::read(guard.media(), self.tree.root_at())?.level,
+            None => {
+                Region::new(guard.media(), self.tree.root_at(), 1)?.flush(0, 1);
+                Root::read(guard.media(), self.tree.root_at())?.level
+            }
         };
         loop {
             let ended = match level {
@@ -100,6 +106,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNE
                 });
             }
             visit(at, Node::<M, W>::BYTES)?;
+            if guard.media().needs_flush() {
+                node.flush_header();
+            }
             before = Some(low);
             at = node.sibling()?.at;
             if self.last.is_none_or(|last| low > last) {

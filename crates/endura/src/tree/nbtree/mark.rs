@@ -15,6 +15,8 @@
 //! and much later. So they are marked before anything leads past them: those of this session before
 //! S5, those of an earlier one when the leaves of the partition are made. A block of the reserve moves
 //! into the chain, perhaps to a place where the walk has been: it is marked before it leaves.
+//!
+//! The walk flushes the words that lead on, for those of a killed process may not be durable.
 
 use super::Tree;
 use super::block::Block;
@@ -59,6 +61,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FA
         let (media, epoch) = (guard.media(), guard.space().epoch());
         if self.last.is_none() && self.partition == 0 {
             let words = reserve(media, &self.tree.map)?;
+            words.flush(0, RESERVE);
             for at in (0..RESERVE).map(|i| words.load(i, Ordering::Acquire)) {
                 if at != 0 {
                     visit(at, Block::<M, W>::BYTES)?;
@@ -78,6 +81,9 @@ impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FA
                 return Err(block.corrupt("a block out of key order"));
             }
             visit(at, Block::<M, W>::BYTES)?;
+            if media.needs_flush() {
+                block.flush_next();
+            }
             let next = block.next();
             before = Some((low, next.is_forward()));
             if next.is_forward() && next.at() == at {
@@ -102,6 +108,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Marking<M, W, FANOUT> {
     fn place(&self, guard: &Guard<'_, M>, epoch: u64) -> Result<u64> {
         let Some(last) = self.last else {
             let head = Region::new(guard.media(), self.tree.head(self.partition), 1)?;
+            head.flush(0, 1);
             return Ok(head.load(0, Ordering::Acquire));
         };
         let meta = &self.tree.meta;

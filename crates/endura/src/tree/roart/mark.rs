@@ -15,7 +15,8 @@
 //! way of the key itself leads through is met again.
 //!
 //! A word that is empty and marked as not durable counts as empty: its writer is inside a pin and will
-//! retire what it led to; or it was, in a session before, and the open made the word durable.
+//! retire what it led to, or was killed. The walk flushes all words that it has read, for those of a
+//! killed process may not be durable.
 
 use std::ops::ControlFlow;
 
@@ -110,6 +111,9 @@ impl<'g, M: Media> Strides<'g, '_, M> {
     /// Goes into a node: meets it and the key that ends there, and notes its children.
     fn enter(&mut self, path: &mut Vec<Frame>, node: &Node<'g, M>) -> Result<()> {
         self.met(node.at(), Node::<M>::bytes_of(node.kind()))?;
+        if self.media.needs_flush() {
+            node.words().flush(EOK, node.places().end - EOK);
+        }
         let eok = node.load(EOK);
         if !eok.is_empty() {
             self.record(eok.at())?;
@@ -141,6 +145,9 @@ impl<'g, M: Media> Strides<'g, '_, M> {
             Kind::Array(kind) => {
                 let array = Array::enter(self.media, link.at(), kind)?;
                 self.met(array.at(), Array::<M>::bytes_of(kind))?;
+                if self.media.needs_flush() {
+                    array.words().flush(array.place(0), kind.capacity());
+                }
                 let slots: Vec<u64> = (0..kind.capacity())
                     .map(|i| array.load(i).at())
                     .filter(|&at| at != 0)
