@@ -152,6 +152,24 @@ impl<M: Media> Directory<M> {
     }
 }
 
+/// The pages in which the directory of an open pool goes on.
+pub(super) fn directory_pages<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
+    let mut pages = BTreeSet::new();
+    let mut link = DIRECTORY_NEXT;
+    loop {
+        // Acquire: pairs with the Release of whoever appended the page.
+        let page = word(media, link)?.load(0, Ordering::Acquire);
+        if page == 0 {
+            return Ok(pages);
+        }
+        if !pages.insert(page) {
+            let what = "a directory that leads back into itself";
+            return Err(Error::Corrupt { offset: link, what });
+        }
+        link = page.saturating_mul(PAGE).saturating_add(8);
+    }
+}
+
 /// The word at `at`.
 fn word<M: Media>(media: &M, at: u64) -> Result<crate::media::Region<'_, M>> {
     crate::media::Region::new(media, at, 1)

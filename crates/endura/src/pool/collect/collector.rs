@@ -4,8 +4,9 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use super::super::directory::directory_pages;
 use super::super::guard::Guard;
-use super::super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE};
+use super::super::layout::NEXT_PAGE;
 use super::super::space::Space;
 use super::{CollectionState, Marks};
 use crate::media::{Mark, Media, Ordering, Region};
@@ -175,17 +176,9 @@ impl<M: Media> Collector<M> {
     /// Marks the pages in which the directory goes on. None is ever taken out of it.
     fn keep_directory(&self, marks: &Marks) -> Result<()> {
         let _guard = self.space.pin()?;
-        let mut link = DIRECTORY_NEXT;
-        // The open has seen that the chain ends.
-        loop {
-            // Acquire: pairs with the Release of whoever appended the page.
-            let page = Region::new(&self.space.media, link, 1)?.load(0, Ordering::Acquire);
-            if page == 0 {
-                return Ok(());
-            }
-            marks.keep_page(page);
-            link = page.saturating_mul(PAGE).saturating_add(8);
-        }
+        let pages = directory_pages(&self.space.media)?;
+        pages.into_iter().for_each(|page| marks.keep_page(page));
+        Ok(())
     }
 
     /// The first half of C3. Whoever frees a dropped map does so in a pin, for which the second half
