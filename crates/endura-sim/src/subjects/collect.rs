@@ -49,10 +49,28 @@ impl Collection {
         // Whether what is reached is owned by nobody else.
         shares(space, chunks)?;
         let mixed = chunks.iter().fold(0, |sum: u64, chunk| sum.rotate_left(5) ^ (chunk.0 >> 5));
-        if mixed.count_ones() % 2 == 0 && !self.0.finish().map_err(|error| format!("{error:?}"))? {
+        match mixed.count_ones() % 2 {
+            0 => self.finish(space, chunks).map(drop),
+            _ => complete(space, chunks),
+        }
+    }
+
+    /// Finishes the collection of a pool that nobody else uses, and says how its bytes are divided.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Self::check).
+    pub(crate) fn finish(
+        &self,
+        space: &Space<Sim>,
+        chunks: &[(u64, u64)],
+    ) -> Result<Shares, Finding> {
+        if !self.0.finish().map_err(|error| format!("{error:?}"))? && !space.collection().is_done()
+        {
             return Err(format!("the collection does not end: {:?}", space.collection()));
         }
-        complete(space, chunks)
+        complete(space, chunks)?;
+        shares(space, chunks)
     }
 }
 

@@ -113,7 +113,7 @@ fn histories() -> Vec<(&'static str, Vec<PoolOp>, Vec<PoolOp>)> {
     let mut collected = vec![Collect, Unlink(2), Collect, Unlink(5), Relieve, link(7, 0)];
     collected.extend([Unlink(3), Drop("first")]);
     // Thirty words of links, three at a time; what else there is; the wait; the pages, two at a time.
-    collected.extend([Collect; 8]);
+    collected.extend(vec![Collect; 8]);
     collected.extend([link(8, 3), link(9, 0), Unlink(8), Collect, Relieve, link(10, 4)]);
     let closed_early = vec![Collect, Unlink(2), Reopen, link(0, 0), Collect, Reopen, link(1, 3)];
     vec![

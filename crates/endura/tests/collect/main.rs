@@ -4,6 +4,7 @@
 
 mod kinds;
 mod lifetime;
+mod measure;
 mod pools;
 mod together;
 

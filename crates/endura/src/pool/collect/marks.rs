@@ -15,6 +15,7 @@ pub(crate) struct Marks {
     pages: Box<[OnceLock<PageMarks>]>,
     state: AtomicU32,
     is_claimed: AtomicBool,
+    visits: AtomicU64,
     marked: AtomicU64,
     swept: AtomicU64,
     freed: AtomicU64,
@@ -50,6 +51,7 @@ impl Marks {
             pages: (0..pages).map(|_| OnceLock::new()).collect(),
             state: AtomicU32::new(CollectionState::Pending as u32),
             is_claimed: AtomicBool::new(false),
+            visits: AtomicU64::new(0),
             marked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
             freed: AtomicU64::new(0),
@@ -68,6 +70,10 @@ impl Marks {
     /// [`Error::Corrupt`] if there is no such chunk.
     pub(super) fn reach<M: Media>(&self, media: &M, at: u64, bytes: u64) -> Result<()> {
         let page = at / PAGE;
+        // Relaxed: a count.
+        if self.visits.fetch_add(1, Ordering::Relaxed) > self.limit() * MOST_VISITS {
+            return Err(Error::Corrupt { offset: at, what: "a map that does not end" });
+        }
         if page >= self.limit() {
             return Ok(());
         }
@@ -193,6 +199,10 @@ impl Marks {
         }
     }
 }
+
+/// How often walks come to chunks, for each page, at the most: a thousand times to each place. New
+/// chunks, and those that are met again, count. More are met only where words lead in circles.
+const MOST_VISITS: u64 = PAGE / 32 * 1024;
 
 /// From this state on marks are not looked at any more.
 const ENDED: u32 = CollectionState::Complete as u32;

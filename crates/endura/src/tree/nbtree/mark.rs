@@ -27,6 +27,9 @@ use crate::Result;
 use crate::media::{Media, Ordering, Region};
 use crate::pool::{Guard, Walk};
 
+/// More blocks that replace one another than a walk can meet in a row while others write.
+const MOST_SIGNPOSTS: usize = 1 << 16;
+
 /// A walk over the blocks of a partition.
 struct Marking<M: Media, const W: usize, const FANOUT: usize> {
     tree: Tree<M, W, FANOUT>,
@@ -70,6 +73,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FA
         }
         let mut at = self.place(guard, epoch)?;
         let mut before: Option<(Local, bool)> = None;
+        let mut signposts = 0;
         while at != 0 {
             let block = Block::<M, W>::at(media, at)?;
             let (place, low) = split(block.low());
@@ -86,7 +90,8 @@ impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FA
             }
             let next = block.next();
             before = Some((low, next.is_forward()));
-            if next.is_forward() && next.at() == at {
+            signposts = if next.is_forward() { signposts + 1 } else { 0 };
+            if signposts > MOST_SIGNPOSTS {
                 return Err(block.corrupt("a block that replaces itself"));
             }
             at = next.at();

@@ -30,6 +30,9 @@ use crate::Result;
 use crate::media::{LINE, Media};
 use crate::pool::{Guard, Walk};
 
+/// More strides than any tree has nodes and arrays without a record side by side.
+const MOST_BARREN: usize = 1 << 16;
+
 /// A node that the walk is inside of, and its children that are still to come, last first.
 struct Frame {
     at: u64,
@@ -73,8 +76,10 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
             self.epoch = Some(epoch);
             strides.left = bite;
         }
-        // Not before there is a key to go on with.
-        while strides.left > 0 || (self.last.is_none() && strides.record.is_none()) {
+        // Not before there is a key to go on with; there soon is, for what has no records is taken out.
+        let mut barren = MOST_BARREN;
+        while strides.left > 0 || (barren > 0 && self.last.is_none() && strides.record.is_none()) {
+            barren -= usize::from(strides.left == 0);
             if strides.stride(&mut self.path)?.is_break() {
                 return Ok(true);
             }
