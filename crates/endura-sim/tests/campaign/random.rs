@@ -21,7 +21,7 @@ const EFFORT: Effort = Effort {
     samples: 16,
     depth: 4,
     continue_one_in: 3,
-    deepen_one_in: 12,
+    deepen_one_in: 192,
     deep_points: 6,
     ..Effort::EXHAUSTIVE
 };
