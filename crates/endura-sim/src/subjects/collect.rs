@@ -46,12 +46,12 @@ impl Collection {
     ///
     /// The first byte that has two owners, or none when all is collected.
     pub(super) fn check(&self, space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<(), Finding> {
-        // Whether what is reached is owned by nobody else.
-        shares(space, chunks)?;
+        // Also before it is finished: whether what is reached is owned by nobody else.
+        complete(space, chunks)?;
         let mixed = chunks.iter().fold(0, |sum: u64, chunk| sum.rotate_left(5) ^ (chunk.0 >> 5));
-        match mixed.count_ones() % 2 {
-            0 => self.finish(space, chunks).map(drop),
-            _ => complete(space, chunks),
+        match mixed.count_ones() % 2 == 0 && !space.collection().is_done() {
+            true => self.finish(space, chunks).map(drop),
+            false => Ok(()),
         }
     }
 
@@ -69,8 +69,7 @@ impl Collection {
         {
             return Err(format!("the collection does not end: {:?}", space.collection()));
         }
-        complete(space, chunks)?;
-        shares(space, chunks)
+        complete(space, chunks)
     }
 }
 
@@ -82,11 +81,11 @@ fn shares(space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<Shares, Finding> 
     partition.finish().map_err(told)
 }
 
-/// Whether every byte of the pool has one owner, unless there is something to collect.
-pub(super) fn complete(space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<(), Finding> {
+/// How the bytes of the pool are divided: each has one owner, unless there is something to collect.
+pub(super) fn complete(space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<Shares, Finding> {
     let shares = shares(space, chunks)?;
     match space.collection().is_done() && shares.leaked > 0 {
         true => Err(format!("chunks without an owner: {shares:?}, {:?}", space.collection())),
-        false => Ok(()),
+        false => Ok(shares),
     }
 }

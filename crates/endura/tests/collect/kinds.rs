@@ -105,6 +105,22 @@ fn a_page_that_changes_its_class_meanwhile_is_passed_over() {
     assert!(!world.space.is_poisoned());
 }
 
+/// The same where a map reaches the new chunks, and the old ones were marked already.
+#[test]
+fn a_page_of_another_size_is_reached_after_it_was_marked() {
+    let world = World::new(32);
+    let large = || vec![1; 2 * PAGE as usize];
+    world.bytes().insert("a large one", large()).unwrap();
+    let world = world.killed();
+    let collector = world.collector(1);
+    // Marks the run, whose pages then become those of records and nodes.
+    world.bytes().remove("a large one").unwrap();
+    world.space.relieve().unwrap();
+    world.fill(0..3_000, 1);
+    assert!(collector.finish().unwrap());
+    assert_eq!(world.shares().leaked, 0);
+}
+
 /// A10. Runs of pages: those in use stay, also when they are freed meanwhile, the others go.
 #[test]
 fn large_chunks_are_found_or_kept() {

@@ -266,7 +266,7 @@ impl OpenPool {
         if session.links.counted() != Counted::All && self.is_tight {
             return Err("a clean close forgets how many entries there are".to_owned());
         }
-        complete(&session.space, &session.reached()?)
+        complete(&session.space, &session.reached()?).map(drop)
     }
 
     pub(super) fn observe(&self) -> Result<PoolModel, Finding> {

@@ -143,7 +143,7 @@ impl<M: Media> Collector<M> {
 
     /// C1.
     fn mark(&self, marks: &Marks, mut walk: Box<dyn Walk<M>>) -> Result<Step> {
-        let media = &self.space.media;
+        let (media, pages) = (&self.space.media, self.space.allocator.pages());
         let ended = self.space.pin().and_then(|guard| {
             marks.enter(CollectionState::Marking);
             media.mark(Mark::Step("collect.mark"));

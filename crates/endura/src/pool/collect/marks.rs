@@ -1,6 +1,6 @@
 //! Which chunks of an earlier session somebody owns.
 
-use super::super::alloc::{Bitmap, Class, Kind, header, run_of};
+use super::super::alloc::{Bitmap, Class, Kind, Pages, header, run_of};
 use super::super::layout::PAGE;
 use super::{Collection, CollectionState};
 use crate::media::{LINE, Media};
@@ -68,7 +68,13 @@ impl Marks {
     /// # Errors
     ///
     /// [`Error::Corrupt`] if there is no such chunk.
-    pub(super) fn reach<M: Media>(&self, media: &M, at: u64, bytes: u64) -> Result<()> {
+    pub(super) fn reach<M: Media>(
+        &self,
+        media: &M,
+        pages: &Pages,
+        at: u64,
+        bytes: u64,
+    ) -> Result<()> {
         let page = at / PAGE;
         // Relaxed: a count.
         if self.visits.fetch_add(1, Ordering::Relaxed) > self.limit() * MOST_VISITS {
@@ -79,10 +85,12 @@ impl Marks {
         }
         let class = Class::of(bytes);
         let expected = class.map_or(Kind::Large(run_of(bytes)), |class| Kind::Slab(class.size()));
-        if page == 0 || header::read(media, page)? != expected || !self.set(at, class) {
-            return Err(Error::Corrupt { offset: at, what: "a reached chunk that is none" });
+        let fits = page != 0 && header::read(media, page)? == expected;
+        // A page that was free in between may have marks for chunks of another size.
+        match fits && (self.set(at, class) || !pages.is_left_over(page)) {
+            true => Ok(()),
+            false => Err(Error::Corrupt { offset: at, what: "a reached chunk that is none" }),
         }
-        Ok(())
     }
 
     /// Marks a chunk whose owner is about to free it, or to take it from where it can be reached.
