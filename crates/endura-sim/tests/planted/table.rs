@@ -191,7 +191,7 @@ pub(crate) const TABLE: &[Row] = &[
     ),
     row(
         Planted::CollectForgetsMoves,
-        400,
+        800,
         "the reserve of an NBTree: a chunk moves to where the marker has been",
     ),
     row(Planted::CollectNewChunks, 400, "DCMM: what is allocated beside the marking is swept"),

@@ -147,8 +147,8 @@ impl<M: Media> Collector<M> {
         let ended = self.space.pin().and_then(|guard| {
             marks.enter(CollectionState::Marking);
             media.mark(Mark::Step("collect.mark"));
-            let ended =
-                walk.step(&guard, &mut |at, bytes| marks.reach(media, at, bytes), self.bite);
+            let mut visit = |at, bytes| marks.reach(media, pages, at, bytes);
+            let ended = walk.step(&guard, &mut visit, self.bite);
             // Before anything is freed: what the walk did not find must not come back with a word that
             // a killed process had stored, and the walk has flushed.
             media.fence();
