@@ -30,8 +30,8 @@ pub enum Family {
 }
 
 impl Family {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
+    /// All of them but the collection, which needs a start that a crash left.
+    pub const ALL: [Self; 8] = [
         Self::InsertInsert,
         Self::InsertRemove,
         Self::UpdateSplit,
@@ -40,7 +40,6 @@ impl Family {
         Self::MergePost,
         Self::ScanMerge,
         Self::Mixed,
-        Self::Collection,
     ];
 }
 

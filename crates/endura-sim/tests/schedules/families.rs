@@ -70,6 +70,7 @@ fn anything() {
 }
 
 #[test]
+#[ignore = "by itself: cargo test --release -p endura-sim --test schedules -- --ignored collection"]
 fn collection_and_writers() {
     both(Family::Collection, &["collect.mark", "collect.sweep", "merge.M5", "split.S3.durable"]);
 }
