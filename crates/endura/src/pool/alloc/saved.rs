@@ -108,7 +108,7 @@ impl Allocator {
         });
         let mut block = Block::new(SAVED_BLOCK, SAVED_BLOCK_BYTES, generation);
         // Whether something is free, or stranded, that the next open will not know of.
-        let mut uncollected = !self.marks().is_none_or(|marks| marks.progress().is_done());
+        let mut uncollected = self.marks().is_some_and(|marks| !marks.progress().is_done());
         for record in records {
             if block.words.len() + record.len() > block.capacity {
                 let Some(page) = vacant.next() else {
