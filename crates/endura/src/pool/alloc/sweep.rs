@@ -26,7 +26,7 @@ impl Allocator {
                 None => damage("a page of chunks of an unknown size"),
             },
             Some(Kind::Large(count)) => {
-                if !page.checked_add(count).is_some_and(|end| end <= marks.limit()) {
+                if page.checked_add(count).is_none_or(|end| end > marks.limit()) {
                     return damage("a run of pages that goes beyond the last one");
                 }
                 if marks.has_page(page) {
