@@ -188,6 +188,14 @@ impl Sim {
         std::mem::replace(&mut self.state().chooser, chooser)
     }
 
+    /// Whether words are chosen by a script, of which nothing is left.
+    pub(crate) fn is_at_end_of_script(&self) -> bool {
+        match &self.state().chooser {
+            Chooser::Script { script, made } => made.len() >= script.len(),
+            _ => false,
+        }
+    }
+
     /// Everything that is visible; open lines with the oldest of their possible contents.
     pub fn image(&self) -> Image {
         let state = self.state();
