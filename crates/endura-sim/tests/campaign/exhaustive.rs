@@ -55,7 +55,8 @@ enum Order {
 /// How much of the space of histories is gone through.
 #[derive(Clone, Copy)]
 struct Plan {
-    starts: &'static [(Region, Order)],
+    /// Where the keys of the starts lie and how they came there, with a name.
+    starts: &'static [(&'static str, Region, Order)],
     /// Most operations of a sequence that is crashed once.
     longest: usize,
     /// Most operations of a sequence that is crashed twice.
@@ -186,15 +187,17 @@ impl<const W: usize> Stem<W> {
     }
 }
 
-/// All starts with nodes of `W` words.
-fn add_shape<const W: usize>(jobs: &mut Vec<Job>, plan: Plan) {
+/// All starts of one kind with nodes of `W` words.
+fn add_starts<const W: usize>(
+    jobs: &mut Vec<Job>,
+    (part, region, order): (&'static str, Region, Order),
+    plan: Plan,
+) {
     let cap = (W - 8) / 2;
     for n in 0..=cap + 1 {
-        for &(region, order) in plan.starts {
-            for model in WEAKEST {
-                let run = move || Stem::<W>::new(region, n, order, plan).explore(model);
-                jobs.push(Job { part: "sequences", model, run: Box::new(run) });
-            }
+        for model in WEAKEST {
+            let run = move || Stem::<W>::new(region, n, order, plan).explore(model);
+            jobs.push(Job { part, model, run: Box::new(run) });
         }
     }
 }
@@ -241,21 +244,25 @@ fn add_walks<const W: usize>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
     }
 }
 
+/// All starts, with three, four, and six to eight records in a node.
 fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
-    add_shape::<24>(jobs, plan);
-    add_shape::<22>(jobs, plan);
-    add_shape::<20>(jobs, plan);
-    add_shape::<16>(jobs, plan);
-    add_shape::<14>(jobs, plan);
+    for &starts in plan.starts {
+        add_starts::<24>(jobs, starts, plan);
+        add_starts::<22>(jobs, starts, plan);
+        add_starts::<20>(jobs, starts, plan);
+        add_starts::<16>(jobs, starts, plan);
+        add_starts::<14>(jobs, starts, plan);
+    }
 }
 
 #[test]
 fn every_crash_of_every_short_history_of_a_small_tree() {
-    let plan = Plan { starts: &[(Region::Low, Order::Ascending)], longest: 2, twice: 1 };
+    let plan =
+        Plan { starts: &[("sequences", Region::Low, Order::Ascending)], longest: 2, twice: 1 };
     let mut jobs = Vec::new();
-    add_shapes(&mut jobs, plan);
     add_walks::<14>(&mut jobs, 12, 4);
-    let report = jobs::run(jobs, None);
+    add_shapes(&mut jobs, plan);
+    let report = jobs::run(jobs, jobs::GUARD, &STEPS);
     report.assert_clean(&STEPS);
     let sum = report.sum(None);
     assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
@@ -266,10 +273,10 @@ fn every_crash_of_every_short_history_of_a_small_tree() {
 fn every_crash_of_every_history_of_three_operations() {
     let plan = Plan {
         starts: &[
-            (Region::Low, Order::Ascending),
-            (Region::Low, Order::Worn),
-            (Region::Middle, Order::Ascending),
-            (Region::Ends, Order::Ascending),
+            ("sequences", Region::Low, Order::Ascending),
+            ("around the middle", Region::Middle, Order::Ascending),
+            ("from 0 to MAX", Region::Ends, Order::Ascending),
+            ("in worn trees", Region::Low, Order::Worn),
         ],
         longest: 3,
         twice: 3,
@@ -277,7 +284,7 @@ fn every_crash_of_every_history_of_three_operations() {
     let mut jobs = Vec::new();
     add_walks::<14>(&mut jobs, 12, 6);
     add_shapes(&mut jobs, plan);
-    let report = jobs::run(jobs, Some(jobs::budget()));
+    let report = jobs::run(jobs, jobs::budget(), &STEPS);
     report.assert_clean(&STEPS);
     let sum = report.sum(None);
     assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
