@@ -139,7 +139,10 @@ impl<const W: usize> Stem<W> {
         let mut twice = Explorer::new(&self.subject, model, LIMIT, TWO_CRASHES, 1);
         let start = once.start(&self.before).map_err(told)?;
         for keys in &self.triples {
-            twice.begin_with(choices(keys, &start.model));
+            let firsts = choices(keys, &start.model);
+            let told_twice =
+                |failure| format!("{failure}\n  each of {firsts:?} is the first writer");
+            twice.begin_with(firsts.clone());
             // Ways to all states of the medium that so many operations lead to.
             let (mut ways, mut met) = (vec![Vec::new()], HashSet::new());
             for len in 1..=self.plan.longest {
@@ -153,7 +156,7 @@ impl<const W: usize> Stem<W> {
                         let ops = [&way[..], &[op]].concat();
                         once.explore(&start, &ops, len - 1).map_err(told)?;
                         if len <= self.plan.twice {
-                            twice.explore(&start, &ops, len - 1).map_err(told)?;
+                            twice.explore(&start, &ops, len - 1).map_err(told_twice)?;
                         }
                         longer.push(ops);
                     }
