@@ -86,7 +86,7 @@ impl fmt::Display for Report {
         write!(f, "{:24}", "")?;
         MODELS.iter().try_for_each(|(model, _)| write!(f, " {model:>12}"))?;
         let sums: Vec<Tally> = MODELS.iter().map(|(model, _)| self.sum(Some(model))).collect();
-        for step in self.sum(None).steps.keys() {
+        for step in self.sum(None).crossed.keys() {
             write!(f, "\n{step:24}")?;
             for sum in &sums {
                 write!(f, " {:>12}", sum.crossed.get(step).copied().unwrap_or(0))?;
