@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::cache::IsVolatile;
 use crate::image::Image;
 
 /// One content that a line may have.
@@ -72,6 +73,28 @@ impl Aftermath {
         })
     }
 
+    /// Of contents of a line that differ only in words which mean nothing after a crash the oldest, in
+    /// all lines; and the newest. `None` if there are no such contents.
+    pub(crate) fn tied(&self, is_volatile: IsVolatile<'_>) -> Option<[Self; 2]> {
+        let (mut oldest, mut newest) = (self.clone(), self.clone());
+        let mut differ = false;
+        for (&line, contents) in &self.open {
+            let meanings: Vec<[u64; 8]> =
+                contents.iter().map(|content| meaning(line, content, is_volatile)).collect();
+            let is_first = |i: &usize| !meanings[..*i].contains(&meanings[*i]);
+            let is_last = |i: &usize| !meanings[*i + 1..].contains(&meanings[*i]);
+            let old: Vec<Content> =
+                (0..contents.len()).filter(is_first).map(|i| contents[i]).collect();
+            if old.len() < contents.len() {
+                differ = true;
+                let new = (0..contents.len()).filter(is_last).map(|i| contents[i]);
+                newest.put(line, new.collect::<Vec<_>>());
+                oldest.put(line, old);
+            }
+        }
+        differ.then_some([oldest, newest])
+    }
+
     /// Writes a word, whichever of its contents the line has.
     pub(crate) fn write(&mut self, at: u64, value: u64) {
         let (line, word) = (at / 64, (at / 8 % 8) as usize);
@@ -97,4 +120,15 @@ impl Aftermath {
             self.open.insert(line, contents);
         }
     }
+}
+
+/// The words of a line without those that mean nothing after a crash.
+pub(crate) fn meaning(line: u64, content: &Content, is_volatile: IsVolatile<'_>) -> [u64; 8] {
+    let mut words = content.words;
+    for (i, word) in words.iter_mut().enumerate() {
+        if is_volatile(line * 64 + 8 * i as u64, &content.words) {
+            *word = 0;
+        }
+    }
+    words
 }

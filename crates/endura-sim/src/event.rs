@@ -58,6 +58,16 @@ pub enum Action {
     Observed,
 }
 
+impl Action {
+    /// The line of the word that it wrote, if it wrote one.
+    pub fn line(self) -> Option<u64> {
+        match self {
+            Self::Store { at, .. } | Self::Exchange { at, .. } => Some(at / 64),
+            _ => None,
+        }
+    }
+}
+
 /// One thing that happened, with who did it and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {

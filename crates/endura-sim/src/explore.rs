@@ -1,14 +1,16 @@
 //! Crashes at every moment of a run, and everything that each may leave.
 
+mod crash;
 mod killed;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::aftermath::Aftermath;
 use crate::cache::IsVolatile;
-use crate::choose::{Chooser, Random};
+use crate::choose::Chooser;
 use crate::event::{Action, Trace};
 use crate::failure::{Crash, Failure, Origin};
 use crate::image::Image;
@@ -43,6 +45,7 @@ pub struct Explorer<'s, S: Subject> {
     pub(crate) effort: Effort,
     pub(crate) seed: u64,
     pub(crate) mutant: Option<Mutant>,
+    pub(crate) firsts: Arc<[Option<S::Op>]>,
     seen: HashSet<u64>,
     /// The calls of everything that was run, where they are counted.
     pub calls: Option<Calls>,
@@ -51,7 +54,7 @@ pub struct Explorer<'s, S: Subject> {
 }
 
 /// Where a recovery stands: which session it is, and how many crashes came before.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 struct Depth {
     session: u64,
     crashes: u32,
@@ -69,7 +72,20 @@ impl<'s, S: Subject> Explorer<'s, S> {
     /// An explorer of `subject` on media of at most `limit` bytes. The same seed explores the same.
     pub fn new(subject: &'s S, model: Model, limit: u64, effort: Effort, seed: u64) -> Self {
         let (mutant, calls, seen, tally) = (None, None, HashSet::new(), Tally::default());
-        Self { subject, model, limit, effort, seed, mutant, seen, calls, tally }
+        let firsts = [None].into();
+        Self { subject, model, limit, effort, seed, mutant, firsts, seen, calls, tally }
+    }
+
+    /// After each crash but the last, each of `ops` in turn is what the structure is first put to use
+    /// with. Where recovery is done by the first writers that come by, these are the recovery, and
+    /// crashed everywhere ([`Effort::depth`], [`Effort::deep_ops`]) they are crashes during recovery.
+    ///
+    /// What was seen stays seen: a crash that comes again is looked at with those of `ops` that are new.
+    pub fn begin_with(&mut self, ops: impl IntoIterator<Item = S::Op>) {
+        self.firsts = ops.into_iter().map(Some).collect();
+        if self.firsts.is_empty() {
+            self.firsts = [None].into();
+        }
     }
 
     /// Carries a fault into everything that is run from now on.
@@ -226,142 +242,19 @@ impl<'s, S: Subject> Explorer<'s, S> {
     ) -> Vec<Point<S::Model>> {
         let is_volatile = |at, line: &[u64; 8]| self.subject.is_volatile(at, line);
         let folds = self.effort.folds_volatile.then_some(&is_volatile as IsVolatile<'_>);
-        points(self.model, trace, within, folds, expect)
-    }
-
-    fn crash_points(
-        &mut self,
-        trace: &Trace,
-        points: Vec<Point<S::Model>>,
-        depth: Depth,
-    ) -> Result<(), Found> {
-        for point in points {
-            for step in &point.crossed {
-                *self.tally.crossed.entry(step).or_default() += 1;
-            }
-            let key = hash(&(point.aftermath.hash(), &point.expect, depth.crashes, "point"));
-            if self.seen.insert(key) {
-                self.tally.points += 1;
-                self.crash(trace, &point, depth, &mut Random::new(self.seed ^ key))?;
-            } else {
-                self.tally.same_points += 1;
-            }
+        let points = points(self.model, trace, within, folds, expect);
+        match self.effort.ties_volatile {
+            true => points.into_iter().flat_map(|point| tied(point, &is_volatile)).collect(),
+            false => points,
         }
-        Ok(())
     }
+}
 
-    /// Everything that one crash may leave.
-    fn crash(
-        &mut self,
-        trace: &Trace,
-        point: &Point<S::Model>,
-        depth: Depth,
-        random: &mut Random,
-    ) -> Result<(), Found> {
-        let mut chooser = Chooser::first();
-        for _ in 0..self.effort.exhaustive {
-            match self.recover(trace, point, chooser, depth, random)?.next_script() {
-                Some(next) => chooser = next,
-                None => {
-                    self.tally.exhaustive_points += u64::from(!point.aftermath.is_partial);
-                    return Ok(());
-                }
-            }
-        }
-        let lines: Vec<u64> = point.aftermath.open.keys().copied().collect();
-        let mut choosers = vec![Chooser::AllOld, Chooser::AllNew];
-        choosers
-            .extend(lines.iter().flat_map(|&line| [Chooser::OneOld(line), Chooser::OneNew(line)]));
-        choosers.extend((0..self.effort.samples).map(|_| Chooser::Sample(random.fork())));
-        choosers
-            .into_iter()
-            .try_for_each(|chooser| self.recover(trace, point, chooser, depth, random).map(drop))
-    }
-
-    /// One recovery; gives back how its open lines were chosen.
-    fn recover(
-        &mut self,
-        trace: &Trace,
-        point: &Point<S::Model>,
-        chooser: Chooser,
-        depth: Depth,
-        random: &mut Random,
-    ) -> Result<Chooser, Found> {
-        let continues = random.one_in(self.effort.continue_one_in);
-        let deepens = depth.crashes < self.effort.depth && random.one_in(self.effort.deepen_one_in);
-        let (seed, other) = (self.seed, random.fork());
-        let sim = Sim::after(self.model, self.limit, &point.aftermath, chooser);
-        self.prepare(&sim);
-        // Where not each recovery is continued, the choices of continuations are no part of the script:
-        // it would not fit the next one.
-        let (is_scripted, mut script) = (self.effort.continue_one_in <= 1, None);
-        let ops = |found: &S::Model| match continues {
-            true => {
-                if !is_scripted {
-                    script = Some(sim.choose_by(Chooser::Sample(other)));
-                }
-                self.subject.continuation(found, &mut Random::new(seed ^ hash(found)))
-            }
-            false => Vec::new(),
-        };
-        let (number, expect) = (depth.session, &point.expect[..]);
-        let session = Session { subject: self.subject, sim: &sim, number, expect };
-        let (model, subject) = (self.model, self.subject);
-        let is_volatile = |at, line: &[u64; 8]| subject.is_volatile(at, line);
-        let crashed = || Crash::new(model, trace, point, &sim.origin(), &is_volatile);
-        let known = session.run(ops).map_err(|finding| (finding, vec![crashed()]))?;
-        let chooser = sim.choose_by(Chooser::AllOld);
-        let chooser = script.unwrap_or(chooser);
-        self.note_calls(&sim);
-        self.count_image(point, &sim, depth);
-        if deepens {
-            let key = (sim.origin().hash(), &known, &point.expect, depth.crashes, "run");
-            let key = hash(&key);
-            if self.seen.insert(key) {
-                self.deepen(&session.finish(known), depth, key).map_err(
-                    |(finding, mut crashes)| {
-                        crashes.push(crashed());
-                        (finding, crashes)
-                    },
-                )?;
-            }
-        }
-        Ok(chooser)
-    }
-
-    /// Crashes a recovery and the work after it.
-    fn deepen(&mut self, run: &Run<S::Model>, depth: Depth, key: u64) -> Result<(), Found> {
-        let end = run.begin_of(self.effort.deep_ops).unwrap_or(usize::MAX);
-        let points = self.points(&run.trace, 0..end, |events| run.expect_at(events));
-        let points = self.few(points, key);
-        let next = Depth { session: depth.session + 1, crashes: depth.crashes + 1 };
-        self.crash_points(&run.trace, points, next)
-    }
-
-    /// As many of the crash points of a recovery as are worth the effort.
-    fn few(&self, mut points: Vec<Point<S::Model>>, key: u64) -> Vec<Point<S::Model>> {
-        let mut random = Random::new(self.seed ^ key);
-        while points.len() > self.effort.deep_points {
-            let gone = random.below(points.len() as u64) as usize;
-            points.swap_remove(gone);
-        }
-        points
-    }
-
-    fn count_image(&mut self, point: &Point<S::Model>, sim: &Sim, depth: Depth) {
-        let image = hash(&(sim.decided(), &point.expect, "image"));
-        if !self.seen.insert(image) {
-            self.tally.same_images += 1;
-            return;
-        }
-        self.tally.images += 1;
-        if depth.crashes == 1 {
-            self.tally.fingerprint = self.tally.fingerprint.wrapping_add(image);
-        }
-        self.tally.deep_images += u64::from(depth.crashes > 1);
-        *self.tally.inside.entry(point.step).or_default() += 1;
-        let is_structural = point.passed.iter().any(|step| self.subject.is_structural(step));
-        self.tally.structural_images += u64::from(is_structural);
+/// The point with all words that mean nothing as old as they may be, and with all of them as new.
+fn tied<M: Clone>(point: Point<M>, is_volatile: IsVolatile<'_>) -> Vec<Point<M>> {
+    match point.aftermath.tied(is_volatile) {
+        Some(ends) => ends.map(|aftermath| Point { aftermath, ..point.clone() }).into(),
+        None => vec![point],
     }
 }
 

@@ -1,5 +1,7 @@
 //! A failure made as short as it goes: operations are left out as long as something still fails.
 
+use std::sync::Arc;
+
 use crate::explore::Explorer;
 use crate::failure::Failure;
 use crate::subject::Subject;
@@ -30,6 +32,7 @@ impl<S: Subject> Explorer<'_, S> {
         let Self { subject, model, limit, effort, seed, .. } = *self;
         let mut explorer = Explorer::new(subject, model, limit, effort, seed);
         explorer.plant(self.mutant);
+        explorer.firsts = Arc::clone(&self.firsts);
         match explorer.start(before) {
             Ok(start) => explorer.explore(&start, ops, from).err(),
             Err(failure) => Some(failure),

@@ -40,6 +40,10 @@ pub fn actor() -> u32 {
 /// What a simulated operation unwinds with when it waits for something that nobody will do.
 pub struct Blocked;
 
+/// What one unwinds with when it goes on for ever: it waits in turns for several words, or repeats an
+/// exchange that cannot succeed.
+pub struct Endless;
+
 /// What a thread is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
@@ -80,6 +84,10 @@ pub const POISON: u64 = 0xDEAD_BEEF_FEED_FACE;
 /// So many loads of one word in a row, with nothing in between, mean that nobody will change it.
 const FOREVER: u32 = 300;
 
+/// More accesses than an operation on a small medium makes, or an open, or reading everything. One that
+/// may write, and is remembered then, counts for fifty.
+pub const ENDLESS: u32 = 50_000_000;
+
 impl Sim {
     /// Zeros, to grow up to `limit` bytes.
     pub fn new(model: Model, limit: u64) -> Self {
@@ -103,6 +111,7 @@ impl Sim {
             writers: BTreeMap::new(),
             sole_writer: None,
             spinning: (0, 0),
+            accesses: 0,
             mutant: None,
             known: BTreeMap::new(),
             calls: None,
@@ -158,7 +167,9 @@ impl Sim {
     /// Notes something that is no access.
     #[track_caller]
     pub fn note(&self, action: Action) {
-        self.state().log(Site::here(), action);
+        let mut state = self.state();
+        state.accesses = 0;
+        state.log(Site::here(), action);
     }
 
     /// How many events there were so far.
@@ -186,6 +197,14 @@ impl Sim {
     /// From now on open lines are chosen by `chooser`; gives back the one before, with what it chose.
     pub fn choose_by(&self, chooser: Chooser) -> Chooser {
         std::mem::replace(&mut self.state().chooser, chooser)
+    }
+
+    /// Whether words are chosen by a script, of which nothing is left.
+    pub(crate) fn is_at_end_of_script(&self) -> bool {
+        match &self.state().chooser {
+            Chooser::Script { script, made } => made.len() >= script.len(),
+            _ => false,
+        }
     }
 
     /// Everything that is visible; open lines with the oldest of their possible contents.
@@ -217,6 +236,16 @@ impl Sim {
             pause(next);
         }
     }
+
+    /// Counts an access; ends an operation that makes too many. (Where threads take turns, whoever
+    /// gives the turns sees to it.)
+    #[inline]
+    fn count(&self, state: &mut State, accesses: u32) {
+        state.accesses += accesses;
+        if state.accesses > ENDLESS && self.0.pause.is_none() && !std::thread::panicking() {
+            std::panic::resume_unwind(Box::new(Endless));
+        }
+    }
 }
 
 // SAFETY: every access is one of the thread that owns the state, to words that are looked up by their
@@ -246,6 +275,7 @@ unsafe impl Media for Sim {
     unsafe fn load(&self, at: u64, _: Ordering) -> u64 {
         self.pause(Move::Load);
         let (site, mut state) = (Site::here(), self.state());
+        self.count(&mut state, 1);
         if state.spinning.0 == at {
             state.spinning.1 += 1;
             if state.spinning.1 > FOREVER && self.0.pause.is_none() && !std::thread::panicking() {
@@ -270,6 +300,7 @@ unsafe impl Media for Sim {
     unsafe fn store(&self, at: u64, value: u64, order: Ordering) {
         self.pause(Move::Store);
         let (site, mut state) = (Site::here(), self.state());
+        self.count(&mut state, 50);
         if state.leaves_out(site, Use::Store) {
             return;
         }
@@ -290,6 +321,7 @@ unsafe impl Media for Sim {
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
         self.pause(Move::Store);
         let (site, mut state) = (Site::here(), self.state());
+        self.count(&mut state, 50);
         if self.0.model.domain == Domain::Eadr {
             state.see(at, site);
         }
@@ -314,6 +346,7 @@ unsafe impl Media for Sim {
     ) -> Result<(), [u64; 2]> {
         self.pause(Move::Store);
         let (site, mut state) = (Site::here(), self.state());
+        self.count(&mut state, 50);
         let words = [at, at + 8];
         if self.0.model.domain == Domain::Eadr {
             words.into_iter().for_each(|at| state.see(at, site));

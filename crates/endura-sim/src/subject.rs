@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::choose::Random;
-use crate::sim::{Blocked, Sim};
+use crate::sim::{Blocked, ENDLESS, Endless, Sim};
 
 /// Why something was found wanting.
 pub type Finding = String;
@@ -113,7 +113,7 @@ pub fn first_wrong_key<K: Ord + Debug, V: PartialEq + Debug>(
     format!("key {key:?}: found {of:?}, expected {values:?}; all of it: {found:?}")
 }
 
-/// Runs a part of a subject; a panic, or waiting for ever, is a finding.
+/// Runs a part of a subject; a panic, or going on or waiting for ever, is a finding.
 ///
 /// # Errors
 ///
@@ -122,6 +122,7 @@ pub fn guarded<T>(run: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result,
         Err(panic) if panic.is::<Blocked>() => Err("waits for ever".to_owned()),
+        Err(panic) if panic.is::<Endless>() => Err(format!("no end after {ENDLESS} accesses")),
         Err(panic) => Err(format!("panics: {}", panic_text(&*panic))),
     }
 }
@@ -130,4 +131,47 @@ pub fn guarded<T>(run: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or(panic.downcast_ref::<&str>().map(|&text| text.to_owned())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use endura::media::{Media, Ordering, Region};
+
+    use super::*;
+    use crate::model::Model;
+
+    fn two_words() -> Sim {
+        let sim = Sim::new(Model::WEAKEST_ADR, 64);
+        sim.grow(64).expect("it is within the limit");
+        sim
+    }
+
+    #[test]
+    fn waiting_for_what_nobody_does_is_a_finding() {
+        let sim = two_words();
+        let words = Region::new(&sim, 0, 2).expect("it is there");
+        let waits = || loop {
+            if words.load(0, Ordering::Acquire) == 1 {
+                return Ok(());
+            }
+        };
+        assert_eq!(guarded(waits), Err("waits for ever".to_owned()));
+    }
+
+    /// Two words in turn, so that it does not look like waiting for one.
+    #[test]
+    fn an_exchange_that_cannot_succeed_is_a_finding() {
+        let sim = two_words();
+        let words = Region::new(&sim, 0, 2).expect("it is there");
+        let tries = || loop {
+            let other = words.load(1, Ordering::Acquire);
+            if words.compare_exchange(0, 1 + other, 2).is_ok() {
+                return Ok(());
+            }
+        };
+        assert_eq!(guarded(tries), Err(format!("no end after {ENDLESS} accesses")));
+        // What was noted since begins a new count.
+        sim.note(crate::event::Action::Begin(1));
+        assert_eq!(guarded(|| Ok(words.load(0, Ordering::Acquire))), Ok(0));
+    }
 }

@@ -24,6 +24,9 @@ pub struct Effort {
     /// ([`Subject::is_volatile`](crate::subject::Subject::is_volatile)) the oldest and the newest stand
     /// for all.
     pub folds_volatile: bool,
+    /// Whether, besides, such words are the oldest in all lines or the newest in all lines, and never
+    /// old in some and new in others: each line doubles the work otherwise.
+    pub ties_volatile: bool,
 }
 
 impl Effort {
@@ -37,6 +40,7 @@ impl Effort {
         deep_points: usize::MAX,
         deep_ops: usize::MAX,
         folds_volatile: true,
+        ties_volatile: false,
     };
 }
 

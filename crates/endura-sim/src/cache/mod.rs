@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::aftermath::{Aftermath, Content};
+use crate::aftermath::{Aftermath, Content, meaning};
 use crate::event::{Action, Event};
 use crate::model::{Domain, Model};
 
@@ -248,16 +248,8 @@ impl Cache {
 /// Of contents of a line that differ only in words which mean nothing after a crash, the oldest and
 /// the newest.
 fn fold(line: u64, contents: &[Content], is_volatile: IsVolatile<'_>) -> Vec<Content> {
-    let meaning = |content: &Content| {
-        let mut words = content.words;
-        for (i, word) in words.iter_mut().enumerate() {
-            if is_volatile(line * 64 + 8 * i as u64, &content.words) {
-                *word = 0;
-            }
-        }
-        words
-    };
-    let meanings: Vec<[u64; 8]> = contents.iter().map(meaning).collect();
+    let meanings: Vec<[u64; 8]> =
+        contents.iter().map(|content| meaning(line, content, is_volatile)).collect();
     let is_end = |i: &usize| {
         !meanings[..*i].contains(&meanings[*i]) || !meanings[*i + 1..].contains(&meanings[*i])
     };

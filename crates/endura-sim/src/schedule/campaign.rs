@@ -99,6 +99,7 @@ const EFFORT: Effort = Effort {
     deep_points: 0,
     deep_ops: 0,
     folds_volatile: true,
+    ties_volatile: false,
 };
 
 /// Moves of a run, about.

@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) sole_writer: Option<u32>,
     /// The word that was loaded last, and how often in a row.
     pub(super) spinning: (u64, u32),
+    /// Since something was last noted.
+    pub(super) accesses: u32,
     pub(super) mutant: Option<Mutant>,
     /// What each thread last knew of each word, for a mutant that makes loads stale.
     pub(super) known: BTreeMap<(u32, u64), u64>,

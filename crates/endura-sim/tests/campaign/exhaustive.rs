@@ -3,29 +3,35 @@
 //!
 //! The trees have 0 to CAP + 1 keys, so that a leaf is empty, full, and split. The three keys lie left
 //! of those, between them, right of them, or are some of them. Crashes in earlier operations are those
-//! of shorter sequences.
+//! of shorter sequences. Sequences that leave the same medium, words that mean nothing after a crash
+//! aside, go on as one; what is put alternates between two values, so that they meet.
 //!
 //! One crash: the recovered tree is read in every way, checked from inside, and put to long use. Two
 //! crashes: the first writer that comes by is each operation on each of the three keys; it is crashed
 //! everywhere, together with the open and the reads before it, and after that the tree is read,
 //! checked, and put to long use. At every crash point all contents are gone through, none is sampled.
+//! Words that mean nothing (locks, hints) are the oldest and the newest: after one crash line by line,
+//! after two in all lines together.
 //!
 //! Walks fill and drain trees of three levels, crashed everywhere: inner nodes split and merge, and
 //! the root comes and goes.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 
-use endura_sim::explore::Explorer;
+use endura_sim::explore::{Explorer, Start, visible};
 use endura_sim::model::Model;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{FastFair, First, LIMIT, MapOp};
-use endura_sim::tally::{Effort, Tally};
+use endura_sim::tally::Effort;
 
 use crate::STEPS;
 use crate::jobs::{self, Job, MODELS, Outcome};
 
 const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
-const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ..ONE_CRASH };
+const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
+
+/// The models that promise least. (What the end of a process leaves, eADR may leave as well.)
+const WEAKEST: [Model; 2] = [Model::WEAKEST_ADR, Model::EADR];
 
 /// Where the keys of a tree lie.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +48,6 @@ enum Region {
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Ascending,
-    Descending,
     /// There were more of them.
     Worn,
 }
@@ -50,11 +55,12 @@ enum Order {
 /// How much of the space of histories is gone through.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// All choices of three keys, not only some.
-    all_triples: bool,
-    orders: &'static [Order],
-    /// Most operations of a sequence that is crashed once, and twice.
-    longest: [usize; 2],
+    /// Where the keys of the starts lie and how they came there, with a name.
+    starts: &'static [(&'static str, Region, Order)],
+    /// Most operations of a sequence that is crashed once.
+    longest: usize,
+    /// Most operations of a sequence that is crashed twice.
+    twice: usize,
 }
 
 /// Places for `n` keys with a gap before, between and behind them: `2 n + 1` keys.
@@ -75,7 +81,6 @@ fn build(places: &[u64], order: Order) -> Vec<MapOp> {
     let mut ops: Vec<MapOp> = places.iter().enumerate().skip(1).step_by(2).map(put).collect();
     match order {
         Order::Ascending => {}
-        Order::Descending => ops.reverse(),
         Order::Worn => {
             ops.extend(places.iter().step_by(2).map(|&key| MapOp::Put(key, 7)));
             ops.extend(places.iter().rev().step_by(2).map(|&key| MapOp::Remove(key)));
@@ -84,116 +89,118 @@ fn build(places: &[u64], order: Order) -> Vec<MapOp> {
     ops
 }
 
-/// Choices of three keys: gaps left, between and right; present keys; neighbours at both ends and in
-/// the middle.
-fn triples(places: &[u64], all: bool) -> Vec<[u64; 3]> {
+/// Choices of three keys: gaps left, between and right; present keys; neighbours in the middle.
+fn triples(places: &[u64]) -> Vec<[u64; 3]> {
     let last = places.len() - 1;
-    let at = |i: usize| places[i.min(last)];
-    let mut triples: Vec<[u64; 3]> = Vec::new();
-    if all {
-        for a in 0..=last {
-            for b in a + 1..=last {
-                triples.extend((b + 1..=last).map(|c| [at(a), at(b), at(c)]));
-            }
-        }
-    } else {
-        let middle = last / 2;
-        triples.push([at(0), at(middle), at(last)]);
-        triples.push([at(1), at(middle | 1), at(last.saturating_sub(1))]);
-        triples.push([at(middle.saturating_sub(1)), at(middle), at(middle + 1)]);
+    // Of a tree without keys there is one place only: two more that nobody has used.
+    if last == 0 {
+        return vec![[places[0], places[0] ^ 5, places[0] ^ 6]];
     }
+    let (at, middle) = (|i: usize| places[i.min(last)], last / 2);
+    let mut triples = vec![
+        [at(0), at(middle), at(last)],
+        [at(1), at(middle | 1), at(last.saturating_sub(1))],
+        [at(middle.saturating_sub(1)), at(middle), at(middle + 1)],
+    ];
     triples.sort_unstable();
     triples.dedup();
-    // Of a tree without keys there is one place only: two more that nobody has used.
-    if last == 0 { vec![[at(0), at(0) ^ 5, at(0) ^ 6]] } else { triples }
+    triples
 }
 
-fn choices(keys: &[u64; 3]) -> Vec<MapOp> {
-    keys.iter().flat_map(|&key| [MapOp::Put(key, 0), MapOp::Remove(key)]).collect()
+/// What a sequence may go on with where `model` is there: two values in turn, so that histories meet.
+fn choices(keys: &[u64; 3], model: &BTreeMap<u64, u64>) -> Vec<MapOp> {
+    let put = |key| MapOp::Put(key, if model.get(&key) == Some(&100) { 101 } else { 100 });
+    keys.iter().flat_map(|&key| [put(key), MapOp::Remove(key)]).collect()
 }
 
-/// All sequences of exactly `len` of `choices`; what is put differs from operation to operation.
-fn sequences(choices: &[MapOp], len: usize) -> Vec<Vec<MapOp>> {
-    let mut all = vec![Vec::new()];
-    for i in 0..len {
-        let next = |op: &MapOp| match *op {
-            MapOp::Put(key, _) => MapOp::Put(key, 100 + i as u64),
-            remove => remove,
-        };
-        let longer = |ops: Vec<MapOp>| {
-            choices.iter().map(move |op| ops.iter().copied().chain([next(op)]).collect())
-        };
-        all = all.into_iter().flat_map(longer).collect();
-    }
-    all
-}
-
-/// Crashes the last operation of each sequence.
-fn last_operations<S: Subject<Op = MapOp>>(
-    mut explorer: Explorer<'_, S>,
-    before: &[MapOp],
-    sequences: &[Vec<MapOp>],
-) -> Outcome {
-    let start = explorer.start(before).map_err(|failure| failure.to_string())?;
-    for ops in sequences {
-        explorer.explore(&start, ops, ops.len() - 1).map_err(|failure| failure.to_string())?;
-    }
-    Ok(explorer.tally)
-}
-
-/// The jobs for one start and one choice of keys.
-fn add<const W: usize>(
-    jobs: &mut Vec<Job>,
-    model: Model,
-    before: &Arc<[MapOp]>,
-    keys: [u64; 3],
+/// A tree, and the choices of keys that sequences from there are about.
+struct Stem<const W: usize> {
+    subject: FastFair<W, W>,
+    before: Vec<MapOp>,
+    triples: Vec<[u64; 3]>,
     plan: Plan,
-) {
-    let mut known: Vec<u64> = before.iter().map(|op| op.key()).chain(keys).collect();
-    known.sort_unstable();
-    known.dedup();
-    let subject = FastFair::<W, W> { keys: known };
-    let choices = choices(&keys);
-    for (longest, crashes) in plan.longest.into_iter().zip(1..) {
-        let some: Vec<Vec<MapOp>> =
-            (1..=longest).flat_map(|len| sequences(&choices, len)).collect();
-        if crashes == 1 {
-            let (subject, before) = (subject.clone(), Arc::clone(before));
-            let run = move || {
-                let explorer = Explorer::new(&subject, model, LIMIT, ONE_CRASH, 1);
-                last_operations(explorer, &before, &some)
-            };
-            jobs.push(Job { part: "sequences, one crash", model, run: Box::new(run) });
-        } else if longest > 0 {
-            let (subject, before, choices) = (subject.clone(), Arc::clone(before), choices.clone());
-            let run = move || {
-                let mut sum = Tally::default();
-                for first in choices {
-                    let subject = First { subject: &subject, ops: vec![first] };
-                    let explorer = Explorer::new(&subject, model, LIMIT, TWO_CRASHES, 1);
-                    sum.add(&last_operations(explorer, &before, &some)?);
-                }
-                Ok(sum)
-            };
-            jobs.push(Job { part: "sequences, two crashes", model, run: Box::new(run) });
-        }
-    }
 }
 
-/// All starts with nodes of `W` words.
-fn add_shape<const W: usize>(jobs: &mut Vec<Job>, plan: Plan) {
-    let cap = (W - 8) / 2;
-    for n in 0..=cap + 1 {
-        for region in [Region::Low, Region::Middle, Region::Ends] {
-            let places = places(region, n);
-            for &order in plan.orders {
-                let before: Arc<[MapOp]> = build(&places, order).into();
-                for keys in triples(&places, plan.all_triples) {
-                    for (_, model) in MODELS {
-                        add::<W>(jobs, model, &before, keys, plan);
+impl<const W: usize> Stem<W> {
+    fn new(region: Region, n: usize, order: Order, plan: Plan) -> Self {
+        let places = places(region, n);
+        let (before, triples) = (build(&places, order), triples(&places));
+        let mut keys: Vec<u64> = before.iter().map(|op| op.key()).collect();
+        keys.extend(triples.iter().flatten());
+        keys.sort_unstable();
+        keys.dedup();
+        Self { subject: FastFair { keys }, before, triples, plan }
+    }
+
+    /// Crashes the last operation of every sequence.
+    fn explore(&self, model: Model) -> Outcome {
+        let told = |failure| format!("{failure}");
+        let mut once = Explorer::new(&self.subject, model, LIMIT, ONE_CRASH, 1);
+        let mut twice = Explorer::new(&self.subject, model, LIMIT, TWO_CRASHES, 1);
+        let start = once.start(&self.before).map_err(told)?;
+        for keys in &self.triples {
+            let firsts = choices(keys, &start.model);
+            let told_twice =
+                |failure| format!("{failure}\n  each of {firsts:?} is the first writer");
+            twice.begin_with(firsts.clone());
+            // Ways to all states of the medium that so many operations lead to.
+            let (mut ways, mut met) = (vec![Vec::new()], HashSet::new());
+            for len in 1..=self.plan.longest {
+                let mut longer = Vec::new();
+                for way in ways {
+                    let (state, model) = self.state_after(&once, &start, &way)?;
+                    if !met.insert(state) {
+                        continue;
+                    }
+                    for op in choices(keys, &model) {
+                        let ops = [&way[..], &[op]].concat();
+                        once.explore(&start, &ops, len - 1).map_err(told)?;
+                        if len <= self.plan.twice {
+                            twice.explore(&start, &ops, len - 1).map_err(told_twice)?;
+                        }
+                        longer.push(ops);
                     }
                 }
+                ways = longer;
             }
+        }
+        once.tally.add(&twice.tally);
+        Ok(once.tally)
+    }
+
+    /// What the medium is like after an uncrashed run, words that mean nothing after a crash aside: a
+    /// hash; and what the tree holds.
+    fn state_after(
+        &self,
+        explorer: &Explorer<'_, FastFair<W, W>>,
+        start: &Start<FastFair<W, W>>,
+        ops: &[MapOp],
+    ) -> Result<(u64, BTreeMap<u64, u64>), String> {
+        let trace = explorer.trace(start, ops)?;
+        let mut image = visible(&trace, trace.events.len()).image;
+        for line in trace.events.iter().filter_map(|event| event.action.line()) {
+            let words = image.line(line);
+            let words_at = (0..8).map(|i| line * 64 + 8 * i);
+            let volatile = words_at.filter(|&at| self.subject.is_volatile(at, &words));
+            volatile.for_each(|at| image.set(at, 0));
+        }
+        let mut model = start.model.clone();
+        ops.iter().for_each(|op| _ = op.specify(&mut model));
+        Ok((image.hash(), model))
+    }
+}
+
+/// All starts of one kind with nodes of `W` words.
+fn add_starts<const W: usize>(
+    jobs: &mut Vec<Job>,
+    (part, region, order): (&'static str, Region, Order),
+    plan: Plan,
+) {
+    let cap = (W - 8) / 2;
+    for n in 0..=cap + 1 {
+        for model in WEAKEST {
+            let run = move || Stem::<W>::new(region, n, order, plan).explore(model);
+            jobs.push(Job { part, model, run: Box::new(run) });
         }
     }
 }
@@ -240,17 +247,26 @@ fn add_walks<const W: usize>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
     }
 }
 
+/// All starts, with three, four, and six to eight records in a node.
+fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
+    for &starts in plan.starts {
+        add_starts::<24>(jobs, starts, plan);
+        add_starts::<22>(jobs, starts, plan);
+        add_starts::<20>(jobs, starts, plan);
+        add_starts::<16>(jobs, starts, plan);
+        add_starts::<14>(jobs, starts, plan);
+    }
+}
+
 #[test]
 fn every_crash_of_every_short_history_of_a_small_tree() {
-    let plan = Plan { all_triples: false, orders: &[Order::Ascending], longest: [3, 1] };
+    let plan =
+        Plan { starts: &[("sequences", Region::Low, Order::Ascending)], longest: 2, twice: 1 };
+    // Walks last: if the time is up, they go on until each step was crossed.
     let mut jobs = Vec::new();
-    add_shape::<14>(&mut jobs, plan);
-    add_shape::<16>(&mut jobs, plan);
-    add_shape::<20>(&mut jobs, plan);
-    add_shape::<22>(&mut jobs, plan);
-    add_shape::<24>(&mut jobs, plan);
+    add_shapes(&mut jobs, plan);
     add_walks::<14>(&mut jobs, 12, 4);
-    let report = jobs::run(jobs, None);
+    let report = jobs::run(jobs, jobs::GUARD, &STEPS);
     report.assert_clean(&STEPS);
     let sum = report.sum(None);
     assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
@@ -259,22 +275,21 @@ fn every_crash_of_every_short_history_of_a_small_tree() {
 #[test]
 #[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
 fn every_crash_of_every_history_of_three_operations() {
-    const TWICE: Plan =
-        Plan { all_triples: false, orders: &[Order::Ascending, Order::Worn], longest: [3, 3] };
-    const EVERYWHERE: Plan = Plan {
-        all_triples: true,
-        orders: &[Order::Ascending, Order::Descending, Order::Worn],
-        longest: [3, 0],
+    let plan = Plan {
+        starts: &[
+            ("sequences", Region::Low, Order::Ascending),
+            ("around the middle", Region::Middle, Order::Ascending),
+            ("from 0 to MAX", Region::Ends, Order::Ascending),
+            ("in worn trees", Region::Low, Order::Worn),
+        ],
+        longest: 3,
+        twice: 3,
     };
     let mut jobs = Vec::new();
     add_walks::<14>(&mut jobs, 12, 6);
-    for plan in [TWICE, EVERYWHERE] {
-        add_shape::<14>(&mut jobs, plan);
-        add_shape::<16>(&mut jobs, plan);
-        add_shape::<20>(&mut jobs, plan);
-        add_shape::<22>(&mut jobs, plan);
-        add_shape::<24>(&mut jobs, plan);
-    }
-    add_walks::<16>(&mut jobs, 24, 16);
-    jobs::run(jobs, Some(jobs::budget())).assert_clean(&STEPS);
+    add_shapes(&mut jobs, plan);
+    let report = jobs::run(jobs, jobs::budget(), &STEPS);
+    report.assert_clean(&STEPS);
+    let sum = report.sum(None);
+    assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
 }

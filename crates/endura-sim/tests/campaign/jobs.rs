@@ -30,18 +30,25 @@ pub(crate) fn budget() -> Duration {
     Duration::from_secs(given.unwrap_or(600))
 }
 
-/// Does all jobs, first to last, or as many as can be begun before the time is up.
+/// After so long a campaign that is part of every run of the tests begins no more than it must.
+pub(crate) const GUARD: Duration = Duration::from_secs(60);
+
+/// Does all jobs, first to last, or as many as can be begun before the time is up: beyond that only as
+/// long as no crash has cut through one of `steps` under some model.
 pub(crate) fn run(
     jobs: impl IntoIterator<Item = Job, IntoIter: Send>,
-    budget: Option<Duration>,
+    budget: Duration,
+    steps: &[&str],
 ) -> Report {
     let threads = thread::available_parallelism().map_or(1, |n| n.get().min(2));
     let begin = Instant::now();
     let report = Mutex::new(Report::default());
     let queue = Mutex::new(jobs.into_iter());
     let next = || {
-        let in_time = budget.is_none_or(|budget| begin.elapsed() < budget);
-        let goes_on = in_time && report.lock().unwrap().failure.is_none();
+        let so_far = report.lock().unwrap();
+        let is_needed = begin.elapsed() < budget || so_far.missing(steps).is_some();
+        let goes_on = is_needed && so_far.failure.is_none();
+        drop(so_far);
         if goes_on { queue.lock().unwrap().next() } else { None }
     };
     thread::scope(|scope| {

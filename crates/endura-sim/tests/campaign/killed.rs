@@ -84,7 +84,7 @@ fn assert_clean(report: &Report) {
 
 #[test]
 fn a_process_is_killed_and_then_the_power_fails() {
-    let report = jobs::run(killed::<14>(false), None);
+    let report = jobs::run(killed::<14>(false), jobs::GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
 }
@@ -130,5 +130,5 @@ fn a_repair_that_flushes_nothing_is_noticed() {
 #[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
 fn processes_are_killed_one_after_the_other() {
     let jobs = killed::<14>(true).chain(killed::<16>(true)).chain(killed::<22>(true));
-    assert_clean(&jobs::run(jobs, Some(jobs::budget())));
+    assert_clean(&jobs::run(jobs, jobs::budget(), &[]));
 }

@@ -6,11 +6,10 @@ use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::First;
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::{Effort, Tally};
 
-use PoolOp::{Collect, Drop, Link, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
+use PoolOp::{Collect, Drop, Link, Make, MakeMany, Relieve, Reopen, Soil, Unlink};
 
 use crate::jobs::{self, Job, MODELS, Outcome};
 
@@ -135,8 +134,7 @@ fn explored(
     model: Model,
     effort: Effort,
 ) -> Outcome {
-    let first = First { subject: &PoolSpace, ops: vec![Probe] };
-    let mut explorer = Explorer::new(&first, model, LIMIT, effort, 1);
+    let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, effort, 1);
     let told = |failure| format!("{failure}");
     let start = explorer.start(before).map_err(told)?;
     for ops in all {
@@ -204,14 +202,14 @@ const STEPS: [&str; 13] = [
 
 #[test]
 fn crashes_of_pools() {
-    let report = jobs::run(jobs([3, 1]), None);
+    let report = jobs::run(jobs([3, 1]), jobs::GUARD, &STEPS);
     report.assert_clean(&STEPS);
 }
 
 #[test]
 #[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
 fn crashes_of_pools_after_all_sequences() {
-    jobs::run(jobs([3, 3]), Some(jobs::budget())).assert_clean(&STEPS);
+    jobs::run(jobs([3, 3]), jobs::budget(), &STEPS).assert_clean(&STEPS);
 }
 
 /// A directory that is full goes on in a page that held nodes before: what is left in that page looks

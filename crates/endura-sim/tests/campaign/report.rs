@@ -17,7 +17,8 @@ pub(crate) struct Report {
     pub(crate) is_complete: bool,
     pub(crate) took: Duration,
     pub(crate) failure: Option<String>,
-    parts: BTreeMap<(&'static str, &'static str), Tally>,
+    /// By part and model: how many jobs, and what they came across.
+    parts: BTreeMap<(&'static str, &'static str), (u64, Tally)>,
 }
 
 impl Report {
@@ -26,7 +27,9 @@ impl Report {
         let name = MODELS.iter().find(|m| m.1 == model).map_or("another model", |m| m.0);
         match outcome {
             Ok(tally) => {
-                self.parts.entry((part, name)).or_default().add(&tally);
+                let (jobs, sum) = self.parts.entry((part, name)).or_default();
+                *jobs += 1;
+                sum.add(&tally);
                 self.done += 1;
             }
             Err(failure) => self.failure = self.failure.take().or(Some(failure)),
@@ -37,7 +40,10 @@ impl Report {
     pub(crate) fn sum(&self, model: Option<&str>) -> Tally {
         let mut sum = Tally::default();
         let wanted = |name: &str| model.is_none_or(|model| model == name);
-        self.parts.iter().filter(|(key, _)| wanted(key.1)).for_each(|(_, tally)| sum.add(tally));
+        self.parts
+            .iter()
+            .filter(|(key, _)| wanted(key.1))
+            .for_each(|(_, (_, tally))| sum.add(tally));
         sum
     }
 
@@ -47,12 +53,17 @@ impl Report {
         if let Some(failure) = &self.failure {
             panic!("{failure}");
         }
-        for (model, _) in MODELS {
+        assert_eq!(self.missing(steps), None, "never crossed");
+    }
+
+    /// Those of `steps` that no crash has cut through under some model.
+    pub(crate) fn missing<'s>(&self, steps: &[&'s str]) -> Option<(&'static str, Vec<&'s str>)> {
+        MODELS.iter().find_map(|&(model, _)| {
             let crossed = self.sum(Some(model)).crossed;
-            let missing: Vec<_> =
-                steps.iter().filter(|step| !crossed.contains_key(*step)).collect();
-            assert!(missing.is_empty(), "never crossed under {model}: {missing:?}");
-        }
+            let is_missing = |step: &&str| !crossed.contains_key(step);
+            let missing: Vec<&str> = steps.iter().copied().filter(is_missing).collect();
+            (!missing.is_empty()).then_some((model, missing))
+        })
     }
 }
 
@@ -61,13 +72,13 @@ impl fmt::Display for Report {
         let Self { done, took, .. } = self;
         let all = if self.is_complete { "all jobs, " } else { "the time is up after the first " };
         writeln!(f, "{all}{done} of them in {took:.1?}")?;
-        let head = ["runs", "points", "sampled", "images", "structural", "deep"];
+        let head = ["jobs", "runs", "points", "sampled", "images", "structural", "deep"];
         write!(f, "{:24} {:12}", "", "")?;
         head.iter().try_for_each(|head| write!(f, " {head:>11}"))?;
-        for ((part, model), t) in &self.parts {
+        for ((part, model), (jobs, t)) in &self.parts {
             let sampled = t.points - t.exhaustive_points;
             write!(f, "\n{part:24} {model:12}")?;
-            [t.traces, t.points, sampled, t.images, t.structural_images, t.deep_images]
+            [*jobs, t.traces, t.points, sampled, t.images, t.structural_images, t.deep_images]
                 .iter()
                 .try_for_each(|n| write!(f, " {n:>11}"))?;
         }
@@ -75,7 +86,7 @@ impl fmt::Display for Report {
         write!(f, "{:24}", "")?;
         MODELS.iter().try_for_each(|(model, _)| write!(f, " {model:>12}"))?;
         let sums: Vec<Tally> = MODELS.iter().map(|(model, _)| self.sum(Some(model))).collect();
-        for step in self.sum(None).steps.keys() {
+        for step in self.sum(None).crossed.keys() {
             write!(f, "\n{step:24}")?;
             for sum in &sums {
                 write!(f, " {:>12}", sum.crossed.get(step).copied().unwrap_or(0))?;
