@@ -104,6 +104,7 @@ impl<D: Domain> Mapped<D> {
         // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and was allocated.
         unsafe { self.reservation.map(&self.file, have, grown, sharing(self.mapping)) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
+        self.reservation.collapse(have, grown);
         // Pairs with the load in `len`: who sees the length sees the mapping.
         self.len.store(grown, Ordering::Release);
         Ok(())

@@ -10,6 +10,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mun
 /// kernel may map the file with large pages.
 pub(super) const HUGE_PAGE: u64 = 2 << 20;
 
+/// Of `<asm-generic/mman-common.h>`; the `libc` crate has it for one C library only.
+const MADV_COLLAPSE: libc::c_int = 25;
+
 /// How a piece of a file appears in a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
@@ -148,6 +151,19 @@ impl Reservation {
             let _ = madvise(at, bytes, Advice::LinuxHugepage);
         }
         Ok(())
+    }
+
+    /// Asks for huge pages behind `from..to`, which is mapped and which nothing has used yet.
+    ///
+    /// tmpfs makes none of its own accord where the machine is set up so (`shmem_enabled` is `never`
+    /// by default), but moves a range into them on request; they stay with the file for all who map
+    /// it later. It takes no more memory, and costs less than the faults of small pages would.
+    pub(super) fn collapse(&self, from: u64, to: u64) {
+        assert!(from <= to && to <= self.len());
+        let at = self.base.as_ptr().wrapping_add(from as usize);
+        // SAFETY: the range lies inside the reservation; the call changes where bytes lie in memory,
+        // not what they are. Kernels before 6.1 and other file systems refuse it, which does no harm.
+        let _ = unsafe { libc::madvise(at.cast(), (to - from) as usize, MADV_COLLAPSE) };
     }
 }
 

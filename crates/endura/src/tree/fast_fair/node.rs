@@ -27,7 +27,7 @@ const SIB: usize = 3;
 const META: usize = 4;
 const HINT: usize = 5;
 pub(super) const FWD: usize = 6;
-const RECORDS: usize = 8;
+pub(super) const RECORDS: usize = 8;
 /// Records in a line.
 pub(super) const PER_LINE: usize = 4;
 /// Where the right half of the key space starts. No node crosses it at the leaf level, so that

@@ -8,9 +8,9 @@
 
 use std::hint::select_unpredictable;
 
-use crate::media::Media;
+use crate::media::{LINE, Media};
 
-use super::node::{Fences, Node, PER_LINE};
+use super::node::{Fences, Node, PER_LINE, RECORDS};
 
 /// How a node is searched.
 pub trait Search: Send + Sync + 'static {
@@ -18,6 +18,59 @@ pub trait Search: Send + Sync + 'static {
     /// words; 0 if there is none. The node must be quiet.
     #[doc(hidden)]
     fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize;
+
+    /// The search in two parts, so that one in a batch need not fetch the whole node: first to where it
+    /// goes on, in words.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn narrow<M: Media, const W: usize>(_: Keys<'_, '_, M, W>, _low: u64, _key: u64) -> usize {
+        0
+    }
+
+    /// From there to the slot that [`last`](Self::last) finds.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn last_from<M: Media, const W: usize>(
+        keys: Keys<'_, '_, M, W>,
+        low: u64,
+        key: u64,
+        _from: usize,
+    ) -> usize {
+        Self::last(keys, low, key)
+    }
+
+    /// Asks for the lines that [`narrow`](Self::narrow) needs of the node at `at`, its header too.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn fetch<M: Media, const W: usize>(media: &M, at: u64) {
+        media.prefetch(at, 8 * W as u64);
+    }
+
+    /// Asks for those that [`last_from`](Self::last_from) needs.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn fetch_from<M: Media, const W: usize>(_media: &M, _at: u64, _from: usize) {}
+}
+
+/// The first part of a search for `key` in a quiet node, and where the second begins.
+#[inline(always)]
+pub(super) fn narrow<S: Search, M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    key: u64,
+) -> usize {
+    S::narrow(Keys(node), fences.low, key)
+}
+
+/// What [`last`] finds, from where [`narrow`] has come.
+#[inline(always)]
+pub(super) fn last_from<S: Search, M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    low: u64,
+    key: u64,
+    from: usize,
+) -> Last {
+    Last(S::last_from(Keys(node), low, key, from))
 }
 
 /// The slot with the largest key at or below `key` in a quiet node, and that key; slot 0 if all
@@ -119,30 +172,95 @@ impl Search for Binary {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineBinary;
 
+impl LineBinary {
+    /// Lines among which the first part of a search leaves the choice.
+    const TOGETHER: usize = 4;
+
+    /// The lines of the records of a node of `words` words.
+    const fn lines(words: usize) -> usize {
+        (words - RECORDS).div_ceil(STRIDE * PER_LINE)
+    }
+
+    /// How many lines the first part leaves.
+    const fn narrowed(words: usize) -> usize {
+        let mut lines = Self::lines(words);
+        while lines > Self::TOGETHER {
+            lines -= lines / 2;
+        }
+        lines
+    }
+}
+
+/// From the first key of a line to that of the next, in words.
+const LINE_STRIDE: usize = STRIDE * PER_LINE;
+
 impl Search for LineBinary {
     #[inline(always)]
     fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
+        let from = Self::narrow(Keys(keys.0), low, key);
+        Self::last_from(keys, low, key, from)
+    }
+
+    // The bounds of both parts are constants, so they unroll. No step is a branch: a wrong guess would
+    // throw away what the processor has begun of the next lookup.
+    #[inline(always)]
+    fn narrow<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
+        let (mut first, mut lines) = (0, Self::lines(W));
+        while lines > Self::TOGETHER {
+            let half = lines / 2;
+            let middle = first + half * LINE_STRIDE;
+            let is_within = keys.is_within(middle, low, key.wrapping_sub(low));
+            first = select_unpredictable(is_within, middle, first);
+            lines -= half;
+        }
+        first
+    }
+
+    #[inline(always)]
+    fn last_from<M: Media, const W: usize>(
+        keys: Keys<'_, '_, M, W>,
+        low: u64,
+        key: u64,
+        from: usize,
+    ) -> usize {
         let (width, end) = (key.wrapping_sub(low), Keys::<M, W>::CAP * STRIDE);
-        let line = STRIDE * PER_LINE;
-        let (mut first, mut lines) = (0, end.div_ceil(line));
-        // The bounds are constants, so this unrolls. No step is a branch: a wrong guess would throw
-        // away what the processor has begun of the next lookup.
+        let (mut first, mut lines) = (from, Self::narrowed(W));
         while lines > 1 {
             let half = lines / 2;
-            let middle = first + half * line;
+            let middle = first + half * LINE_STRIDE;
             first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
             lines -= half;
         }
         // Here few instructions count, not few steps, for the line is there by now: the fewer there
         // are, the more of the next lookup begins while this one waits for its leaf.
-        let mut half = line / 2;
+        let mut half = LINE_STRIDE / 2;
         while half >= STRIDE {
             let middle = first + half;
-            let is_slot = end.is_multiple_of(line) || middle < end;
+            let is_slot = end.is_multiple_of(LINE_STRIDE) || middle < end;
             let is_within = is_slot && keys.is_within(middle.min(end - STRIDE), low, width);
             first = select_unpredictable(is_within, middle, first);
             half /= 2;
         }
         first
+    }
+
+    #[inline(always)]
+    fn fetch<M: Media, const W: usize>(media: &M, at: u64) {
+        media.prefetch(at, LINE);
+        // Every line in the middle of what may be left: three halvings are seven lines.
+        let (mut firsts, mut known, mut lines) = ([0; 8], 1, Self::lines(W));
+        while lines > Self::TOGETHER && known < firsts.len() {
+            let half = lines / 2;
+            for i in 0..known {
+                firsts[known + i] = firsts[i] + half;
+                media.prefetch(at + LINE * (1 + firsts[known + i]) as u64, LINE);
+            }
+            (known, lines) = (2 * known, lines - half);
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_from<M: Media, const W: usize>(media: &M, at: u64, from: usize) {
+        media.prefetch(at + 8 * (RECORDS + from) as u64, LINE * Self::narrowed(W) as u64);
     }
 }

@@ -4,17 +4,17 @@
 //!
 //! # Structure
 //!
-//! In the pool lie *blocks* of 63 unsorted entries ([`block`]), chained in key order; for each there
-//! is a *leaf* in DRAM with a byte of each key ([`leaf`]), and above these inner nodes ([`route`]). A
+//! In the pool lie *blocks* of 63 unsorted entries (`block`), chained in key order; for each there
+//! is a *leaf* in DRAM with a byte of each key (`leaf`), and above these inner nodes (`route`). A
 //! lookup reads one line of the pool. An insert claims the next slot of a block and writes one
-//! line of it; updates and removes write in place ([`insert`], [`write`]).
+//! line of it; updates and removes write in place (`insert`, `write`).
 //!
 //! # Who may write what, and when it is durable
 //!
 //! Every word of a block that others can reach changes by compare-and-exchange only, but for the
 //! value of a slot that its writer has claimed and not published. What an operation has stored is
 //! durable when it returns. A full block is not changed in place: its entries go to new blocks
-//! ([`change`], [`settle`]), in steps each of which any thread can do for any other.
+//! (`change`, `settle`), in steps each of which any thread can do for any other.
 //!
 //! # Progress
 //!
@@ -30,7 +30,7 @@
 //!
 //! # Crash after store k: what recovery sees
 //!
-//! There is no recovery pass ([`restart`]). "Before" and "after" mean the map without and with the
+//! There is no recovery pass (`restart`). "Before" and "after" mean the map without and with the
 //! operation in flight.
 //!
 //! | operation, store | what is there | readers see | the next writers |

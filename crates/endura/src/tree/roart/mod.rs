@@ -3,10 +3,10 @@
 //!
 //! # Structure
 //!
-//! A [node](node) decides by one byte of the key; the bytes that all keys below share are its
-//! prefix. A child is a node, a [record](record), or a [leaf array](array) of up to 128 records in
+//! A node decides by one byte of the key; the bytes that all keys below share are its
+//! prefix. A child is a node, a record, or a leaf array of up to 128 records in
 //! no order (the paper's leaf compaction). A key that ends at a node has a place of its own there, so
-//! that any key may be a prefix of another. A [word](word) that leads to a child says what it is, so
+//! that any key may be a prefix of another. A word that leads to a child says what it is, so
 //! that it can be entered before its first line has come. The root is a node of 256 children that
 //! decides by the first byte; it is never replaced.
 //!
@@ -15,7 +15,7 @@
 //! Records are never written to once they can be reached, nor are the prefix and the depth of a
 //! node. What changes in a tree is one word at a time: a child of a node, a slot of an array. Its
 //! writer holds the lock of the node or array, and stores it in the manner of link and persist
-//! ([`publish`]): what the word leads to is durable before, and the word carries a tag until it is
+//! (`publish`): what the word leads to is durable before, and the word carries a tag until it is
 //! durable itself. Whoever has to change the parent's word as well locks the parent while it holds
 //! the child, never the other way round. A node or array that is replaced keeps its contents and is
 //! obsolete: nobody can lock it any more.
