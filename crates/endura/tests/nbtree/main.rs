@@ -7,7 +7,6 @@ mod crashes;
 mod edges;
 mod footprint;
 mod full;
-mod killed;
 mod model;
 mod pools;
 mod races;
