@@ -8,7 +8,7 @@ use crate::support::world::{Slots7, Slots63, World};
 
 /// Keys of all partitions, and enough of them for inner nodes of several levels.
 fn entries(count: u64) -> impl Iterator<Item = (u64, u64)> {
-    (0..count).map(|n| (scatter(n) << 3 | n % 8, n)).map(|(key, n)| (key.rotate_right(3), n))
+    (0..count).map(|n| ((scatter(n) << 3) | (n % 8), n)).map(|(key, n)| (key.rotate_right(3), n))
 }
 
 #[test]
