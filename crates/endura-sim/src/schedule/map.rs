@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use endura::pool::Space;
+use endura::pool::{Space, Step};
 use endura::tree::{Change, Index, Len};
 
 use super::history::Scribe;
 use crate::linear::{Answer, Op};
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
-use crate::subjects::{FastFair, MapOp, NbTree, OpenNbTree, OpenTree};
+use crate::subjects::{Collection, FastFair, MapOp, NbTree, OpenNbTree, OpenTree};
 use endura::tree::fast_fair::{LineBinary, Tree};
 use endura::tree::nbtree;
 
@@ -40,6 +40,9 @@ pub trait OrderedMap:
     /// What went wrong.
     fn scribble(open: &Self::Open) -> Result<(), Finding>;
 
+    /// What finds that which the last crash stranded.
+    fn collection(open: &Self::Open) -> &Collection;
+
     /// When all threads have ended and `found` was found: whether as many entries were counted and, if
     /// the session began with an empty medium, whether each chunk is reached or free.
     ///
@@ -65,6 +68,19 @@ fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
     Ok(())
 }
 
+/// Collects until it would have to wait for another thread, or a little longer.
+fn collect(collection: &Collection) -> Result<(), Finding> {
+    let mut idle = 0;
+    while idle < 8 {
+        match collection.step()? {
+            Step::Worked => {}
+            Step::Idle => idle += 1,
+            Step::Ended => break,
+        }
+    }
+    Ok(())
+}
+
 impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
     type Index = Tree<Sim, I, L, LineBinary>;
 
@@ -87,6 +103,10 @@ impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
         scribble(&open.space, 8 * L as u64)
     }
 
+    fn collection(open: &OpenTree<I, L>) -> &Collection {
+        &open.collection
+    }
+
     fn account(
         open: &OpenTree<I, L>,
         found: &BTreeMap<u64, u64>,
@@ -100,10 +120,7 @@ impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
         told(open.space.relieve())?;
         let mut nodes = Vec::new();
         told(open.tree.survey(&mut |at, bytes| nodes.push((at, bytes))))?;
-        let quiesced = told(open.space.quiesce())?;
-        let mut partition = told(quiesced.partition())?;
-        told(nodes.into_iter().try_for_each(|(at, bytes)| partition.reach(at, bytes)))?;
-        let shares = told(partition.finish())?;
+        let shares = open.collection.finish(&open.space, &nodes)?;
         match is_whole && shares.leaked + shares.limbo > 0 {
             true => Err(format!("chunks are lost, or wait for nobody: {shares:?}")),
             false => Ok(()),
@@ -154,13 +171,20 @@ impl<const W: usize, const F: usize> OrderedMap for NbTree<W, F> {
         scribble(&open.space, 8 * W as u64)
     }
 
-    /// Chunks that the tree keeps in reserve are reached by nobody.
+    fn collection(open: &OpenNbTree<W, F>) -> &Collection {
+        &open.collection
+    }
+
     fn account(
         open: &OpenNbTree<W, F>,
         found: &BTreeMap<u64, u64>,
         _is_whole: bool,
     ) -> Result<(), Finding> {
         Self::count(open)?;
+        told(open.space.relieve())?;
+        let mut blocks = Vec::new();
+        told(open.tree.survey(&mut |at, bytes| blocks.push((at, bytes))))?;
+        open.collection.finish(&open.space, &blocks)?;
         match told(open.tree.len())? {
             Len::Exact(counted) if counted == found.len() as u64 => Ok(()),
             counted => Err(format!("{counted:?} entries were counted, there are {}", found.len())),
@@ -226,6 +250,8 @@ pub enum Task {
     Count,
     /// Frees what may be freed and writes over free chunks.
     Scribble,
+    /// Collects what the last crash stranded, as far as the others let it.
+    Collect,
 }
 
 fn told<T>(result: endura::Result<T>) -> Result<T, Finding> {
@@ -308,6 +334,7 @@ impl Task {
             Self::Scan(way, from) => scan(index, subject.keys(), scribe, way, from),
             Self::Count => S::count(open),
             Self::Scribble => S::scribble(open),
+            Self::Collect => collect(S::collection(open)),
         }
     }
 }

@@ -25,11 +25,13 @@ pub enum Family {
     ScanMerge,
     /// Anything.
     Mixed,
+    /// One collects what a crash stranded, one drains a node and one fills another.
+    Collection,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::InsertInsert,
         Self::InsertRemove,
         Self::UpdateSplit,
@@ -38,6 +40,7 @@ impl Family {
         Self::MergePost,
         Self::ScanMerge,
         Self::Mixed,
+        Self::Collection,
     ];
 }
 
@@ -157,6 +160,17 @@ impl Draw<'_> {
                 vec![drain, vec![self.scan()]]
             }
             Family::Mixed => vec![self.many(2, Self::any), self.many(2, Self::any)],
+            Family::Collection => {
+                let mut drain = self.drain();
+                if self.random.one_in(2) {
+                    drain.push(Task::Scribble);
+                }
+                let mut threads = vec![vec![Task::Collect], drain];
+                if self.random.one_in(2) {
+                    threads.push(self.many(2, Self::insert));
+                }
+                threads
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use endura::pool::{PAGE, Space};
 use endura::tree::fast_fair::{LineBinary, Tree};
 
-use super::maps;
+use super::{Collection, maps};
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject, first_wrong_key};
@@ -53,13 +53,16 @@ pub struct OpenTree<const I: usize, const L: usize> {
     pub space: Arc<Space<Sim>>,
     /// The tree.
     pub tree: Tree<Sim, I, L, LineBinary>,
+    /// What is found of what the last crash stranded.
+    pub collection: Collection,
 }
 
 impl<const I: usize, const L: usize> OpenTree<I, L> {
     fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
         let space = maps::mounted(medium, session)?;
         let tree = maps::told(Tree::open(&space, "t"))?;
-        Ok(Self { space, tree })
+        let collection = Collection::of(&space, vec![tree.marking()]);
+        Ok(Self { space, tree, collection })
     }
 }
 
@@ -83,7 +86,7 @@ impl<const I: usize, const L: usize> Subject for FastFair<I, L> {
     }
 
     fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Option<u64>, Finding> {
-        maps::apply(&open.tree, op)
+        open.collection.around(|| maps::apply(&open.tree, op))
     }
 
     fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
@@ -95,7 +98,8 @@ impl<const I: usize, const L: usize> Subject for FastFair<I, L> {
     }
 
     fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
-        maps::verify(&open.space, |visit| open.tree.survey(visit), model.len())
+        let survey = |visit: &mut dyn FnMut(u64, u64)| open.tree.survey(visit);
+        maps::verify(&open.space, &open.collection, survey, model.len())
     }
 
     fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {

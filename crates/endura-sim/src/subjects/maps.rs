@@ -7,7 +7,7 @@ use std::sync::Arc;
 use endura::pool::{Session, Space};
 use endura::tree::{Change, Index, Survey};
 
-use super::MapOp;
+use super::{Collection, MapOp};
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::Finding;
@@ -71,18 +71,16 @@ pub(super) fn observe(index: &impl Index, keys: &[u64]) -> Result<BTreeMap<u64, 
 }
 
 /// Checks a tree that should have so many entries, and who owns what: reached by the tree, free,
-/// waiting for a grace period; nothing twice.
+/// waiting for a grace period; nothing twice, and nothing not at all.
 pub(super) fn verify(
     space: &Space<Sim>,
+    collection: &Collection,
     survey: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<Survey>,
     entries: usize,
 ) -> Result<(), Finding> {
     let mut nodes = Vec::new();
     let survey = told(survey(&mut |at, bytes| nodes.push((at, bytes))))?;
-    let quiesced = told(space.quiesce())?;
-    let mut partition = told(quiesced.partition())?;
-    told(nodes.iter().try_for_each(|&(at, bytes)| partition.reach(at, bytes)))?;
-    told(partition.finish())?;
+    collection.check(space, &nodes)?;
     match survey.entries == entries as u64 {
         true => Ok(()),
         false => Err(format!("{survey:?} for {entries} entries")),

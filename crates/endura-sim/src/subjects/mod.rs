@@ -1,5 +1,6 @@
 //! endura's own structures, as subjects.
 
+mod collect;
 mod fast_fair;
 mod first;
 mod maps;
@@ -7,6 +8,7 @@ mod nbtree;
 pub mod pool;
 mod roart;
 
+pub use collect::Collection;
 pub use fast_fair::{FastFair, LIMIT, MapOp, OpenTree};
 pub use first::First;
 pub use nbtree::{NbTree, OpenNbTree};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use endura::pool::Space;
 use endura::tree::nbtree::Tree;
 
-use super::{MapOp, maps};
+use super::{Collection, MapOp, maps};
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject, first_wrong_key};
@@ -24,13 +24,16 @@ pub struct OpenNbTree<const W: usize, const F: usize> {
     pub space: Arc<Space<Sim>>,
     /// The tree.
     pub tree: Tree<Sim, W, F>,
+    /// What is found of what the last crash stranded.
+    pub collection: Collection,
 }
 
 impl<const W: usize, const F: usize> OpenNbTree<W, F> {
     fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
         let space = maps::mounted(medium, session)?;
         let tree = maps::told(Tree::open(&space, "t"))?;
-        Ok(Self { space, tree })
+        let collection = Collection::of(&space, tree.marking());
+        Ok(Self { space, tree, collection })
     }
 }
 
@@ -54,7 +57,7 @@ impl<const W: usize, const F: usize> Subject for NbTree<W, F> {
     }
 
     fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Option<u64>, Finding> {
-        maps::apply(&open.tree, op)
+        open.collection.around(|| maps::apply(&open.tree, op))
     }
 
     fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
@@ -66,7 +69,8 @@ impl<const W: usize, const F: usize> Subject for NbTree<W, F> {
     }
 
     fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
-        maps::verify(&open.space, |visit| open.tree.survey(visit), model.len())
+        let survey = |visit: &mut dyn FnMut(u64, u64)| open.tree.survey(visit);
+        maps::verify(&open.space, &open.collection, survey, model.len())
     }
 
     fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {

@@ -10,6 +10,7 @@ use endura::ByteMap;
 use endura::pool::{Session, Space};
 use endura::tree::roart::{Techniques, Tree};
 
+use super::Collection;
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
@@ -66,6 +67,8 @@ pub struct OpenRoart<T: Techniques> {
     pub space: Arc<Space<Sim>>,
     /// The map.
     pub map: ByteMap<Tree<Sim, T>>,
+    /// What is found of what the last crash stranded.
+    pub collection: Collection,
 }
 
 fn told<V, E: Debug>(result: Result<V, E>) -> Result<V, Finding> {
@@ -77,7 +80,8 @@ impl<T: Techniques> OpenRoart<T> {
         let session = Session { generation: session, clean: false, read_only: false };
         let space = Arc::new(told(Space::mount(medium, session))?);
         let map = ByteMap::over(told(Tree::open(&space, "t"))?);
-        Ok(Self { space, map })
+        let collection = Collection::of(&space, vec![map.index().marking()]);
+        Ok(Self { space, map, collection })
     }
 }
 
@@ -101,9 +105,11 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn apply(&self, open: &Self::Open, op: &ByteOp) -> Result<Self::Answer, Finding> {
-        told(match op {
-            ByteOp::Put(key, number) => open.map.insert(key, value(*number)),
-            ByteOp::Remove(key) => open.map.remove(key),
+        open.collection.around(|| {
+            told(match op {
+                ByteOp::Put(key, number) => open.map.insert(key, value(*number)),
+                ByteOp::Remove(key) => open.map.remove(key),
+            })
         })
     }
 
@@ -134,11 +140,8 @@ impl<T: Techniques> Subject for Roart<T> {
 
     fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
         let mut chunks = Vec::new();
-        let survey = told(open.map.index().survey(&mut |at, _| chunks.push(at)))?;
-        chunks.sort_unstable();
-        if chunks.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err("a chunk in two places".to_owned());
-        }
+        let survey = told(open.map.index().survey(&mut |at, bytes| chunks.push((at, bytes))))?;
+        open.collection.check(&open.space, &chunks)?;
         match survey.entries == model.len() as u64 {
             true => Ok(()),
             false => Err(format!("{survey:?} for {} entries", model.len())),

@@ -10,7 +10,7 @@ use endura_sim::subjects::First;
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::{Effort, Tally};
 
-use PoolOp::{Drop, Link, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
+use PoolOp::{Collect, Drop, Link, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
 
 use crate::jobs::{self, Job, MODELS, Outcome};
 
@@ -100,6 +100,22 @@ fn histories() -> Vec<(&'static str, Vec<PoolOp>, Vec<PoolOp>)> {
         Drop(LONG),
         Make("another", 5),
     ];
+    let stranded = vec![
+        link(2, 0),
+        link(3, 4),
+        link(4, 2),
+        Make("first", 3),
+        link(5, 0),
+        link(6, 3),
+        Unlink(4),
+        Unlink(6),
+    ];
+    let mut collected = vec![Collect, Unlink(2), Collect, Unlink(5), Relieve, link(7, 0)];
+    collected.extend([Unlink(3), Drop("first")]);
+    // Thirty words of links, three at a time; what else there is; the wait; the pages, two at a time.
+    collected.extend(vec![Collect; 8]);
+    collected.extend([link(8, 3), link(9, 0), Unlink(8), Collect, Relieve, link(10, 4)]);
+    let closed_early = vec![Collect, Unlink(2), Reopen, link(0, 0), Collect, Reopen, link(1, 3)];
     vec![
         ("growing", vec![], growing),
         ("pages that change class", vec![], classes),
@@ -107,6 +123,8 @@ fn histories() -> Vec<(&'static str, Vec<PoolOp>, Vec<PoolOp>)> {
         ("closed", vec![], saved.clone()),
         ("closed again", saved, used_again),
         ("maps", vec![], maps),
+        ("collected", stranded.clone(), collected),
+        ("closed before all is collected", stranded, closed_early),
     ]
 }
 
@@ -168,7 +186,9 @@ fn jobs(longest: [usize; 2]) -> Vec<Job> {
 
 /// The steps of the allocator, of the directory and of the close; those of a directory that goes on in
 /// a page of its own have their own test.
-const STEPS: [&str; 11] = [
+const STEPS: [&str; 13] = [
+    "collect.mark",
+    "collect.sweep",
     "pool.create.entry",
     "pool.create.live",
     "pool.drop.dropping",

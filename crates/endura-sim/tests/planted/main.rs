@@ -12,6 +12,7 @@ mod boxed;
 mod buckets;
 mod chain;
 mod chunks;
+mod collected;
 mod hunt;
 mod leaf;
 mod pages;
@@ -47,6 +48,10 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         P::V8 | P::V9 | P::V10 | P::V11 => chain::hunt(planted),
         P::V14 | P::V15 => pages::hunt(planted),
         P::V16 | P::LeakBeforeLink | P::FreeBeforeUnlinkDurable => chunks::hunt(planted),
+        P::CollectWithoutGrace
+        | P::CollectForgetsFrees
+        | P::CollectForgetsMoves
+        | P::CollectNewChunks => collected::hunt(planted),
         P::RebuiltCountOffByOne | P::PersistentLatch | P::KeyAndChildApart => radix::hunt(planted),
         P::TokenBeforeData | P::MoveClearsFirst => buckets::hunt(planted),
         P::InsertUnflushed

@@ -34,6 +34,11 @@ pub(crate) enum Planted {
     V16,
     LeakBeforeLink,
     FreeBeforeUnlinkDurable,
+    // A collection beside operations: collected.rs.
+    CollectWithoutGrace,
+    CollectForgetsFrees,
+    CollectForgetsMoves,
+    CollectNewChunks,
     // A radix node: radix.rs.
     RebuiltCountOffByOne,
     PersistentLatch,
@@ -174,6 +179,22 @@ pub(crate) const TABLE: &[Row] = &[
         50,
         "silent in all three papers: a chunk is used again before its unlink is durable",
     ),
+    row(
+        Planted::CollectWithoutGrace,
+        400,
+        "DCMM: swept while a thread stands between unlink and free: freed twice",
+    ),
+    row(
+        Planted::CollectForgetsFrees,
+        400,
+        "DCMM: what is freed beside the marking is not marked: freed twice",
+    ),
+    row(
+        Planted::CollectForgetsMoves,
+        800,
+        "the reserve of an NBTree: a chunk moves to where the marker has been",
+    ),
+    row(Planted::CollectNewChunks, 400, "DCMM: what is allocated beside the marking is swept"),
     row(
         Planted::RebuiltCountOffByOne,
         10,

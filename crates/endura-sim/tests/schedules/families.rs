@@ -68,3 +68,8 @@ fn scan_and_merge() {
 fn anything() {
     both(Family::Mixed, &[&MERGE[..], &SPLIT].concat());
 }
+
+#[test]
+fn collection_and_writers() {
+    both(Family::Collection, &["collect.mark", "collect.sweep", "merge.M5", "split.S3.durable"]);
+}

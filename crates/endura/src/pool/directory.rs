@@ -23,12 +23,12 @@
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
 //! | create: words 1 to 63 stored | FREE | no map |
-//! | create: the tree makes its first nodes | FREE | no map; the nodes leak |
-//! | create: root stored; all flushed and fenced | FREE | no map; the nodes leak |
+//! | create: the tree makes its first nodes | FREE | no map; the nodes are stranded |
+//! | create: root stored; all flushed and fenced | FREE | no map; the nodes are stranded |
 //! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
 //! | create: fenced, returns | LIVE | the map |
 //! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
-//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes leak |
+//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
 //! | drop: nodes freed after a grace period | DROPPING | the same |
 //! | drop: FREE stored | DROPPING or FREE | no map |
 //! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
@@ -143,7 +143,30 @@ impl<M: Media> Directory<M> {
             }
             block = Block::in_page(page);
         }
+        if !session.read_only {
+            // Before a collection frees the nodes of a map whose drop a killed process had not made
+            // durable.
+            media.fence();
+        }
         Ok(Self { registry: Mutex::new(registry) })
+    }
+}
+
+/// The pages in which the directory of an open pool goes on.
+pub(super) fn directory_pages<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
+    let mut pages = BTreeSet::new();
+    let mut link = DIRECTORY_NEXT;
+    loop {
+        // Acquire: pairs with the Release of whoever appended the page.
+        let page = word(media, link)?.load(0, Ordering::Acquire);
+        if page == 0 {
+            return Ok(pages);
+        }
+        if !pages.insert(page) {
+            let what = "a directory that leads back into itself";
+            return Err(Error::Corrupt { offset: link, what });
+        }
+        link = page.saturating_mul(PAGE).saturating_add(8);
     }
 }
 
@@ -164,7 +187,7 @@ impl<M: Media> Registry<M> {
                 LIVE => self.load_map(entry, session)?,
                 DROPPING => {
                     if !session.read_only {
-                        // Not fenced: what is written into the entry next follows in its line.
+                        // What is written into the entry next follows in its line.
                         set_state(entry, FREE);
                     }
                     self.free.insert(self.next);

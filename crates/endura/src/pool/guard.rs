@@ -51,7 +51,7 @@ impl<'s, M: Media> Guard<'s, M> {
     /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a
     /// multiple of its size if that is a power of two up to 32 KiB. The page below it is durable as
     /// such: the chunk may be linked as soon as its contents are durable.
-    /// A chunk that is not linked when the process ends leaks until a collection.
+    /// A chunk that is not linked when the process ends is stranded until a collection.
     ///
     /// # Errors
     ///
@@ -87,6 +87,7 @@ impl<'s, M: Media> Guard<'s, M> {
     /// out again at once.
     pub fn discard(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
+        self.keep(at, bytes);
         let Space { media, allocator, .. } = self.space;
         let given = self.slot.contents.lock().give(media, allocator, at, bytes);
         self.checked(given);
@@ -99,6 +100,7 @@ impl<'s, M: Media> Guard<'s, M> {
     /// one chunk are worse than an error.
     pub fn retire(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
+        self.keep(at, bytes);
         let tag = self.space.epochs.tag();
         let ripen = self.slot.contents.lock().retire(tag, at, bytes);
         if ripen {
@@ -106,6 +108,16 @@ impl<'s, M: Media> Guard<'s, M> {
             let Space { media, allocator, .. } = self.space;
             let freed = self.slot.contents.lock().ripen(media, allocator, now);
             self.checked(freed.map(|_| ()));
+        }
+    }
+
+    /// Tells a collection that a chunk has an owner who knows of it, whether or not a walk finds it:
+    /// before it is taken from where walks look for it, if it is to be linked again, or to be retired
+    /// in another pin. Retiring and discarding do it themselves.
+    #[inline]
+    pub(crate) fn keep(&self, at: u64, bytes: u64) {
+        if let Some(marks) = self.space.allocator.marks() {
+            marks.keep(at, bytes);
         }
     }
 

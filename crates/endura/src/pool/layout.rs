@@ -25,6 +25,8 @@ pub(crate) const SAVED_FREE: u64 = 8200;
 pub(crate) const DIRECTORY_NEXT: u64 = 8208;
 /// Session word: which turn of the 20-bit generation in lock words the nodes were last readied for.
 pub(crate) const LOCK_TURN: u64 = 8216;
+/// Session word: 1 = chunks may be stranded although the last session was closed.
+pub(crate) const UNCOLLECTED: u64 = 8224;
 
 /// The first directory entry.
 pub(crate) const DIRECTORY: u64 = 12288;

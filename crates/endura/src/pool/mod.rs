@@ -1,6 +1,7 @@
 //! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
 
 mod alloc;
+mod collect;
 mod create;
 mod directory;
 mod file;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use crate::sync::set_waiting;
 pub use crate::volatile::thread::Worker;
+pub use collect::{Collection, CollectionState, Collector, Step, Walk};
 pub(crate) use file::{Access, PoolFile};
 pub use gate::Quiesced;
 pub use guard::Guard;

@@ -1,9 +1,10 @@
 //! Whether every byte of a pool belongs to one owner.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::alloc::{Bitmap, Class, Kind, chunk_number, header, run_of};
+use super::directory::directory_pages;
 use super::gate::Quiesced;
 use super::layout::PAGE;
 use super::space::Space;
@@ -60,8 +61,8 @@ pub struct Shares {
     pub free: u64,
     /// Bytes of chunks that wait for a grace period.
     pub limbo: u64,
-    /// Bytes of chunks that are none of these: allocated but not linked when a session ended
-    /// uncleanly. A collection would find them.
+    /// Bytes that are none of these: stranded when a session ended uncleanly. None when the collection
+    /// after it is complete ([`Space::collection`]).
     pub leaked: u64,
 }
 
@@ -72,6 +73,8 @@ pub struct Partition<'q, M: Media> {
     slabs: BTreeMap<u64, Slab>,
     large: BTreeMap<u64, Owner>,
     free_pages: BTreeMap<u64, u64>,
+    /// Pages in which the map directory goes on.
+    directory: BTreeSet<u64>,
     shares: Shares,
 }
 
@@ -92,6 +95,7 @@ impl<M: Media> Quiesced<'_, M> {
             slabs: BTreeMap::new(),
             large: BTreeMap::new(),
             free_pages: space.allocator.pages().runs().into_iter().collect(),
+            directory: directory_pages(&space.media)?,
             shares: Shares::default(),
         };
         partition.add_partial_pages()?;
@@ -221,6 +225,7 @@ impl<M: Media> Partition<'_, M> {
                 Kind::Large(n) if !self.large.contains_key(&page) => {
                     self.shares.leaked += n * PAGE - LINE;
                 }
+                Kind::Directory if !self.directory.contains(&page) => self.shares.leaked += PAGE,
                 Kind::Large(_) | Kind::Directory => {}
             }
             page = after;

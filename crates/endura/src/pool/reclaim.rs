@@ -3,7 +3,8 @@
 //! An operation that runs out of space first frees what is ripe in every thread's limbo and takes
 //! back what every thread has cached. It cannot free what was retired since it began, nor in the
 //! epoch before, for its own pin holds the epoch. If it fails for that reason it has to end, and to
-//! begin again after [`Space::relieve`]; [`Space::with_room`] does so.
+//! begin again after [`Space::relieve`]; [`Space::with_room`] does so, and has the collection finished, if
+//! one is under way, before it gives up.
 
 use std::time::Duration;
 
@@ -119,8 +120,9 @@ impl<M: Media> Space<M> {
         mut full: Error,
         mut operation: impl FnMut() -> Result<T>,
     ) -> Result<T> {
-        for _ in 0..ATTEMPTS {
-            if !self.relieve()? {
+        for attempt in 0..=ATTEMPTS {
+            let has_freed = attempt < ATTEMPTS && self.relieve()?;
+            if !has_freed && !self.finish_collection()? {
                 break;
             }
             match operation() {
@@ -129,5 +131,13 @@ impl<M: Media> Space<M> {
             }
         }
         Err(full)
+    }
+
+    /// Has the collection finished that this session needs; whether that may have freed anything.
+    fn finish_collection(&self) -> Result<bool> {
+        if self.collection().is_done() {
+            return Ok(false);
+        }
+        self.finish_collection.get().map_or(Ok(false), |finish| finish())
     }
 }

@@ -1,6 +1,7 @@
 //! An open pool, whatever medium it lies on.
 
 use super::alloc::Allocator;
+use super::collect::Collection;
 use super::directory::Directory;
 use super::gate::READ_ONLY;
 use super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
@@ -54,6 +55,8 @@ pub struct Space<M: Media> {
     pub(super) damage: OnceLock<(u64, &'static str)>,
     /// Held by whoever keeps writers out.
     pub(super) quiescing: Mutex<()>,
+    /// Has the collection finished, if there is one; whether it is.
+    pub(super) finish_collection: OnceLock<Box<dyn Fn() -> Result<bool> + Send + Sync>>,
 }
 
 /// How much of an open pool is used for what, in bytes unless said otherwise. Exact while nobody
@@ -114,6 +117,7 @@ impl<M: Media> Space<M> {
             birthplace: Birthplace::here(),
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
+            finish_collection: OnceLock::new(),
             media,
             session,
             allocator,
@@ -167,6 +171,18 @@ impl<M: Media> Space<M> {
     #[inline]
     pub fn generation(&self) -> u64 {
         self.session.generation
+    }
+
+    /// How far the collection of what the last session stranded has come.
+    pub fn collection(&self) -> Collection {
+        self.allocator.marks().map_or(Collection::NOT_NEEDED, |marks| marks.progress())
+    }
+
+    /// Says that there will be no collection in this session.
+    pub(crate) fn give_up_collection(&self) {
+        if let Some(marks) = self.allocator.marks() {
+            marks.give_up();
+        }
     }
 
     /// How the bytes of the pool are used. Looks at every partly used page.

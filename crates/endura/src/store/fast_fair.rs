@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::{Adr, Eadr, Mapped, Media, PageCache};
-use crate::pool::{Guard, MapState, Space};
+use crate::pool::{Guard, MapState, Space, Walk};
 use crate::store::Map;
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
 use crate::tree::{Change, Index, Len, Survey};
@@ -115,6 +115,11 @@ impl<M: Media> AnyLayout<M> {
             // Of an unknown size: says which map it is.
             Some(NodeLayout::Wide) | None => Tree::over(space, map).map(Self::Wide),
         }
+    }
+
+    /// A walk over its nodes, for a collection.
+    pub(super) fn marking(&self) -> Box<dyn Walk<M>> {
+        on_layout!(self, tree => tree.marking())
     }
 
     /// The sizes of its nodes.

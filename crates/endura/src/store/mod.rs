@@ -3,6 +3,7 @@
 mod any;
 mod byte_map;
 mod byte_range;
+mod collect;
 mod fast_fair;
 mod info;
 pub mod keys;
@@ -31,4 +32,5 @@ pub use roart::{AnyRoart, Roart};
 
 pub use crate::check::{MapReport, Report};
 pub use crate::media::MediaChoice;
+pub use crate::pool::{Collection, CollectionState};
 pub use crate::tree::{Bytes, Len};

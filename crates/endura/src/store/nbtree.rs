@@ -25,7 +25,7 @@ pub type NbTree = Map<AnyNbTree>;
 /// Words of a block: 1 KiB, 63 entries.
 pub(super) const WORDS: usize = 128;
 /// Children of an inner node.
-const FANOUT: usize = 64;
+pub(super) const FANOUT: usize = 64;
 
 /// An NBTree in a pool of any domain.
 pub enum AnyNbTree {

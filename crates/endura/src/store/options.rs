@@ -30,13 +30,27 @@ const LEAST_DEFAULT: u64 = 1 << 30;
 /// let reader = endura::Pool::options().read_only(true).open(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct PoolOptions {
     max_size: Option<u64>,
     media: MediaChoice,
     read_only: bool,
     accept_unclean: bool,
     any_filesystem: bool,
+    collectors: usize,
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        Self {
+            max_size: None,
+            media: MediaChoice::default(),
+            read_only: false,
+            accept_unclean: false,
+            any_filesystem: false,
+            collectors: 1,
+        }
+    }
 }
 
 impl PoolOptions {
@@ -77,6 +91,15 @@ impl PoolOptions {
     #[must_use]
     pub fn allow_any_filesystem(mut self, allow: bool) -> Self {
         self.any_filesystem = allow;
+        self
+    }
+
+    /// How many threads look for the space that an unclean end stranded; 1 by default. They end when
+    /// all is found, or with the pool. With 0 it is looked for only when a write finds no room, and by
+    /// [`Pool::collect`].
+    #[must_use]
+    pub fn collectors(mut self, threads: usize) -> Self {
+        self.collectors = threads;
         self
     }
 
@@ -159,7 +182,7 @@ impl PoolOptions {
                 (Mounted::PageCache(space), session)
             }
         };
-        Ok(Pool::new(mounted, file, placement, session))
+        Ok(Pool::new(mounted, file, placement, session, self.collectors))
     }
 
     /// Maps the file and begins a session on it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::any::{AnyIndex, AnyMap};
+use super::collect::Background;
 use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
 use super::kind::{Kind, free_chunks};
 use super::nbtree::{AnyNbTree, NbTree};
@@ -10,7 +11,7 @@ use super::roart::{AnyRoart, Roart};
 use super::{ByteMap, Map, MapInfo, PoolOptions};
 use crate::check::{self, Report};
 use crate::media::{Adr, DomainKind, Eadr, Mapped, Media, PageCache, Placement};
-use crate::pool::{PoolFile, Session, Space};
+use crate::pool::{Collection, PoolFile, Session, Space};
 use crate::sync::Mutex;
 use crate::tree::Index;
 use crate::tree::nbtree::Tree;
@@ -61,6 +62,7 @@ macro_rules! on_space {
 
 struct Inner {
     mounted: Mounted,
+    background: Background,
     birthplace: Birthplace,
     placement: Placement,
     session: Session,
@@ -90,6 +92,8 @@ pub struct Stats {
     pub free_chunk_bytes: u64,
     /// Bytes that were freed but that some thread may still be reading.
     pub limbo_bytes: u64,
+    /// How far the search has come for space that an unclean end stranded.
+    pub collection: Collection,
     /// Bytes to which it may grow while it is open this time.
     pub max_bytes: u64,
     /// How often the pool was opened for writing, this time included. A read-only open counts
@@ -122,7 +126,9 @@ impl Pool {
         file: PoolFile,
         placement: Placement,
         session: Session,
+        collectors: usize,
     ) -> Self {
+        let background = on_space!(&mounted, space => Background::begin(space, collectors));
         let facts = Facts {
             uuid: file.superblock().uuid,
             filesystem: file.filesystem().name(),
@@ -130,7 +136,8 @@ impl Pool {
         };
         let birthplace = Birthplace::here();
         let file = Mutex::new(Some(file));
-        Self { inner: Arc::new(Inner { mounted, birthplace, placement, session, facts, file }) }
+        let inner = Inner { mounted, background, birthplace, placement, session, facts, file };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The FAST & FAIR map `name`; made if there is none, with the nodes that suit the medium.
@@ -258,6 +265,21 @@ impl Pool {
         on_space!(&self.inner.mounted, space => check::verify(space))
     }
 
+    /// Finds the space that an unclean end stranded now, together with the threads that look for it
+    /// ([`PoolOptions::collectors`]); whether all is found. Operations go on meanwhile; a thread that
+    /// stays inside one for a second is not waited for. O(n).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Map`](crate::Map) for methods that write.
+    pub fn collect(&self) -> Result<bool> {
+        let done = on_space!(&self.inner.mounted, space => {
+            drop(space.pin_mut()?);
+            space.collection().is_done()
+        });
+        Ok(done || self.inner.background.finish()?)
+    }
+
     /// Facts and figures; those about space are exact while nobody writes. Looks at every partly
     /// used page; operations go on meanwhile.
     ///
@@ -272,14 +294,16 @@ impl Pool {
         if inner.file.lock().is_none() {
             return Err(Error::Closed);
         }
-        let (space, max_bytes) =
-            on_space!(&inner.mounted, space => (space.stats(), space.media().limit()));
+        let (space, collection, max_bytes) = on_space!(&inner.mounted, space => {
+            (space.stats(), space.collection(), space.media().limit())
+        });
         Ok(Stats {
             file_bytes: space.file_bytes,
             pages_in_use: space.pages_in_use,
             page_bytes_in_use: space.page_bytes_in_use,
             free_chunk_bytes: space.free_chunk_bytes,
             limbo_bytes: space.limbo_bytes,
+            collection,
             max_bytes,
             generation: inner.session.generation,
             clean_open: inner.session.clean,
@@ -324,6 +348,7 @@ impl Inner {
         }
         // Fails where an operation may go on; the pool then stays open, and locked.
         on_space!(&self.mounted, space => space.close())?;
+        self.background.join();
         let mut file = open.take().ok_or(Error::Closed)?;
         if self.session.read_only {
             return Ok(());

@@ -5,6 +5,7 @@
 //! turns: the fence of one does not order the flushes of the other.
 
 mod open;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,8 @@ pub enum PoolOp {
     MakeMany(u64),
     /// Fills so many pages with what looks like directory entries, and frees them. Not to be crashed.
     Soil(u64),
+    /// Collects a little of what the last crash stranded.
+    Collect,
     /// Closes the pool and opens it again.
     Reopen,
     /// Allocates chunks of many sizes, looks whether any of them belongs to somebody, writes to them,
@@ -109,7 +112,11 @@ impl Subject for PoolSpace {
                 model.others += count;
                 true
             }
-            PoolOp::Relieve | PoolOp::Soil(_) | PoolOp::Reopen | PoolOp::Probe => true,
+            PoolOp::Relieve
+            | PoolOp::Collect
+            | PoolOp::Soil(_)
+            | PoolOp::Reopen
+            | PoolOp::Probe => true,
         }
     }
 
@@ -134,8 +141,15 @@ impl Subject for PoolSpace {
                 ops.extend(model.maps.keys().filter_map(|name| open::known(name)).map(PoolOp::Drop))
             }
         }
-        ops.extend(linked.into_iter().map(PoolOp::Unlink));
-        ops.extend([PoolOp::Relieve, PoolOp::Link { slot: 0, size }, PoolOp::Probe]);
+        // Before the marker comes to them, and after.
+        for (i, slot) in linked.into_iter().enumerate() {
+            ops.extend([PoolOp::Unlink(slot), PoolOp::Collect]);
+            if i % 2 == 0 {
+                ops.extend([PoolOp::Relieve, PoolOp::Link { slot, size: i % 3 }]);
+            }
+        }
+        ops.extend([PoolOp::Relieve, PoolOp::Link { slot: SLOTS - 2, size }]);
+        ops.extend([PoolOp::Collect, PoolOp::Collect, PoolOp::Collect, PoolOp::Probe]);
         ops
     }
 }

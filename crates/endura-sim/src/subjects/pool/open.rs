@@ -9,6 +9,8 @@ use std::sync::Arc;
 use endura::media::{Media, Ordering, Region};
 use endura::pool::{Counted, Guard, MapState, PAGE, Session, Space, Worker};
 
+use super::super::collect::{Collection, complete};
+use super::walk::Links;
 use super::{PoolModel, PoolOp, SIZES, SLOTS};
 use crate::model::Domain;
 use crate::sim::{Sim, act_as};
@@ -31,7 +33,7 @@ pub(super) fn known(name: &str) -> Option<&'static str> {
 
 /// What the chunk of a map holds.
 const NODE: u64 = 0xC0_FFEE;
-const NODE_BYTES: u64 = 512;
+pub(super) const NODE_BYTES: u64 = 512;
 
 /// An open pool.
 pub struct OpenPool {
@@ -45,6 +47,7 @@ pub struct OpenPool {
 struct OpenSession {
     space: Arc<Space<Sim>>,
     links: Arc<MapState>,
+    collection: Collection,
 }
 
 fn told<T, E: Debug>(result: Result<T, E>) -> Result<T, Finding> {
@@ -75,7 +78,7 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
 }
 
 /// Offset and bytes of the chunk that a link leads to.
-fn chunk(link: u64) -> Option<(u64, u64)> {
+pub(super) fn chunk(link: u64) -> Option<(u64, u64)> {
     (link != 0).then(|| (link >> 3, SIZES[(link & 7) as usize - 1]))
 }
 
@@ -93,7 +96,9 @@ impl OpenSession {
         let session = Session { generation, clean, read_only: false };
         let space = Arc::new(told(Space::mount(medium, session))?);
         let links = told(space.open_map("links", 1, 0, |_, _| Ok(0)))?;
-        Ok((Self { space, links }, before == 0))
+        let walk = Links { links: Arc::clone(&links), next: 0 };
+        let collection = Collection::of(&space, vec![Box::new(walk)]);
+        Ok((Self { space, links, collection }, before == 0))
     }
 
     fn slot(&self, slot: usize) -> u64 {
@@ -241,6 +246,7 @@ impl OpenPool {
             }
             PoolOp::Soil(pages) => session.soil(pages).map(|()| true)?,
             PoolOp::Probe => session.probe().map(|()| true)?,
+            PoolOp::Collect => session.collection.step().map(|_| true)?,
             PoolOp::Relieve | PoolOp::Reopen => told(session.space.relieve()).map(|_| true)?,
         };
         match session.space.is_poisoned() {
@@ -260,11 +266,7 @@ impl OpenPool {
         if session.links.counted() != Counted::All && self.is_tight {
             return Err("a clean close forgets how many entries there are".to_owned());
         }
-        match partition(&session)? {
-            0 => Ok(()),
-            leaked if self.is_tight => Err(format!("a clean close loses {leaked} bytes")),
-            _ => Ok(()),
-        }
+        complete(&session.space, &session.reached()?).map(drop)
     }
 
     pub(super) fn observe(&self) -> Result<PoolModel, Finding> {
@@ -300,7 +302,7 @@ impl OpenPool {
 
     pub(super) fn verify(&self, model: &PoolModel) -> Result<(), Finding> {
         let session = self.session.borrow();
-        partition(&session)?;
+        session.collection.check(&session.space, &session.reached()?)?;
         let names: BTreeMap<String, u64> = told(session.space.maps())?
             .iter()
             .map(|map| (map.name().to_owned(), map.entry()))
@@ -317,13 +319,4 @@ impl OpenPool {
             _ => Ok(()),
         }
     }
-}
-
-/// Whether every byte of the pool has one owner at most; gives how many have none.
-fn partition(session: &OpenSession) -> Result<u64, Finding> {
-    let reached = session.reached()?;
-    let quiesced = told(session.space.quiesce())?;
-    let mut partition = told(quiesced.partition())?;
-    told(reached.iter().try_for_each(|&(at, bytes)| partition.reach(at, bytes)))?;
-    Ok(told(partition.finish())?.leaked)
 }

@@ -50,6 +50,15 @@ impl Bitmap {
         fits.then_some(Self { words, free, from: 0 })
     }
 
+    /// The chunks that are free in one of the two; `None` if some are in both.
+    pub(crate) fn with(&self, class: Class, other: &Self) -> Option<Self> {
+        let pairs = || self.words.iter().zip(&other.words);
+        if pairs().any(|(one, other)| one & other != 0) {
+            return None;
+        }
+        Self::from_words(class, pairs().map(|(one, other)| one | other).collect())
+    }
+
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }

@@ -15,7 +15,7 @@
 //!
 //! Bitmaps, caches and the list of free pages are gone. After an unclean end every page below
 //! NEXT_PAGE counts as used in full: what was free in it, and what was allocated and not yet linked,
-//! leaks until a collection. (After a clean close [`saved`] brings the free space back.) So a chunk
+//! is stranded until a collection ([`collect`](super::collect)) has found it. (After a clean close [`saved`] brings the free space back.) So a chunk
 //! can have two owners after a crash only if a page that something durable links is not below
 //! NEXT_PAGE, or if a header says something false about it.
 //!
@@ -43,6 +43,7 @@ pub(crate) mod header;
 mod pages;
 mod saved;
 mod slab;
+mod sweep;
 
 pub(crate) use bitmap::Bitmap;
 pub(crate) use class::Class;
@@ -50,6 +51,7 @@ pub(crate) use header::Kind;
 pub(crate) use pages::Pages;
 pub(crate) use slab::chunk_number;
 
+use super::collect::Marks;
 use super::layout::PAGE;
 use super::space::Session;
 use crate::media::{LINE, Media};
@@ -61,6 +63,8 @@ use slab::Slabs;
 pub(crate) struct Allocator {
     pages: Pages,
     slabs: Slabs,
+    /// What is known to have an owner; none if all free space is known.
+    marks: Option<Marks>,
 }
 
 /// Pages that a chunk takes for which there is no class: it lies behind the header line of the
@@ -73,9 +77,20 @@ impl Allocator {
     /// The space of a formatted medium: every page below NEXT_PAGE is in use, but for what a clean
     /// close wrote down.
     pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
-        let allocator = Self { pages: Pages::load(media)?, slabs: Slabs::new() };
-        allocator.restore(media, session)?;
+        let mut allocator = Self { pages: Pages::load(media)?, slabs: Slabs::new(), marks: None };
+        let all_is_known = allocator.restore(media, session)?;
+        if !all_is_known && !session.read_only && allocator.pages.next() > 1 {
+            let marks = Marks::new(allocator.pages.next());
+            allocator.for_each_partial(|class, page, free| marks.keep_free(class, page, free));
+            allocator.marks = Some(marks);
+        }
         Ok(allocator)
+    }
+
+    /// The marks of the collection that this session began with, if it did.
+    #[inline(always)]
+    pub(crate) fn marks(&self) -> Option<&Marks> {
+        self.marks.as_ref()
     }
 
     /// The pages.

@@ -27,6 +27,10 @@ struct Stock {
     next: u64,
     /// Free pages: first page of a run -> its length. Neighbouring runs are one run.
     runs: BTreeMap<u64, u64>,
+    /// One bit for each page that was there at the open: set once it was free in this session.
+    given: Box<[u64]>,
+    /// How many those are.
+    old: u64,
 }
 
 impl Pages {
@@ -41,7 +45,9 @@ impl Pages {
         }
         match next.checked_mul(PAGE) {
             Some(need) if need <= media.len() => {
-                Ok(Self { stock: Mutex::new(Stock { next, runs: BTreeMap::new() }) })
+                let given = vec![0; next.div_ceil(64) as usize].into();
+                let stock = Stock { next, runs: BTreeMap::new(), given, old: next };
+                Ok(Self { stock: Mutex::new(stock) })
             }
             Some(need) => Err(Error::Truncated { have: media.len(), need }),
             None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible page count" }),
@@ -67,6 +73,19 @@ impl Pages {
     pub(crate) fn is_taken(&self, page: u64) -> bool {
         let stock = self.stock.lock();
         (1..stock.next).contains(&page) && !stock.is_free(page)
+    }
+
+    /// What the page is, if it has not been free in this session: it is then as the last one left it,
+    /// as far as its header goes. The page must not lie inside a run.
+    pub(crate) fn left_over<M: Media>(&self, media: &M, page: u64) -> Result<Option<Kind>> {
+        // Under the lock, so that no run is half freed.
+        let stock = self.stock.lock();
+        stock.is_left_over(page).then(|| header::read(media, page)).transpose()
+    }
+
+    /// Whether the page was there at the open and has not been free in this session.
+    pub(crate) fn is_left_over(&self, page: u64) -> bool {
+        self.stock.lock().is_left_over(page)
     }
 
     /// Takes `count` neighbouring pages, whose first header says `kind`, durably, on return.
@@ -113,7 +132,9 @@ impl Pages {
 
     /// Takes back all runs, as if nothing were free.
     pub(crate) fn forget(&self) {
-        self.stock.lock().runs.clear();
+        let mut stock = self.stock.lock();
+        stock.runs.clear();
+        stock.given.fill(0);
     }
 
     /// Gives back the run of one large chunk.
@@ -172,7 +193,14 @@ impl Stock {
         last.filter(|&(first, count)| first + count == self.next).map_or(0, |(_, &count)| count)
     }
 
+    fn is_left_over(&self, page: u64) -> bool {
+        (1..self.old).contains(&page) && self.given[(page / 64) as usize] >> (page % 64) & 1 == 0
+    }
+
     fn insert(&mut self, first: u64, count: u64) {
+        for page in first..(first + count).min(self.old) {
+            self.given[(page / 64) as usize] |= 1 << (page % 64);
+        }
         let (mut start, mut end) = (first, first + count);
         if let Some((before, run_end)) = self.run_before(first)
             && run_end == first

@@ -3,8 +3,8 @@
 //! The close writes which pages are free and which chunks of partly used pages are, in blocks that
 //! nobody else uses: the upper half of page 0, then, if that is not enough, pages that are free
 //! themselves. So the list takes no space that a later session would have to give back, and never
-//! makes the pool grow. If even that is not enough the rest is left out; it leaks until a
-//! collection.
+//! makes the pool grow. If even that is not enough the rest is left out, and UNCOLLECTED says so: the
+//! next session finds it by a collection.
 //!
 //! # A block
 //!
@@ -30,7 +30,7 @@
 //! stale list is thus refused three times over (unclean, another generation, a word of 0): two
 //! owners of one chunk are the worst that a list can do.
 
-use super::super::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE};
+use super::super::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED};
 use super::super::space::Session;
 use super::Allocator;
 use super::bitmap::Bitmap;
@@ -107,9 +107,14 @@ impl Allocator {
             records.push(record);
         });
         let mut block = Block::new(SAVED_BLOCK, SAVED_BLOCK_BYTES, generation);
+        // Whether something is free, or stranded, that the next open will not know of.
+        let mut uncollected = !self.marks().is_none_or(|marks| marks.progress().is_done());
         for record in records {
             if block.words.len() + record.len() > block.capacity {
-                let Some(page) = vacant.next() else { break };
+                let Some(page) = vacant.next() else {
+                    uncollected = true;
+                    break;
+                };
                 let next = Block::new(page * PAGE + LINE, PAGE - LINE, generation);
                 std::mem::replace(&mut block, next).write(media, page * PAGE + LINE)?;
             }
@@ -119,18 +124,26 @@ impl Allocator {
         // One fence for the blocks and the word that names them: they count only when the
         // superblock says that the pool was closed, which comes later.
         media.mark(Mark::Step("pool.save.list"));
+        let word = Region::new(media, UNCOLLECTED, 1)?;
+        // In one line with the other: flushed with it.
+        word.store(0, u64::from(uncollected), Ordering::Release);
         commit(media, SAVED_BLOCK)
     }
 
-    /// Takes over what the last session left free, and makes sure that no later one does.
-    pub(super) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<()> {
+    /// Takes over what the last session left free, and makes sure that no later one does. Whether
+    /// nothing else can be free.
+    pub(super) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<bool> {
         let at = session_word(media)?.load(0, Ordering::Acquire);
         if at == 0 {
-            return Ok(());
+            return Ok(false);
         }
+        let mut all_is_known = false;
         if session.clean {
             let list = read(media, at, session.generation.wrapping_sub(1), self.pages.next());
-            if !list.is_some_and(|list| self.take_over(media, list)) {
+            if list.is_some_and(|list| self.take_over(media, list)) {
+                let uncollected = Region::new(media, UNCOLLECTED, 1)?.load(0, Ordering::Acquire);
+                all_is_known = uncollected == 0;
+            } else {
                 self.pages.forget();
                 self.slabs.forget();
             }
@@ -140,7 +153,7 @@ impl Allocator {
             // Durable before anything is allocated: after a crash the list would be wrong.
             commit(media, 0)?;
         }
-        Ok(())
+        Ok(all_is_known)
     }
 
     fn take_over<M: Media>(&self, media: &M, list: List) -> bool {

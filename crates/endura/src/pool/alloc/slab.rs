@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::collect::Marks;
 use super::super::layout::PAGE;
 use super::bitmap::Bitmap;
 use super::class::Class;
@@ -120,6 +121,43 @@ impl Slabs {
             own.insert(class, page, bitmap);
         }
         sound
+    }
+
+    /// Makes the chunks of a page free that have no mark; gives their bytes. Nothing happens if the page
+    /// is no longer what the last session left: it leaves its class under this lock only.
+    pub(crate) fn sweep(
+        &self,
+        pages: &Pages,
+        marks: &Marks,
+        class: Class,
+        page: u64,
+    ) -> Result<u64> {
+        let mut own = self.classes[class.index()].lock();
+        if !pages.is_left_over(page) {
+            return Ok(0);
+        }
+        let damage = |what| Err(Error::Corrupt { offset: page * PAGE, what });
+        let Some(unmarked) = marks.unmarked(class, page) else {
+            return damage("marks for chunks of another size");
+        };
+        if unmarked.free() == 0 {
+            return Ok(0);
+        }
+        let bytes = unmarked.free() as u64 * class.size();
+        let free = match own.bitmaps.get(&page) {
+            None => unmarked,
+            Some(given) => match given.with(class, &unmarked) {
+                Some(both) => both,
+                None => return damage("a free chunk without a mark"),
+            },
+        };
+        // Not wholly free before: `unmarked` was not in it.
+        own.remove(page);
+        match free.free() == class.per_page() {
+            true => pages.give(page, 1),
+            false => own.insert(class, page, free),
+        }
+        Ok(bytes)
     }
 
     /// Forgets all bitmaps, as if every chunk were in use.

@@ -39,7 +39,7 @@
 //! | remove, value copied left (D3) | the left copy with the right value | after | drops the left copy |
 //! | remove, next key overwritten (D3) | the next entry twice | after | drops the left copy |
 //! | update, value | the value | after | nothing |
-//! | split, new node written (S2) | a node that nothing leads to | before | nothing; its chunk leaks |
+//! | split, new node written (S2) | a node that nothing leads to | before | nothing; its chunk is stranded |
 //! | split, `sib` = N, SPLITTING (S3) | L owns all, N shadows it | before | takes the split back |
 //! | split, `high` = N.low (S3) | N owns the right half | after, if the entry went there | settles the tag, posts N |
 //! | split, `sib` = N, NORMAL (S3) | the same, without a separator | the same | posts N when it moves right |
@@ -49,13 +49,14 @@
 //! | merge, entries copied (M3) | copies that are dead in L | no difference | nothing |
 //! | merge, `sib` = N, MERGING (M4) | N owns its half | no difference | settles the tag, posts N |
 //! | merge, `high` = N.high (M4) | L owns all, N is passed through | no difference | unlinks N |
-//! | merge, `sib` = N.sib, NORMAL (M4) | L owns all | no difference | nothing; N's chunk leaks |
-//! | root shrunk, root word stored | the child is the root | no difference | nothing; the chunk leaks |
+//! | merge, `sib` = N.sib, NORMAL (M4) | L owns all | no difference | nothing; N's chunk is stranded |
+//! | root shrunk, root word stored | the child is the root | no difference | nothing; the chunk is stranded |
 
 mod count;
 #[cfg(all(test, loom))]
 mod loom;
 mod many;
+mod mark;
 mod merge;
 mod node;
 mod post;

@@ -76,8 +76,9 @@ enum Found {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// How many leaves are fetched ahead of a scan: about 3 KiB of them.
-    const FETCH_AHEAD: usize = 3072usize.div_ceil(8 * LEAF);
+    /// How many leaves are fetched ahead of a scan: about 1 KiB of them. They take longer to read than
+    /// the next ones to arrive, and what is fetched in vain costs bandwidth.
+    const FETCH_AHEAD: usize = 1024usize.div_ceil(8 * LEAF);
 
     /// Reads the next slot of the seat and moves on; gives the seat up if the leaf has changed.
     #[inline(always)]

@@ -79,6 +79,10 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         let words = reserve(media, self.map)?;
         for i in 0..RESERVE {
             let at = words.load(i, Ordering::Acquire);
+            if at != 0 {
+                // Before it leaves: it may be linked where a walk has been.
+                self.guard.keep(at, self.bytes);
+            }
             if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
                 words.flush(i, 1);
                 // Before the chunk is linked anywhere: it must not have two owners.

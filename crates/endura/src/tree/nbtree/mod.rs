@@ -42,10 +42,10 @@
 //! | update, the pair | the value | after | nothing |
 //! | remove, the pair | DEAD | after | pass over it |
 //! | change, a slot or `next` frozen (S1) | a block that cannot be changed | no difference | copy it |
-//! | change, new blocks written (S3) | blocks that nothing leads to | no difference | nothing; they leak |
+//! | change, new blocks written (S3) | blocks that nothing leads to | no difference | nothing; they are stranded |
 //! | change, FORWARD (S5) | the new blocks | no difference | S7, when the new leaf changes |
-//! | merge, FORWARD (S5) | one new block for two | no difference | the same; the right one leaks |
-//! | change, `next` of the block before (S7) | the same | no difference | nothing; the old one leaks |
+//! | merge, FORWARD (S5) | one new block for two | no difference | the same; the right one is stranded |
+//! | change, `next` of the block before (S7) | the same | no difference | nothing; the old one is stranded |
 
 mod block;
 mod body;
@@ -56,6 +56,7 @@ mod insert;
 mod key;
 mod leaf;
 mod many;
+mod mark;
 mod merge;
 mod metadata;
 mod order;

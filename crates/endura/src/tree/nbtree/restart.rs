@@ -127,6 +127,8 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         let mut birth =
             Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
+            // Before anything leads past it, as in S5.
+            guard.keep(block.signpost, Block::<M, W>::BYTES);
             birth.origin = leaves.take(guard.space().epoch());
             let origin = leaves.get(birth.origin);
             origin.begin(Birth { block: block.signpost, origin: 0, ..birth });

@@ -71,6 +71,11 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             leaves.get(absorbed).replace_by(number);
         }
         if !old.is_committed() {
+            // Before anything leads past them: another thread may retire them, and much later.
+            guard.keep(old.block(), Block::<M, W>::BYTES);
+            if absorbed != 0 {
+                guard.keep(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
+            }
             let block = Block::<M, W>::at(guard.media(), old.block())?;
             let forward = Next::forward(first.block());
             loop {

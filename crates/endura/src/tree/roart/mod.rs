@@ -38,8 +38,8 @@
 //!
 //! | operation, store | what is there | readers see | the next writer |
 //! | --- | --- | --- | --- |
-//! | any, record written | a record that nothing leads to | before | nothing; its chunk leaks |
-//! | any, new array or node written | chunks that nothing leads to | before | nothing; they leak |
+//! | any, record written | a record that nothing leads to | before | nothing; its chunk is stranded |
+//! | any, new array or node written | chunks that nothing leads to | before | nothing; they are stranded |
 //! | insert or update, word with tag | the record, if the word is durable | before or after | clears the tag |
 //! | insert or update, word without tag | the record | after | nothing |
 //! | remove, empty word with tag | the record, if that is not durable | before or after | clears the tag |
@@ -47,9 +47,9 @@
 //! | remove, last of an array; parent's word not yet | an empty array | after | uses it, or takes it out when a remove comes by |
 //! | remove, node with one child left; parent's word not yet | the node | after | the same |
 //! | array or node replaced, parent's word with tag | the old or the new one, whole | the same map, or after | clears the tag |
-//! | array or node replaced, parent's word | the new one | after | nothing; the old one leaks |
+//! | array or node replaced, parent's word | the new one | after | nothing; the old one is stranded |
 //! | prefix split, parent's word | the new node over the old one | after | nothing |
-//! | collapse, parent's word | the child in place of the node | the same map | nothing; the node leaks |
+//! | collapse, parent's word | the child in place of the node | the same map | nothing; the node is stranded |
 
 mod array;
 mod count;
@@ -57,6 +57,7 @@ mod descend;
 mod fresh;
 mod insert;
 mod lock;
+mod mark;
 mod node;
 mod publish;
 mod record;

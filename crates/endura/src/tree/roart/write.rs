@@ -37,6 +37,10 @@ impl NewRecord {
     }
 }
 
+/// How often the place of a key is looked for: each time in vain another thread has changed it
+/// meanwhile. So often in a row means that the tree is damaged, and that nobody has.
+const MOST_ATTEMPTS: usize = 1 << 14;
+
 /// A locked node or array, its words, and which of them is meant.
 type Held<'g, M> = (Locked<'g, M>, Region<'g, M>, usize);
 
@@ -61,7 +65,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let key = Sought::new(key);
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
-        loop {
+        for _ in 0..MOST_ATTEMPTS {
             let spot = self.find(&guard, &key, Care::Hope)?;
             let old = spot.record();
             guard.media().mark(Mark::Step("write.found"));
@@ -83,6 +87,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 return Ok(());
             }
         }
+        Err(self.no_place())
+    }
+
+    fn no_place(&self) -> Error {
+        let what = "a key whose place is never what it was when it was found";
+        Error::Corrupt { offset: self.map().root(), what }
     }
 
     /// Gives `key` a value of `len` bytes that `fill` writes where it will lie.
@@ -105,7 +115,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             writer.write(&zeros[..writer.left().min(zeros.len())]);
         }
         writer.finish();
-        loop {
+        for _ in 0..MOST_ATTEMPTS {
             let spot = self.find(&guard, &key, Care::Hope)?;
             if self.put(&guard, &key, spot, &mut fresh, &NewRecord { at })? {
                 guard.media().mark(Mark::Acknowledged);
@@ -113,6 +123,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             }
             fresh.keep_first();
         }
+        Err(self.no_place())
     }
 
     /// Enters a record at `spot`, or in place of the one that is there. `false`, with nothing

@@ -1,0 +1,275 @@
+//! The collection of one session, done in small steps by whoever has the time: threads that do
+//! nothing else, and operations that find no room.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::super::directory::directory_pages;
+use super::super::guard::Guard;
+use super::super::layout::NEXT_PAGE;
+use super::super::space::Space;
+use super::{CollectionState, Marks};
+use crate::media::{Mark, Media, Ordering, Region};
+use crate::sync::{self, AtomicBool, Mutex};
+use crate::volatile::thread;
+use crate::{Error, Result};
+
+/// Pages that are swept in one pin.
+const PAGES_AT_ONCE: u64 = 2;
+/// How often whoever needs the space looks whether the others let the collection go on, and how
+/// long it waits in between: a second together.
+const PATIENCE: usize = 4_000;
+const PAUSE: Duration = Duration::from_micros(250);
+
+/// A walk over chunks that a map reaches: all of them, or those of one part.
+pub trait Walk<M: Media>: Send {
+    /// Goes on: tells `visit` of about `bite` chunks more, where each is and its bytes as asked for.
+    /// Whether that was the end.
+    ///
+    /// Others write meanwhile. All walks of a map together must meet every chunk that is reachable
+    /// from the first step to the last, and that was there when the pool was opened; a chunk may be
+    /// met more than once. Each call has a guard of its own: what was reached under an earlier one
+    /// may be gone (but see [`Space::epoch`]). A map that was dropped is at its end.
+    ///
+    /// It starts the write-back of the words that it goes by: what an earlier session stored in them
+    /// may not be durable.
+    ///
+    /// # Errors
+    ///
+    /// Those of `visit`; [`Error::Corrupt`]. The collection is then given up.
+    fn step(
+        &mut self,
+        guard: &Guard<'_, M>,
+        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+        bite: usize,
+    ) -> Result<bool>;
+}
+
+/// What came of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Something was done.
+    Worked,
+    /// Others have to go on first.
+    Idle,
+    /// Nothing is left to do.
+    Ended,
+}
+
+/// The collection of a session, which any number of threads may do together.
+pub struct Collector<M: Media> {
+    space: Arc<Space<M>>,
+    work: Mutex<Work<M>>,
+    bite: usize,
+    is_urgent: AtomicBool,
+}
+
+struct Work<M: Media> {
+    phase: Phase,
+    /// Walks that nobody is in the middle of.
+    walks: Vec<Box<dyn Walk<M>>>,
+    under_way: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// C1.
+    Mark,
+    /// C3: maps that were dropped have to be freed.
+    Drops,
+    /// C3: everybody has to leave who was there at this tag.
+    Grace(u64),
+    /// C4: from this page on.
+    Sweep(u64),
+    Ended,
+}
+
+impl<M: Media> Collector<M> {
+    /// Chunks to mark in one pin: a tenth of a millisecond where they are not in the cache.
+    pub const BITE: usize = 512;
+
+    /// The collection that the session of `space` needs. `walks` must cover all maps that were there
+    /// when the pool was opened; about `bite` chunks are marked in one pin. From now on operations
+    /// that find no room have it finished first.
+    ///
+    /// The pool does not keep it alive. A session has one collector: any other does nothing.
+    pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn Walk<M>>>, bite: usize) -> Arc<Self> {
+        let is_first = space.allocator.marks().is_some_and(Marks::claim);
+        let phase = if is_first { Phase::Mark } else { Phase::Ended };
+        let collector = Arc::new(Self {
+            space: Arc::clone(space),
+            work: Mutex::new(Work { phase, walks, under_way: 0 }),
+            bite: bite.max(1),
+            is_urgent: AtomicBool::new(false),
+        });
+        if is_first {
+            let weak: Weak<Self> = Arc::downgrade(&collector);
+            let finish = move || weak.upgrade().map_or(Ok(false), |collector| collector.finish());
+            let _ = space.finish_collection.set(Box::new(finish));
+        }
+        collector
+    }
+
+    /// Does a little.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Space::pin`] and [`Space::pin_mut`]. What is wrong with the pool is no error, but
+    /// ends the collection ([`CollectionState::Failed`]).
+    pub fn step(&self) -> Result<Step> {
+        let Some(marks) = self.space.allocator.marks() else { return Ok(Step::Ended) };
+        let mut work = self.work.lock();
+        let phase = work.phase;
+        let walk = if phase == Phase::Mark { work.walks.pop() } else { None };
+        work.under_way += usize::from(walk.is_some());
+        drop(work);
+        let outcome = match (phase, walk) {
+            (Phase::Mark, Some(walk)) => self.mark(marks, walk),
+            (Phase::Mark, None) => self.end_marking(marks),
+            (Phase::Drops, _) => self.wait_for_drops(),
+            (Phase::Grace(tag), _) => self.wait_for_pins(marks, tag),
+            (Phase::Sweep(_), _) => self.sweep(marks),
+            (Phase::Ended, _) => Ok(Step::Ended),
+        };
+        match outcome {
+            Err(Error::Corrupt { .. }) if !self.space.is_poisoned() => {
+                self.work.lock().phase = Phase::Ended;
+                marks.enter(CollectionState::Failed);
+                Ok(Step::Ended)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// C1.
+    fn mark(&self, marks: &Marks, mut walk: Box<dyn Walk<M>>) -> Result<Step> {
+        let (media, pages) = (&self.space.media, self.space.allocator.pages());
+        let ended = self.space.pin().and_then(|guard| {
+            marks.enter(CollectionState::Marking);
+            media.mark(Mark::Step("collect.mark"));
+            let mut visit = |at, bytes| marks.reach(media, pages, at, bytes);
+            let ended = walk.step(&guard, &mut visit, self.bite);
+            // Before anything is freed: what the walk did not find must not come back with a word that
+            // a killed process had stored, and the walk has flushed.
+            media.fence();
+            ended
+        });
+        let mut work = self.work.lock();
+        work.under_way -= 1;
+        if !matches!(ended, Ok(true)) {
+            work.walks.push(walk);
+        }
+        ended.map(|_| Step::Worked)
+    }
+
+    fn end_marking(&self, marks: &Marks) -> Result<Step> {
+        self.keep_directory(marks)?;
+        let mut work = self.work.lock();
+        let is_marked = work.walks.is_empty() && work.under_way == 0;
+        if is_marked && work.phase == Phase::Mark {
+            work.phase = Phase::Drops;
+            marks.enter(CollectionState::Waiting);
+        }
+        Ok(if is_marked { Step::Worked } else { Step::Idle })
+    }
+
+    /// Marks the pages in which the directory goes on. None is ever taken out of it.
+    fn keep_directory(&self, marks: &Marks) -> Result<()> {
+        let _guard = self.space.pin()?;
+        let pages = directory_pages(&self.space.media)?;
+        pages.into_iter().for_each(|page| marks.keep_page(page));
+        Ok(())
+    }
+
+    /// The first half of C3. Whoever frees a dropped map does so in a pin, for which the second half
+    /// waits.
+    fn wait_for_drops(&self) -> Result<Step> {
+        let now = self.space.epochs.advance();
+        let all_are_freed = {
+            let guard = self.space.pin_mut()?;
+            self.space.free_dropped_maps(&guard, now)?
+        };
+        let mut work = self.work.lock();
+        if all_are_freed && work.phase == Phase::Drops {
+            work.phase = Phase::Grace(self.space.epochs.tag());
+        }
+        Ok(if all_are_freed { Step::Worked } else { Step::Idle })
+    }
+
+    /// The second half: at `tag + 2` every pin has ended that was there when the tag was read.
+    fn wait_for_pins(&self, marks: &Marks, tag: u64) -> Result<Step> {
+        if self.space.epochs.advance() < tag.saturating_add(2) {
+            return Ok(Step::Idle);
+        }
+        // Before a page is taken again that was new to a killed process.
+        let media = &self.space.media;
+        Region::new(media, NEXT_PAGE, 1)?.flush(0, 1);
+        media.fence();
+        let mut work = self.work.lock();
+        if work.phase == Phase::Grace(tag) {
+            work.phase = Phase::Sweep(1);
+            marks.enter(CollectionState::Sweeping);
+        }
+        Ok(Step::Worked)
+    }
+
+    /// C4. One thread at a time: it takes little time beside C1.
+    fn sweep(&self, marks: &Marks) -> Result<Step> {
+        // Before the lock: it may have to wait until a verification has ended.
+        let _guard = self.space.pin_mut()?;
+        let mut work = self.work.lock();
+        let Phase::Sweep(from) = work.phase else { return Ok(Step::Worked) };
+        let mut page = from;
+        while page < marks.limit() && page < from + PAGES_AT_ONCE {
+            let (pages, bytes) = self.space.allocator.sweep(&self.space.media, marks, page)?;
+            marks.note_swept(pages, bytes);
+            page += pages;
+        }
+        work.phase = Phase::Sweep(page);
+        if page >= marks.limit() {
+            work.phase = Phase::Ended;
+            marks.enter(CollectionState::Complete);
+        }
+        Ok(Step::Worked)
+    }
+
+    /// Goes on until the end, or until another thread has kept it waiting for about a second. Whether
+    /// all is done. `false` at once inside an operation, for whose end it would have to wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`step`](Self::step).
+    pub fn finish(&self) -> Result<bool> {
+        if self.space.epochs.slot(thread::current()).is_pinned() {
+            return Ok(false);
+        }
+        self.is_urgent.store(true, Ordering::Relaxed);
+        let mut idle = 0;
+        while idle < PATIENCE {
+            match self.step()? {
+                Step::Worked => idle = 0,
+                Step::Ended => return Ok(self.space.collection().is_done()),
+                Step::Idle => {
+                    idle += 1;
+                    sync::rest((idle > PATIENCE / 10).then_some(PAUSE));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes on until the end, or until the pool is closed, and rests as long as it works unless
+    /// somebody needs the space: what a thread in the background does.
+    pub fn run(&self) {
+        loop {
+            let begun = Instant::now();
+            match self.step() {
+                Err(_) | Ok(Step::Ended) => return,
+                Ok(Step::Idle) => sync::rest(Some(PAUSE)),
+                // Relaxed: a hint.
+                Ok(Step::Worked) if self.is_urgent.load(Ordering::Relaxed) => {}
+                Ok(Step::Worked) => sync::rest(Some(begun.elapsed())),
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A walk over all blocks while others change the tree, for a collection.
+//!
+//! # Why it meets every block that stays, or somebody has marked it
+//!
+//! A walk goes along the chain of one partition by `next`. Let X be a block that was there before and
+//! that the chain leads to throughout. From a block that is in the chain, `next` is what comes next in
+//! it. A block that was replaced keeps the `next` that it had when it was frozen, or leads to what
+//! replaced it, which was copied from there: neither leads beyond X. What is met was reached inside
+//! this pin, so that it is still whole.
+//!
+//! A later pin goes on from the leaf that covers the `low` of the block met last; where the partition
+//! has no leaves yet, nobody has changed it, and it goes on where it was.
+//!
+//! Blocks that are replaced are retired by another thread than the one that takes them out, perhaps,
+//! and much later. So they are marked before anything leads past them: those of this session before
+//! S5, those of an earlier one when the leaves of the partition are made. A block of the reserve moves
+//! into the chain, perhaps to a place where the walk has been: it is marked before it leaves.
+//!
+//! The walk flushes the words that lead on, for those of a killed process may not be durable.
+
+use super::Tree;
+use super::block::Block;
+use super::chunks::{RESERVE, reserve};
+use super::key::{Local, PARTITIONS, split};
+use super::route::Top;
+use crate::Result;
+use crate::media::{Media, Ordering, Region};
+use crate::pool::{Guard, Walk};
+
+/// More blocks that replace one another than a walk can meet in a row while others write.
+const MOST_SIGNPOSTS: usize = 1 << 16;
+
+/// A walk over the blocks of a partition.
+struct Marking<M: Media, const W: usize, const FANOUT: usize> {
+    tree: Tree<M, W, FANOUT>,
+    partition: usize,
+    /// The block to go on with, reached in this epoch.
+    seat: Option<(u64, u64)>,
+    /// The `low` of the block met last.
+    last: Option<Local>,
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// Walks that cover all blocks, for a [`Collector`](crate::pool::Collector).
+    pub fn marking(&self) -> Vec<Box<dyn Walk<M>>> {
+        let walk = |partition| {
+            let tree = self.clone();
+            Box::new(Marking { tree, partition, seat: None, last: None }) as Box<dyn Walk<M>>
+        };
+        (0..PARTITIONS).map(walk).collect()
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FANOUT> {
+    fn step(
+        &mut self,
+        guard: &Guard<'_, M>,
+        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+        mut bite: usize,
+    ) -> Result<bool> {
+        if self.tree.map.is_dropped() {
+            return Ok(true);
+        }
+        let (media, epoch) = (guard.media(), guard.space().epoch());
+        if self.last.is_none() && self.partition == 0 {
+            let words = reserve(media, &self.tree.map)?;
+            words.flush(0, RESERVE);
+            for at in (0..RESERVE).map(|i| words.load(i, Ordering::Acquire)) {
+                if at != 0 {
+                    visit(at, Block::<M, W>::BYTES)?;
+                }
+            }
+        }
+        let mut at = self.place(guard, epoch)?;
+        let mut before: Option<(Local, bool)> = None;
+        let mut signposts = 0;
+        while at != 0 {
+            let block = Block::<M, W>::at(media, at)?;
+            let (place, low) = split(block.low());
+            let follows = before.is_none_or(|(before, by_forward)| match by_forward {
+                true => low == before,
+                false => low > before,
+            });
+            if place != self.partition || !follows {
+                return Err(block.corrupt("a block out of key order"));
+            }
+            visit(at, Block::<M, W>::BYTES)?;
+            if media.needs_flush() {
+                block.flush_next();
+            }
+            let next = block.next();
+            before = Some((low, next.is_forward()));
+            signposts = if next.is_forward() { signposts + 1 } else { 0 };
+            if signposts > MOST_SIGNPOSTS {
+                return Err(block.corrupt("a block that replaces itself"));
+            }
+            at = next.at();
+            if self.last.is_none_or(|last| low > last) {
+                self.last = Some(low);
+                bite = bite.saturating_sub(1);
+                if bite == 0 && at != 0 {
+                    self.seat = Some((at, epoch));
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize> Marking<M, W, FANOUT> {
+    /// The block to go on with.
+    fn place(&self, guard: &Guard<'_, M>, epoch: u64) -> Result<u64> {
+        let Some(last) = self.last else {
+            let head = Region::new(guard.media(), self.tree.head(self.partition), 1)?;
+            head.flush(0, 1);
+            return Ok(head.load(0, Ordering::Acquire));
+        };
+        let meta = &self.tree.meta;
+        match (self.seat, meta.roots[self.partition].load()) {
+            (Some((at, then)), _) if then == epoch => Ok(at),
+            (Some((at, _)), Top::NONE) => Ok(at),
+            (_, top) => Ok(meta.leaves.get(meta.descend(top, last)).block()),
+        }
+    }
+}

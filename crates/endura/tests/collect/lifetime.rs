@@ -1,0 +1,218 @@
+//! When it runs, waits, is given up, and begins again.
+
+use endura::pool::{CollectionState, PAGE, Step, Worker};
+
+use crate::World;
+
+fn run_to(
+    collector: &endura::pool::Collector<std::sync::Arc<endura::media::Heap>>,
+    world: &World,
+    state: CollectionState,
+) {
+    while world.space.collection().state != state {
+        assert_ne!(collector.step().unwrap(), Step::Ended);
+    }
+}
+
+/// A3. Whoever unlinked something while it was marked may not have retired it yet: the sweep waits
+/// until that operation has ended.
+#[test]
+fn the_sweep_waits_for_whoever_was_inside() {
+    let world = World::new(32);
+    world.fill(0..300, 1);
+    let world = world.killed();
+    let collector = world.collector(64);
+    let mut inside = Worker::new();
+    let pin = inside.run(|| world.space.pin_mut().unwrap());
+    run_to(&collector, &world, CollectionState::Waiting);
+    for _ in 0..50 {
+        assert_ne!(collector.step().unwrap(), Step::Ended);
+        assert_eq!(world.space.collection().state, CollectionState::Waiting);
+    }
+    inside.run(|| drop(pin));
+    assert!(collector.finish().unwrap());
+    assert_eq!(world.shares().leaked, 0);
+}
+
+/// A13. A reader that stays inside holds the collection up, and nothing else.
+#[test]
+fn a_reader_that_stays_inside_holds_it_up() {
+    let world = World::new(32);
+    world.fill(0..300, 1);
+    let world = world.killed();
+    let collector = world.collector(512);
+    let mut reader = Worker::new();
+    let pin = reader.run(|| world.space.pin().unwrap());
+    assert!(!collector.finish().unwrap());
+    world.fill(300..600, 1);
+    reader.run(|| drop(pin));
+    assert!(collector.finish().unwrap());
+}
+
+/// A map that is dropped while it is marked: its nodes are freed by the drop, once.
+#[test]
+fn a_map_is_dropped_while_it_is_marked() {
+    for steps in 0..12 {
+        let world = World::new(32);
+        world.fill(0..300, 1);
+        let world = world.killed();
+        let collector = world.collector(40);
+        for _ in 0..steps {
+            collector.step().unwrap();
+        }
+        let mut reader = Worker::new();
+        // Keeps the nodes from being freed until all else is marked.
+        let pin = reader.run(|| world.space.pin().unwrap());
+        let mut nodes = Vec::new();
+        world.fast_fair.survey(&mut |at, bytes| nodes.push((at, bytes))).unwrap();
+        world
+            .space
+            .drop_map("fast_fair", move |guard, _| {
+                nodes.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
+                Ok(())
+            })
+            .unwrap();
+        for _ in 0..100 {
+            collector.step().unwrap();
+            assert_ne!(world.space.collection().state, CollectionState::Sweeping, "{steps}");
+        }
+        reader.run(|| drop(pin));
+        assert!(collector.finish().unwrap());
+        assert!(!world.space.is_poisoned());
+        let mut chunks = Vec::new();
+        let mut note = |at, bytes| chunks.push((at, bytes));
+        world.nbtree.survey(&mut note).unwrap();
+        world.roart.survey(&mut note).unwrap();
+        let quiesced = world.space.quiesce().unwrap();
+        let mut partition = quiesced.partition().unwrap();
+        chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
+        assert_eq!(partition.finish().unwrap().leaked, 0);
+    }
+}
+
+/// What a session has not found when it is closed, the next one looks for.
+#[test]
+fn a_close_before_the_end_is_remembered() {
+    for (i, state) in [
+        CollectionState::Pending,
+        CollectionState::Marking,
+        CollectionState::Waiting,
+        CollectionState::Sweeping,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let world = World::new(64);
+        world.fill(0..2_000, 1);
+        world.empty(0..1_000);
+        let world = world.killed();
+        let collector = world.collector(100);
+        run_to(&collector, &world, state);
+        world.fill(5_000..5_100, 1);
+        world.empty(1_000..1_100);
+        let before = world.entries();
+        drop(collector);
+        let world = world.closed();
+        assert_eq!(world.space.collection().state, CollectionState::Pending);
+        if i % 2 == 0 {
+            world.fill(6_000..6_100, 1);
+            world.empty(6_000..6_100);
+        }
+        assert!(world.collector(100).finish().unwrap());
+        assert_eq!(world.shares().leaked, 0, "{state:?}");
+        assert_eq!(world.entries(), before);
+        let world = world.closed();
+        assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
+        assert_eq!(world.shares().leaked, 0);
+    }
+}
+
+/// A6. Fifty ends in a row without a collection that gets to its end: each takes a page for each size
+/// that it needs a new chunk of. Then one gets there, and it is as if nothing had been.
+#[test]
+fn fifty_kills_in_a_row_grow_the_pool_by_fifty_pages_per_size() {
+    let mut world = World::new(512);
+    world.fill(0..2_000, 1);
+    let pages = world.space.stats().pages;
+    for round in 0..50 {
+        world = world.killed();
+        let collector = world.collector(16);
+        for _ in 0..=round * 3 {
+            collector.step().unwrap();
+        }
+        let map = endura::Map::over(world.fast_fair.clone());
+        for key in 0..20 {
+            map.insert(10_000 + round * 20 + key, 1).unwrap();
+        }
+    }
+    let grown = world.space.stats().pages - pages;
+    // Inner nodes and leaves of this tree are of one size.
+    assert!(grown <= 50, "{grown} pages");
+    let world = world.killed();
+    assert!(world.collector(512).finish().unwrap());
+    assert_eq!(world.shares().leaked, 0);
+    // A page of each session has a few nodes; the rest of all of them is used again.
+    let taken = world.space.stats().pages;
+    world.fill(20_000..40_000, 1);
+    assert_eq!(world.space.stats().pages, taken);
+}
+
+/// A6, A17. Where the pool is full, what was stranded is found before an operation fails.
+#[test]
+fn a_full_pool_finds_what_was_stranded_before_it_says_so() {
+    let world = World::new(24);
+    world.fill(0..2_000, 1);
+    // All that is left.
+    while world.space.pin_mut().unwrap().alloc(PAGE / 2).is_ok() {}
+    while world.space.pin_mut().unwrap().alloc(64).is_ok() {}
+    let before = world.entries().len();
+    let world = world.killed();
+    let collector = world.collector(512);
+    let map = endura::Map::over(world.fast_fair.clone());
+    for key in 5_000..9_000 {
+        map.insert(key, 1).unwrap();
+    }
+    drop(collector);
+    assert!(world.space.collection().is_done());
+    assert_eq!(world.entries().len(), before + 4_000);
+    assert_eq!(world.shares().leaked, 0);
+}
+
+/// A read-only session looks for nothing; nor does a pool that was closed.
+#[test]
+fn nothing_is_looked_for_where_nothing_was_lost() {
+    let world = World::new(16);
+    world.fill(0..100, 1);
+    assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
+    let world = world.closed();
+    assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
+    assert!(world.collector(1).finish().unwrap());
+    assert_eq!(world.collector(1).step().unwrap(), Step::Ended);
+    let session = endura::pool::Session { generation: 9, clean: false, read_only: true };
+    let reader = endura::pool::Space::mount(world.heap, session).unwrap();
+    assert_eq!(reader.collection().state, CollectionState::NotNeeded);
+}
+
+/// Damage ends it, and frees nothing.
+#[test]
+fn damage_ends_it_and_frees_nothing() {
+    use endura::media::{Media, Ordering, Region};
+    let world = World::new(32);
+    world.fill(0..500, 1);
+    let world = world.killed();
+    let collector = world.collector(8);
+    // The header of the first page.
+    let word = Region::new(&*world.heap, PAGE, 1).unwrap();
+    let header = word.load(0, Ordering::Relaxed);
+    word.store(0, header ^ 0x100, Ordering::Relaxed);
+    assert!(!collector.finish().unwrap());
+    let found = world.space.collection();
+    assert_eq!((found.state, found.bytes_freed), (CollectionState::Failed, 0));
+    word.store(0, header, Ordering::Relaxed);
+    world.heap.fence();
+    world.fill(500..600, 2);
+    // The next session gets there.
+    let world = world.closed();
+    assert!(world.collector(8).finish().unwrap());
+    assert_eq!(world.shares().leaked, 0);
+}
