@@ -164,7 +164,7 @@ impl<const W: usize, const F: usize> OrderedMap for NbTree<W, F> {
     }
 
     fn count(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
-        told(open.tree.read_all())
+        told(open.tree.rebuild(1))
     }
 
     fn scribble(open: &OpenNbTree<W, F>) -> Result<(), Finding> {

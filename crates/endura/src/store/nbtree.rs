@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::media::{Adr, Eadr, Mapped, PageCache};
 use crate::store::Map;
-use crate::tree::nbtree::{Cursor, Tree};
+use crate::tree::nbtree::{Cursor, Stats, Tree};
 use crate::tree::{Change, Index, Len};
 
 /// A map from `u64` to `u64` that keeps its entries in the pool and all else in DRAM: an NBTree. Its
@@ -48,9 +48,19 @@ macro_rules! on_domain {
 }
 
 impl AnyNbTree {
-    /// Bytes of DRAM that the map takes now, besides what it has in the pool.
-    pub fn metadata_bytes(&self) -> u64 {
-        on_domain!(self, tree => tree.metadata_bytes())
+    /// What is in DRAM of the map, and how much of that was made anew since the pool was opened.
+    pub fn stats(&self) -> Stats {
+        on_domain!(self, tree => tree.stats())
+    }
+
+    /// Makes all that is in DRAM of the map anew at once, by so many threads (at least one: the
+    /// caller), where it would otherwise be made as it is needed. O(n).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Map::get`].
+    pub fn rebuild(&self, threads: usize) -> Result<()> {
+        on_domain!(self, tree => tree.rebuild(threads))
     }
 }
 
@@ -72,11 +82,21 @@ impl Index for AnyNbTree {
     }
 
     #[inline(always)]
+    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        on_domain!(self, tree => tree.next_up(cursor))
+    }
+
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        on_domain!(self, tree => tree.next_down(cursor))
+    }
+
+    #[inline]
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_domain!(self, tree => tree.scan_up(cursor, key))
     }
 
-    #[inline(always)]
+    #[inline]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_domain!(self, tree => tree.scan_down(cursor, key))
     }

@@ -2,13 +2,14 @@
 //! inside an operation ([`epoch`]), which thread this is ([`thread`]), how a rare thread makes all
 //! others pay for a barrier ([`barrier`]), whether this process is still the one that opened the
 //! pool ([`fork`]), what a child must let go ([`held`]), and nodes of structures that live beside
-//! the pool ([`arena`], [`prefetch`](mod@prefetch)).
+//! the pool ([`arena`], [`lines`], [`prefetch`](mod@prefetch)).
 
 pub(crate) mod arena;
 pub(crate) mod barrier;
 pub(crate) mod epoch;
 pub(crate) mod fork;
 pub(crate) mod held;
+pub(crate) mod lines;
 #[cfg(all(test, loom))]
 mod loom;
 pub(crate) mod prefetch;

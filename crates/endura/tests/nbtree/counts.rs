@@ -69,7 +69,7 @@ fn a_uniform_load_costs_little_more() {
     let stats = space.stats();
     let pool = per(stats.page_bytes_in_use - stats.free_chunk_bytes - PAGE);
     assert!(pool <= 34.0, "{pool} bytes in the pool");
-    let memory = per(map.index().metadata_bytes());
+    let memory = per(map.index().stats().metadata_bytes);
     assert!(memory <= 12.0, "{memory} bytes of DRAM");
     println!(
         "{} lines, {} fences, {pool} + {memory} bytes",

@@ -10,6 +10,7 @@ mod full;
 mod model;
 mod pools;
 mod races;
+mod restarts;
 mod soak;
 mod stall;
 mod steps;

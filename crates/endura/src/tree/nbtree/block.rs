@@ -76,6 +76,7 @@ impl Word {
         Self(self.0 & !Self::FROZEN)
     }
 
+    #[inline(always)]
     pub(super) fn state(self) -> State {
         match self.thawed() {
             Self::EMPTY => State::Empty,
@@ -265,6 +266,11 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     #[track_caller]
     pub(super) fn help_flush(&self) {
         self.0.help_flush(0, W);
+    }
+
+    /// Asks for all of it.
+    pub(super) fn prefetch(&self) {
+        self.0.media().prefetch(self.offset(), Self::BYTES);
     }
 
     /// Asks for the line of a slot.

@@ -2,6 +2,7 @@
 //! new body in its place.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::volatile::lines::{Line, words_up_to};
 
 use super::key::Local;
 
@@ -18,8 +19,8 @@ pub(super) type Child = (Local, u32);
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Body {
-    pivots: [AtomicU64; ROOM / LINE],
-    keys: [AtomicU64; ROOM],
+    pivots: Line,
+    keys: [Line; ROOM / LINE],
     children: [AtomicU32; ROOM],
     count: AtomicU32,
 }
@@ -28,7 +29,7 @@ impl Default for Body {
     fn default() -> Self {
         Self {
             pivots: std::array::from_fn(|_| AtomicU64::new(0)),
-            keys: std::array::from_fn(|_| AtomicU64::new(0)),
+            keys: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
             children: std::array::from_fn(|_| AtomicU32::new(0)),
             count: AtomicU32::new(0),
         }
@@ -44,7 +45,7 @@ impl Body {
         for slot in 0..children.len().next_multiple_of(LINE) {
             // Behind the last child: above every key.
             let (key, child) = children.get(slot).copied().unwrap_or((Local(u64::MAX), 0));
-            self.keys[slot].store(key.0, Ordering::Relaxed);
+            self.keys[slot / LINE][slot % LINE].store(key.0, Ordering::Relaxed);
             self.children[slot].store(child, Ordering::Relaxed);
         }
         for (line, pivot) in self.pivots.iter().enumerate() {
@@ -61,12 +62,8 @@ impl Body {
     /// The number of the child that covers `key`; the first one if it lies before all.
     #[inline(always)]
     pub(super) fn rank(&self, key: Local) -> usize {
-        let up_to = |words: &[AtomicU64]| -> usize {
-            words.iter().map(|word| usize::from(word.load(Ordering::Relaxed) <= key.0)).sum()
-        };
-        let line = up_to(&self.pivots).saturating_sub(1);
-        let first = LINE * line;
-        (first + up_to(&self.keys[first..first + LINE])).saturating_sub(1)
+        let line = words_up_to(&self.pivots, key.0).saturating_sub(1);
+        (LINE * line + words_up_to(&self.keys[line % LINE], key.0)).saturating_sub(1)
     }
 
     #[inline(always)]
@@ -76,7 +73,7 @@ impl Body {
 
     /// The smallest key that child number `slot` covers.
     pub(super) fn key(&self, slot: usize) -> Local {
-        Local(self.keys[slot].load(Ordering::Relaxed))
+        Local(self.keys[slot / LINE][slot % LINE].load(Ordering::Relaxed))
     }
 
     /// Where child number `slot` ends, if not with the body.

@@ -23,6 +23,7 @@ use super::block::{Block, State};
 use super::chunks::Chunks;
 use super::key::{Local, join, tag};
 use super::leaf::{Birth, Phase};
+use super::order::sort;
 
 /// The leaves that a change is about, and what is in them.
 struct Frozen {
@@ -63,12 +64,13 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             match control.phase() {
                 Phase::Captured(left) => number = left,
                 _ if leaf.successor() != 0 => break,
-                Phase::Unread => self.read_block(guard, partition, leaf)?,
+                Phase::Unread => self.read_block(guard, leaf)?,
                 Phase::Open => {
                     self.settle_origin(guard, partition, number)?;
                     // Before anything is frozen: without room the leaf stays as it is.
                     if chunks.is_none() {
-                        chunks = Some(self.chunks(guard, number, 0)?);
+                        let few = leaf.entries() <= Block::<M, W>::SLOTS / 2;
+                        chunks = Some(self.chunks(guard, few)?);
                     }
                     guard.media().mark(Mark::Step("change.S0"));
                     // If it fails the next look tells why.
@@ -100,7 +102,8 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     ) -> Result<()> {
         let mut chunks = match chunks {
             Some(chunks) => chunks,
-            None => self.chunks(guard, left, absorbed)?,
+            // Closed by somebody else: not to be left so for want of a second chunk.
+            None => self.chunks(guard, true)?,
         };
         self.freeze(guard, left)?;
         if absorbed != 0 {
@@ -125,15 +128,13 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         Ok(())
     }
 
-    /// Chunks for the change of a leaf, and of the one that it absorbs (0: none).
+    /// Two chunks for new blocks, or one where that will do.
     fn chunks<'g, 's>(
         &'g self,
         guard: &'g Guard<'s, M>,
-        left: u32,
-        absorbed: u32,
+        one_will_do: bool,
     ) -> Result<Chunks<'g, 's, M>> {
-        let few = self.meta.leaves.get(left).entries() <= Block::<M, W>::SLOTS / 2;
-        Chunks::take(guard, &self.map, Block::<M, W>::BYTES, few || absorbed != 0)
+        Chunks::take(guard, &self.map, Block::<M, W>::BYTES, one_will_do)
     }
 
     /// S1 and S2: from here on nothing changes in the block, and what it holds is durable.
@@ -181,14 +182,15 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             }
         }
         frozen.ascending = absorbed == 0 && frozen.entries.is_sorted();
-        frozen.entries.sort_unstable();
+        sort(&mut frozen.entries);
         if frozen.entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err(Error::Corrupt { offset: leaf.block(), what: "a key twice in a block" });
         }
         Ok(Some(frozen))
     }
 
-    /// S3. Half full or less goes into one block, more into two. Gives the first leaf.
+    /// S3. Half full or less goes into one block, more into two if there is room for two. Gives the
+    /// first leaf.
     fn copy(
         &self,
         guard: &Guard<'_, M>,
@@ -202,7 +204,8 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             false => count / 2,
         };
         let (mut first, mut twin) = (&frozen.entries[..], None);
-        if count > Block::<M, W>::SLOTS / 2 && half > 0 {
+        let is_one_enough = count <= Block::<M, W>::SLOTS && chunks.count() < 2;
+        if count > Block::<M, W>::SLOTS / 2 && half > 0 && !is_one_enough {
             let second;
             (first, second) = frozen.entries.split_at(half);
             let part =

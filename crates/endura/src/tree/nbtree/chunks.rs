@@ -1,8 +1,10 @@
 //! Chunks for new blocks, also where there is no room.
 //!
 //! A change takes its chunks before it frees any. Where the pool is full that would be the end: leaves
-//! full of entries that were removed could not even be copied into fewer. So each map keeps two
-//! chunks in reserve, for changes that leave no more blocks than there were.
+//! full of entries that were removed could not even be copied into fewer, and a leaf that was frozen
+//! for a change (by a thread that stands still, or that a crash ended) could not be written to. So
+//! each map keeps two chunks in reserve, for changes that leave no more blocks than there were: any
+//! change can, for what is in a block fits into one.
 //!
 //! The reserve lies in the map's directory entry, beside the heads of the chains: one word for each
 //! chunk, 0 = none. Whoever takes one empties the word, durably, before he uses the chunk; a crash
@@ -32,28 +34,34 @@ pub(super) struct Chunks<'g, 's, M: Media> {
 }
 
 impl<'g, 's, M: Media> Chunks<'g, 's, M> {
-    /// Two chunks of `bytes` bytes; from the reserve if there is no room otherwise, and the change
-    /// `shrinks`: leaves no more blocks than there were.
+    /// Two chunks of `bytes` bytes. Where there is no room for two, and one will do: that, from the
+    /// reserve if need be.
     pub(super) fn take(
         guard: &'g Guard<'s, M>,
         map: &'g MapState,
         bytes: u64,
-        shrinks: bool,
+        one_will_do: bool,
     ) -> Result<Self> {
         let mut chunks = Self { guard, map, bytes, at: Vec::with_capacity(2) };
         while chunks.at.len() < 2 {
             match guard.alloc(bytes) {
                 Ok(at) => chunks.at.push(at),
-                Err(full @ Error::Full { .. }) if shrinks => match chunks.withdraw()? {
-                    Some(at) => chunks.at.push(at),
-                    // One may do.
-                    None if !chunks.at.is_empty() => break,
-                    None => return Err(full),
-                },
+                Err(full @ Error::Full { .. }) if one_will_do => {
+                    if chunks.at.is_empty() {
+                        let kept = chunks.withdraw()?.ok_or(full)?;
+                        chunks.at.push(kept);
+                    }
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }
         Ok(chunks)
+    }
+
+    /// How many are left.
+    pub(super) fn count(&self) -> usize {
+        self.at.len()
     }
 
     pub(super) fn next(&mut self) -> Result<u64> {

@@ -10,7 +10,6 @@ use crate::pool::Counted;
 use crate::tree::Len;
 
 use super::Tree;
-use super::key::{Local, PARTITIONS};
 
 impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     /// The number of entries; has all blocks read where it is not known.
@@ -23,29 +22,12 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             let tree = self.clone();
             let counter = std::thread::Builder::new().name("endura-count".to_owned());
             // An error ends the count; the next operation on the map reports it.
-            if counter.spawn(move || _ = tree.read_all()).is_err() {
+            if counter.spawn(move || _ = tree.rebuild(1)).is_err() {
                 // No room for a thread: the caller counts.
-                self.read_all()?;
+                self.rebuild(1)?;
                 return Ok(Len::Exact(self.map.sum()));
             }
         }
         Ok(Len::AtLeast(self.map.sum()))
-    }
-
-    /// Reads every block that was not read in this session: all of the metadata layer is there then.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`get`](crate::tree::Index::get).
-    pub fn read_all(&self) -> Result<()> {
-        for partition in 0..PARTITIONS {
-            let mut low = Local(0);
-            while low < Local::END {
-                let guard = self.pin()?;
-                low = self.place_to_read(&guard, partition, low)?.leaf.high();
-            }
-        }
-        self.map.set_counted(Counted::All);
-        Ok(())
     }
 }

@@ -18,6 +18,7 @@
 //! change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::volatile::lines::{Line, bytes_like};
 
 use super::key::Local;
 
@@ -130,7 +131,7 @@ pub(super) struct Birth {
 #[repr(C, align(64))]
 pub(super) struct Leaf {
     /// One byte for each slot; 0 for one whose key is not known.
-    tags: [AtomicU64; 8],
+    tags: Line,
     control: AtomicU64,
     low: AtomicU64,
     high: AtomicU64,
@@ -148,9 +149,6 @@ pub(super) struct Leaf {
     /// 1 when the block's replacement is durable.
     committed: AtomicU32,
 }
-
-const LOW_BITS: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 impl Leaf {
     /// Makes a leaf of one that nobody else uses, UNREAD. Whoever publishes it publishes all.
@@ -294,16 +292,7 @@ impl Leaf {
     /// The slots whose tag is this one, one bit each.
     #[inline(always)]
     pub(super) fn matching(&self, tag: u8) -> u64 {
-        let pattern = u64::from(tag).wrapping_mul(LOW_BITS);
-        let mut found = 0;
-        for (i, tags) in self.tags.iter().enumerate() {
-            let differs = tags.load(Ordering::Acquire) ^ pattern;
-            // The high bit of each byte that is 0. Adding to seven bits carries into no neighbour.
-            let zero = !(((differs & !HIGH_BITS) + !HIGH_BITS) | differs) & HIGH_BITS;
-            // Gathers the eight bits in the highest byte.
-            found |= (zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * i);
-        }
-        found
+        bytes_like(&self.tags, tag)
     }
 }
 

@@ -30,22 +30,22 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         values: &mut Vec<Option<u64>>,
     ) -> Result<()> {
         // Each pass asks for what the next one reads.
-        let mut lanes = [(0, Local(0), 0_u32); LANES];
+        let mut lanes = [(Local(0), 0_u32); LANES];
         for (lane, &key) in lanes.iter_mut().zip(keys) {
             let (partition, key) = split(key);
             let leaf = self.meta.descend(self.top(guard, partition)?, key);
-            *lane = (partition, key, leaf);
+            *lane = (key, leaf);
         }
         let lanes = &lanes[..keys.len()];
         let mut places = Vec::with_capacity(LANES);
-        for &(partition, key, leaf) in lanes {
-            let place = self.current(guard, partition, leaf, key)?;
+        for &(key, leaf) in lanes {
+            let place = self.current(guard, leaf, key)?;
             if let Some(slot) = slots(place.matching(key)).next() {
                 place.block.prefetch_slot(slot);
             }
             places.push(place);
         }
-        for (place, &(_, key, _)) in places.iter().zip(lanes) {
+        for (place, &(key, _)) in places.iter().zip(lanes) {
             values.push(place.probe(key).map(|slot| place.block.value(slot)));
             place.settle_answer(guard.media(), key);
         }

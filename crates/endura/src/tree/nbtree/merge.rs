@@ -55,7 +55,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
                 return Ok(false);
             }
             if leaf.control().is_unread() {
-                self.read_block(guard, partition, leaf)?;
+                self.read_block(guard, leaf)?;
             }
             // A leaf that was only just made may still be linked through the old one.
             self.settle_origin(guard, partition, number)?;

@@ -1,7 +1,7 @@
 //! All that is in DRAM: the metadata layer of the paper.
 
 use crate::pool::{Counted, MapState};
-use crate::sync::Mutex;
+use crate::sync::{AtomicU64, Mutex};
 use crate::volatile::arena::Arena;
 
 use super::body::Body;
@@ -20,6 +20,9 @@ pub(super) struct Metadata {
     pub(super) bodies: Arena<Body>,
     /// The most children of a body, 4 to [`ROOM`](super::body::ROOM).
     pub(super) fanout: usize,
+    /// Blocks of earlier sessions whose leaves were made, and those whose keys were read.
+    pub(super) blocks_found: AtomicU64,
+    pub(super) blocks_read: AtomicU64,
     /// Whether the entries of a block are counted when it is read for the first time.
     pub(super) recount: bool,
 }
@@ -34,6 +37,8 @@ impl Metadata {
             cells: Arena::new(),
             bodies: Arena::new(),
             fanout,
+            blocks_found: AtomicU64::new(0),
+            blocks_read: AtomicU64::new(0),
             recount: map.counted() != Counted::All,
         }
     }

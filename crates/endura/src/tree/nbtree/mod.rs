@@ -59,7 +59,9 @@ mod many;
 mod mark;
 mod merge;
 mod metadata;
+mod order;
 mod read;
+mod rebuild;
 mod reroute;
 mod restart;
 mod route;
@@ -81,6 +83,7 @@ use chunks::RESERVE;
 use key::{Local, PARTITIONS, join};
 use metadata::Metadata;
 
+pub use rebuild::Stats;
 pub use scan::Cursor;
 pub(crate) use verify::survey;
 
@@ -204,11 +207,6 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         survey::<M, W>(&self.pin()?, &self.map, visit)
     }
 
-    /// Bytes of DRAM that the metadata layer takes now.
-    pub fn metadata_bytes(&self) -> u64 {
-        self.meta.bytes()
-    }
-
     fn head(&self, partition: usize) -> u64 {
         head(&self.map, partition)
     }
@@ -252,11 +250,21 @@ impl<M: Media, const W: usize, const FANOUT: usize> Index for Tree<M, W, FANOUT>
     }
 
     #[inline(always)]
+    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        self.read_seat(cursor)
+    }
+
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        self.read_seat(cursor)
+    }
+
+    #[inline]
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         self.scan::<true>(cursor, key)
     }
 
-    #[inline(always)]
+    #[inline]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         self.scan::<false>(cursor, key)
     }

@@ -7,6 +7,7 @@
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
+use crate::sync::Ordering;
 
 use super::Tree;
 use super::block::{Block, State, Word};
@@ -64,7 +65,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         key: Local,
     ) -> Result<Place<'g, 'g, M, W>> {
         let top = self.top(guard, partition)?;
-        self.current(guard, partition, self.meta.descend(top, key), key)
+        self.current(guard, self.meta.descend(top, key), key)
     }
 
     /// The leaf that covers `key` now, found from one that does or did.
@@ -72,14 +73,13 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     pub(super) fn current<'g>(
         &'g self,
         guard: &'g Guard<'_, M>,
-        partition: usize,
         mut number: u32,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W>> {
         loop {
             let leaf = self.meta.leaves.get(number);
             if leaf.control().is_unread() {
-                self.read_block(guard, partition, leaf)?;
+                self.read_block(guard, leaf)?;
             }
             match leaf.successor() {
                 0 => {
@@ -101,12 +101,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     /// Learns the keys of a block from an earlier session. Any number of threads may do so at once:
     /// they learn the same, for nobody writes before one of them opens the leaf.
     #[cold]
-    pub(super) fn read_block(
-        &self,
-        guard: &Guard<'_, M>,
-        partition: usize,
-        leaf: &Leaf,
-    ) -> Result<()> {
+    pub(super) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
         if !self.space.session().clean {
             // A killed process leaves stores that are seen and not durable.
@@ -126,10 +121,12 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             claimed = slot + 1;
         }
         guard.media().mark(Mark::Step("read.tags"));
-        if leaf.open(claimed, claimed - live) && self.meta.recount {
-            self.map.add(live as i64);
+        if leaf.open(claimed, claimed - live) {
+            self.meta.blocks_read.fetch_add(1, Ordering::Relaxed);
+            if self.meta.recount {
+                self.map.add(live as i64);
+            }
         }
-        debug_assert!(partition < super::key::PARTITIONS);
         Ok(())
     }
 

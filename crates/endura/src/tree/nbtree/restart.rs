@@ -105,6 +105,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             .zip(ends)
             .map(|(block, high)| (block.low, self.found_leaf(guard, block, high)))
             .collect();
+        self.meta.blocks_found.fetch_add(blocks.len() as u64, Ordering::Relaxed);
         let cells = |part: &[Child]| (part[0].0, self.meta.new_cell(guard, part));
         let mut children: Vec<Child> = self.meta.divided(&leaves).map(cells).collect();
         let mut level = 2;

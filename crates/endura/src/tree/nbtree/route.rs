@@ -36,6 +36,9 @@ use super::key::Local;
 use super::leaf::Leaf;
 use super::metadata::Metadata;
 
+/// How many leaves a scan asks for before it comes to them.
+pub(super) const AHEAD: usize = 2;
+
 /// Where a level-1 body hangs.
 #[derive(Debug, Default)]
 pub(super) struct Cell(AtomicU64);
@@ -137,6 +140,34 @@ impl Metadata {
     /// The leaf that covers `key`, or that did: it may have been replaced meanwhile.
     #[inline(always)]
     pub(super) fn descend(&self, top: Top, key: Local) -> u32 {
+        let (body, slot) = self.bottom(top, key);
+        let leaf = body.child(slot);
+        prefetch::<Leaf>(self.leaves.get(leaf));
+        leaf
+    }
+
+    /// As [`descend`](Self::descend), and the leaves that come next in the direction of a scan, as far
+    /// as the same body leads to them; 0 for none.
+    pub(super) fn descend_ahead<const UP: bool>(
+        &self,
+        top: Top,
+        key: Local,
+    ) -> (u32, [u32; AHEAD]) {
+        let (body, slot) = self.bottom(top, key);
+        let child = |slot: usize| if slot < body.count() { body.child(slot) } else { 0 };
+        let ahead = std::array::from_fn(|n| match UP {
+            true => child(slot + n + 1),
+            false => slot.checked_sub(n + 1).map_or(0, child),
+        });
+        let leaf = body.child(slot);
+        prefetch::<Leaf>(self.leaves.get(leaf));
+        ahead.iter().for_each(|&leaf| prefetch::<Leaf>(self.leaves.get(leaf)));
+        (leaf, ahead)
+    }
+
+    /// The body of level 1 that covers `key`, and the slot in it.
+    #[inline(always)]
+    fn bottom(&self, top: Top, key: Local) -> (&Body, usize) {
         let (mut level, mut at) = (top.level(), top.body());
         loop {
             let body = self.bodies.get(at);
@@ -144,9 +175,7 @@ impl Metadata {
             if level == 2 {
                 let body = self.bodies.get(self.cells.get(child).load().body());
                 prefetch::<Body>(body);
-                let leaf = body.child(body.rank(key));
-                prefetch::<Leaf>(self.leaves.get(leaf));
-                return leaf;
+                return (body, body.rank(key));
             }
             prefetch::<Body>(self.bodies.get(child));
             (level, at) = (level - 1, child);

@@ -3,8 +3,11 @@
 //! A leaf is not sorted. A scan that enters one notes the keys and their slots in order, and reads
 //! each entry in its slot when its turn comes: what is returned was there at that moment. The list
 //! counts as long as the leaf's control word is the same, for then no slot was claimed and nothing
-//! was frozen, and while the epoch is the same, for then the leaf is still this leaf. An insert that
-//! had claimed its slot before and was not decided makes the list good for one call only.
+//! was frozen, and until the second epoch after, for up to there the leaf is still this leaf. An
+//! insert that had claimed its slot before and was not decided makes the list good for one call only.
+//!
+//! Between two calls nothing is pinned, and while the list counts an entry costs no pin either
+//! ([`read_seat`](Tree::read_seat)). The leaves that come next are asked for ahead.
 
 use crate::Result;
 use crate::media::Media;
@@ -14,6 +17,7 @@ use super::Tree;
 use super::block::{Block, State, Word};
 use super::key::{Local, PARTITIONS, join, split};
 use super::leaf::Control;
+use super::order::sort;
 use super::read::Place;
 
 /// A place in a scan in one direction.
@@ -31,6 +35,7 @@ pub struct Cursor {
 struct Seat {
     partition: usize,
     leaf: u32,
+    block: u64,
     control: Control,
     epoch: u64,
 }
@@ -43,7 +48,33 @@ enum Step {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// The entry that is next in the cursor's list, if that counts and nobody writes to it. Without a
+    /// pin: what was read counts only if the leaf is found unchanged afterwards, in an epoch in which
+    /// its memory cannot have been used again. (In a forked child the epoch stands still; the next pin
+    /// turns it away.)
+    #[inline(always)]
+    pub(super) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        let seat = cursor.seat.as_ref()?;
+        let &(key, slot) = cursor.list.get(cursor.passed)?;
+        let leaf = self.meta.leaves.get(seat.leaf);
+        let media = self.space.media();
+        let block = Block::<M, W>::at(media, seat.block).ok()?;
+        let (word, value) = (block.word(slot.into()), block.value(slot.into()));
+        // After the words: their loads are Acquire.
+        let counts = word == Word::live(key)
+            && !(media.needs_flush() && leaf.is_in_flight())
+            && leaf.control() == seat.control
+            && self.space.epoch() <= seat.epoch + 1
+            && !self.space.is_elsewhere();
+        if !counts {
+            return None;
+        }
+        cursor.passed += 1;
+        Some((join(seat.partition, key), value))
+    }
+
     /// The entry nearest to `key` in the direction of the scan, `key` included.
+    #[inline(never)]
     pub(super) fn scan<const UP: bool>(
         &self,
         cursor: &mut Cursor,
@@ -105,14 +136,14 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         let Some(seat) = cursor.seat else { return Ok(None) };
         let leaf = self.meta.leaves.get(seat.leaf);
         let counts = seat.partition == partition
-            && guard.space().epoch() == seat.epoch
+            && guard.space().epoch() <= seat.epoch + 1
             && leaf.control() == seat.control
             && leaf.successor() == 0
             && (leaf.low()..leaf.high()).contains(&key);
         if !counts {
             return Ok(None);
         }
-        let block = Block::at(guard.media(), leaf.block())?;
+        let block = Block::at(guard.media(), seat.block)?;
         Ok(Some(Place { number: seat.leaf, leaf, block }))
     }
 
@@ -126,9 +157,16 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     ) -> Result<Place<'g, 'g, M, W>> {
         // Before the leaf is reached.
         let epoch = guard.space().epoch();
-        let place = self.place_to_read(guard, partition, key)?;
+        let top = self.top(guard, partition)?;
+        let (number, ahead) = self.meta.descend_ahead::<UP>(top, key);
+        let place = self.current(guard, number, key)?;
+        place.block.prefetch();
         // Before the words: a slot that is claimed later changes it.
         let control = place.leaf.control();
+        if let Ok(next) = Block::<M, W>::at(guard.media(), self.meta.leaves.get(ahead[0]).block()) {
+            // Where it was when it was noted; it does not matter what is there now.
+            next.prefetch();
+        }
         cursor.list.clear();
         cursor.passed = 0;
         let mut undecided = false;
@@ -139,13 +177,14 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
                 State::Dead | State::Killed => {}
             }
         }
-        if UP {
-            cursor.list.sort_unstable();
-        } else {
-            cursor.list.sort_unstable_by(|a, b| b.cmp(a));
+        sort(&mut cursor.list);
+        if !UP {
+            cursor.list.reverse();
         }
-        let seat = Seat { partition, leaf: place.number, control, epoch };
-        cursor.seat = (!undecided).then_some(seat);
+        // A leaf that is closing may have a successor already, which then has later entries.
+        let block = place.leaf.block();
+        let seat = Seat { partition, leaf: place.number, block, control, epoch };
+        cursor.seat = (!undecided && control.is_open()).then_some(seat);
         Ok(place)
     }
 }

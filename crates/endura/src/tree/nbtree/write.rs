@@ -57,7 +57,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             let leaf = self.meta.leaves.get(number);
             if leaf.successor() == 0 {
                 if leaf.control().is_unread() {
-                    self.read_block(guard, partition, leaf)?;
+                    self.read_block(guard, leaf)?;
                 }
                 let block = Block::at(guard.media(), leaf.block())?;
                 return Ok(Place { number, leaf, block });
