@@ -43,6 +43,19 @@ pub enum Strategy {
         /// How many moves thread 1 makes.
         moves: u64,
     },
+    /// Thread 1 makes `before` moves; thread 0 runs until it comes to `step` for the `nth` time (empty:
+    /// until it has been through the call at which a mutant is at fault), and makes `after` more
+    /// moves; then the others run to their end, and thread 0 after them.
+    Meet {
+        /// How many moves thread 1 makes.
+        before: u64,
+        /// Where thread 0 stops.
+        step: &'static str,
+        /// Counted from 1.
+        nth: usize,
+        /// How many moves it makes from there.
+        after: u64,
+    },
     /// The same thread, but after so many moves (of all threads) the turn goes to another one: the
     /// next, or the one after it. All lists up to a length are all schedules of so many preemptions.
     Preempt(Vec<(u64, usize)>),
@@ -84,6 +97,12 @@ impl Turns {
                 priorities.swap(i, random.below(i as u64 + 1) as usize);
             }
         }
+        if let Strategy::Meet { before, .. } = strategy
+            && before > 0
+            && threads > 1
+        {
+            priorities.swap(0, 1);
+        }
         if let Strategy::Random { .. } = strategy {
             priorities.rotate_left(random.below(threads as u64) as usize);
         }
@@ -113,7 +132,7 @@ impl Turns {
         self.since_store = if next == Move::Store { 0 } else { self.since_store + 1 };
         let step = if let Move::Step(step) = next { Some(step) } else { None };
         self.steps[self.current] = step.unwrap_or(self.steps[self.current]);
-        let chosen = self.choose(step);
+        let chosen = self.choose(step, next == Move::Fault);
         (self.since_store < STUCK).then(|| self.switch(chosen))
     }
 
@@ -140,7 +159,7 @@ impl Turns {
         self.current
     }
 
-    fn choose(&mut self, step: Option<&'static str>) -> Option<usize> {
+    fn choose(&mut self, step: Option<&'static str>, is_fault: bool) -> Option<usize> {
         let me = self.current;
         match self.strategy {
             Strategy::Priorities { .. } => {
@@ -176,6 +195,22 @@ impl Turns {
                 };
                 if is_due {
                     self.stopped_at = self.moves;
+                    self.demote();
+                }
+                self.foremost()
+            }
+            Strategy::Meet { before, step: at, nth, after } => {
+                let is_there = if at.is_empty() { is_fault } else { step == Some(at) };
+                if me == 0 && is_there {
+                    self.seen += 1;
+                    self.stopped_at = if self.seen == nth { self.moves } else { self.stopped_at };
+                }
+                let is_due = match me {
+                    0 => self.seen >= nth && self.moves == self.stopped_at + after,
+                    1 => self.moves == before,
+                    _ => false,
+                };
+                if is_due {
                     self.demote();
                 }
                 self.foremost()

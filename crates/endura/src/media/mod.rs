@@ -64,6 +64,12 @@ pub enum Mark {
         /// How many bytes it has.
         bytes: u64,
     },
+    /// A volatile word that stands for the word at this offset is about to be stored with `Release`.
+    Published(u64),
+    /// It was loaded with `Acquire`.
+    Observed(u64),
+    /// A fence has put the thread's earlier loads before its later ones.
+    LoadsFenced,
 }
 
 /// A range of bytes that survives a crash, as 64-bit words addressed by byte offset.
