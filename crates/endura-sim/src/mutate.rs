@@ -92,8 +92,8 @@ pub fn judge(
     Report { fates }
 }
 
-/// The mutant's name, which stays what it is when lines move: the file, the function, and the source
-/// line of the call. `root` is the directory that the compiler's paths start from.
+/// The mutant's name, which stays what it is when lines move: the file, the function, the source line of
+/// the call, and which of those it is if the function has several that read the same. `root` is the directory that the compiler's paths start from.
 ///
 /// # Errors
 ///
@@ -110,7 +110,12 @@ pub fn name(mutant: Mutant, root: &Path) -> io::Result<String> {
     };
     let file = Path::new(site.file()).file_name().unwrap_or_default().display().to_string();
     let line = before.last().map_or("", |line| line.trim());
-    Ok(format!("{what} {:?} in {file}, {function}: {line}", mutant.call().what))
+    let in_function = before.iter().rev().take_while(|line| function_of(line).is_none());
+    let nth = match in_function.filter(|other| other.trim() == line).count() {
+        0 | 1 => String::new(),
+        nth => format!(" (number {nth})"),
+    };
+    Ok(format!("{what} {:?} in {file}, {function}: {line}{nth}", mutant.call().what))
 }
 
 /// The function that begins on a source line.

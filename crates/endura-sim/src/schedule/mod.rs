@@ -29,4 +29,4 @@ pub use history::{History, Scribe};
 pub use map::{OrderedMap, Task, Way};
 pub use plan::{Family, Plan};
 pub use run::{Ran, Thread, pause, run};
-pub use turns::Strategy;
+pub use turns::{Place, Strategy};

@@ -43,22 +43,35 @@ pub enum Strategy {
         /// How many moves thread 1 makes.
         moves: u64,
     },
-    /// Thread 1 makes `before` moves; thread 0 runs until it comes to `step` for the `nth` time (empty:
-    /// until it has been through the call at which a mutant is at fault), and makes `after` more
-    /// moves; then the others run to their end, and thread 0 after them.
+    /// Thread 1 runs up to one place, then thread 0 up to another; then the others run to their end, and
+    /// thread 0 after them.
     Meet {
-        /// How many moves thread 1 makes.
-        before: u64,
+        /// Where thread 1 stops.
+        comes: Place,
         /// Where thread 0 stops.
-        step: &'static str,
-        /// Counted from 1.
-        nth: usize,
-        /// How many moves it makes from there.
-        after: u64,
+        stops: Place,
     },
     /// The same thread, but after so many moves (of all threads) the turn goes to another one: the
     /// next, or the one after it. All lists up to a length are all schedules of so many preemptions.
     Preempt(Vec<(u64, usize)>),
+}
+
+/// A place on the way of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// A numbered step; [`START`](Self::START) and [`FAULT`](Self::FAULT) are none.
+    pub step: &'static str,
+    /// Which time that it comes there, from 1.
+    pub nth: usize,
+    /// How many moves it makes from there.
+    pub moves: u64,
+}
+
+impl Place {
+    /// Where it begins.
+    pub const START: &'static str = "start";
+    /// Where it has just been through the call at which a mutant is at fault.
+    pub const FAULT: &'static str = "fault";
 }
 
 /// So many moves without a store by anyone mean that nobody gets on.
@@ -78,12 +91,39 @@ pub(super) struct Turns {
     since_store: u64,
     seen: usize,
     stopped_at: u64,
+    on_way: [OnWay; 2],
     pub(super) current: usize,
     /// How the turns went: after so many moves, to whom.
     pub(super) switches: Vec<(u64, usize)>,
     /// The last step of each thread.
     steps: Vec<&'static str>,
     pub(super) failure: Option<String>,
+}
+
+/// How far a thread is on its way to a place.
+#[derive(Debug, Clone, Copy, Default)]
+struct OnWay {
+    moves: u64,
+    seen: usize,
+    /// After how many moves it came to the step, for the time that counts.
+    since: Option<u64>,
+}
+
+impl OnWay {
+    /// Makes a move; whether that leads to the place.
+    fn is_at(&mut self, place: Place, step: Option<&'static str>, is_fault: bool) -> bool {
+        self.moves += 1;
+        let comes = match place.step {
+            Place::START => self.moves == 1,
+            Place::FAULT => is_fault,
+            _ => step == Some(place.step),
+        };
+        self.seen += usize::from(comes);
+        if comes && self.seen == place.nth {
+            self.since = Some(self.moves);
+        }
+        self.since.is_some_and(|since| self.moves == since + place.moves)
+    }
 }
 
 impl Turns {
@@ -97,8 +137,8 @@ impl Turns {
                 priorities.swap(i, random.below(i as u64 + 1) as usize);
             }
         }
-        if let Strategy::Meet { before, .. } = strategy
-            && before > 0
+        if let Strategy::Meet { comes, .. } = strategy
+            && (comes.step, comes.moves) != (Place::START, 0)
             && threads > 1
         {
             priorities.swap(0, 1);
@@ -117,6 +157,7 @@ impl Turns {
             since_store: 0,
             seen: 0,
             stopped_at: 0,
+            on_way: [OnWay::default(); 2],
             current: 0,
             switches: Vec::new(),
             steps: vec!["start"; threads],
@@ -199,18 +240,9 @@ impl Turns {
                 }
                 self.foremost()
             }
-            Strategy::Meet { before, step: at, nth, after } => {
-                let is_there = if at.is_empty() { is_fault } else { step == Some(at) };
-                if me == 0 && is_there {
-                    self.seen += 1;
-                    self.stopped_at = if self.seen == nth { self.moves } else { self.stopped_at };
-                }
-                let is_due = match me {
-                    0 => self.seen >= nth && self.moves == self.stopped_at + after,
-                    1 => self.moves == before,
-                    _ => false,
-                };
-                if is_due {
+            Strategy::Meet { comes, stops } => {
+                let place = if me == 0 { stops } else { comes };
+                if me < 2 && self.on_way[me].is_at(place, step, is_fault) {
                     self.demote();
                 }
                 self.foremost()

@@ -142,8 +142,11 @@ fn in_merges() -> Vec<Duel> {
     let others: &[&[Task]] = &[&[Get(60)], &[Put(65, 2)], &[UP], &[Scribble, Scribble, Scribble]];
     add("drain", &grown, &drain, others);
     add("drain from the end", &grown, &back, others);
-    let scribbles = [&drain[..], &[Scribble, Scribble, Scribble]].concat();
-    add("drain and reuse", &grown, &scribbles, &[&[Get(60)], &[UP]]);
+    for gone in 4..12 {
+        let before = and_removes(&up_to(12), &up_to(gone));
+        let stops = [Remove(10 * gone + 10), Scribble, Scribble, Scribble, Get(120)];
+        add("drained, and reused", &before, &stops, &[&[Get(60)]]);
+    }
     all
 }
 

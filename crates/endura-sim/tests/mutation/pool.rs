@@ -28,17 +28,24 @@ const EFFORT: Effort = Effort {
     ..Effort::EXHAUSTIVE
 };
 
+/// As many entries as go into the page that the directory begins in.
+const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
+
 /// A part of the campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     /// How a pool is made, up to its first map.
     Made(Under),
+    /// A history of the session that made the pool: what it closes must be found as it was.
+    First(usize, Under),
     /// A history, all of whose operations are crashed.
     History(usize, Under),
     /// An operation in a pool that has one or another past.
     One { start: usize, op: usize, under: Under },
     /// A directory that goes on in a page that was used before.
     Directory,
+    /// The same, in a page that was the second one of a large chunk.
+    DirectoryInRun,
 }
 
 /// The model.
@@ -59,7 +66,10 @@ impl Under {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
+        match self {
+            Self::One { start, op, under } => write!(f, "One({start}, {op}, {under:?})"),
+            part => write!(f, "{part:?}"),
+        }
     }
 }
 
@@ -120,8 +130,9 @@ fn histories() -> Vec<(Vec<PoolOp>, Vec<PoolOp>)> {
         (vec![], classes.chain(more).collect()),
         (vec![], runs),
         (vec![], saved.clone()),
-        (saved, again),
-        (vec![], maps),
+        (saved.clone(), again),
+        (vec![], maps.clone()),
+        (vec![], [&saved[..], &[link(3, 0), Unlink(0)], &maps[..], &[Reopen]].concat()),
     ]
 }
 
@@ -133,9 +144,10 @@ pub(crate) fn parts() -> Vec<Part> {
         for start in 0..starts().len() {
             parts.extend((0..choices().len()).map(|op| Part::One { start, op, under }));
         }
+        parts.extend([3, 5, 6].map(|history| Part::First(history, under)));
         parts.extend((0..histories().len()).map(|history| Part::History(history, under)));
     }
-    parts.push(Part::Directory);
+    parts.extend([Part::Directory, Part::DirectoryInRun]);
     parts
 }
 
@@ -155,7 +167,8 @@ pub(crate) fn run(
         result.map_err(|failure| failure.finding)
     };
     match part {
-        Part::Made(under) => made(under, mutant, calls),
+        Part::Made(under) => made(&[], under, mutant, calls),
+        Part::First(history, under) => made(&histories()[history].1, under, mutant, calls),
         Part::One { start, op, under } => {
             explored(under, &starts()[start], &choices()[op..=op], calls)
         }
@@ -164,27 +177,50 @@ pub(crate) fn run(
             explored(under, &before, &ops, calls)
         }
         Part::Directory => {
-            // As many entries as go into the page that the directory begins in, but one.
-            const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
             let before = [Soil(2), MakeMany(ENTRIES - 1)];
+            explored(Under::Adr, &before, &[Make("first", 2)], calls)
+        }
+        Part::DirectoryInRun => {
+            let before =
+                [link(0, 4), Unlink(0), Relieve, link(1, 0), link(2, 0), MakeMany(ENTRIES - 1)];
             explored(Under::Adr, &before, &[Make("first", 2)], calls)
         }
     }
 }
 
+/// Crashes the session that makes a pool.
 fn made(
+    ops: &[PoolOp],
     under: Under,
     mutant: Option<Mutant>,
     calls: &mut Option<Calls>,
 ) -> Result<(), Finding> {
     let sim = Sim::new(under.model(), LIMIT);
     sim.plant(mutant);
+    if calls.is_some() {
+        sim.count_calls();
+    }
     let open = PoolSpace.create(sim.clone())?;
-    PoolSpace.observe(&open)?;
+    let mut model = PoolSpace.observe(&open)?;
+    let mut expect = vec![(0, vec![model.clone()])];
+    for op in ops {
+        let before = model.clone();
+        expect.push((sim.moment() + 1, vec![before.clone()]));
+        PoolSpace.apply(&open, op)?;
+        PoolSpace.specify(&mut model, op);
+        let last = expect.len() - 1;
+        expect[last].1.push(model.clone());
+        expect.push((sim.moment(), vec![model.clone()]));
+    }
+    let expect_at = |events: usize| {
+        let at = expect.iter().rposition(|(since, _)| *since <= events).unwrap_or(0);
+        expect[at].1.clone()
+    };
     let mut explorer = Explorer::new(&PoolSpace, under.model(), LIMIT, EFFORT, 1);
     explorer.plant(mutant);
     explorer.calls = calls.take();
-    let result = explorer.crash_trace(&sim.trace(), 0, |_| vec![PoolSpace.empty()]);
+    let result = explorer.crash_trace(&sim.trace(), 0, expect_at);
     *calls = explorer.calls;
+    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
     result.map_err(|(finding, _)| finding)
 }
