@@ -9,6 +9,7 @@ use Task::{Get, GetMany, Put, Remove, Replace, Scan, Scribble};
 /// Who meets whom, and where.
 #[derive(Clone)]
 pub(crate) struct Duel {
+    /// What the first thread does, for a failure.
     pub(crate) name: &'static str,
     pub(crate) before: Vec<MapOp>,
     pub(crate) cut: Option<Cut>,

@@ -10,9 +10,9 @@ use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::Calls;
 use endura_sim::schedule::{self, Family, OrderedMap, Place, Plan, Strategy};
-use endura_sim::sim::Stale;
-use endura_sim::subject::Finding;
-use endura_sim::subjects::{FastFair, LIMIT};
+use endura_sim::sim::{Sim, Stale};
+use endura_sim::subject::{Finding, Subject};
+use endura_sim::subjects::{FastFair, LIMIT, MapOp};
 use endura_sim::tally::Effort;
 
 use crate::duels::{Duel, duels};
@@ -36,7 +36,7 @@ const KILLS: Effort =
 /// Schedules of each family.
 const SCHEDULES: u64 = 60;
 /// Schedules of each duel, of each kind.
-const ROUNDS: u64 = 150;
+const ROUNDS: u64 = 40;
 
 /// How the run of a plan ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -88,6 +88,8 @@ pub(crate) enum Part {
     Alone { of: Alone, plan: usize, is_eadr: bool, end: End },
     /// A process that is killed, and one that goes on.
     Killed(usize),
+    /// A tree that grew and was drained: few nodes are left.
+    Drained,
     /// A schedule of a family.
     Family(Family, u64),
     /// A schedule of a duel.
@@ -103,6 +105,7 @@ impl fmt::Display for Part {
                 write!(f, "{of:?} {plan}{}, {end:?}", if *is_eadr { " eADR" } else { "" })
             }
             Self::Killed(plan) => write!(f, "Killed {plan}"),
+            Self::Drained => write!(f, "Drained"),
             Self::Family(family, seed) => write!(f, "{family:?} {seed}"),
             Self::Duel { duel, sees, seed } => write!(f, "Duel {duel} {sees:?} {seed}"),
             Self::Pool(part) => write!(f, "Pool {part}"),
@@ -117,7 +120,7 @@ impl Part {
         let is_of_the_pool = mutant.call().site.file().contains("/pool/");
         match self {
             Self::Pool(_) => is_of_the_pool,
-            Self::Alone { .. } | Self::Killed(_) => true,
+            Self::Alone { .. } | Self::Killed(_) | Self::Drained => true,
             Self::Family(..) => !is_of_the_pool,
             Self::Duel { sees, .. } => {
                 let misleads = matches!(mutant, Mutant::Weaken(_));
@@ -153,6 +156,7 @@ fn alone() -> Vec<Part> {
     add(Alone::WideLeaf, 12, 24, false, End::Kill);
     add(Alone::Churn, 0, 1, false, End::LastCrash);
     parts.extend((0..plans::of_kills().len()).map(Part::Killed));
+    parts.push(Part::Drained);
     parts
 }
 
@@ -198,13 +202,14 @@ impl Runner {
         match part {
             Part::Alone { of, plan, is_eadr, end } => {
                 let plan = plans_of(of).swap_remove(plan);
-                let model = if is_eadr { Model::EADR } else { Model::WEAKEST_ADR };
+                let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
                 match of {
                     Alone::WideLeaf => self.alone::<22>(model, &plan, end),
                     _ => self.alone::<14>(model, &plan, end),
                 }
             }
             Part::Killed(number) => self.killed(number),
+            Part::Drained => self.drained(),
             Part::Family(family, seed) => self.family(family, seed),
             Part::Duel { duel, sees, seed } => self.duel(duel, sees, seed),
             Part::Pool(part) => pool::run(part, self.mutant, &mut self.calls),
@@ -245,6 +250,30 @@ impl Runner {
         result.map_err(|failure| failure.finding)
     }
 
+    /// A sparse leaf that is not merged loses nothing, and stays for ever.
+    fn drained(&mut self) -> Result<(), Finding> {
+        const MOST: u64 = 5;
+        let (subject, sim) = (Tiny { keys: Vec::new() }, Sim::new(Model::WEAKEST_ADR, LIMIT));
+        sim.plant(self.mutant);
+        if self.calls.is_some() {
+            sim.count_calls();
+        }
+        let open = subject.create(sim.clone())?;
+        for key in 1..=20 {
+            subject.apply(&open, &MapOp::Put(key, key))?;
+        }
+        for key in 1..=20 {
+            subject.apply(&open, &MapOp::Remove(key))?;
+        }
+        self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+        let mut nodes = 0;
+        open.tree.survey(&mut |_, _| nodes += 1).map_err(|error| format!("{error:?}"))?;
+        match nodes {
+            0..=MOST => Ok(()),
+            _ => Err(format!("{nodes} nodes for no entry")),
+        }
+    }
+
     fn family(&mut self, family: Family, seed: u64) -> Result<(), Finding> {
         let counts = self.calls.is_some();
         let campaign = self.families.get_or_insert_with(|| {
@@ -274,7 +303,7 @@ impl Runner {
             strategy: strategy(seed, Tiny { keys: Vec::new() }.steps()),
             seed,
         };
-        campaign.plan(&plan).map_err(|unsound| unsound.finding)?;
+        campaign.plan(&plan).map_err(|unsound| format!("{}: {}", duel.name, unsound.finding))?;
         self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
         Ok(())
     }
@@ -348,7 +377,7 @@ fn few(random: &mut Random, most: u64) -> u64 {
 /// Parts that make the same calls, about: a fault is looked for where its call is made.
 pub(crate) fn kind(part: Part) -> String {
     match part {
-        Part::Alone { .. } | Part::Killed(_) | Part::Pool(_) => part.to_string(),
+        Part::Alone { .. } | Part::Killed(_) | Part::Drained | Part::Pool(_) => part.to_string(),
         Part::Family(family, _) => format!("{family:?}"),
         // Some calls are rare: it takes a few duels to see one.
         Part::Duel { duel, .. } => format!("duel {}", duel / 16),

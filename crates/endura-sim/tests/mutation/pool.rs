@@ -59,7 +59,7 @@ impl Under {
     fn model(self) -> Model {
         match self {
             Self::Adr => Model::WEAKEST_ADR,
-            Self::Eadr => Model::EADR,
+            Self::Eadr => Model::WEAKEST_EADR,
         }
     }
 }

@@ -13,8 +13,8 @@
 //! | [`Eadr`] | nothing | nothing | `sfence`, `dsb` | power loss |
 //! | [`PageCache`] | nothing | nothing | nothing | the end of the process |
 //!
-//! A word is stored whole: after a crash it holds its old or its new value. Stores of one thread to
-//! one 64-byte line reach persistence in the order in which they were made (each is `Release`).
+//! A word is stored whole: after a crash it holds its old or its new value. Of the stores of one thread
+//! to one 64-byte line, a `Release` store reaches persistence after all that were made before it.
 //! Stores to different lines reach it in any order, unless a flush and a fence stand between.
 
 mod counting;

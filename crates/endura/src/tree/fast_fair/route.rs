@@ -103,8 +103,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Makes `root` the root, durably.
     pub(super) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
         let word = Region::new(guard.media(), self.root_at(), 1)?;
-        // Relaxed: threads are told by the copy in memory, which is stored with Release.
-        word.store(0, root.word(), Ordering::Relaxed);
+        // Release: where nothing is flushed, this alone puts the words of a new root before it.
+        word.store(0, root.word(), Ordering::Release);
         word.flush(0, 1);
         // Before anyone is told of the root, and before the caller retires an old one.
         guard.media().fence();
