@@ -7,7 +7,7 @@
 //! without. The long one begins with that part and goes on with all others (with an empty table: looks
 //! for everything anew), tries the listed ones in all parts, and prints the table that belongs in
 //! `killers.txt`. `ENDURA_MUTANT` chooses faults by parts of their names,
-//! with `|` between.
+//! with `|` between; `ENDURA_SIM_SECONDS` is what each gets at most.
 //!
 //! ```text
 //! cargo test --release -p endura-sim --test mutation -- --ignored --nocapture
@@ -25,12 +25,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::{Calls, Fate, Report, judge, name};
 
 use listed::{LISTED, Why};
 use parts::{Part, Runner};
+
+/// Faults that are in neither table: no part is known yet that notices them. The number must not grow.
+const MOST_OPEN: usize = 80;
 
 /// Which part notices what: a line each, the part and the fault.
 const KILLERS: &str = include_str!("killers.txt");
@@ -70,7 +74,7 @@ fn is_listed(mutant: &Mutant) -> bool {
 }
 
 fn print_listed() {
-    for why in [Why::Harmless, Why::Costs, Why::Unreached] {
+    for why in [Why::Harmless, Why::Costs] {
         let reasons = LISTED.iter().filter(|(_, of, _)| *of == why);
         println!("{why:?}: {}", reasons.clone().count());
         reasons.for_each(|(name, _, reason)| println!("  {name} ({reason})"));
@@ -86,25 +90,31 @@ fn what_is_not_listed_is_killed() {
     let used: Vec<Part> = used.into_iter().map(|by| by_name[by]).collect();
     let mut calls = Calls::default();
     sound(&used).into_iter().for_each(|(_, of)| calls.add(of));
-    let (listed, tried): (Vec<_>, Vec<_>) = calls.mutants().partition(is_listed);
-    let count = listed.len() + tried.len();
+    let (listed, others): (Vec<_>, Vec<_>) = calls.mutants().partition(is_listed);
+    let count = listed.len() + others.len();
+    let is_known = |mutant: &Mutant| killers.contains_key(name_of(*mutant).as_str());
+    let (tried, open): (Vec<_>, Vec<_>) = others.into_iter().partition(is_known);
     let report = judge(&tried, 2, |mutant| {
         let part = by_name[*killers.get(name_of(mutant).as_str())?];
         Runner::new(Some(mutant), false).run(part).err().map(|finding| (part.to_string(), finding))
     });
     let alive: Vec<String> = report.survivors().map(name_of).collect();
-    println!("{report}and {} of {count} mutants are listed", listed.len());
+    println!("{report}and of {count} in all {} are listed, {} open:", listed.len(), open.len());
+    open.iter().for_each(|mutant| println!("open      {}", name_of(*mutant)));
     print_listed();
     assert!(alive.is_empty(), "not noticed where it should be; see above:\n{}", alive.join("\n"));
     let there: BTreeSet<String> = listed.iter().copied().map(name_of).collect();
     let gone: Vec<_> = LISTED.iter().filter(|(name, ..)| !there.contains(*name)).collect();
     assert!(gone.is_empty(), "listed and not there: {gone:#?}");
     assert!(10 * listed.len() <= count, "more than a tenth is listed");
+    assert!(open.len() <= MOST_OPEN, "{} that nothing is known to notice", open.len());
 }
 
 /// Looks for each mutant in all parts that make its call, first in the one that noticed it before.
 fn look_for_all(mutants: &[Mutant], made: &HashMap<String, Calls>) -> Report {
     let (all, killers) = (parts::all(), killers());
+    let given = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
+    let most = Duration::from_secs(given.unwrap_or(600));
     judge(mutants, 2, |mutant| {
         let mut runner = Runner::new(Some(mutant), false);
         let is_worth_it = |part: &&Part| {
@@ -114,7 +124,9 @@ fn look_for_all(mutants: &[Mutant], made: &HashMap<String, Calls>) -> Report {
         };
         let before = killers.get(name_of(mutant).as_str());
         let known = before.and_then(|&by| all.iter().find(|part| part.to_string() == by));
-        let found = known.into_iter().chain(all.iter().filter(is_worth_it)).find_map(|&part| {
+        let begin = Instant::now();
+        let parts = known.into_iter().chain(all.iter().filter(is_worth_it));
+        let found = parts.take_while(|_| begin.elapsed() < most).find_map(|&part| {
             runner.run(part).err().map(|finding| (part.to_string(), finding))
         });
         match &found {
@@ -134,11 +146,17 @@ fn everything_anew() {
         Part::Duel { seed, .. } => *seed < 6,
         _ => true,
     };
-    let few: Vec<Part> = parts::all().into_iter().filter(few).collect();
+    // In a hurry: only those parts that are known to notice something.
+    let is_used = |part: &Part| killers().values().any(|by| part.to_string() == *by);
+    let hurries = std::env::var("ENDURA_SIM_SECONDS").is_ok();
+    let few: Vec<Part> =
+        parts::all().into_iter().filter(|part| if hurries { is_used(part) } else { few(part) }).collect();
     let (mut calls, mut made) = (Calls::default(), HashMap::new());
     for (part, of) in sound(&few) {
         calls.add(of.clone());
-        made.entry(parts::kind(part)).or_insert_with(Calls::default).add(of);
+        if !hurries {
+            made.entry(parts::kind(part)).or_insert_with(Calls::default).add(of);
+        }
     }
     let is_wanted =
         |mutant: &Mutant| wanted.split('|').any(|part| name_of(*mutant).contains(part));
