@@ -36,7 +36,7 @@ const KILLS: Effort =
 /// Schedules of each family.
 const SCHEDULES: u64 = 60;
 /// Schedules of each duel, of each kind.
-const ROUNDS: u64 = 40;
+const ROUNDS: u64 = 100;
 
 /// How the run of a plan ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
