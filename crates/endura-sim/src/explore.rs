@@ -201,12 +201,7 @@ impl<'s, S: Subject> Explorer<'s, S> {
         sim
     }
 
-    fn run_on(
-        &self,
-        sim: &Sim,
-        start: &Start<S>,
-        ops: &[S::Op],
-    ) -> Result<Run<S::Model>, Finding> {
+    fn run_on(&self, sim: &Sim, start: &Start<S>, ops: &[S::Op]) -> Result<Run<S::Model>, Finding> {
         let expect = std::slice::from_ref(&start.model);
         let session = Session { subject: self.subject, sim, number: 2, expect };
         session.run(|_| ops.to_vec()).map(|known| session.finish(known))

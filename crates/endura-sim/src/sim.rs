@@ -22,8 +22,8 @@ mod state;
 mod views;
 
 use state::{Open, State};
-use views::Views;
 pub use views::Stale;
+use views::Views;
 
 thread_local! {
     static ACTOR: Cell<u32> = const { Cell::new(0) };

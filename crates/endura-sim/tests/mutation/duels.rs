@@ -34,12 +34,7 @@ fn up_to(last: u64) -> Vec<u64> {
 }
 
 /// Each of `comes` against `stops`.
-fn against(
-    name: &'static str,
-    before: &[MapOp],
-    stops: &[Task],
-    comes: &[&[Task]],
-) -> Vec<Duel> {
+fn against(name: &'static str, before: &[MapOp], stops: &[Task], comes: &[&[Task]]) -> Vec<Duel> {
     let duel = |comes: &&[Task]| Duel {
         name,
         before: before.to_vec(),
@@ -92,7 +87,12 @@ fn in_splits() -> Vec<Duel> {
         &[&[Get(30)], &[Get(40)], &[UP], &[DOWN], &[Replace(30, 2)], &[GetMany([10, 30, 40])]];
     add("split", &full, &[Put(40, 1)], readers);
     add("split, insert left", &full, &[Put(5, 1)], &[&[Get(30)], &[Get(20)], &[UP], &[Put(20, 2)]]);
-    add("split, insert between", &full, &[Put(15, 1)], &[&[Get(30)], &[Get(15)], &[Replace(30, 2)]]);
+    add(
+        "split, insert between",
+        &full,
+        &[Put(15, 1)],
+        &[&[Get(30)], &[Get(15)], &[Replace(30, 2)]],
+    );
     add(
         "splits",
         &full,

@@ -79,7 +79,8 @@ fn link(slot: usize, size: usize) -> PoolOp {
 
 fn choices() -> Vec<PoolOp> {
     let links = [link(0, 0), link(0, 2), link(1, 1), link(1, 4)];
-    let others = [Unlink(0), Unlink(1), Unlink(3), Relieve, Make("first", 2), Drop("first"), Reopen];
+    let others =
+        [Unlink(0), Unlink(1), Unlink(3), Relieve, Make("first", 2), Drop("first"), Reopen];
     links.into_iter().chain(others).collect()
 }
 
