@@ -343,7 +343,7 @@ fn strategy(seed: u64, steps: &[&'static str]) -> Strategy {
     let mut random = Random::new(seed ^ 0xD0E1);
     let nth = if random.one_in(3) { 2 + random.below(3) as usize } else { 1 };
     let comes = match random.below(4) {
-        0 => Place { step: *random.pick(&COMES), nth, moves: few(&mut random, 4) },
+        0 => Place { step: random.pick::<&str>(&COMES), nth, moves: few(&mut random, 4) },
         _ => Place { step: Place::START, nth: 1, moves: few(&mut random, 8) },
     };
     let nth = if random.one_in(3) { 2 + random.below(3) as usize } else { 1 };
@@ -354,7 +354,7 @@ fn strategy(seed: u64, steps: &[&'static str]) -> Strategy {
         }
         4 => Strategy::StopAt { thread: 0, step: "", nth: 1 + random.below(250) as usize },
         5 | 6 => {
-            let stops = Place { step: *random.pick(steps), nth, moves: few(&mut random, 6) };
+            let stops = Place { step: random.pick::<&str>(steps), nth, moves: few(&mut random, 6) };
             Strategy::Meet { comes, stops }
         }
         _ => {
