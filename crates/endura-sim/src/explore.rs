@@ -207,17 +207,33 @@ impl<'s, S: Subject> Explorer<'s, S> {
     }
 
     pub(crate) fn run(&self, start: &Start<S>, ops: &[S::Op]) -> Result<Run<S::Model>, Finding> {
+        self.run_on(&self.medium(start), start, ops)
+    }
+
+    fn medium(&self, start: &Start<S>) -> Sim {
         let aftermath = Aftermath::certain(start.image.clone());
         let sim = Sim::after(self.model, self.limit, &aftermath, Chooser::first());
-        sim.plant(self.mutant);
+        self.prepare(&sim);
+        sim
+    }
+
+    fn run_on(&self, sim: &Sim, start: &Start<S>, ops: &[S::Op]) -> Result<Run<S::Model>, Finding> {
         let expect = std::slice::from_ref(&start.model);
-        let session = Session { subject: self.subject, sim: &sim, number: 2, expect };
+        let session = Session { subject: self.subject, sim, number: 2, expect };
         session.run(|_| ops.to_vec()).map(|known| session.finish(known))
     }
 
-    fn run_and_crash(&mut self, start: &Start<S>, ops: &[S::Op], from: usize) -> Result<(), Found> {
-        let run = self.run(start, ops).map_err(|finding| (finding, Vec::new()))?;
+    /// The run of `ops`, with the calls that it makes.
+    fn run_and_count(&mut self, start: &Start<S>, ops: &[S::Op]) -> Result<Run<S::Model>, Found> {
+        let sim = self.medium(start);
+        let run = self.run_on(&sim, start, ops).map_err(|finding| (finding, Vec::new()))?;
+        self.note_calls(&sim);
         self.count(&run.trace);
+        Ok(run)
+    }
+
+    fn run_and_crash(&mut self, start: &Start<S>, ops: &[S::Op], from: usize) -> Result<(), Found> {
+        let run = self.run_and_count(start, ops)?;
         let from = run.begin_of(from).unwrap_or(0);
         let points = self.points(&run.trace, from..usize::MAX, |events| run.expect_at(events));
         self.crash_points(&run.trace, points, Depth::FIRST)

@@ -58,6 +58,8 @@ impl Model {
     /// Persistent caches, with a store buffer in front of them that is not.
     pub const EADR: Self =
         Self { domain: Domain::Eadr, in_line: InLine::Prefix, exchange_fences: true };
+    /// The same where a relaxed store may leave the store buffer before earlier ones: ARMv8.
+    pub const WEAKEST_EADR: Self = Self { in_line: InLine::ReleaseOnly, ..Self::EADR };
     /// The end of the process.
     pub const PAGE_CACHE: Self =
         Self { domain: Domain::PageCache, in_line: InLine::Prefix, exchange_fences: true };
@@ -69,6 +71,7 @@ impl fmt::Display for Model {
             (Self::WEAKEST_ADR, "WEAKEST_ADR"),
             (Self::X86_ADR, "X86_ADR"),
             (Self::EADR, "EADR"),
+            (Self::WEAKEST_EADR, "WEAKEST_EADR"),
             (Self::PAGE_CACHE, "PAGE_CACHE"),
         ];
         match named.into_iter().find(|(model, _)| model == self) {

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::{fmt, fs, io};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::{fmt, fs, io, thread};
 
 use crate::mutant::{Call, Mutant, Use};
 use crate::site::Site;
@@ -48,12 +50,15 @@ impl Calls {
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It was noticed, by this finding.
-    Killed(Finding),
+    /// This part of the campaign noticed it, by this finding.
+    Killed {
+        /// The part.
+        by: String,
+        /// What it found.
+        finding: Finding,
+    },
     /// Nobody noticed.
     Survived,
-    /// No recovery read anything else than without it: for what was run it is no fault.
-    Unfelt,
 }
 
 /// What became of all.
@@ -63,24 +68,32 @@ pub struct Report {
     pub fates: Vec<(Mutant, Fate)>,
 }
 
-/// Runs `campaign` with each mutant. It is to end with the first finding, and otherwise to give the
-/// [`fingerprint`](crate::tally::Tally::fingerprint) of what it came across; `sound` is that of a
-/// campaign without any.
+/// Runs `campaign` with each mutant, on so many threads. It gives the first part that noticed, and its
+/// finding.
 pub fn judge(
-    mutants: impl IntoIterator<Item = Mutant>,
-    sound: u64,
-    campaign: impl Fn(Mutant) -> Result<u64, Finding>,
+    mutants: &[Mutant],
+    threads: usize,
+    campaign: impl Fn(Mutant) -> Option<(String, Finding)> + Sync,
 ) -> Report {
-    let fate = |mutant| match campaign(mutant) {
-        Ok(same) if same == sound => Fate::Unfelt,
-        Ok(_) => Fate::Survived,
-        Err(finding) => Fate::Killed(finding),
+    let (next, fates) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        // Relaxed: the counter alone is shared; the fates have a lock.
+        while let Some(&mutant) = mutants.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let fate = match campaign(mutant) {
+                Some((by, finding)) => Fate::Killed { by, finding },
+                None => Fate::Survived,
+            };
+            fates.lock().unwrap_or_else(PoisonError::into_inner).push((mutant, fate));
+        }
     };
-    Report { fates: mutants.into_iter().map(|mutant| (mutant, fate(mutant))).collect() }
+    thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
+    let mut fates = fates.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fates.sort_by_key(|(mutant, _)| *mutant);
+    Report { fates }
 }
 
-/// The mutant's name, which stays what it is when lines move: the file, the function, and the source
-/// line of the call. `root` is the directory that the compiler's paths start from.
+/// The mutant's name, which stays what it is when lines move: the file, the function, the source line of
+/// the call, and which of those it is if the function has several that read the same. `root` is the directory that the compiler's paths start from.
 ///
 /// # Errors
 ///
@@ -97,7 +110,12 @@ pub fn name(mutant: Mutant, root: &Path) -> io::Result<String> {
     };
     let file = Path::new(site.file()).file_name().unwrap_or_default().display().to_string();
     let line = before.last().map_or("", |line| line.trim());
-    Ok(format!("{what} {:?} in {file}, {function}: {line}", mutant.call().what))
+    let in_function = before.iter().rev().take_while(|line| function_of(line).is_none());
+    let nth = match in_function.filter(|other| other.trim() == line).count() {
+        0 | 1 => String::new(),
+        nth => format!(" (number {nth})"),
+    };
+    Ok(format!("{what} {:?} in {file}, {function}: {line}{nth}", mutant.call().what))
 }
 
 /// The function that begins on a source line.
@@ -108,9 +126,9 @@ fn function_of(line: &str) -> Option<&str> {
 }
 
 impl Report {
-    /// The mutants that nobody noticed, felt or not.
+    /// The mutants that nobody noticed.
     pub fn survivors(&self) -> impl Iterator<Item = Mutant> + '_ {
-        let survived = self.fates.iter().filter(|(_, fate)| !matches!(fate, Fate::Killed(_)));
+        let survived = self.fates.iter().filter(|(_, fate)| *fate == Fate::Survived);
         survived.map(|(mutant, _)| *mutant)
     }
 
@@ -124,12 +142,11 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (mutant, fate) in &self.fates {
             match fate {
-                Fate::Killed(finding) => {
+                Fate::Killed { by, finding } => {
                     let short: String = finding.chars().take(80).collect();
-                    writeln!(f, "killed    {mutant}: {short}")?;
+                    writeln!(f, "killed    {mutant} by {by}: {short}")?;
                 }
                 Fate::Survived => writeln!(f, "SURVIVED  {mutant}")?,
-                Fate::Unfelt => writeln!(f, "unfelt    {mutant}")?,
             }
         }
         let (all, alive) = (self.fates.len(), self.survivors().count());

@@ -19,8 +19,11 @@ use crate::owned::Owned;
 use crate::site::Site;
 
 mod state;
+mod views;
 
 use state::{Open, State};
+pub use views::Stale;
+use views::Views;
 
 thread_local! {
     static ACTOR: Cell<u32> = const { Cell::new(0) };
@@ -55,6 +58,8 @@ pub enum Move {
     Persist,
     /// Nothing: it has come to a numbered step.
     Step(&'static str),
+    /// Nothing: it has just been through the call at which a mutant is at fault.
+    Fault,
 }
 
 /// What a thread does before each of its moves, when threads take turns.
@@ -113,6 +118,7 @@ impl Sim {
             spinning: (0, 0),
             accesses: 0,
             mutant: None,
+            views: None,
             known: BTreeMap::new(),
             calls: None,
             grants: u64::MAX,
@@ -132,6 +138,18 @@ impl Sim {
     /// Carries a fault into the program that uses the medium.
     pub fn plant(&self, mutant: Option<Mutant>) {
         self.state().mutant = mutant;
+    }
+
+    /// Lets threads see each other's stores from now on as late as the orders of their stores and loads
+    /// allow; `stale` says when. (Of `endura`'s trees only: what lies below is handed over by locks
+    /// in memory, of which a medium knows nothing.)
+    pub fn weaken_visibility(&self, stale: Stale, seed: u64) {
+        self.state().views = Some(Views::new(stale, seed));
+    }
+
+    /// From now on all stores are seen at once.
+    pub fn end_weak_visibility(&self) {
+        self.state().views = None;
     }
 
     /// What chunks read as when they are handed out; `None`: what was in them before.
@@ -169,6 +187,9 @@ impl Sim {
     pub fn note(&self, action: Action) {
         let mut state = self.state();
         state.accesses = 0;
+        if let (Action::Begin(_), Some(views)) = (action, &mut state.views) {
+            views.know_all(actor());
+        }
         state.log(Site::here(), action);
     }
 
@@ -231,6 +252,13 @@ impl Sim {
         self.0.state.borrow()
     }
 
+    /// Lets others come right after the call at which the mutant is at fault.
+    fn faulted(&self, is_it: bool) {
+        if is_it {
+            self.pause(Move::Fault);
+        }
+    }
+
     fn pause(&self, next: Move) {
         if let Some(pause) = &self.0.pause {
             pause(next);
@@ -272,7 +300,7 @@ unsafe impl Media for Sim {
     }
 
     #[track_caller]
-    unsafe fn load(&self, at: u64, _: Ordering) -> u64 {
+    unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         self.pause(Move::Load);
         let (site, mut state) = (Site::here(), self.state());
         self.count(&mut state, 1);
@@ -288,7 +316,8 @@ unsafe impl Media for Sim {
         if self.0.model.domain == Domain::Eadr {
             state.see(at, site);
         }
-        let value = state.stale(at, site).unwrap_or_else(|| state.get(at));
+        let old = state.stale(at, site).or_else(|| state.view(at, order, site));
+        let value = old.unwrap_or_else(|| state.get(at));
         state.learn(at, value);
         if state.calls.is_some() {
             state.leaves_out(site, Use::Load);
@@ -302,19 +331,23 @@ unsafe impl Media for Sim {
         let (site, mut state) = (Site::here(), self.state());
         self.count(&mut state, 50);
         if state.leaves_out(site, Use::Store) {
-            return;
+            drop(state);
+            return self.faulted(true);
         }
         let weakened = state.mutant == Some(Mutant::Weaken(Call { site, what: Use::Store }));
         let release = order != Ordering::Relaxed && !weakened;
         if let (true, Some(calls)) = (release, &mut state.calls) {
             calls.releases.insert(Call { site, what: Use::Store });
         }
+        state.is_stored(at, value, release, weakened);
         state.set(at, value);
         state.learn(at, value);
         if self.0.model.domain == Domain::Eadr {
             state.wrote(at);
         }
         state.log(site, Action::Store { at, value, release });
+        drop(state);
+        self.faulted(weakened);
     }
 
     #[track_caller]
@@ -327,13 +360,18 @@ unsafe impl Media for Sim {
         }
         let found = state.get(at);
         state.learn(at, if found == old { new } else { found });
+        state.is_met(at);
         if found != old {
             return Err(found);
         }
-        if !state.leaves_out(site, Use::Exchange) {
+        let left_out = state.leaves_out(site, Use::Exchange);
+        if !left_out {
+            state.is_stored(at, new, true, false);
             state.set(at, new);
             state.log(site, Action::Exchange { at, value: new });
         }
+        drop(state);
+        self.faulted(left_out);
         Ok(found)
     }
 
@@ -354,18 +392,23 @@ unsafe impl Media for Sim {
         let found = words.map(|at| state.get(at));
         for i in 0..2 {
             state.learn(words[i], if found == old { new[i] } else { found[i] });
+            state.is_met(words[i]);
         }
         if found != old {
             return Err(found);
         }
-        if !state.leaves_out(site, Use::Exchange) {
+        let left_out = state.leaves_out(site, Use::Exchange);
+        if !left_out {
             // Seen at once, durable one by one: what did not change is no store.
             for i in (0..2).filter(|&i| new[i] != old[i]) {
                 let (at, value) = (words[i], new[i]);
+                state.is_stored(at, value, true, false);
                 state.set(at, value);
                 state.log(site, Action::Exchange { at, value });
             }
         }
+        drop(state);
+        self.faulted(left_out);
         Ok(())
     }
 
@@ -373,11 +416,14 @@ unsafe impl Media for Sim {
     unsafe fn flush(&self, at: u64, len: u64) {
         self.pause(Move::Persist);
         let (site, mut state) = (Site::here(), self.state());
-        if !state.leaves_out(site, Use::Flush) {
+        let left_out = state.leaves_out(site, Use::Flush);
+        if !left_out {
             for line in at / 64..(at + len).div_ceil(64) {
                 state.log(site, Action::Flush { line });
             }
         }
+        drop(state);
+        self.faulted(left_out);
     }
 
     #[track_caller]
@@ -385,18 +431,29 @@ unsafe impl Media for Sim {
         self.pause(Move::Persist);
         let (site, mut state) = (Site::here(), self.state());
         // eADR has no use for the fences between flushes: only `drain` empties the store buffer.
-        if !state.leaves_out(site, Use::Fence) && self.0.model.domain == Domain::Adr {
+        let left_out = state.leaves_out(site, Use::Fence);
+        if !left_out && self.0.model.domain == Domain::Adr {
+            state.is_fenced();
             state.log(site, Action::Fence);
         }
+        drop(state);
+        self.faulted(left_out);
     }
 
     #[track_caller]
     fn drain(&self) {
         self.pause(Move::Persist);
         let (site, mut state) = (Site::here(), self.state());
-        if !state.leaves_out(site, Use::Drain) {
+        let left_out = state.leaves_out(site, Use::Drain);
+        if !left_out {
+            // On the page cache it is no instruction.
+            if self.0.model.domain != Domain::PageCache {
+                state.is_fenced();
+            }
             state.log(site, Action::Fence);
         }
+        drop(state);
+        self.faulted(left_out);
     }
 
     fn needs_flush(&self) -> bool {
@@ -418,7 +475,18 @@ unsafe impl Media for Sim {
         let mut state = self.state();
         match mark {
             Mark::Step(step) => state.log(Site::here(), Action::Step(step)),
+            Mark::Published(what) => {
+                state.views.iter_mut().for_each(|views| views.publish(actor(), what));
+            }
+            Mark::Observed(what) => {
+                state.views.iter_mut().for_each(|views| views.observe(actor(), what));
+            }
+            Mark::LoadsFenced => {
+                state.views.iter_mut().for_each(|views| views.fence_loads(actor()));
+            }
             Mark::Fresh { at, bytes } => {
+                // It was handed over by a lock in memory.
+                state.views.iter_mut().for_each(|views| views.know_all(actor()));
                 if let Some(poison) = state.poison {
                     (at..at + bytes).step_by(8).for_each(|word| state.set(word, poison));
                     state.log(Site::here(), Action::Fresh { at, bytes, poison });

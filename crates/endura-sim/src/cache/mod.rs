@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::aftermath::{Aftermath, Content, meaning};
 use crate::event::{Action, Event};
-use crate::model::{Domain, Model};
+use crate::model::{Domain, InLine, Model};
 
 use line::Line;
 pub use line::Pending;
@@ -215,7 +215,31 @@ impl Cache {
             };
             kept = kept.into_iter().flat_map(longer).collect();
         }
-        kept.into_iter().map(|kept| self.with_buffers(kept)).collect()
+        let mut all: Vec<Aftermath> =
+            kept.into_iter().map(|kept| self.with_buffers(kept)).collect();
+        if self.model.in_line == InLine::ReleaseOnly {
+            (0..self.buffered.len()).for_each(|i| all.extend(self.overtaking(i)));
+        }
+        all
+    }
+
+    /// eADR without an order between stores: number `i`, if it is relaxed, has left the buffer before all
+    /// earlier ones, or before the last one of them.
+    fn overtaking(&self, i: usize) -> Vec<Aftermath> {
+        let early = self.buffered[i];
+        let is_own = |p: &&Pending| p.by == early.by;
+        let before: Vec<&Pending> = self.buffered[..i].iter().filter(is_own).collect();
+        // Stores to one word stay in their order.
+        let least = before.iter().rposition(|p| p.at == early.at).map_or(0, |last| last + 1);
+        if early.release || least >= before.len() {
+            return Vec::new();
+        }
+        let with = |count: usize| {
+            let mut aftermath = self.with_buffers(vec![(early.by, count)]);
+            aftermath.write(early.at, early.value);
+            aftermath
+        };
+        [least, before.len() - 1].map(with).into_iter().collect()
     }
 
     fn with_buffers(&self, mut kept: Vec<(u32, usize)>) -> Aftermath {

@@ -129,8 +129,7 @@ impl<S: Subject> Explorer<'_, S> {
         ops: &[S::Op],
         from: usize,
     ) -> Result<Process<S::Model>, Found> {
-        let run = self.run(start, ops).map_err(|finding| (finding, Vec::new()))?;
-        self.count(&run.trace);
+        let run = self.run_and_count(start, ops)?;
         let (from, events) = (run.begin_of(from).unwrap_or(0), run.trace.events.len());
         let expect = (from..=events).map(|i| (i, run.expect_at(i))).collect();
         Ok(Process { trace: run.trace, expect, from })

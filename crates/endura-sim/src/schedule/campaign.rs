@@ -1,6 +1,6 @@
 //! Plans, run one after the other, each with crashes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,12 +12,14 @@ use crate::aftermath::Aftermath;
 use crate::cache::{Cache, IsVolatile};
 use crate::choose::{Chooser, Random};
 use crate::event::{Action, Trace};
-use crate::explore::{Explorer, Start};
+use crate::explore::{Explorer, visible};
 use crate::failure::Crash;
+use crate::image::Image;
 use crate::model::Model;
-use crate::mutant::{Call, Mutant};
+use crate::mutant::Mutant;
+use crate::mutate::Calls;
 use crate::run::{Point, points};
-use crate::sim::Sim;
+use crate::sim::{Sim, Stale};
 use crate::subject::{Finding, Subject, guarded};
 use crate::subjects::MapOp;
 use crate::tally::{Effort, Tally};
@@ -51,7 +53,8 @@ impl fmt::Display for Unsound {
 pub struct Figures {
     /// Schedules that were run.
     pub schedules: u64,
-    /// Of those: different ones, by the order in which the threads made their stores.
+    /// Of those: different ones, by the order in which the threads made their stores, and by what they
+    /// were told.
     pub traces: u64,
     /// Moves of all of them.
     pub moves: u64,
@@ -81,8 +84,10 @@ pub struct Campaign<S: OrderedMap> {
     /// Moments at which each schedule is crashed.
     crashes: usize,
     is_fresh: bool,
+    stale: Option<Stale>,
+    cut: Option<Cut>,
     mutant: Option<Mutant>,
-    calls: Option<BTreeSet<Call>>,
+    calls: Option<Calls>,
     starts: HashMap<Vec<MapOp>, (Aftermath, BTreeMap<u64, u64>)>,
     seen: HashSet<u64>,
     /// What was come across so far.
@@ -102,6 +107,17 @@ const EFFORT: Effort = Effort {
     ties_volatile: false,
 };
 
+/// An operation that was cut short before the threads begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Which.
+    pub op: MapOp,
+    /// Where the power failed, after everything before was written back.
+    pub step: &'static str,
+    /// The how maniest time that it came there, from 1.
+    pub nth: usize,
+}
+
 /// Moves of a run, about.
 const LENGTH: u64 = 300;
 
@@ -118,6 +134,8 @@ impl<S: OrderedMap> Campaign<S> {
             effort: EFFORT,
             crashes,
             is_fresh: false,
+            stale: None,
+            cut: None,
             mutant: None,
             calls: None,
             starts: HashMap::new(),
@@ -129,17 +147,17 @@ impl<S: OrderedMap> Campaign<S> {
     /// Carries a fault into everything that is run from now on.
     pub fn plant(&mut self, mutant: Option<Mutant>) {
         self.mutant = mutant;
+        self.seen.clear();
     }
 
     /// Begins to take down which calls of the medium are made.
     pub fn count_calls(&mut self) {
-        self.calls = Some(BTreeSet::new());
+        self.calls = Some(Calls::default());
     }
 
     /// The calls made since [`count_calls`](Self::count_calls).
-    pub fn calls(&self) -> &BTreeSet<Call> {
-        const NONE: &BTreeSet<Call> = &BTreeSet::new();
-        self.calls.as_ref().unwrap_or(NONE)
+    pub fn calls(&self) -> Calls {
+        self.calls.clone().unwrap_or_default()
     }
 
     /// Lets the session in which the threads run begin with an empty medium: then no chunk may be lost
@@ -147,6 +165,19 @@ impl<S: OrderedMap> Campaign<S> {
     #[must_use]
     pub fn with_fresh_starts(self) -> Self {
         Self { is_fresh: true, ..self }
+    }
+
+    /// Lets the threads see each other's stores as late as the orders of their accesses allow
+    /// ([`Sim::weaken_visibility`]).
+    #[must_use]
+    pub fn with_weak_visibility(self, stale: Stale) -> Self {
+        Self { stale: Some(stale), ..self }
+    }
+
+    /// Lets the session before that of the threads end in the middle of an operation.
+    #[must_use]
+    pub fn after_cut(self, cut: Cut) -> Self {
+        Self { cut: Some(cut), ..self }
     }
 
     /// Looks at other contents after each crash than the usual few.
@@ -193,11 +224,15 @@ impl<S: OrderedMap> Campaign<S> {
         let open = Arc::new(open);
         let scribe = Scribe::new(&sim, before);
         let threads = plan.threads.iter().map(|tasks| self.thread(&open, tasks, &scribe)).collect();
+        if let Some(stale) = self.stale {
+            sim.weaken_visibility(stale, plan.seed);
+        }
         let ran = run(threads, plan.strategy.clone(), plan.seed).map_err(alone)?;
         switches.clone_from(&ran.switches);
+        sim.end_weak_visibility();
         let (trace, history) = (sim.take_trace(), scribe.finish());
         if let Some(calls) = &mut self.calls {
-            calls.extend(sim.calls().into_keys());
+            calls.add(sim.all_calls());
         }
         self.settle(&open, &history).map_err(alone)?;
         self.figures.schedules += 1;
@@ -243,10 +278,34 @@ impl<S: OrderedMap> Campaign<S> {
             return Ok(known.clone());
         }
         let explorer = Explorer::new(&*self.subject, self.model, self.limit, self.effort, 0);
-        let Start { image, model, .. } = explorer.start(before).map_err(|e| e.to_string())?;
-        let start = (Aftermath::certain(image), model);
+        let start = explorer.start(before).map_err(|e| e.to_string())?;
+        let start = match self.cut {
+            Some(cut) => self.cut_short(start.image, cut)?,
+            None => (Aftermath::certain(start.image), start.model),
+        };
         self.starts.insert(before.to_vec(), start.clone());
         Ok(start)
+    }
+
+    /// What an operation leaves that ends in the middle, and what the map holds then. It is one of the
+    /// session that made the map, so that the threads are in a later one.
+    fn cut_short(
+        &self,
+        image: Image,
+        Cut { op, step, nth }: Cut,
+    ) -> Result<(Aftermath, BTreeMap<u64, u64>), Finding> {
+        let open = |left: &Aftermath, session| {
+            let sim = Sim::after(self.model, self.limit, left, Chooser::first());
+            guarded(|| self.subject.open(sim.clone(), session)).map(|open| (sim, open))
+        };
+        let (sim, map) = open(&Aftermath::certain(image), 1)?;
+        guarded(|| self.subject.apply(&map, &op))?;
+        let trace = sim.take_trace();
+        let comes = |i: &usize| trace.events[*i].action == Action::Step(step);
+        let end = (0..trace.events.len()).filter(comes).nth(nth - 1);
+        let left = visible(&trace, end.ok_or_else(|| format!("{op:?} does not come to {step}"))?);
+        let (_, map) = open(&left, 2)?;
+        Ok((left, guarded(|| self.subject.observe(&map))?))
     }
 
     /// What is there when all have ended.
@@ -269,7 +328,7 @@ impl<S: OrderedMap> Campaign<S> {
         let told = |(finding, crashes): (Finding, Vec<Crash>)| {
             (finding, crashes.iter().map(Crash::to_string).collect())
         };
-        let result = match self.seen.insert(stores_of(trace)) {
+        let result = match self.seen.insert(stores_of(trace) ^ history.fingerprint()) {
             false => Ok(()),
             true => {
                 self.figures.traces += 1;

@@ -121,6 +121,17 @@ impl History {
         models
     }
 
+    /// Equal for histories in which the same was asked and told in the same order.
+    pub fn fingerprint(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        for (key, calls) in &self.calls {
+            key.hash(&mut hasher);
+            calls.iter().for_each(|call| (call.thread, call.op, call.answer).hash(&mut hasher));
+        }
+        hasher.finish()
+    }
+
     /// The moment at which the threads began.
     pub fn begin(&self) -> usize {
         self.begin

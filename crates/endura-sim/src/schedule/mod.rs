@@ -11,9 +11,11 @@
 //! at any moment there must be what some order explains of all that was told and any of what was under
 //! way.
 //!
-//! Not explored here: the volatile words of endura (epochs, caches of threads) change only between
-//! two moves of a medium, and all is sequentially consistent. Those words and their orders are
-//! checked under loom, in endura itself.
+//! All is sequentially consistent, but for campaigns
+//! [with weak visibility](Campaign::with_weak_visibility): there a load may give a store that is not
+//! the last one, as far as the orders of stores and loads allow. Not explored here: the volatile words
+//! of endura (epochs, caches of threads) change only between two moves of a medium. Those words and
+//! their orders are checked under loom, in endura itself.
 
 mod campaign;
 mod history;
@@ -22,9 +24,9 @@ mod plan;
 mod run;
 mod turns;
 
-pub use campaign::{Campaign, Figures, Unsound};
+pub use campaign::{Campaign, Cut, Figures, Unsound};
 pub use history::{History, Scribe};
 pub use map::{OrderedMap, Task, Way};
 pub use plan::{Family, Plan};
 pub use run::{Ran, Thread, pause, run};
-pub use turns::Strategy;
+pub use turns::{Place, Strategy};

@@ -43,9 +43,35 @@ pub enum Strategy {
         /// How many moves thread 1 makes.
         moves: u64,
     },
+    /// Thread 1 runs up to one place, then thread 0 up to another; then the others run to their end, and
+    /// thread 0 after them.
+    Meet {
+        /// Where thread 1 stops.
+        comes: Place,
+        /// Where thread 0 stops.
+        stops: Place,
+    },
     /// The same thread, but after so many moves (of all threads) the turn goes to another one: the
     /// next, or the one after it. All lists up to a length are all schedules of so many preemptions.
     Preempt(Vec<(u64, usize)>),
+}
+
+/// A place on the way of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// A numbered step; [`START`](Self::START) and [`FAULT`](Self::FAULT) are none.
+    pub step: &'static str,
+    /// Which time that it comes there, from 1.
+    pub nth: usize,
+    /// How many moves it makes from there.
+    pub moves: u64,
+}
+
+impl Place {
+    /// Where it begins.
+    pub const START: &'static str = "start";
+    /// Where it has just been through the call at which a mutant is at fault.
+    pub const FAULT: &'static str = "fault";
 }
 
 /// So many moves without a store by anyone mean that nobody gets on.
@@ -65,12 +91,39 @@ pub(super) struct Turns {
     since_store: u64,
     seen: usize,
     stopped_at: u64,
+    on_way: [OnWay; 2],
     pub(super) current: usize,
     /// How the turns went: after so many moves, to whom.
     pub(super) switches: Vec<(u64, usize)>,
     /// The last step of each thread.
     steps: Vec<&'static str>,
     pub(super) failure: Option<String>,
+}
+
+/// How far a thread is on its way to a place.
+#[derive(Debug, Clone, Copy, Default)]
+struct OnWay {
+    moves: u64,
+    seen: usize,
+    /// After how many moves it came to the step, for the time that counts.
+    since: Option<u64>,
+}
+
+impl OnWay {
+    /// Makes a move; whether that leads to the place.
+    fn is_at(&mut self, place: Place, step: Option<&'static str>, is_fault: bool) -> bool {
+        self.moves += 1;
+        let comes = match place.step {
+            Place::START => self.moves == 1,
+            Place::FAULT => is_fault,
+            _ => step == Some(place.step),
+        };
+        self.seen += usize::from(comes);
+        if comes && self.seen == place.nth {
+            self.since = Some(self.moves);
+        }
+        self.since.is_some_and(|since| self.moves == since + place.moves)
+    }
 }
 
 impl Turns {
@@ -83,6 +136,12 @@ impl Turns {
             for i in 1..threads {
                 priorities.swap(i, random.below(i as u64 + 1) as usize);
             }
+        }
+        if let Strategy::Meet { comes, .. } = strategy
+            && (comes.step, comes.moves) != (Place::START, 0)
+            && threads > 1
+        {
+            priorities.swap(0, 1);
         }
         if let Strategy::Random { .. } = strategy {
             priorities.rotate_left(random.below(threads as u64) as usize);
@@ -98,6 +157,7 @@ impl Turns {
             since_store: 0,
             seen: 0,
             stopped_at: 0,
+            on_way: [OnWay::default(); 2],
             current: 0,
             switches: Vec::new(),
             steps: vec!["start"; threads],
@@ -113,7 +173,7 @@ impl Turns {
         self.since_store = if next == Move::Store { 0 } else { self.since_store + 1 };
         let step = if let Move::Step(step) = next { Some(step) } else { None };
         self.steps[self.current] = step.unwrap_or(self.steps[self.current]);
-        let chosen = self.choose(step);
+        let chosen = self.choose(step, next == Move::Fault);
         (self.since_store < STUCK).then(|| self.switch(chosen))
     }
 
@@ -140,7 +200,7 @@ impl Turns {
         self.current
     }
 
-    fn choose(&mut self, step: Option<&'static str>) -> Option<usize> {
+    fn choose(&mut self, step: Option<&'static str>, is_fault: bool) -> Option<usize> {
         let me = self.current;
         match self.strategy {
             Strategy::Priorities { .. } => {
@@ -176,6 +236,13 @@ impl Turns {
                 };
                 if is_due {
                     self.stopped_at = self.moves;
+                    self.demote();
+                }
+                self.foremost()
+            }
+            Strategy::Meet { comes, stops } => {
+                let place = if me == 0 { stops } else { comes };
+                if me < 2 && self.on_way[me].is_at(place, step, is_fault) {
                     self.demote();
                 }
                 self.foremost()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::actor;
+use super::views::Views;
 use crate::aftermath::{Aftermath, Content};
 use crate::choose::Chooser;
 use crate::event::{Action, Event};
@@ -11,6 +12,7 @@ use crate::image::Image;
 use crate::mutant::{Call, Mutant, Use};
 use crate::mutate::Calls;
 use crate::site::Site;
+use endura::media::Ordering;
 
 /// A line of which a crash left several contents, and what was stored to it since.
 pub(super) struct Open {
@@ -41,6 +43,8 @@ pub(super) struct State {
     /// Since something was last noted.
     pub(super) accesses: u32,
     pub(super) mutant: Option<Mutant>,
+    /// What each thread knows of, where stores are not seen in one order.
+    pub(super) views: Option<Views>,
     /// What each thread last knew of each word, for a mutant that makes loads stale.
     pub(super) known: BTreeMap<(u32, u64), u64>,
     pub(super) calls: Option<Calls>,
@@ -147,5 +151,35 @@ impl State {
         if matches!(self.mutant, Some(Mutant::Stale(_))) {
             self.known.insert((actor(), at), value);
         }
+    }
+
+    /// The store that a load gives, if that is not the last one.
+    pub(super) fn view(&mut self, at: u64, order: Ordering, site: Site) -> Option<u64> {
+        let is_free = || site.file().contains("/tree/");
+        let views = self.views.as_mut()?;
+        views.load(actor(), at, order != Ordering::Relaxed, is_free())
+    }
+
+    /// A word is about to be stored to.
+    pub(super) fn is_stored(&mut self, at: u64, value: u64, release: bool, misleads: bool) {
+        if self.views.is_some() {
+            let before = self.get(at);
+            let views = self.views.as_mut();
+            views.into_iter().for_each(|views| {
+                views.store(actor(), (at, before, value), release, misleads);
+            });
+        }
+    }
+
+    /// An exchange has met the last store to a word.
+    pub(super) fn is_met(&mut self, at: u64) {
+        if let Some(views) = &mut self.views {
+            views.load(actor(), at, true, false);
+        }
+    }
+
+    /// The thread's stores so far are seen before those from now on.
+    pub(super) fn is_fenced(&mut self) {
+        self.views.iter_mut().for_each(|views| views.fence(actor()));
     }
 }

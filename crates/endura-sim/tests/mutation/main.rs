@@ -1,140 +1,71 @@
-//! Every flush, fence, drain, store and `Release` of FAST & FAIR is faulted in turn, and the crashes of
-//! a quick campaign must find it. What they do not find is listed, with the reason, in `listed.rs`.
+//! Every flush, fence, drain, store, exchange and `Release` of FAST & FAIR, and of the pool below it, is
+//! faulted in turn, and a campaign must notice. What it does not notice is listed, with the reason, in
+//! `listed.rs`.
 //!
-//! `cargo test -p endura-sim --test mutation -- --ignored --nocapture` tries the listed ones as well,
-//! and prints the fate of each.
+//! The campaign has thousands of parts (`parts.rs`). `killers.txt` says for each fault which part was
+//! the first to notice it; the quick test runs that one part with the fault, and all those parts
+//! without. The long one begins with that part and goes on with all others (with an empty table: looks
+//! for everything anew), tries the listed ones in all parts, and prints the table that belongs in
+//! `killers.txt`. `ENDURA_MUTANT` chooses faults by parts of their names,
+//! with `|` between; `ENDURA_SIM_SECONDS` is what each gets at most.
+//!
+//! ```text
+//! cargo test --release -p endura-sim --test mutation -- --ignored --nocapture
+//! ```
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod duels;
 mod listed;
+mod parts;
 mod plans;
+mod pool;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use endura_sim::explore::Explorer;
-use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
-use endura_sim::mutate::{Calls, Report, judge, name};
-use endura_sim::schedule::{self, Family};
-use endura_sim::subject::Finding;
-use endura_sim::subjects::{FastFair, LIMIT};
-use endura_sim::tally::Effort;
+use endura_sim::mutate::{Calls, Fate, Report, judge, name};
 
 use listed::{LISTED, Why};
-use plans::Plan;
+use parts::{Part, Runner};
 
-const QUICK: Effort = Effort {
-    exhaustive: 40,
-    samples: 8,
-    depth: 2,
-    deepen_one_in: 8,
-    deep_points: 3,
-    deep_ops: 2,
-    ..Effort::EXHAUSTIVE
-};
+/// Faults that are in neither table: no part is known yet that notices them. The number must not grow.
+const MOST_OPEN: usize = 53;
 
-/// After a kill, the session that follows is crashed everywhere up to the end of its first operation.
-const KILLS: Effort =
-    Effort { exhaustive: 12, samples: 4, depth: 1, continue_one_in: 4, deep_ops: 1, ..QUICK };
+/// Which part notices what: a line each, the part and the fault.
+const KILLERS: &str = include_str!("killers.txt");
 
-/// Schedules of each kind that several threads are run under.
-const SCHEDULES: u64 = 60;
-
-/// How the runs of a plan end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// With a crash at every moment.
-    Crash,
-    /// With a crash at every moment of the last operation.
-    LastCrash,
-    /// With a kill, and then a crash.
-    Kill,
+fn killers() -> BTreeMap<&'static str, &'static str> {
+    KILLERS.lines().filter_map(|line| line.split_once(" | ")).map(|(by, of)| (of, by)).collect()
 }
 
-/// A campaign with a fault, or without.
-#[derive(Default)]
-struct Campaign {
-    mutant: Option<Mutant>,
-    calls: Option<Calls>,
-    fingerprint: u64,
+fn is_meant(file: &str) -> bool {
+    file.contains("tree/fast_fair/") || file.contains("endura/src/pool/")
 }
 
-impl Campaign {
-    fn run<const W: usize>(
-        &mut self,
-        model: Model,
-        plans: &[Plan],
-        end: End,
-    ) -> Result<(), Finding> {
-        let subject = FastFair::<W, W> { keys: (1..=40).map(|key| 10 * key).collect() };
-        let effort = if end == End::Kill { KILLS } else { QUICK };
-        let mut explorer = Explorer::new(&subject, model, LIMIT, effort, 1);
-        explorer.plant(self.mutant);
-        explorer.calls = self.calls.take();
-        for Plan { before, ops } in plans {
-            let start = explorer.start(before).map_err(|failure| failure.finding)?;
-            let result = match end {
-                End::Crash => explorer.explore(&start, ops, 0),
-                End::LastCrash => explorer.explore(&start, ops, ops.len() - 1),
-                End::Kill => explorer.explore_kills(&start, ops, 0),
-            };
-            result.map_err(|failure| failure.finding)?;
+/// Runs parts without a fault: what each of them calls, and whether it passes.
+fn sound(parts: &[Part]) -> Vec<(Part, Calls)> {
+    let (next, all) = (Mutex::new(parts.iter()), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(&part) = { next.lock().unwrap().next() } {
+            let mut runner = Runner::new(None, true);
+            runner.run(part).unwrap_or_else(|finding| panic!("{part}, without a fault: {finding}"));
+            let mut calls = runner.calls.unwrap();
+            calls.made.retain(|call, _| is_meant(call.site.file()));
+            calls.releases.retain(|call| is_meant(call.site.file()));
+            all.lock().unwrap().push((part, calls));
         }
-        self.calls = explorer.calls;
-        self.fingerprint = self.fingerprint.wrapping_add(explorer.tally.fingerprint);
-        Ok(())
-    }
-
-    /// All of it; gives the fingerprint of what was come across.
-    fn all(&mut self) -> Result<u64, Finding> {
-        let (leaf, wide_leaf, tree) =
-            (plans::of_a_leaf(3), plans::of_a_leaf(7), plans::of_a_tree(3));
-        self.run::<14>(Model::WEAKEST_ADR, &leaf, End::Crash)?;
-        self.run::<22>(Model::WEAKEST_ADR, &wide_leaf[12..], End::Crash)?;
-        self.run::<14>(Model::WEAKEST_ADR, &tree, End::Crash)?;
-        self.run::<14>(Model::EADR, &leaf, End::Crash)?;
-        self.run::<14>(Model::EADR, &tree, End::Crash)?;
-        self.run::<14>(Model::WEAKEST_ADR, &leaf[12..], End::Kill)?;
-        self.run::<22>(Model::WEAKEST_ADR, &wide_leaf[12..24], End::Kill)?;
-        self.run::<14>(Model::WEAKEST_ADR, &[plans::churn()], End::LastCrash)?;
-        self.threads()?;
-        Ok(self.fingerprint)
-    }
-
-    /// Two or three threads under a few schedules of each kind, with crashes.
-    fn threads(&mut self) -> Result<(), Finding> {
-        let subject = FastFair::<14, 14> { keys: (1..=12).map(|key| 10 * key).collect() };
-        let mut campaign = schedule::Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 2);
-        campaign.plant(self.mutant);
-        for family in Family::ALL {
-            campaign.family(family, 0..SCHEDULES).map_err(|unsound| unsound.finding)?;
-        }
-        let images = campaign.figures.tally.fingerprint;
-        self.fingerprint = self.fingerprint.wrapping_add(images);
-        Ok(())
-    }
-}
-
-/// The calls that FAST & FAIR makes in a campaign without a fault, and the campaign's fingerprint.
-fn sound() -> (Calls, u64) {
-    let mut sound = Campaign { calls: Some(Calls::default()), ..Campaign::default() };
-    let fingerprint = sound.all().unwrap();
-    let mut calls = sound.calls.unwrap();
-    let is_of_the_tree = |file: &str| file.contains("tree/fast_fair/");
-    calls.made.retain(|call, _| is_of_the_tree(call.site.file()));
-    calls.releases.retain(|call| is_of_the_tree(call.site.file()));
-    (calls, fingerprint)
+    };
+    thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(work)));
+    all.into_inner().unwrap()
 }
 
 fn name_of(mutant: Mutant) -> String {
     name(mutant, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
-}
-
-fn try_out(mutants: Vec<Mutant>, fingerprint: u64) -> Report {
-    judge(mutants, fingerprint, |mutant| {
-        Campaign { mutant: Some(mutant), ..Campaign::default() }.all()
-    })
 }
 
 fn is_listed(mutant: &Mutant) -> bool {
@@ -142,34 +73,116 @@ fn is_listed(mutant: &Mutant) -> bool {
     LISTED.iter().any(|(listed, ..)| *listed == name)
 }
 
-#[test]
-fn what_is_not_listed_is_killed() {
-    let (calls, fingerprint) = sound();
-    let (listed, tried): (Vec<_>, Vec<_>) = calls.mutants().partition(is_listed);
-    let count = listed.len() + tried.len();
-    let report = try_out(tried, fingerprint);
-    let alive: Vec<String> = report.survivors().map(name_of).collect();
-    println!("{report}and {} of {count} mutants are listed", listed.len());
-    for why in [Why::Harmless, Why::Visibility, Why::NeedsSchedules, Why::NotReached] {
+fn print_listed() {
+    for why in [Why::Harmless, Why::Costs] {
         let reasons = LISTED.iter().filter(|(_, of, _)| *of == why);
         println!("{why:?}: {}", reasons.clone().count());
         reasons.for_each(|(name, _, reason)| println!("  {name} ({reason})"));
     }
-    assert!(alive.is_empty(), "nobody notices:\n{}", alive.join("\n"));
-    let there: BTreeSet<String> = listed.into_iter().map(name_of).collect();
-    let gone = LISTED.iter().filter(|(name, ..)| !there.contains(*name));
-    assert_eq!(gone.count(), 0, "of the listed ones only these are there: {there:#?}");
 }
 
 #[test]
-#[ignore = "two minutes: shows that the listed ones do survive"]
-fn what_is_listed_survives() {
-    let (calls, fingerprint) = sound();
-    let listed: Vec<Mutant> = calls.mutants().filter(is_listed).collect();
-    let report = try_out(listed.clone(), fingerprint);
+fn what_is_not_listed_is_killed() {
+    let killers = killers();
+    let by_name: HashMap<String, Part> =
+        parts::all().into_iter().map(|part| (part.to_string(), part)).collect();
+    let used: BTreeSet<&str> = killers.values().copied().collect();
+    let used: Vec<Part> = used.into_iter().map(|by| by_name[by]).collect();
+    let mut calls = Calls::default();
+    sound(&used).into_iter().for_each(|(_, of)| calls.add(of));
+    let (listed, others): (Vec<_>, Vec<_>) = calls.mutants().partition(is_listed);
+    let count = listed.len() + others.len();
+    let is_known = |mutant: &Mutant| killers.contains_key(name_of(*mutant).as_str());
+    let (tried, open): (Vec<_>, Vec<_>) = others.into_iter().partition(is_known);
+    let report = judge(&tried, 2, |mutant| {
+        let part = by_name[*killers.get(name_of(mutant).as_str())?];
+        Runner::new(Some(mutant), false).run(part).err().map(|finding| (part.to_string(), finding))
+    });
+    let alive: Vec<String> = report.survivors().map(name_of).collect();
+    println!("{report}and of {count} in all {} are listed, {} open:", listed.len(), open.len());
+    open.iter().for_each(|mutant| println!("open      {}", name_of(*mutant)));
+    print_listed();
+    assert!(alive.is_empty(), "not noticed where it should be; see above:\n{}", alive.join("\n"));
+    let there: BTreeSet<String> = listed.iter().copied().map(name_of).collect();
+    let gone: Vec<_> = LISTED.iter().filter(|(name, ..)| !there.contains(*name)).collect();
+    assert!(gone.is_empty(), "listed and not there: {gone:#?}");
+    assert!(10 * listed.len() <= count, "more than a tenth is listed");
+    assert!(open.len() <= MOST_OPEN, "{} that nothing is known to notice", open.len());
+}
+
+/// Looks for each mutant in all parts that make its call, first in the one that noticed it before.
+fn look_for_all(mutants: &[Mutant], made: &HashMap<String, Calls>) -> Report {
+    let (all, killers) = (parts::all(), killers());
+    let given = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
+    let most = Duration::from_secs(given.unwrap_or(600));
+    judge(mutants, 2, |mutant| {
+        let mut runner = Runner::new(Some(mutant), false);
+        let is_worth_it = |part: &&Part| {
+            let made = made.get(&parts::kind(**part));
+            let makes_it = made.is_none_or(|calls| calls.made.contains_key(&mutant.call()));
+            makes_it && part.may_notice(mutant)
+        };
+        let before = killers.get(name_of(mutant).as_str());
+        let known = before.and_then(|&by| all.iter().find(|part| part.to_string() == by));
+        let begin = Instant::now();
+        let parts = known.into_iter().chain(all.iter().filter(is_worth_it));
+        let found = parts
+            .take_while(|_| begin.elapsed() < most)
+            .find_map(|&part| runner.run(part).err().map(|finding| (part.to_string(), finding)));
+        match &found {
+            Some((by, _)) => println!("{by} | {}", name_of(mutant)),
+            None => println!("NOBODY | {}", name_of(mutant)),
+        }
+        found
+    })
+}
+
+#[test]
+#[ignore = "an hour: looks for everything anew"]
+fn everything_anew() {
+    let wanted = std::env::var("ENDURA_MUTANT").unwrap_or_default();
+    // Of the schedules some are enough to know what they call.
+    let few = |part: &Part| match part {
+        Part::Duel { seed, .. } => *seed < 6,
+        _ => true,
+    };
+    // In a hurry: only those parts that are known to notice something.
+    let is_used = |part: &Part| killers().values().any(|by| part.to_string() == *by);
+    let hurries = std::env::var("ENDURA_SIM_SECONDS").is_ok();
+    let few: Vec<Part> = parts::all()
+        .into_iter()
+        .filter(|part| if hurries { is_used(part) } else { few(part) })
+        .collect();
+    let (mut calls, mut made) = (Calls::default(), HashMap::new());
+    for (part, of) in sound(&few) {
+        calls.add(of.clone());
+        if !hurries {
+            made.entry(parts::kind(part)).or_insert_with(Calls::default).add(of);
+        }
+    }
+    let is_wanted = |mutant: &Mutant| wanted.split('|').any(|part| name_of(*mutant).contains(part));
+    let mutants: Vec<Mutant> = calls.mutants().filter(is_wanted).collect();
+    println!("{} mutants", mutants.len());
+    let report = look_for_all(&mutants, &made);
     println!("{report}");
-    let alive: BTreeSet<Mutant> = report.survivors().collect();
-    let dead: Vec<String> =
-        listed.into_iter().filter(|m| !alive.contains(m)).map(name_of).collect();
-    assert!(dead.is_empty(), "killed after all:\n{}", dead.join("\n"));
+    let mut table: Vec<String> = Vec::new();
+    for (mutant, fate) in &report.fates {
+        if let Fate::Killed { by, .. } = fate {
+            table.push(format!("{by} | {}", name_of(*mutant)));
+        }
+    }
+    table.sort_by(|a, b| {
+        a.split_once(" | ").map(|(_, of)| of).cmp(&b.split_once(" | ").map(|(_, of)| of))
+    });
+    println!("---\n{}\n---", table.join("\n"));
+    let dead: Vec<String> = report
+        .fates
+        .iter()
+        .filter(|(mutant, fate)| *fate != Fate::Survived && is_listed(mutant))
+        .map(|(mutant, _)| name_of(*mutant))
+        .collect();
+    assert!(dead.is_empty(), "listed and killed after all:\n{}", dead.join("\n"));
+    let alive: Vec<String> =
+        report.survivors().filter(|mutant| !is_listed(mutant)).map(name_of).collect();
+    assert!(alive.is_empty(), "nobody notices:\n{}", alive.join("\n"));
 }

@@ -50,3 +50,18 @@ pub(crate) fn churn() -> Plan {
     let round = || [puts(1..=14), removes((2..=14).rev())].concat();
     Plan { before: Vec::new(), ops: (0..14).flat_map(|_| round()).collect() }
 }
+
+/// One operation that a kill ends, and what the next process does before it looks at anything.
+pub(crate) fn of_kills() -> Vec<(Plan, Vec<MapOp>)> {
+    let mut plans = Vec::new();
+    for count in [3, 6, 7] {
+        let before = puts(1..=count);
+        let ops = [puts([count]), puts([1]), removes([1]), removes([2]), puts([count + 1])];
+        for op in ops {
+            for next in [removes([20]), puts([1]), puts([count]), removes([count])] {
+                plans.push((Plan { before: before.clone(), ops: op.clone() }, next));
+            }
+        }
+    }
+    plans
+}

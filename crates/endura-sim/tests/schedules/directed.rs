@@ -2,7 +2,6 @@
 //! protocol lost data. Each is gone through at every place where the one thread can stop, is clean on
 //! the tree as it stands, and fails once the step that was added for it is left out.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use endura_sim::model::Model;
@@ -27,11 +26,11 @@ fn call(file: &str, line: u32, what: Use) -> Call {
     campaign.count_calls();
     campaign.family(Family::Mixed, 0..200).unwrap();
     campaign.family(Family::MergeReader, 0..600).unwrap();
-    let calls: &BTreeSet<Call> = campaign.calls();
+    let calls = campaign.calls();
     let is_it = |call: &&Call| {
         call.what == what && call.site.line() == line && call.site.file().ends_with(file)
     };
-    *calls.iter().find(is_it).unwrap_or_else(|| panic!("no {what:?} at {file}:{line}"))
+    *calls.made.keys().find(is_it).unwrap_or_else(|| panic!("no {what:?} at {file}:{line}"))
 }
 
 /// A full leaf.

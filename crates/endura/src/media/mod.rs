@@ -13,8 +13,8 @@
 //! | [`Eadr`] | nothing | nothing | `sfence`, `dsb` | power loss |
 //! | [`PageCache`] | nothing | nothing | nothing | the end of the process |
 //!
-//! A word is stored whole: after a crash it holds its old or its new value. Stores of one thread to
-//! one 64-byte line reach persistence in the order in which they were made (each is `Release`).
+//! A word is stored whole: after a crash it holds its old or its new value. Of the stores of one thread
+//! to one 64-byte line, a `Release` store reaches persistence after all that were made before it.
 //! Stores to different lines reach it in any order, unless a flush and a fence stand between.
 
 mod counting;
@@ -64,6 +64,12 @@ pub enum Mark {
         /// How many bytes it has.
         bytes: u64,
     },
+    /// A volatile word that stands for the word at this offset is about to be stored with `Release`.
+    Published(u64),
+    /// It was loaded with `Acquire`.
+    Observed(u64),
+    /// A fence has put the thread's earlier loads before its later ones.
+    LoadsFenced,
 }
 
 /// A range of bytes that survives a crash, as 64-bit words addressed by byte offset.

@@ -21,6 +21,8 @@ use crate::subject::Finding;
 const SUPERBLOCK: u64 = 0;
 const IN_USE: u64 = 1;
 const CLOSED: u64 = 2;
+/// Closed, and nothing has leaked so far.
+const CLOSED_TIGHT: u64 = 3;
 
 /// The names of maps that a continuation can drop.
 const NAMES: [&str; 3] =
@@ -98,7 +100,8 @@ impl OpenSession {
         let links = told(space.open_map("links", 1, 0, |_, _| Ok(0)))?;
         let walk = Links { links: Arc::clone(&links), next: 0 };
         let collection = Collection::of(&space, vec![Box::new(walk)]);
-        Ok((Self { space, links, collection }, before == 0))
+        let is_tight = before == 0 || before & 0xFF == CLOSED_TIGHT;
+        Ok((Self { space, links, collection }, is_tight))
     }
 
     fn slot(&self, slot: usize) -> u64 {
@@ -133,9 +136,10 @@ impl OpenSession {
         store(medium, at, link)?;
         store(medium, at + bytes / 8 * 8 - 8, !link)?;
         if bytes > PAGE {
-            // Data where the header of the second page would be, made to look like one.
+            // Data where the header of the second page would be, made to look like one, with a link.
             let page = at / PAGE * PAGE;
             store(medium, page + PAGE, load(medium, page)? | 0xFF00)?;
+            store(medium, page + PAGE + 8, page)?;
         }
         // Before the link: what it leads to must be durable.
         medium.fence();
@@ -154,7 +158,7 @@ impl OpenSession {
 
     fn make(&self, name: &str, kind: u8) -> Result<bool, Finding> {
         let is_new = told(self.space.find_map(name))?.is_none();
-        told(self.space.open_map(name, kind, 11 * u64::from(kind), |guard, _| {
+        let map = told(self.space.open_map(name, kind, 11 * u64::from(kind), |guard, _| {
             let at = guard.alloc(NODE_BYTES)?;
             let node = Region::new(guard.media(), at, 1)?;
             node.store(0, NODE, Ordering::Release);
@@ -162,6 +166,16 @@ impl OpenSession {
             guard.media().fence();
             Ok(at)
         }))?;
+        if is_new {
+            // What is the tree's is empty in a new map, whatever an earlier one left in the entry.
+            let (medium, spare) = (self.space.media(), map.spare());
+            for at in (spare..spare + 8 * SLOTS as u64).step_by(8) {
+                match load(medium, at)? {
+                    0 => store(medium, at, u64::from(kind))?,
+                    found => return Err(format!("a new map begins with {found:#x} at {at:#x}")),
+                }
+            }
+        }
         Ok(is_new)
     }
 
@@ -175,14 +189,14 @@ impl OpenSession {
 
     fn soil(&self, pages: u64) -> Result<(), Finding> {
         let guard = told(self.space.pin_mut())?;
-        let chunks: Result<Vec<u64>, _> =
-            (0..pages * (PAGE / NODE_BYTES - 1)).map(|_| guard.alloc(NODE_BYTES)).collect();
-        for at in told(chunks)? {
+        let bytes = pages * PAGE - 64;
+        let run = told(guard.alloc(bytes))?;
+        for at in (run..run + bytes).filter(|at| at.is_multiple_of(NODE_BYTES)) {
             // A live map of kind 9 with a name of 77 letters.
             store(guard.media(), at, 1)?;
             store(guard.media(), at + 8, 77 << 56 | 9)?;
-            guard.discard(at, NODE_BYTES);
         }
+        guard.discard(run, bytes);
         drop(guard);
         self.space.media().drain();
         told(self.space.relieve()).map(drop)
@@ -213,7 +227,19 @@ impl OpenPool {
     pub(super) fn over(medium: Sim) -> Result<Self, Finding> {
         let (session, is_tight) = OpenSession::begin(medium)?;
         let workers = RefCell::new([Worker::new(), Worker::new()]);
-        Ok(Self { session: RefCell::new(session), workers, turn: Cell::new(0), is_tight })
+        let open = Self { session: RefCell::new(session), workers, turn: Cell::new(0), is_tight };
+        open.check_tight()?;
+        Ok(open)
+    }
+
+    /// What a clean close promises: the next session, even after a power failure, knows what is free
+    /// and how many entries there are.
+    fn check_tight(&self) -> Result<(), Finding> {
+        let session = self.session.borrow();
+        if self.is_tight && session.links.counted() != Counted::All {
+            return Err("a clean close forgets how many entries there are".to_owned());
+        }
+        complete(&session.space, &session.reached()?).map(drop)
     }
 
     /// Does an operation as the thread whose turn it is.
@@ -260,13 +286,12 @@ impl OpenPool {
         told(session.space.save())?;
         let medium = session.space.media().clone();
         let word = load(&medium, SUPERBLOCK)?;
-        commit(&medium, SUPERBLOCK, word & !0xFF | CLOSED)?;
+        let closed = if self.is_tight { CLOSED_TIGHT } else { CLOSED };
+        commit(&medium, SUPERBLOCK, word & !0xFF | closed)?;
         let (next, _) = OpenSession::begin(medium)?;
         *session = next;
-        if session.links.counted() != Counted::All && self.is_tight {
-            return Err("a clean close forgets how many entries there are".to_owned());
-        }
-        complete(&session.space, &session.reached()?).map(drop)
+        drop(session);
+        self.check_tight()
     }
 
     pub(super) fn observe(&self) -> Result<PoolModel, Finding> {

@@ -260,8 +260,9 @@ fn absorb<M: Media, const W: usize>(
 ) -> Result<()> {
     let (l, media) = (*left.node(), guard.media());
     for slot in 0..in_right {
-        l.set_value(in_left + slot, right.value(slot));
-        l.set_key(in_left + slot, right.key(slot));
+        // Relaxed, as the dead keys behind: nobody takes them for live before he sees M4's `high`,
+        // which is stored with Release.
+        l.write_record(in_left + slot, (right.key(slot), right.value(slot)));
     }
     // Keys that an earlier split left behind would come alive at M4.
     l.kill_from(in_left + in_right, Fences { low: l.low(), high: right.high() }.dead());

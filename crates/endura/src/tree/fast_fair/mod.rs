@@ -191,8 +191,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let fences = Fences { low: 0, high: 0 };
         root.initialise(Init { lock, fences, sibling: 0, level: 1 }, 2);
         for (slot, (low, leaf, ..)) in leaves.into_iter().enumerate() {
-            root.set_value(slot, leaf);
-            root.set_key(slot, low);
+            root.write_record(slot, (low, leaf));
         }
         root.flush();
         // Before the caller names the root: all three nodes are durable.

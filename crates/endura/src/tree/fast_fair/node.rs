@@ -170,6 +170,13 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.store(word, value, Ordering::Release);
     }
 
+    /// Relaxed: for what no reader takes for anything before a later `Release` store.
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn write(&self, word: usize, value: u64) {
+        self.words.store(word, value, Ordering::Relaxed);
+    }
+
     #[track_caller]
     #[inline(always)]
     pub(super) fn version(&self) -> Version {
@@ -226,13 +233,18 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     }
 
     #[track_caller]
+    pub(super) fn write_sibling(&self, sibling: Sibling) {
+        self.write(SIB, sibling.word());
+    }
+
+    #[track_caller]
     pub(super) fn hint(&self) -> usize {
         self.load(HINT) as usize
     }
 
     #[track_caller]
     pub(super) fn set_hint(&self, count: usize) {
-        self.words.store(HINT, count as u64, Ordering::Relaxed);
+        self.write(HINT, count as u64);
     }
 
     #[track_caller]
@@ -262,6 +274,14 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     #[inline(always)]
     pub(super) fn set_value(&self, slot: usize, value: u64) {
         self.store(RECORDS + 2 * slot + 1, value);
+    }
+
+    /// Fills a slot that is not live yet.
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn write_record(&self, slot: usize, (key, value): (u64, u64)) {
+        self.write(RECORDS + 2 * slot + 1, value);
+        self.write(RECORDS + 2 * slot, key);
     }
 
     /// The key of `slot`, or of the imaginary dead slot behind the last one.
@@ -326,7 +346,13 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     }
 
     /// Writes the header and a dead tail behind `count` records, for a node nobody else knows.
+    ///
+    /// The stores are relaxed, and so are those of its records: what leads to the node is stored
+    /// with `Release`, after a fence.
     pub(super) fn initialise(&self, init: Init, count: usize) {
+        // A scan that still remembers what the chunk was before must not see one of the stores from
+        // here on and the old epoch. Pairs with the fence in `Version::is_unchanged`.
+        crate::sync::fence(Ordering::Release);
         for (word, value) in [
             (LOCK, init.lock),
             (LOW, init.fences.low),
@@ -336,18 +362,16 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
             (HINT, count as u64),
             (FWD, 0),
         ] {
-            // Release, although the node is published later: a scan that still remembers what the
-            // chunk was before must not see the new lock word and the old epoch.
-            self.store(word, value);
+            self.write(word, value);
         }
         self.kill_from(count, init.fences.dead());
     }
 
-    /// Overwrites the keys of the slots from `from` on with one that is dead here.
+    /// Overwrites the keys of slots that are not live yet, from `from` on, with one that is dead here.
     #[track_caller]
     pub(super) fn kill_from(&self, from: usize, dead: u64) {
         for slot in from..Self::CAP {
-            self.set_key(slot, dead);
+            self.write(RECORDS + 2 * slot, dead);
         }
     }
 

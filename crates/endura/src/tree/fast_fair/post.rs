@@ -103,8 +103,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         for (slot, (key, child)) in
             [(0, old.at), (separator.key, separator.child)].into_iter().enumerate()
         {
-            root.set_value(slot, child);
-            root.set_key(slot, key);
+            root.write_record(slot, (key, child));
         }
         root.flush();
         // Before the root word: what it leads to must be durable.

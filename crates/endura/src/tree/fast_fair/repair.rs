@@ -8,7 +8,7 @@ use crate::pool::Guard;
 use super::node::{Node, Sibling, Tag};
 use super::route::Trail;
 use super::search::Search;
-use super::version::{Kind, Locked};
+use super::version::Locked;
 use super::write::{Place, fast_delete};
 use super::{Separator, Tree};
 
@@ -38,7 +38,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         &self,
         guard: &Guard<'_, M>,
         trail: &mut Trail,
-        locked: &mut Locked<'_, M, W>,
+        locked: &Locked<'_, M, W>,
     ) -> Result<()> {
         let node = *locked.node();
         let sibling = node.sibling()?;
@@ -55,9 +55,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let step =
             if sibling.tag == Tag::Splitting { "repair.splitting" } else { "repair.merging" };
         guard.media().mark(Mark::Step(step));
-        locked.begin(Kind::Header);
         let next = if stays { sibling.at } else { other.sibling()?.at };
-        node.set_sibling(Sibling::normal(next));
+        // Relaxed, and not announced: both links lead to every key that they led to.
+        node.write_sibling(Sibling::normal(next));
         node.flush_header();
         // Before the other node can be retired, or a separator for it be posted.
         guard.media().fence();

@@ -85,23 +85,30 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     pub(super) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
         match self.map().known_root() {
             0 => self.first_root(guard),
-            word => Ok(Root::of(word)),
+            word => {
+                guard.media().mark(Mark::Observed(self.root_at()));
+                Ok(Root::of(word))
+            }
         }
     }
 
     #[cold]
     fn first_root(&self, guard: &Guard<'_, M>) -> Result<Root> {
         let root = Root::read(guard.media(), self.root_at())?;
-        Ok(Root::of(self.map().first_root(root.word())))
+        let known = self.map().first_root(root.word());
+        guard.media().mark(Mark::Observed(self.root_at()));
+        Ok(Root::of(known))
     }
 
     /// Makes `root` the root, durably.
     pub(super) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
         let word = Region::new(guard.media(), self.root_at(), 1)?;
+        // Release: where nothing is flushed, this alone puts the words of a new root before it.
         word.store(0, root.word(), Ordering::Release);
         word.flush(0, 1);
         // Before anyone is told of the root, and before the caller retires an old one.
         guard.media().fence();
+        guard.media().mark(Mark::Published(self.root_at()));
         self.map().set_known_root(root.word());
         Ok(())
     }

@@ -81,9 +81,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         };
         right.initialise(init, count);
         let mut to = 0;
-        let mut put = |(key, value): (u64, u64)| {
-            right.set_value(to, value);
-            right.set_key(to, key);
+        let mut put = |entry: (u64, u64)| {
+            right.write_record(to, entry);
             to += 1;
         };
         for slot in middle..place.count {

@@ -9,7 +9,7 @@
 //! work. A lock that was held at a crash is therefore void without anyone having to release it.
 
 use crate::Result;
-use crate::media::{Media, Ordering, Span};
+use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::Guard;
 use crate::sync::{Backoff, fence};
 
@@ -73,6 +73,7 @@ impl Version {
         // Keeps the loads before it before the load after it. Pairs with the Release of every store
         // of a primitive: whoever loaded one of them loads its announcement here.
         fence(Ordering::Acquire);
+        words.media().mark(Mark::LoadsFenced);
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
     }
 
@@ -82,6 +83,7 @@ impl Version {
     pub(super) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
         // As in `is_confirmed`.
         fence(Ordering::Acquire);
+        words.media().mark(Mark::LoadsFenced);
         self.0 == Self(words.load(LOCK, Ordering::Relaxed)).unlocked().0
     }
 
@@ -239,7 +241,8 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
 
     /// Unlocks for good: whoever comes here goes on to `successor` (0: descends anew).
     pub(super) fn retire_into(mut self, successor: u64) {
-        self.node.store(FWD, successor);
+        // Relaxed: read by those who have seen the word that the drop stores with Release.
+        self.node.write(FWD, successor);
         self.word |= OBSOLETE;
     }
 }

@@ -1,0 +1,385 @@
+//! The campaign in parts, each of which can be run alone: a fault is looked for from part to part, and
+//! the one that finds it is remembered in `killers.txt`.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use endura_sim::choose::Random;
+use endura_sim::explore::{Explorer, Next};
+use endura_sim::model::Model;
+use endura_sim::mutant::Mutant;
+use endura_sim::mutate::Calls;
+use endura_sim::schedule::{self, Family, OrderedMap, Place, Plan, Strategy};
+use endura_sim::sim::{Sim, Stale};
+use endura_sim::subject::{Finding, Subject};
+use endura_sim::subjects::{FastFair, LIMIT, MapOp};
+use endura_sim::tally::Effort;
+
+use crate::duels::{Duel, duels};
+use crate::plans;
+use crate::pool;
+
+const QUICK: Effort = Effort {
+    exhaustive: 40,
+    samples: 8,
+    depth: 2,
+    deepen_one_in: 8,
+    deep_points: 3,
+    deep_ops: 2,
+    ..Effort::EXHAUSTIVE
+};
+
+/// After a kill, the session that follows is crashed everywhere up to the end of its first operation.
+const KILLS: Effort =
+    Effort { exhaustive: 12, samples: 4, depth: 1, continue_one_in: 4, deep_ops: 1, ..QUICK };
+
+/// Schedules of each family.
+const SCHEDULES: u64 = 60;
+/// Schedules of each duel, of each kind.
+const ROUNDS: u64 = 100;
+
+/// How the run of a plan ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum End {
+    /// With a crash at every moment.
+    Crash,
+    /// With a crash at every moment of the last operation.
+    LastCrash,
+    /// With a kill, and then a crash.
+    Kill,
+}
+
+/// Which plans of one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Alone {
+    /// Of leaves of three entries.
+    Leaf,
+    /// Of leaves of seven, in two lines.
+    WideLeaf,
+    /// Of trees.
+    Tree,
+    /// Until chunks are used again.
+    Churn,
+}
+
+/// What threads see of each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Sees {
+    /// All stores at once; with crashes.
+    AtOnce,
+    /// What their orders say, with crashes.
+    Late(Stale),
+    /// The same on a medium on which fences are no instructions.
+    Unfenced(Stale),
+}
+
+const KINDS: [Sees; 5] = [
+    Sees::AtOnce,
+    Sees::Late(Stale::Misled),
+    Sees::Unfenced(Stale::Misled),
+    Sees::Late(Stale::OneIn(3)),
+    Sees::Unfenced(Stale::OneIn(3)),
+];
+
+/// A part of the campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// A plan of one thread.
+    Alone { of: Alone, plan: usize, is_eadr: bool, end: End },
+    /// A process that is killed, and one that goes on.
+    Killed(usize),
+    /// A tree that grew and was drained: few nodes are left.
+    Drained,
+    /// A schedule of a family.
+    Family(Family, u64),
+    /// A schedule of a duel.
+    Duel { duel: usize, sees: Sees, seed: u64 },
+    /// A part of the campaign of the pool.
+    Pool(pool::Part),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone { of, plan, is_eadr, end } => {
+                write!(f, "{of:?} {plan}{}, {end:?}", if *is_eadr { " eADR" } else { "" })
+            }
+            Self::Killed(plan) => write!(f, "Killed {plan}"),
+            Self::Drained => write!(f, "Drained"),
+            Self::Family(family, seed) => write!(f, "{family:?} {seed}"),
+            Self::Duel { duel, sees, seed } => write!(f, "Duel {duel} {sees:?} {seed}"),
+            Self::Pool(part) => write!(f, "Pool {part}"),
+        }
+    }
+}
+
+impl Part {
+    /// Whether it can tell the fault from none, and nobody else does so sooner: faults of the pool are
+    /// looked for by those parts that are about it, and only a relaxed store misleads.
+    pub(crate) fn may_notice(self, mutant: Mutant) -> bool {
+        let is_of_the_pool = mutant.call().site.file().contains("/pool/");
+        match self {
+            Self::Pool(_) => is_of_the_pool,
+            Self::Alone { .. } | Self::Killed(_) | Self::Drained => true,
+            Self::Family(..) => !is_of_the_pool,
+            Self::Duel { sees, .. } => {
+                let misleads = matches!(mutant, Mutant::Weaken(_));
+                let needs_misled =
+                    matches!(sees, Sees::Late(Stale::Misled) | Sees::Unfenced(Stale::Misled));
+                !is_of_the_pool && (misleads || !needs_misled)
+            }
+        }
+    }
+}
+
+fn plans_of(of: Alone) -> Vec<plans::Plan> {
+    match of {
+        Alone::Leaf => plans::of_a_leaf(3),
+        Alone::WideLeaf => plans::of_a_leaf(7),
+        Alone::Tree => plans::of_a_tree(3),
+        Alone::Churn => vec![plans::churn()],
+    }
+}
+
+fn alone() -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut add = |of, from: usize, to: usize, is_eadr, end| {
+        let count = plans_of(of).len();
+        parts.extend((from..count.min(to)).map(|plan| Part::Alone { of, plan, is_eadr, end }));
+    };
+    add(Alone::Leaf, 0, 99, false, End::Crash);
+    add(Alone::WideLeaf, 12, 99, false, End::Crash);
+    add(Alone::Tree, 0, 99, false, End::Crash);
+    add(Alone::Leaf, 0, 99, true, End::Crash);
+    add(Alone::Tree, 0, 99, true, End::Crash);
+    add(Alone::Leaf, 12, 99, false, End::Kill);
+    add(Alone::WideLeaf, 12, 24, false, End::Kill);
+    add(Alone::Churn, 0, 1, false, End::LastCrash);
+    parts.extend((0..plans::of_kills().len()).map(Part::Killed));
+    parts.push(Part::Drained);
+    parts
+}
+
+/// The parts for FAST & FAIR, roughly in the order of what they cost.
+pub(crate) fn of_the_tree() -> Vec<Part> {
+    let mut parts = alone();
+    let families = Family::ALL.into_iter();
+    parts.extend(families.flat_map(|of| (0..SCHEDULES).map(move |seed| Part::Family(of, seed))));
+    let count = duels().len();
+    for seed in 0..ROUNDS {
+        let of = |duel| KINDS.map(|sees| Part::Duel { duel, sees, seed });
+        parts.extend((0..count).flat_map(of));
+    }
+    parts
+}
+
+/// Everything.
+pub(crate) fn all() -> Vec<Part> {
+    let pool = pool::parts().into_iter().map(Part::Pool);
+    pool.chain(of_the_tree()).collect()
+}
+
+type Tiny = FastFair<14, 14>;
+
+/// Runs parts, all with one fault or none.
+pub(crate) struct Runner {
+    mutant: Option<Mutant>,
+    duels: Vec<Duel>,
+    campaigns: HashMap<(usize, Sees), schedule::Campaign<Tiny>>,
+    families: Option<schedule::Campaign<Tiny>>,
+    /// Calls made, where they are counted.
+    pub(crate) calls: Option<Calls>,
+}
+
+impl Runner {
+    pub(crate) fn new(mutant: Option<Mutant>, counts: bool) -> Self {
+        let calls = counts.then(Calls::default);
+        let (duels, campaigns) = (duels(), HashMap::new());
+        Self { mutant, duels, campaigns, families: None, calls }
+    }
+
+    pub(crate) fn run(&mut self, part: Part) -> Result<(), Finding> {
+        match part {
+            Part::Alone { of, plan, is_eadr, end } => {
+                let plan = plans_of(of).swap_remove(plan);
+                let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
+                match of {
+                    Alone::WideLeaf => self.alone::<22>(model, &plan, end),
+                    _ => self.alone::<14>(model, &plan, end),
+                }
+            }
+            Part::Killed(number) => self.killed(number),
+            Part::Drained => self.drained(),
+            Part::Family(family, seed) => self.family(family, seed),
+            Part::Duel { duel, sees, seed } => self.duel(duel, sees, seed),
+            Part::Pool(part) => pool::run(part, self.mutant, &mut self.calls),
+        }
+    }
+
+    fn alone<const W: usize>(
+        &mut self,
+        model: Model,
+        plans::Plan { before, ops }: &plans::Plan,
+        end: End,
+    ) -> Result<(), Finding> {
+        let subject = FastFair::<W, W> { keys: (1..=40).map(|key| 10 * key).collect() };
+        let effort = if end == End::Kill { KILLS } else { QUICK };
+        let mut explorer = Explorer::new(&subject, model, LIMIT, effort, 1);
+        explorer.plant(self.mutant);
+        explorer.calls = self.calls.take();
+        let start = explorer.start(before).map_err(|failure| failure.finding)?;
+        let result = match end {
+            End::Crash => explorer.explore(&start, ops, 0),
+            End::LastCrash => explorer.explore(&start, ops, ops.len() - 1),
+            End::Kill => explorer.explore_kills(&start, ops, 0),
+        };
+        self.calls = explorer.calls;
+        result.map_err(|failure| failure.finding)
+    }
+
+    fn killed(&mut self, number: usize) -> Result<(), Finding> {
+        let (plans::Plan { before, ops }, next) = plans::of_kills().swap_remove(number);
+        let subject = FastFair::<22, 22> { keys: (1..=20).map(|key| 10 * key).collect() };
+        let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
+        explorer.plant(self.mutant);
+        explorer.calls = self.calls.take();
+        let start = explorer.start(&before).map_err(|failure| failure.finding)?;
+        let next = [Next { looks: false, ops: next }];
+        let result = explorer.kill(&start, &ops[0], &next);
+        self.calls = explorer.calls;
+        result.map_err(|failure| failure.finding)
+    }
+
+    /// A sparse leaf that is not merged loses nothing, and stays for ever.
+    fn drained(&mut self) -> Result<(), Finding> {
+        const MOST: u64 = 5;
+        let (subject, sim) = (Tiny { keys: Vec::new() }, Sim::new(Model::WEAKEST_ADR, LIMIT));
+        sim.plant(self.mutant);
+        if self.calls.is_some() {
+            sim.count_calls();
+        }
+        let open = subject.create(sim.clone())?;
+        for key in 1..=20 {
+            subject.apply(&open, &MapOp::Put(key, key))?;
+        }
+        for key in 1..=20 {
+            subject.apply(&open, &MapOp::Remove(key))?;
+        }
+        self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+        let mut nodes = 0;
+        open.tree.survey(&mut |_, _| nodes += 1).map_err(|error| format!("{error:?}"))?;
+        match nodes {
+            0..=MOST => Ok(()),
+            _ => Err(format!("{nodes} nodes for no entry")),
+        }
+    }
+
+    fn family(&mut self, family: Family, seed: u64) -> Result<(), Finding> {
+        let counts = self.calls.is_some();
+        let campaign = self.families.get_or_insert_with(|| {
+            let subject = Tiny { keys: (1..=12).map(|key| 10 * key).collect() };
+            let mut campaign = schedule::Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 2);
+            campaign.plant(self.mutant);
+            if counts {
+                campaign.count_calls();
+            }
+            campaign
+        });
+        campaign.family(family, seed..seed + 1).map_err(|unsound| unsound.finding)?;
+        self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
+        Ok(())
+    }
+
+    fn duel(&mut self, number: usize, sees: Sees, seed: u64) -> Result<(), Finding> {
+        let duel = &self.duels[number];
+        let (mutant, counts) = (self.mutant, self.calls.is_some());
+        let campaign = self
+            .campaigns
+            .entry((number, sees))
+            .or_insert_with(|| campaign_of(duel, sees, mutant, counts));
+        let plan = Plan {
+            before: duel.before.clone(),
+            threads: vec![duel.stops.clone(), duel.comes.clone()],
+            strategy: strategy(seed, Tiny { keys: Vec::new() }.steps()),
+            seed,
+        };
+        campaign.plan(&plan).map_err(|unsound| format!("{}: {}", duel.name, unsound.finding))?;
+        self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
+        Ok(())
+    }
+}
+
+fn campaign_of(
+    duel: &Duel,
+    sees: Sees,
+    mutant: Option<Mutant>,
+    counts: bool,
+) -> schedule::Campaign<Tiny> {
+    let mut keys: Vec<u64> = (1..=13).map(|key| 10 * key).chain([5, 15, 35, 41, 95]).collect();
+    keys.sort_unstable();
+    let subject = Tiny { keys };
+    let (model, crashes, stale) = match sees {
+        Sees::AtOnce => (Model::WEAKEST_ADR, 6, None),
+        Sees::Late(stale) => (Model::WEAKEST_ADR, 4, Some(stale)),
+        Sees::Unfenced(stale) => (Model::PAGE_CACHE, 0, Some(stale)),
+    };
+    let mut campaign = schedule::Campaign::new(subject, model, LIMIT, crashes);
+    if let Some(stale) = stale {
+        campaign = campaign.with_weak_visibility(stale);
+    }
+    if let Some(cut) = duel.cut {
+        campaign = campaign.after_cut(cut);
+    }
+    campaign.plant(mutant);
+    if counts {
+        campaign.count_calls();
+    }
+    campaign
+}
+
+/// Who goes on when: most of all, thread 1 is in the middle of something when thread 0 comes to what is
+/// at fault, and stops soon after it.
+fn strategy(seed: u64, steps: &[&'static str]) -> Strategy {
+    let mut random = Random::new(seed ^ 0xD0E1);
+    let nth = if random.one_in(3) { 2 + random.below(3) as usize } else { 1 };
+    let comes = match random.below(4) {
+        0 => Place { step: random.pick::<&str>(&COMES), nth, moves: few(&mut random, 4) },
+        _ => Place { step: Place::START, nth: 1, moves: few(&mut random, 8) },
+    };
+    let nth = if random.one_in(3) { 2 + random.below(3) as usize } else { 1 };
+    match random.below(8) {
+        0..4 => {
+            let stops = Place { step: Place::FAULT, nth, moves: few(&mut random, 7) };
+            Strategy::Meet { comes, stops }
+        }
+        4 => Strategy::StopAt { thread: 0, step: "", nth: 1 + random.below(250) as usize },
+        5 | 6 => {
+            let stops = Place { step: random.pick::<&str>(steps), nth, moves: few(&mut random, 6) };
+            Strategy::Meet { comes, stops }
+        }
+        _ => {
+            let first = 1 + random.below(200);
+            Strategy::Preempt(vec![(first, 0), (first + 1 + random.below(200), 0)])
+        }
+    }
+}
+
+/// Steps at which thread 1 may wait.
+const COMES: [&str; 6] =
+    ["read.inner", "read.leaf", "lock.taken", "post.P1", "split.S3.durable", "merge.M1"];
+
+/// A number below 2 to the `most`, a small one rather than a large one.
+fn few(random: &mut Random, most: u64) -> u64 {
+    let below = 1 << random.below(most);
+    random.below(below)
+}
+
+/// Parts that make the same calls, about: a fault is looked for where its call is made.
+pub(crate) fn kind(part: Part) -> String {
+    match part {
+        Part::Alone { .. } | Part::Killed(_) | Part::Drained | Part::Pool(_) => part.to_string(),
+        Part::Family(family, _) => format!("{family:?}"),
+        // Some calls are rare: it takes a few duels to see one.
+        Part::Duel { duel, .. } => format!("duel {}", duel / 16),
+    }
+}
