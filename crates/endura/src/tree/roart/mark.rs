@@ -74,11 +74,12 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
             let root = root_node(guard.media(), self.tree.map().root())?;
             strides.rejoin(&mut self.path, root, self.last.as_deref())?;
             self.epoch = Some(epoch);
-            strides.left = bite;
+            // Those of the way were met before: to go on from one of them would be to go back.
+            (strides.left, strides.record) = (bite, None);
         }
-        // Not before there is a key to go on with; there soon is, for what has no records is taken out.
+        // Not before there is a new key to go on with: else the next step might do the same again.
         let mut barren = MOST_BARREN;
-        while strides.left > 0 || (barren > 0 && self.last.is_none() && strides.record.is_none()) {
+        while strides.left > 0 || (barren > 0 && strides.record.is_none()) {
             barren -= usize::from(strides.left == 0);
             if strides.stride(&mut self.path)?.is_break() {
                 return Ok(true);
