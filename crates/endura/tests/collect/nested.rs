@@ -196,3 +196,69 @@ fn a_directory_page_that_was_never_linked_does_not_spoil_the_list() {
         space.save().unwrap();
     }
 }
+
+/// Short keys of three letters, many of them prefixes of others, come and go between any two steps of a
+/// walk that has to find its way again most of the time.
+fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest: u64) {
+    let heap = Arc::new(Heap::new(64 * PAGE));
+    Space::format(&heap).unwrap();
+    let space = mount(&heap, 1, true);
+    let open = |space: &_| roart::Tree::<Arc<Heap>, T>::open(space, "m").unwrap();
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = move |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1442695040888963407);
+        (state >> 33) % n
+    };
+    let mut key = {
+        let alphabet = alphabet.to_vec();
+        move |next: &mut dyn FnMut(u64) -> u64| -> Vec<u8> {
+            let len = next(longest);
+            (0..len).map(|_| alphabet[next(alphabet.len() as u64) as usize]).collect()
+        }
+    };
+    let map = ByteMap::over(open(&space));
+    for _ in 0..1_500 {
+        let key = key(&mut next);
+        map.insert(&key, &key).unwrap();
+    }
+    for _ in 0..400 {
+        map.remove(&key(&mut next)).unwrap();
+    }
+    drop((map, space));
+    let space = mount(&heap, 2, false);
+    let tree = open(&space);
+    let map = ByteMap::over(tree.clone());
+    let collector = Collector::new(&space, vec![tree.marking()], 1 + seed as usize % 5);
+    let mut steps = 0;
+    while collector.step().unwrap() != Step::Ended {
+        steps += 1;
+        assert!(steps < 100_000, "{:?}", space.collection());
+        for _ in 0..next(12) {
+            let key = key(&mut next);
+            match next(3) {
+                0 => _ = map.insert(&key, &key).unwrap(),
+                _ => _ = map.remove(&key).unwrap(),
+            }
+        }
+        if next(3) > 0 {
+            space.relieve().unwrap();
+        }
+    }
+    assert_eq!(space.collection().state, CollectionState::Complete);
+    let mut chunks = Vec::new();
+    tree.survey(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
+    let quiesced = space.quiesce().unwrap();
+    let mut partition = quiesced.partition().unwrap();
+    chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
+    assert_eq!(partition.finish().unwrap().leaked, 0, "{seed}");
+}
+
+#[test]
+#[ignore = "long"]
+fn nested_keys_between_any_two_steps() {
+    for seed in 0..60 {
+        keys_between_steps::<roart::Tiny>(seed, b"\0ab", 9);
+        keys_between_steps::<roart::Full>(seed, b"\0ab", 12);
+        keys_between_steps::<roart::WithoutArrays>(seed, b"ab", 40);
+    }
+}

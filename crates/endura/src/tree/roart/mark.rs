@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 
 use super::array::Array;
 use super::descend::{any_record, enter_child};
-use super::node::{EOK, Node};
+use super::node::{EOK, Node, Prefix};
 use super::record::Record;
 use super::word::{Kind, Link, NodeKind};
 use super::{Techniques, Tree, root_node};
@@ -186,15 +186,25 @@ impl<'g, M: Media> Strides<'g, '_, M> {
             }
             let child = enter_child(self.media, &node, link)?;
             let from = node.depth() + 1;
-            let Some(sample) = any_record(&child)? else {
-                // Nothing is known of its keys: all below is met.
-                return self.enter(path, &child);
+            let leaves = match child.compare_prefix(last, from) {
+                Prefix::Matches => None,
+                Prefix::LeavesAt(at, byte) if child.remembers_from() <= from => {
+                    Some(Some(byte) < last.get(at).copied())
+                }
+                _ => {
+                    let Some(sample) = any_record(&child)? else {
+                        // Nothing is known of its keys: all below is met.
+                        return self.enter(path, &child);
+                    };
+                    let at = sample.common_with(last, from);
+                    (at < child.depth()).then(|| sample.key_byte(at) < last.get(at).copied())
+                }
             };
-            let at = sample.common_with(last, from);
-            if at < child.depth() {
-                // All below it comes after `last`, or all before.
-                let is_behind = sample.key_byte(at) < last.get(at).copied();
-                return if is_behind { Ok(()) } else { self.enter(path, &child) };
+            match leaves {
+                // All below it comes before `last`, or all after.
+                Some(true) => return Ok(()),
+                Some(false) => return self.enter(path, &child),
+                None => {}
             }
             self.enter(path, &child)?;
             node = child;
