@@ -209,7 +209,7 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1442695040888963407);
         (state >> 33) % n
     };
-    let mut key = {
+    let key = {
         let alphabet = alphabet.to_vec();
         move |next: &mut dyn FnMut(u64) -> u64| -> Vec<u8> {
             let len = next(longest);
