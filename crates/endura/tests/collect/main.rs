@@ -5,6 +5,7 @@
 mod kinds;
 mod lifetime;
 mod measure;
+mod nested;
 mod pools;
 mod together;
 

@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 
 use super::array::Array;
 use super::descend::{any_record, enter_child};
-use super::node::{EOK, Node};
+use super::node::{EOK, Node, Prefix};
 use super::record::Record;
 use super::word::{Kind, Link, NodeKind};
 use super::{Techniques, Tree, root_node};
@@ -74,11 +74,12 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
             let root = root_node(guard.media(), self.tree.map().root())?;
             strides.rejoin(&mut self.path, root, self.last.as_deref())?;
             self.epoch = Some(epoch);
-            strides.left = bite;
+            // Those of the way were met before: to go on from one of them would be to go back.
+            (strides.left, strides.record) = (bite, None);
         }
-        // Not before there is a key to go on with; there soon is, for what has no records is taken out.
+        // Not before there is a new key to go on with: else the next step might do the same again.
         let mut barren = MOST_BARREN;
-        while strides.left > 0 || (barren > 0 && self.last.is_none() && strides.record.is_none()) {
+        while strides.left > 0 || (barren > 0 && strides.record.is_none()) {
             barren -= usize::from(strides.left == 0);
             if strides.stride(&mut self.path)?.is_break() {
                 return Ok(true);
@@ -185,15 +186,25 @@ impl<'g, M: Media> Strides<'g, '_, M> {
             }
             let child = enter_child(self.media, &node, link)?;
             let from = node.depth() + 1;
-            let Some(sample) = any_record(&child)? else {
-                // Nothing is known of its keys: all below is met.
-                return self.enter(path, &child);
+            let leaves = match child.compare_prefix(last, from) {
+                Prefix::Matches => None,
+                Prefix::LeavesAt(at, byte) if child.remembers_from() <= from => {
+                    Some(Some(byte) < last.get(at).copied())
+                }
+                _ => {
+                    let Some(sample) = any_record(&child)? else {
+                        // Nothing is known of its keys: all below is met.
+                        return self.enter(path, &child);
+                    };
+                    let at = sample.common_with(last, from);
+                    (at < child.depth()).then(|| sample.key_byte(at) < last.get(at).copied())
+                }
             };
-            let at = sample.common_with(last, from);
-            if at < child.depth() {
-                // All below it comes after `last`, or all before.
-                let is_behind = sample.key_byte(at) < last.get(at).copied();
-                return if is_behind { Ok(()) } else { self.enter(path, &child) };
+            match leaves {
+                // All below it comes before `last`, or all after.
+                Some(true) => return Ok(()),
+                Some(false) => return self.enter(path, &child),
+                None => {}
             }
             self.enter(path, &child)?;
             node = child;

@@ -1,0 +1,264 @@
+//! A walk over keys each of which is a prefix of the next, while others move the epoch.
+
+use std::sync::Arc;
+
+use endura::ByteMap;
+use endura::media::Heap;
+use endura::pool::{CollectionState, Collector, PAGE, Session, Space, Step};
+use endura::tree::roart;
+
+type Tree = roart::Tree<Arc<Heap>>;
+
+fn mount(heap: &Arc<Heap>, generation: u64, clean: bool) -> Arc<Space<Arc<Heap>>> {
+    let session = Session { generation, clean, read_only: false };
+    Arc::new(Space::mount(Arc::clone(heap), session).unwrap())
+}
+
+/// How many steps the marking of `depth` nested nodes takes, at most `most`.
+fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, CollectionState) {
+    let heap = Arc::new(Heap::new(64 * PAGE));
+    Space::format(&heap).unwrap();
+    let space = mount(&heap, 1, true);
+    let map = ByteMap::over(Tree::open(&space, "nested").unwrap());
+    map.insert(b"A", b"before").unwrap();
+    for i in 0..depth {
+        let key = [&vec![b'a'; i][..], b"b"].concat();
+        map.insert(&key, b"x").unwrap();
+    }
+    drop((map, space));
+    let space = mount(&heap, 2, false);
+    let tree = Tree::open(&space, "nested").unwrap();
+    let collector = Collector::new(&space, vec![tree.marking()], bite);
+    for step in 1..=most {
+        assert_ne!(collector.step().unwrap(), Step::Ended);
+        if space.collection().state != CollectionState::Marking {
+            return (step, space.collection().state);
+        }
+        if moves {
+            // As a writer that retires.
+            space.pin_mut().unwrap().retire(space.pin_mut().unwrap().alloc(64).unwrap(), 64);
+            space.relieve().unwrap();
+        }
+    }
+    (most, space.collection().state)
+}
+
+#[test]
+fn a_walk_gets_on_where_no_record_is_met_for_a_while() {
+    for (depth, bite) in [(300, 512), (1500, 512), (1500, 64)] {
+        for moves in [false, true] {
+            println!("{depth} {bite} {moves}: {:?}", marked_in(depth, bite, moves, 2_000));
+        }
+    }
+    assert_eq!(marked_in(1500, 512, true, 2_000).1, CollectionState::Waiting);
+}
+
+/// A thread of the background that had to wait until writers were let in again must not rest as long as
+/// it has waited: the close waits for it.
+#[test]
+fn the_close_does_not_wait_for_a_rest() {
+    use std::time::{Duration, Instant};
+    let world = crate::World::new(32);
+    world.fill(0..300, 1);
+    let world = world.killed();
+    let collector = world.collector(512);
+    let quiesced = world.space.quiesce().unwrap();
+    let thread = std::thread::spawn(move || collector.run());
+    std::thread::sleep(Duration::from_secs(3));
+    drop(quiesced);
+    std::thread::sleep(Duration::from_millis(50));
+    let begun = Instant::now();
+    world.space.close().unwrap();
+    thread.join().unwrap();
+    println!("joined after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// How long one step is that has to find its way again.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_a_step_is() {
+    use std::time::Instant;
+    for depth in [500, 2_000, 8_000] {
+        let heap = Arc::new(Heap::new(256 * PAGE));
+        Space::format(&heap).unwrap();
+        let space = mount(&heap, 1, true);
+        let map = ByteMap::over(Tree::open(&space, "nested").unwrap());
+        for i in 0..depth {
+            map.insert(&[&vec![b'a'; i][..], b"b"].concat(), b"x").unwrap();
+        }
+        drop((map, space));
+        let space = mount(&heap, 2, false);
+        let tree = Tree::open(&space, "nested").unwrap();
+        let collector = Collector::new(&space, vec![tree.marking()], 512);
+        let mut longest = std::time::Duration::ZERO;
+        let mut steps = 0;
+        let begun = Instant::now();
+        while begun.elapsed().as_secs() < 20 {
+            let from = Instant::now();
+            collector.step().unwrap();
+            longest = longest.max(from.elapsed());
+            steps += 1;
+            if space.collection().state != CollectionState::Marking {
+                break;
+            }
+            space.pin_mut().unwrap().retire(space.pin_mut().unwrap().alloc(64).unwrap(), 64);
+            space.relieve().unwrap();
+        }
+        println!("{depth}: {steps} steps, longest {longest:?}, {:?}", space.collection());
+    }
+}
+
+/// A forked child drops the handle of a pool, whose threads are not there. That must not meet threads
+/// of its own.
+#[test]
+fn a_child_drops_a_pool_that_has_threads() {
+    child_drops(0);
+    child_drops(1);
+}
+
+fn child_drops(threads: usize) {
+    use endura::{MediaChoice, Pool};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.endura");
+    let pool = Pool::options().media(MediaChoice::PageCache).open_or_create(&path).unwrap();
+    let map = pool.fast_fair("m").unwrap();
+    (0..20_000).for_each(|key| _ = map.insert(key, key).unwrap());
+    let before = std::fs::read(&path).unwrap();
+    drop(map);
+    pool.close().unwrap();
+    std::fs::write(&path, before).unwrap();
+    let pool = Pool::options().collectors(threads).open(&path).unwrap();
+    assert!(pool.collect().unwrap());
+    // SAFETY: the child does what a program may do that forks while no other thread holds a lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let own = std::thread::spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+            });
+            drop(pool);
+            own.join().unwrap();
+        }));
+        // SAFETY: ends the child without running what belongs to the parent.
+        unsafe { libc::_exit(if result.is_ok() { 0 } else { 7 }) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child made above.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "{threads} threads, the child: {status:#x}");
+    pool.close().unwrap();
+}
+
+/// A map is made in a pool that is full of what a crash stranded.
+#[test]
+fn a_map_is_made_where_only_stranded_space_is_left() {
+    let heap = Arc::new(Heap::new(4 * PAGE));
+    Space::format(&heap).unwrap();
+    let space = mount(&heap, 1, true);
+    let first = ByteMap::over(Tree::open(&space, "first").unwrap());
+    first.insert(b"k", b"v").unwrap();
+    while space.pin_mut().unwrap().alloc(32 << 10).is_ok() {}
+    drop((first, space));
+    let space = mount(&heap, 2, false);
+    let first = Tree::open(&space, "first").unwrap();
+    let _collector = Collector::new(&space, vec![first.marking()], 512);
+    // A write has it collected; this should as well.
+    let second = Tree::open(&space, "second");
+    assert!(second.is_ok(), "{:?}, {:?}", second.err(), space.collection());
+}
+
+/// A page of the directory that was taken and not linked yet when the process was killed (in
+/// `append_page`) is given back, and the list of the next close is one.
+#[test]
+fn a_directory_page_that_was_never_linked_does_not_spoil_the_list() {
+    use endura::media::{Ordering, Region};
+    let heap = Arc::new(Heap::new(16 * PAGE));
+    Space::format(&heap).unwrap();
+    let space = mount(&heap, 1, true);
+    let map = ByteMap::over(Tree::open(&space, "m").unwrap());
+    map.insert(b"k", b"v").unwrap();
+    // What `take_directory_page` leaves: a page with this header, which nothing leads to.
+    let at = space.pin_mut().unwrap().alloc(PAGE - 64).unwrap();
+    let header = Region::new(&heap, at / PAGE * PAGE, 1).unwrap();
+    header.store(0, 0xE7D4 << 48 | 4, Ordering::Release);
+    header.flush(0, 1);
+    drop((map, space));
+    let space = mount(&heap, 2, false);
+    let tree = Tree::open(&space, "m").unwrap();
+    assert!(Collector::new(&space, vec![tree.marking()], 512).finish().unwrap());
+    space.save().unwrap();
+    for generation in 3..6 {
+        let space = mount(&heap, generation, true);
+        let found = space.collection();
+        println!("{generation}: {found:?}");
+        assert_eq!(found.state, CollectionState::NotNeeded, "generation {generation}");
+        space.save().unwrap();
+    }
+}
+
+/// Short keys of three letters, many of them prefixes of others, come and go between any two steps of a
+/// walk that has to find its way again most of the time.
+fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest: u64) {
+    let heap = Arc::new(Heap::new(64 * PAGE));
+    Space::format(&heap).unwrap();
+    let space = mount(&heap, 1, true);
+    let open = |space: &_| roart::Tree::<Arc<Heap>, T>::open(space, "m").unwrap();
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = move |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1442695040888963407);
+        (state >> 33) % n
+    };
+    let key = {
+        let alphabet = alphabet.to_vec();
+        move |next: &mut dyn FnMut(u64) -> u64| -> Vec<u8> {
+            let len = next(longest);
+            (0..len).map(|_| alphabet[next(alphabet.len() as u64) as usize]).collect()
+        }
+    };
+    let map = ByteMap::over(open(&space));
+    for _ in 0..1_500 {
+        let key = key(&mut next);
+        map.insert(&key, &key).unwrap();
+    }
+    for _ in 0..400 {
+        map.remove(&key(&mut next)).unwrap();
+    }
+    drop((map, space));
+    let space = mount(&heap, 2, false);
+    let tree = open(&space);
+    let map = ByteMap::over(tree.clone());
+    let collector = Collector::new(&space, vec![tree.marking()], 1 + seed as usize % 5);
+    let mut steps = 0;
+    while collector.step().unwrap() != Step::Ended {
+        steps += 1;
+        assert!(steps < 100_000, "{:?}", space.collection());
+        for _ in 0..next(12) {
+            let key = key(&mut next);
+            match next(3) {
+                0 => _ = map.insert(&key, &key).unwrap(),
+                _ => _ = map.remove(&key).unwrap(),
+            }
+        }
+        if next(3) > 0 {
+            space.relieve().unwrap();
+        }
+    }
+    assert_eq!(space.collection().state, CollectionState::Complete);
+    let mut chunks = Vec::new();
+    tree.survey(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
+    let quiesced = space.quiesce().unwrap();
+    let mut partition = quiesced.partition().unwrap();
+    chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
+    assert_eq!(partition.finish().unwrap().leaked, 0, "{seed}");
+}
+
+#[test]
+#[ignore = "long"]
+fn nested_keys_between_any_two_steps() {
+    for seed in 0..60 {
+        keys_between_steps::<roart::Tiny>(seed, b"\0ab", 9);
+        keys_between_steps::<roart::Full>(seed, b"\0ab", 12);
+        keys_between_steps::<roart::WithoutArrays>(seed, b"ab", 40);
+    }
+}
