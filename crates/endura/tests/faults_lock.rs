@@ -69,6 +69,32 @@ fn in_child(work: impl FnOnce() -> bool) -> bool {
     libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
 
+/// The threads of a pool are not in the child. Dropped there, its handle must not meet threads of the
+/// child's own.
+#[test]
+fn a_child_drops_a_pool_that_has_threads() {
+    for threads in [0, 1] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        let pool = Pool::options().open_or_create(&path).unwrap();
+        let map = pool.fast_fair("map").unwrap();
+        (0..20_000).for_each(|key| assert!(map.insert(key, key).is_ok()));
+        let unclosed = std::fs::read(&path).unwrap();
+        drop((map, pool));
+        // The same file, or it would be taken for a copy.
+        std::fs::write(&path, unclosed).unwrap();
+        let pool = Pool::options().collectors(threads).open(&path).unwrap();
+        assert!(pool.collect().unwrap());
+        let joins_its_own = in_child(move || {
+            let own =
+                std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(300)));
+            drop(pool);
+            own.join().is_ok()
+        });
+        assert!(joins_its_own, "{threads} threads");
+    }
+}
+
 #[test]
 fn a_child_keeps_its_hands_off() {
     for folder in folders() {

@@ -308,7 +308,7 @@ impl<M: Media> Space<M> {
         name: &str,
         kind: u8,
         parameters: u64,
-        init: impl FnOnce(&Guard<'_, M>, u64) -> Result<u64>,
+        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
     ) -> Result<Arc<MapState>> {
         check_name(name)?;
         if let Some(map) = self.find_map(name)? {
@@ -317,6 +317,16 @@ impl<M: Media> Space<M> {
         if self.session.read_only {
             return Err(Error::NoSuchMap { name: name.to_owned() });
         }
+        self.with_room(|| self.make_map(name, kind, parameters, &init))
+    }
+
+    fn make_map(
+        &self,
+        name: &str,
+        kind: u8,
+        parameters: u64,
+        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
+    ) -> Result<Arc<MapState>> {
         let guard = self.pin_mut()?;
         let mut registry = self.directory.registry.lock();
         if let Some(map) = registry.maps.get(name) {

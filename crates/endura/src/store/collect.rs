@@ -91,4 +91,10 @@ impl Background {
             let _ = thread.join();
         }
     }
+
+    /// Lets go of the threads in a forked child, which does not have them: dropped, their handles would
+    /// detach whatever threads of its own are at those addresses.
+    pub(super) fn forget(&self) {
+        std::mem::take(&mut *self.threads.lock()).into_iter().for_each(std::mem::forget);
+    }
 }

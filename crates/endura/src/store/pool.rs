@@ -340,6 +340,7 @@ impl std::fmt::Debug for Pool {
 impl Inner {
     fn close(&self) -> Result<()> {
         if self.birthplace.is_elsewhere() {
+            self.background.forget();
             return Err(Error::Forked);
         }
         let mut open = self.file.lock();

@@ -168,8 +168,9 @@ impl Allocator {
     }
 }
 
+/// A page of the directory can: one that was taken for it, and never linked, is given back as it is.
 fn can_be_free<M: Media>(media: &M, page: u64) -> bool {
-    matches!(header::read(media, page), Ok(Kind::Free | Kind::Slab(_)))
+    matches!(header::read(media, page), Ok(Kind::Free | Kind::Slab(_) | Kind::Directory))
 }
 
 /// The records of all blocks.

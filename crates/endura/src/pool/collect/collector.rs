@@ -20,6 +20,9 @@ const PAGES_AT_ONCE: u64 = 2;
 /// long it waits in between: a second together.
 const PATIENCE: usize = 4_000;
 const PAUSE: Duration = Duration::from_micros(250);
+/// The longest rest after a step. A step may have waited for a verification, and a close waits for the
+/// threads.
+const LONGEST_REST: Duration = Duration::from_millis(10);
 
 /// A walk over chunks that a map reaches: all of them, or those of one part.
 pub trait Walk<M: Media>: Send {
@@ -122,6 +125,10 @@ impl<M: Media> Collector<M> {
         let phase = work.phase;
         let walk = if phase == Phase::Mark { work.walks.pop() } else { None };
         work.under_way += usize::from(walk.is_some());
+        if walk.is_some() {
+            // Under the lock: another thread that fails ends this phase, and says so after this.
+            marks.enter(CollectionState::Marking);
+        }
         drop(work);
         let outcome = match (phase, walk) {
             (Phase::Mark, Some(walk)) => self.mark(marks, walk),
@@ -145,7 +152,6 @@ impl<M: Media> Collector<M> {
     fn mark(&self, marks: &Marks, mut walk: Box<dyn Walk<M>>) -> Result<Step> {
         let (media, pages) = (&self.space.media, self.space.allocator.pages());
         let ended = self.space.pin().and_then(|guard| {
-            marks.enter(CollectionState::Marking);
             media.mark(Mark::Step("collect.mark"));
             let mut visit = |at, bytes| marks.reach(media, pages, at, bytes);
             let ended = walk.step(&guard, &mut visit, self.bite);
@@ -268,7 +274,7 @@ impl<M: Media> Collector<M> {
                 Ok(Step::Idle) => sync::rest(Some(PAUSE)),
                 // Relaxed: a hint.
                 Ok(Step::Worked) if self.is_urgent.load(Ordering::Relaxed) => {}
-                Ok(Step::Worked) => sync::rest(Some(begun.elapsed())),
+                Ok(Step::Worked) => sync::rest(Some(begun.elapsed().min(LONGEST_REST))),
             }
         }
     }

@@ -253,7 +253,7 @@ impl Search for LineBinary {
             let half = lines / 2;
             for i in 0..known {
                 firsts[known + i] = firsts[i] + half;
-                media.prefetch(at + LINE * (1 + firsts[known + i]) as u64, LINE);
+                media.prefetch(at.wrapping_add(LINE * (1 + firsts[known + i]) as u64), LINE);
             }
             (known, lines) = (2 * known, lines - half);
         }
@@ -261,6 +261,7 @@ impl Search for LineBinary {
 
     #[inline(always)]
     fn fetch_from<M: Media, const W: usize>(media: &M, at: u64, from: usize) {
-        media.prefetch(at + 8 * (RECORDS + from) as u64, LINE * Self::narrowed(W) as u64);
+        let lines = Self::narrowed(W) as u64;
+        media.prefetch(at.wrapping_add(8 * (RECORDS + from) as u64), LINE * lines);
     }
 }
