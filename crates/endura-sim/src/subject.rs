@@ -164,8 +164,8 @@ mod tests {
         let sim = two_words();
         let words = Region::new(&sim, 0, 2).expect("it is there");
         let tries = || loop {
-            let other = words.load(1, Ordering::Acquire);
-            if words.compare_exchange(0, 1 + other, 2).is_ok() {
+            let sum = words.load(0, Ordering::Acquire) + words.load(1, Ordering::Acquire);
+            if words.compare_exchange(0, 1 + sum, 2).is_ok() {
                 return Ok(());
             }
         };

@@ -8,6 +8,7 @@ use endura_sim::hygiene::{Hygiene, examine};
 use endura_sim::model::Model;
 use endura_sim::mutant::{Mutant, Use};
 use endura_sim::sim::Sim;
+use endura_sim::site::Site;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{FastFair, LIMIT, MapOp};
 use endura_sim::tally::Effort;
@@ -44,7 +45,8 @@ fn what_is_acknowledged_is_durable() {
 }
 
 /// No line is flushed that has nothing to write back. One fence has nothing to wait for now and then:
-/// that of a merge whose right node is empty and whose left node is full.
+/// that of a merge whose right node is empty and whose left node is full. The walks of a collection are
+/// left out: what they flush is what a killed process may have left, and here is none.
 #[test]
 fn nearly_nothing_is_flushed_for_nothing() {
     let hygiene = run(Model::WEAKEST_ADR, 0..20);
@@ -53,9 +55,15 @@ fn nearly_nothing_is_flushed_for_nothing() {
             println!("{what} {site}: {} of {} redundant", count.redundant, count.all);
         }
     }
-    let flushes: u64 = hygiene.flushes.values().map(|count| count.redundant).sum();
-    assert_eq!(flushes, 0);
-    let fences = hygiene.fences.iter().filter(|(_, count)| count.redundant > 0);
+    let collects = |site: &Site| {
+        ["pool/collect/collector.rs", "pool/directory.rs", "fast_fair/mark.rs"]
+            .iter()
+            .any(|at| site.file().ends_with(at))
+    };
+    let flushes = hygiene.flushes.iter().filter(|(site, _)| !collects(site));
+    assert_eq!(flushes.map(|(_, count)| count.redundant).sum::<u64>(), 0);
+    let fences =
+        hygiene.fences.iter().filter(|(site, count)| count.redundant > 0 && !collects(site));
     for (site, count) in fences {
         assert!(site.file().ends_with("fast_fair/merge.rs"), "{site}");
         assert!(count.redundant * 20 < count.all, "{site}: {count:?}");

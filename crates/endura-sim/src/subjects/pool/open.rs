@@ -239,6 +239,9 @@ impl OpenPool {
         if self.is_tight && session.links.counted() != Counted::All {
             return Err("a clean close forgets how many entries there are".to_owned());
         }
+        if self.is_tight && !session.space.collection().is_done() {
+            return Err("a clean close forgets what is free".to_owned());
+        }
         complete(&session.space, &session.reached()?).map(drop)
     }
 
