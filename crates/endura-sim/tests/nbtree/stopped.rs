@@ -113,8 +113,7 @@ fn n17_what_a_reader_was_told_outlives_a_crash() {
 }
 
 /// N17, the second half. What the writer has not flushed is copied by a change, and read from the copy, in
-/// which no
-/// writer is in flight.
+/// which no writer is in flight.
 #[test]
 fn n17_what_was_copied_before_it_was_flushed_is_durable() {
     let others = vec![Task::Put(40, 904), Task::Get(10), Task::Put(50, 905), Task::Get(10)];
