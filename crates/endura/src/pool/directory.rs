@@ -302,7 +302,8 @@ impl<M: Media> Space<M> {
     /// # Errors
     ///
     /// [`Error::BadName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`, then there
-    /// is no map; those of [`pin_mut`](Self::pin_mut).
+    /// is no map; those of [`pin_mut`](Self::pin_mut), and of [`with_room`](Self::with_room), which may
+    /// call `init` again after it made room.
     pub fn open_map(
         &self,
         name: &str,
