@@ -6,39 +6,19 @@ use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
+use endura_sim::subjects::pool::histories::{History, choices, histories, starts};
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::{Effort, Tally};
 
-use PoolOp::{Collect, Drop, Link, Make, MakeMany, Relieve, Reopen, Soil, Unlink};
+use PoolOp::{Make, MakeMany, Soil};
 
 use crate::jobs::{self, Job, MODELS, Outcome};
 
 const LIMIT: u64 = 48 * PAGE;
-const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
 
 /// A close writes kilobytes at once, of which not every mixture can be gone through.
 const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: 256, samples: 16, ..Effort::EXHAUSTIVE };
 const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ..ONE_CRASH };
-
-fn link(slot: usize, size: usize) -> PoolOp {
-    Link { slot, size }
-}
-
-/// Every operation that a short sequence may have.
-fn choices() -> Vec<PoolOp> {
-    vec![
-        link(0, 0),
-        link(0, 2),
-        link(1, 1),
-        link(1, 4),
-        Unlink(0),
-        Unlink(1),
-        Relieve,
-        Make("first", 2),
-        Drop("first"),
-        Reopen,
-    ]
-}
 
 fn sequences(longest: usize) -> Vec<Vec<PoolOp>> {
     let mut all = vec![vec![]];
@@ -51,80 +31,6 @@ fn sequences(longest: usize) -> Vec<Vec<PoolOp>> {
         all.extend(last.iter().cloned());
     }
     all.split_off(1)
-}
-
-/// What sequences set out from: an empty pool; one in use; one whose pages were freed; one that was
-/// closed.
-fn starts() -> [Vec<PoolOp>; 4] {
-    let used = vec![link(2, 0), link(3, 4), link(4, 2), Make("first", 3), link(5, 0)];
-    let mut freed = used.clone();
-    freed.extend([Unlink(3), Unlink(4), Drop("first"), Unlink(2), Relieve]);
-    let mut closed = freed.clone();
-    closed.push(Reopen);
-    [vec![], used, freed, closed]
-}
-
-/// Longer histories, by what they are about; all their operations are crashed.
-fn histories() -> Vec<(&'static str, Vec<PoolOp>, Vec<PoolOp>)> {
-    let growing = (0..5).map(|i| link(i, i)).collect();
-    let mut classes: Vec<PoolOp> =
-        (0..3).flat_map(|size| [link(0, size), Unlink(0), Relieve]).collect();
-    classes.extend([link(1, 0), link(0, 2), Unlink(1), Relieve, link(2, 1)]);
-    let runs = vec![
-        link(0, 4),
-        Unlink(0),
-        Relieve,
-        // The second page of the run becomes one of chunks while the first is another's.
-        link(1, 0),
-        link(2, 1),
-        link(3, 2),
-        Unlink(1),
-        Relieve,
-        link(4, 0),
-        Unlink(2),
-        Unlink(3),
-        Relieve,
-        link(5, 3),
-        Unlink(5),
-        Relieve,
-        link(6, 4),
-    ];
-    let saved = vec![link(0, 0), link(1, 3), link(2, 2), Unlink(1), Reopen];
-    let used_again = vec![link(3, 0), link(4, 1), link(5, 2), Reopen];
-    let maps = vec![
-        Make("first", 2),
-        Drop("first"),
-        Make(LONG, 3),
-        Make("first", 4),
-        Drop(LONG),
-        Make("another", 5),
-    ];
-    let stranded = vec![
-        link(2, 0),
-        link(3, 4),
-        link(4, 2),
-        Make("first", 3),
-        link(5, 0),
-        link(6, 3),
-        Unlink(4),
-        Unlink(6),
-    ];
-    let mut collected = vec![Collect, Unlink(2), Collect, Unlink(5), Relieve, link(7, 0)];
-    collected.extend([Unlink(3), Drop("first")]);
-    // Thirty words of links, three at a time; what else there is; the wait; the pages, two at a time.
-    collected.extend(vec![Collect; 8]);
-    collected.extend([link(8, 3), link(9, 0), Unlink(8), Collect, Relieve, link(10, 4)]);
-    let closed_early = vec![Collect, Unlink(2), Reopen, link(0, 0), Collect, Reopen, link(1, 3)];
-    vec![
-        ("growing", vec![], growing),
-        ("pages that change class", vec![], classes),
-        ("runs used again", vec![], runs),
-        ("closed", vec![], saved.clone()),
-        ("closed again", saved, used_again),
-        ("maps", vec![], maps),
-        ("collected", stranded.clone(), collected),
-        ("closed before all is collected", stranded, closed_early),
-    ]
 }
 
 fn explored(
@@ -163,8 +69,8 @@ fn jobs(longest: [usize; 2]) -> Vec<Job> {
             jobs.push(Job { part, model, run });
         };
         add("making a pool", Box::new(move || made(model)));
-        for (part, before, ops) in histories() {
-            add(part, Box::new(move || explored(&before, &[ops], true, model, TWO_CRASHES)));
+        for History { name, before, ops } in histories() {
+            add(name, Box::new(move || explored(&before, &[ops], true, model, TWO_CRASHES)));
         }
         for before in starts() {
             let again = before.clone();

@@ -74,7 +74,7 @@ fn is_listed(mutant: &Mutant) -> bool {
 }
 
 fn print_listed() {
-    for why in [Why::Harmless, Why::Costs] {
+    for why in [Why::Costs, Why::Unseen] {
         let reasons = LISTED.iter().filter(|(_, of, _)| *of == why);
         println!("{why:?}: {}", reasons.clone().count());
         reasons.for_each(|(name, _, reason)| println!("  {name} ({reason})"));
@@ -125,7 +125,12 @@ fn look_for_all(mutants: &[Mutant], made: &HashMap<String, Calls>) -> Report {
         let before = killers.get(name_of(mutant).as_str());
         let known = before.and_then(|&by| all.iter().find(|part| part.to_string() == by));
         let begin = Instant::now();
-        let parts = known.into_iter().chain(all.iter().filter(is_worth_it));
+        let is_near = |part: &&Part| {
+            let made = made.get(&parts::duel(**part));
+            made.is_none_or(|calls| calls.made.contains_key(&mutant.call()))
+        };
+        let (near, far): (Vec<&Part>, Vec<&Part>) = all.iter().filter(is_worth_it).partition(is_near);
+        let parts = known.into_iter().chain(near).chain(far);
         let found = parts
             .take_while(|_| begin.elapsed() < most)
             .find_map(|&part| runner.run(part).err().map(|finding| (part.to_string(), finding)));
@@ -146,18 +151,12 @@ fn everything_anew() {
         Part::Duel { seed, .. } => *seed < 6,
         _ => true,
     };
-    // In a hurry: only those parts that are known to notice something.
-    let is_used = |part: &Part| killers().values().any(|by| part.to_string() == *by);
-    let hurries = std::env::var("ENDURA_SIM_SECONDS").is_ok();
-    let few: Vec<Part> = parts::all()
-        .into_iter()
-        .filter(|part| if hurries { is_used(part) } else { few(part) })
-        .collect();
+    let few: Vec<Part> = parts::all().into_iter().filter(few).collect();
     let (mut calls, mut made) = (Calls::default(), HashMap::new());
     for (part, of) in sound(&few) {
         calls.add(of.clone());
-        if !hurries {
-            made.entry(parts::kind(part)).or_insert_with(Calls::default).add(of);
+        for name in BTreeSet::from([parts::kind(part), parts::duel(part)]) {
+            made.entry(name).or_insert_with(Calls::default).add(of.clone());
         }
     }
     let is_wanted = |mutant: &Mutant| wanted.split('|').any(|part| name_of(*mutant).contains(part));

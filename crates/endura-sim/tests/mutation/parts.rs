@@ -383,3 +383,11 @@ pub(crate) fn kind(part: Part) -> String {
         Part::Duel { duel, .. } => format!("duel {}", duel / 16),
     }
 }
+
+/// The same more narrowly: a call that is rare in a duel may be missing.
+pub(crate) fn duel(part: Part) -> String {
+    match part {
+        Part::Duel { duel, .. } => format!("duel number {duel}"),
+        _ => kind(part),
+    }
+}

@@ -63,5 +63,16 @@ pub(crate) fn of_kills() -> Vec<(Plan, Vec<MapOp>)> {
             }
         }
     }
+    let sparse = |gone: &[u64]| [puts(1..=12), removes(gone.iter().copied())].concat();
+    // The collection of the next process finds nothing of what was merged away, and what it frees is
+    // used again at the other end of the tree.
+    for (before, op) in [
+        (sparse(&[1, 2]), removes([3])),
+        (sparse(&[4, 5, 6, 7]), removes([3])),
+        (sparse(&[1, 2, 3, 4, 5, 6, 7]), removes([8])),
+        ([puts(1..=7), removes(3..=6)].concat(), removes([7])),
+    ] {
+        plans.push((Plan { before, ops: op }, puts(13..=26)));
+    }
     plans
 }

@@ -3,20 +3,20 @@
 use std::fmt;
 
 use endura::pool::PAGE;
-use endura_sim::explore::Explorer;
+use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::Calls;
 use endura_sim::sim::Sim;
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::First;
+use endura_sim::subjects::pool::histories::{History, choices, histories, link, starts};
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
-use PoolOp::{Drop, Link, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
+use PoolOp::{Collect, Drop, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
 
 const LIMIT: u64 = 48 * PAGE;
-const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
 
 const EFFORT: Effort = Effort {
     exhaustive: 24,
@@ -42,6 +42,8 @@ pub(crate) enum Part {
     History(usize, Under),
     /// An operation in a pool that has one or another past.
     One { start: usize, op: usize, under: Under },
+    /// An operation in which the process is killed; the collection of the next one, and a power failure.
+    Killed(usize),
     /// A directory that goes on in a page that was used before.
     Directory,
     /// The same, in a page that was the second one of a large chunk.
@@ -73,67 +75,41 @@ impl fmt::Display for Part {
     }
 }
 
-fn link(slot: usize, size: usize) -> PoolOp {
-    Link { slot, size }
+/// Operations of which each is crashed after each of the starts.
+fn ops() -> Vec<PoolOp> {
+    let mut ops = choices();
+    ops.insert(6, Unlink(3));
+    ops
 }
 
-fn choices() -> Vec<PoolOp> {
-    let links = [link(0, 0), link(0, 2), link(1, 1), link(1, 4)];
-    let others =
-        [Unlink(0), Unlink(1), Unlink(3), Relieve, Make("first", 2), Drop("first"), Reopen];
-    links.into_iter().chain(others).collect()
+/// In the session that made the pool: what it closes must be found as it was.
+fn of_the_first_session() -> [Vec<PoolOp>; 3] {
+    let [saved, maps] = [3, 5].map(|i| histories().swap_remove(i).ops);
+    let all = [&saved[..], &[link(3, 0), Unlink(0)], &maps, &[Reopen]].concat();
+    [saved, maps, all]
 }
 
-/// An empty pool; one in use; one whose pages were freed; one that was closed.
-fn starts() -> [Vec<PoolOp>; 4] {
-    let used = vec![link(2, 0), link(3, 4), link(4, 2), Make("first", 3), link(5, 0)];
-    let freed =
-        [&used[..], &[Unlink(3), Unlink(4), Drop("first"), Unlink(2), Relieve][..]].concat();
-    let closed = [&freed[..], &[Reopen][..]].concat();
-    [vec![], used, freed, closed]
-}
-
-/// What was there before, and what is crashed.
-fn histories() -> Vec<(Vec<PoolOp>, Vec<PoolOp>)> {
-    let classes = (0..3).flat_map(|size| [link(0, size), Unlink(0), Relieve]);
-    let more = [link(1, 0), link(0, 2), Unlink(1), Relieve, link(2, 1)];
-    let runs = vec![
-        link(0, 4),
-        Unlink(0),
-        Relieve,
-        // The second page of the run becomes one of chunks while the first is another's.
-        link(1, 0),
-        link(2, 1),
-        link(3, 2),
-        Unlink(1),
-        Relieve,
-        link(4, 0),
-        Unlink(2),
-        Unlink(3),
-        Relieve,
-        link(5, 3),
-        Unlink(5),
-        Relieve,
-        link(6, 4),
-    ];
-    let saved = vec![link(0, 0), link(1, 3), link(2, 2), Unlink(1), Reopen];
-    let again = vec![link(3, 0), link(4, 1), link(5, 2), Reopen];
-    let maps = vec![
-        Make("first", 2),
-        Drop("first"),
-        Make(LONG, 3),
-        Make("first", 4),
-        Drop(LONG),
-        Make("another", 5),
-    ];
+/// An operation after each of whose stores the process is killed, and what the next one does without a
+/// look. The operations are done by two threads in turn: the collection by one, the others by the other.
+fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
+    let then = |last: &[PoolOp]| {
+        let mut ops: Vec<PoolOp> = (0..24).flat_map(|_| [Collect, Relieve]).collect();
+        ops.push(Collect);
+        ops.extend_from_slice(last);
+        ops
+    };
+    let made = vec![link(2, 0), Make("first", 3)];
+    let large = vec![link(2, 0), link(3, 4)];
     vec![
-        (vec![], (0..5).map(|i| link(i, i)).collect()),
-        (vec![], classes.chain(more).collect()),
-        (vec![], runs),
-        (vec![], saved.clone()),
-        (saved.clone(), again),
-        (vec![], maps.clone()),
-        (vec![], [&saved[..], &[link(3, 0), Unlink(0)], &maps[..], &[Reopen]].concat()),
+        // What led to the node or the chunk must be gone for good when it is used again.
+        (made.clone(), Drop("first"), then(&[Make("another", 4), link(4, 0)])),
+        (made, Unlink(2), then(&[link(4, 0), link(5, 0)])),
+        (large.clone(), Unlink(3), then(&[link(4, 4), link(5, 0)])),
+        (large, Unlink(3), then(&[link(4, 0), link(5, 3)])),
+        // Pages that were new to the one that was killed.
+        (vec![], link(0, 4), then(&[link(1, 3), link(2, 0)])),
+        (vec![], link(0, 0), then(&[link(1, 1), link(2, 2)])),
+        (vec![], Make("first", 2), then(&[Make("another", 4), link(0, 0)])),
     ]
 }
 
@@ -143,11 +119,12 @@ pub(crate) fn parts() -> Vec<Part> {
     for under in [Under::Adr, Under::Eadr] {
         parts.push(Part::Made(under));
         for start in 0..starts().len() {
-            parts.extend((0..choices().len()).map(|op| Part::One { start, op, under }));
+            parts.extend((0..ops().len()).map(|op| Part::One { start, op, under }));
         }
-        parts.extend([3, 5, 6].map(|history| Part::First(history, under)));
+        parts.extend((0..of_the_first_session().len()).map(|i| Part::First(i, under)));
         parts.extend((0..histories().len()).map(|history| Part::History(history, under)));
     }
+    parts.extend((0..kills().len()).map(Part::Killed));
     parts.extend([Part::Directory, Part::DirectoryInRun]);
     parts
 }
@@ -169,12 +146,15 @@ pub(crate) fn run(
     };
     match part {
         Part::Made(under) => made(&[], under, mutant, calls),
-        Part::First(history, under) => made(&histories()[history].1, under, mutant, calls),
+        Part::First(number, under) => {
+            made(&of_the_first_session()[number], under, mutant, calls)
+        }
+        Part::Killed(number) => killed(number, mutant, calls),
         Part::One { start, op, under } => {
-            explored(under, &starts()[start], &choices()[op..=op], calls)
+            explored(under, &starts()[start], &ops()[op..=op], calls)
         }
         Part::History(history, under) => {
-            let (before, ops) = histories().swap_remove(history);
+            let History { before, ops, .. } = histories().swap_remove(history);
             explored(under, &before, &ops, calls)
         }
         Part::Directory => {
@@ -187,6 +167,22 @@ pub(crate) fn run(
             explored(Under::Adr, &before, &[Make("first", 2)], calls)
         }
     }
+}
+
+fn killed(
+    number: usize,
+    mutant: Option<Mutant>,
+    calls: &mut Option<Calls>,
+) -> Result<(), Finding> {
+    let (before, op, next) = kills().swap_remove(number);
+    let effort = Effort { depth: 1, ..EFFORT };
+    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
+    explorer.plant(mutant);
+    explorer.calls = calls.take();
+    let start = explorer.start(&before).map_err(|failure| failure.finding)?;
+    let result = explorer.kill(&start, &op, &[Next { looks: false, ops: next }]);
+    *calls = explorer.calls;
+    result.map_err(|failure| failure.finding)
 }
 
 /// Crashes the session that makes a pool.

@@ -246,7 +246,8 @@ impl<M: Media> Registry<M> {
         for at in (block.from..block.to).step_by(ENTRY as usize) {
             // The page may have been used for something else; one line tells that it is not.
             let line = Span::<M, 8>::new(media, at)?;
-            (0..8).for_each(|i| line.store(i, 0, Ordering::Release));
+            // Relaxed: the fence before the link, and its Release.
+            (0..8).for_each(|i| line.store(i, 0, Ordering::Relaxed));
             line.flush(0, 8);
         }
         media.mark(Mark::Step("pool.directory.entries"));
@@ -281,15 +282,16 @@ fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
 fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
     let mut bytes = [0; 8 * (NAME_END - NAME)];
     bytes[..name.len()].copy_from_slice(name.as_bytes());
+    // Relaxed: the caller fences before it becomes LIVE.
     for i in ROOT..WORDS {
-        entry.store(i, 0, Ordering::Release);
+        entry.store(i, 0, Ordering::Relaxed);
     }
     for (i, chunk) in bytes.chunks_exact(8).enumerate() {
         let value = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        entry.store(NAME + i, value, Ordering::Release);
+        entry.store(NAME + i, value, Ordering::Relaxed);
     }
     let what = (name.len() as u64) << 56 | parameters << 8 | u64::from(kind);
-    entry.store(KIND, what, Ordering::Release);
+    entry.store(KIND, what, Ordering::Relaxed);
 }
 
 impl<M: Media> Space<M> {
@@ -456,9 +458,10 @@ impl<M: Media> Space<M> {
         for map in self.directory.registry.lock().maps.values() {
             if map.counted() == Counted::All {
                 let entry = Entry::new(&self.media, map.entry())?;
-                entry.store(LEN, map.sum(), Ordering::Release);
-                // Same line, stored later: it is never durable without the number.
-                entry.store(LEN_GENERATION, self.session.generation, Ordering::Release);
+                // Relaxed: read only if the superblock says that the pool was closed, which comes after
+                // the caller's fence.
+                entry.store(LEN, map.sum(), Ordering::Relaxed);
+                entry.store(LEN_GENERATION, self.session.generation, Ordering::Relaxed);
                 entry.flush(LEN, 2);
             }
         }

@@ -88,7 +88,8 @@ impl<M: Media> Space<M> {
         media.grow(PAGE)?;
         for (word, value) in [(NEXT_PAGE, 1), (SAVED_FREE, 0), (DIRECTORY_NEXT, 0)] {
             let word = Region::new(media, word, 1)?;
-            word.store(0, value, Ordering::Release);
+            // Relaxed: the fence follows.
+            word.store(0, value, Ordering::Relaxed);
             word.flush(0, 1);
         }
         // Before the superblock says that there is a pool.

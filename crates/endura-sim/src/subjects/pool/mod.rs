@@ -4,6 +4,7 @@
 //! every chunk holds says by whom it is linked, so that a second owner is noticed. Two threads take
 //! turns: the fence of one does not order the flushes of the other.
 
+pub mod histories;
 mod open;
 mod walk;
 

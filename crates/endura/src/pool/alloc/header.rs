@@ -76,8 +76,9 @@ pub(crate) fn read<M: Media>(media: &M, page: u64) -> Result<Kind> {
 /// page's new meaning can be relied on by anything durable.
 pub(crate) fn write<M: Media>(media: &M, page: u64, kind: Kind) -> Result<()> {
     let line = line(media, page)?;
-    // A page that has not been one of the directory must not inherit a link.
-    line.store(1, 0, Ordering::Release);
+    // A page that has not been one of the directory must not inherit a link. Relaxed: the next store
+    // to the line is a Release.
+    line.store(1, 0, Ordering::Relaxed);
     line.store(0, kind.word(), Ordering::Release);
     line.flush(0, 2);
     Ok(())

@@ -6,6 +6,10 @@
 //!
 //! All of this happens under one lock. A thread can therefore never find NEXT_PAGE already large
 //! enough but not yet durable, and link into a page that a crash makes free again.
+//!
+//! What is taken is always the beginning of a run of free pages, and its header is durable before it is
+//! out of the run. So a header of a free page need not be durable: what a crash may show instead, a run
+//! that ended, covers none but free pages until the page itself is taken, with a new header.
 
 use std::collections::BTreeMap;
 
@@ -140,9 +144,8 @@ impl Pages {
     /// Gives back the run of one large chunk.
     ///
     /// Data lies where the headers of its later pages should be. They become FREE first, while the
-    /// first header still covers them; only when they are durable does the first header become FREE,
-    /// and only when that is durable can a page be taken again. A stale LARGE header would free
-    /// pages that have a new owner.
+    /// first header still covers them; only when they are durable does the first header become FREE.
+    /// That one need not be durable: the first page is the first to be taken again.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
         let mut stock = self.stock.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
@@ -161,8 +164,6 @@ impl Pages {
         media.fence();
         header::write(media, first, Kind::Free)?;
         media.mark(Mark::Step("pool.run.free.first"));
-        // Before one of the pages can be taken.
-        media.fence();
         stock.insert(first, count);
         Ok(())
     }

@@ -64,7 +64,8 @@ impl Block {
         self.words[CHECK] = checksum(&self.words);
         let region = Region::new(media, self.at, self.words.len())?;
         for (i, &word) in self.words.iter().enumerate() {
-            region.store(i, word, Ordering::Release);
+            // Relaxed, as all stores of the list: a fence stands before what makes it count.
+            region.store(i, word, Ordering::Relaxed);
         }
         region.flush(0, self.words.len());
         Ok(())
@@ -87,7 +88,7 @@ fn session_word<M: Media>(media: &M) -> Result<Region<'_, M>> {
 /// Stores SAVED_FREE, durable on return.
 fn commit<M: Media>(media: &M, at: u64) -> Result<()> {
     let word = session_word(media)?;
-    word.store(0, at, Ordering::Release);
+    word.store(0, at, Ordering::Relaxed);
     word.flush(0, 1);
     media.fence();
     Ok(())
@@ -126,7 +127,7 @@ impl Allocator {
         media.mark(Mark::Step("pool.save.list"));
         let word = Region::new(media, UNCOLLECTED, 1)?;
         // In one line with the other: flushed with it.
-        word.store(0, u64::from(uncollected), Ordering::Release);
+        word.store(0, u64::from(uncollected), Ordering::Relaxed);
         commit(media, SAVED_BLOCK)
     }
 

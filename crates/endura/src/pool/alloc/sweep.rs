@@ -4,7 +4,7 @@ use super::super::collect::Marks;
 use super::super::layout::PAGE;
 use super::Allocator;
 use super::class::Class;
-use super::header::{self, Kind};
+use super::header::Kind;
 use crate::media::{Mark, Media};
 use crate::{Error, Result};
 
@@ -36,17 +36,13 @@ impl Allocator {
                 Ok((count, count * PAGE))
             }
             Some(Kind::Directory) if marks.has_page(page) => Ok((1, 0)),
-            // The header of an empty page, and of one of the directory, is valid as it is.
-            Some(Kind::Free | Kind::Directory) => {
-                header::line(media, page)?.flush(0, 1);
-                // Before the page is taken: a killed process may have left this header visible, and
-                // one of a run that covers the next pages durable.
-                media.fence();
-                match self.pages.give_checked(page, 1) {
-                    true => Ok((1, PAGE)),
-                    false => damage("a page freed twice"),
-                }
-            }
+            // The header of an empty page, and of one of the directory, is valid as it is. If a killed
+            // process left it visible alone, and one of a run that covers the next pages durable, it is
+            // durable before one of those is taken: see `Pages`.
+            Some(Kind::Free | Kind::Directory) => match self.pages.give_checked(page, 1) {
+                true => Ok((1, PAGE)),
+                false => damage("a page freed twice"),
+            },
         }
     }
 }
