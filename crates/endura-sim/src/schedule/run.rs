@@ -172,3 +172,22 @@ impl Scheduler for Follower {
         0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Move;
+
+    #[test]
+    fn threads_that_store_for_ever_are_a_finding() {
+        let for_ever = || -> Thread {
+            let hook = pause();
+            Box::new(move || loop {
+                hook(Move::Store);
+            })
+        };
+        let strategy = Strategy::Random { steps: 0, moves: 1 };
+        let failure = run(vec![for_ever(), for_ever()], strategy, 1).unwrap_err();
+        assert!(failure.starts_with("nobody gets on"), "{failure}");
+    }
+}

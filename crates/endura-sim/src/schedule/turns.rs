@@ -76,6 +76,8 @@ impl Place {
 
 /// So many moves without a store by anyone mean that nobody gets on.
 const STUCK: u64 = 20_000;
+/// More moves than threads on a small map make, whatever they store.
+const ENDLESS: u64 = 5_000_000;
 
 /// Who runs, and who will.
 #[derive(Debug)]
@@ -174,7 +176,11 @@ impl Turns {
         let step = if let Move::Step(step) = next { Some(step) } else { None };
         self.steps[self.current] = step.unwrap_or(self.steps[self.current]);
         let chosen = self.choose(step, next == Move::Fault);
-        (self.since_store < STUCK).then(|| self.switch(chosen))
+        self.gets_on().then(|| self.switch(chosen))
+    }
+
+    fn gets_on(&self) -> bool {
+        self.since_store < STUCK && self.moves < ENDLESS
     }
 
     /// The current thread cannot go on alone: who does? `None` if nobody gets on.
@@ -182,7 +188,7 @@ impl Turns {
         self.since_store += 1;
         self.demote();
         let chosen = self.foremost();
-        (self.since_store < STUCK).then(|| self.switch(chosen))
+        self.gets_on().then(|| self.switch(chosen))
     }
 
     /// The current thread has ended; who runs now, if anybody is left.
