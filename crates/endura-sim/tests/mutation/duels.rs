@@ -19,17 +19,17 @@ pub(crate) struct Duel {
     pub(crate) comes: Vec<Task>,
 }
 
-fn puts(keys: &[u64]) -> Vec<MapOp> {
+pub(crate) fn puts(keys: &[u64]) -> Vec<MapOp> {
     keys.iter().map(|&key| MapOp::Put(key, key)).collect()
 }
 
-fn and_removes(keys: &[u64], gone: &[u64]) -> Vec<MapOp> {
+pub(crate) fn and_removes(keys: &[u64], gone: &[u64]) -> Vec<MapOp> {
     let mut ops = puts(keys);
     ops.extend(gone.iter().map(|&key| MapOp::Remove(key)));
     ops
 }
 
-fn up_to(last: u64) -> Vec<u64> {
+pub(crate) fn up_to(last: u64) -> Vec<u64> {
     (1..=last).map(|i| 10 * i).collect()
 }
 
@@ -183,34 +183,7 @@ fn after_cuts() -> Vec<Duel> {
     all
 }
 
-/// What one thread took out is used again by the other; and a separator is on its way to a node that
-/// leaves.
-fn reused() -> Vec<Duel> {
-    let full = puts(&[10, 20, 30]);
-    let scribbles = [Scribble; 6];
-    let mut all = Vec::new();
-    for gone in 4..12 {
-        let before = and_removes(&up_to(12), &up_to(gone));
-        let stops = [Remove(10 * gone + 10)];
-        all.extend(against("drained, and reused by another", &before, &stops, &[&scribbles]));
-    }
-    let mut after_a_cut = |step, stops: &[Task], comes: &[Task]| {
-        let cut = Some(Cut { op: MapOp::Put(40, 1), step, nth: 1 });
-        let (before, stops, comes) = (full.clone(), stops.to_vec(), comes.to_vec());
-        all.push(Duel { name: "after a cut, and reused", before, cut, stops, comes });
-    };
-    for step in ["split.S3.sib", "split.S3.high", "split.S3.tag"] {
-        after_a_cut(step, &[Remove(17)], &scribbles);
-    }
-    let leaves = [Remove(40), Remove(35), Remove(30), Scribble, Scribble];
-    for step in ["split.S3.tag", "split.S3.durable"] {
-        after_a_cut(step, &leaves, &[Put(35, 2), Scribble, Get(30), Put(30, 3)]);
-        after_a_cut(step, &leaves[..3], &[Put(35, 2), Scribble, Scribble, Put(30, 3)]);
-    }
-    all
-}
-
 /// All of them.
 pub(crate) fn duels() -> Vec<Duel> {
-    [in_a_leaf(), in_splits(), in_merges(), after_cuts(), reused()].concat()
+    [in_a_leaf(), in_splits(), in_merges(), after_cuts()].concat()
 }

@@ -20,6 +20,7 @@ mod listed;
 mod parts;
 mod plans;
 mod pool;
+mod sweeps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;

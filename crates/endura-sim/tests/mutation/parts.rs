@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use endura_sim::choose::Random;
+use endura_sim::event::Event;
 use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
@@ -18,6 +19,7 @@ use endura_sim::tally::Effort;
 use crate::duels::{Duel, duels};
 use crate::plans;
 use crate::pool;
+use crate::sweeps::{Sweep, TO_THE_END, sweeps};
 
 const QUICK: Effort = Effort {
     exhaustive: 40,
@@ -88,6 +90,12 @@ pub(crate) enum Part {
     Alone { of: Alone, plan: usize, is_eadr: bool, end: End },
     /// A process that is killed, and one that goes on.
     Killed(usize),
+    /// The same, and the next one finds what it stranded.
+    Collected(usize),
+    /// How a tree is made.
+    Made,
+    /// Two threads that stop at every move.
+    Sweep(usize),
     /// A tree that grew and was drained: few nodes are left.
     Drained,
     /// A schedule of a family.
@@ -105,6 +113,9 @@ impl fmt::Display for Part {
                 write!(f, "{of:?} {plan}{}, {end:?}", if *is_eadr { " eADR" } else { "" })
             }
             Self::Killed(plan) => write!(f, "Killed {plan}"),
+            Self::Collected(plan) => write!(f, "Collected {plan}"),
+            Self::Made => write!(f, "Made"),
+            Self::Sweep(sweep) => write!(f, "Sweep {sweep}"),
             Self::Drained => write!(f, "Drained"),
             Self::Family(family, seed) => write!(f, "{family:?} {seed}"),
             Self::Duel { duel, sees, seed } => write!(f, "Duel {duel} {sees:?} {seed}"),
@@ -120,8 +131,10 @@ impl Part {
         let is_of_the_pool = mutant.call().site.file().contains("/pool/");
         match self {
             Self::Pool(_) => is_of_the_pool,
-            Self::Alone { .. } | Self::Killed(_) | Self::Drained => true,
-            Self::Family(..) => !is_of_the_pool,
+            Self::Alone { .. } | Self::Killed(_) | Self::Collected(_) | Self::Made | Self::Drained => {
+                true
+            }
+            Self::Family(..) | Self::Sweep(_) => !is_of_the_pool,
             Self::Duel { sees, .. } => {
                 let misleads = matches!(mutant, Mutant::Weaken(_));
                 let needs_misled =
@@ -142,7 +155,7 @@ fn plans_of(of: Alone) -> Vec<plans::Plan> {
 }
 
 fn alone() -> Vec<Part> {
-    let mut parts = Vec::new();
+    let mut parts = vec![Part::Made, Part::Drained];
     let mut add = |of, from: usize, to: usize, is_eadr, end| {
         let count = plans_of(of).len();
         parts.extend((from..count.min(to)).map(|plan| Part::Alone { of, plan, is_eadr, end }));
@@ -156,7 +169,8 @@ fn alone() -> Vec<Part> {
     add(Alone::WideLeaf, 12, 24, false, End::Kill);
     add(Alone::Churn, 0, 1, false, End::LastCrash);
     parts.extend((0..plans::of_kills().len()).map(Part::Killed));
-    parts.push(Part::Drained);
+    parts.extend((0..plans::of_collected_kills().len()).map(Part::Collected));
+    parts.extend((0..sweeps().len()).map(Part::Sweep));
     parts
 }
 
@@ -185,6 +199,7 @@ type Tiny = FastFair<14, 14>;
 pub(crate) struct Runner {
     mutant: Option<Mutant>,
     duels: Vec<Duel>,
+    sweeps: Vec<Sweep>,
     campaigns: HashMap<(usize, Sees), schedule::Campaign<Tiny>>,
     families: Option<schedule::Campaign<Tiny>>,
     /// Calls made, where they are counted.
@@ -194,8 +209,8 @@ pub(crate) struct Runner {
 impl Runner {
     pub(crate) fn new(mutant: Option<Mutant>, counts: bool) -> Self {
         let calls = counts.then(Calls::default);
-        let (duels, campaigns) = (duels(), HashMap::new());
-        Self { mutant, duels, campaigns, families: None, calls }
+        let (duels, sweeps, campaigns) = (duels(), sweeps(), HashMap::new());
+        Self { mutant, duels, sweeps, campaigns, families: None, calls }
     }
 
     pub(crate) fn run(&mut self, part: Part) -> Result<(), Finding> {
@@ -208,7 +223,14 @@ impl Runner {
                     _ => self.alone::<14>(model, &plan, end),
                 }
             }
-            Part::Killed(number) => self.killed(number),
+            Part::Killed(number) => {
+                self.killed::<22>(plans::of_kills().swap_remove(number))
+            }
+            Part::Collected(number) => {
+                self.killed::<14>(plans::of_collected_kills().swap_remove(number))
+            }
+            Part::Made => self.made(),
+            Part::Sweep(number) => self.sweep(number),
             Part::Drained => self.drained(),
             Part::Family(family, seed) => self.family(family, seed),
             Part::Duel { duel, sees, seed } => self.duel(duel, sees, seed),
@@ -237,9 +259,11 @@ impl Runner {
         result.map_err(|failure| failure.finding)
     }
 
-    fn killed(&mut self, number: usize) -> Result<(), Finding> {
-        let (plans::Plan { before, ops }, next) = plans::of_kills().swap_remove(number);
-        let subject = FastFair::<22, 22> { keys: (1..=20).map(|key| 10 * key).collect() };
+    fn killed<const W: usize>(
+        &mut self,
+        (plans::Plan { before, ops }, next): (plans::Plan, Vec<MapOp>),
+    ) -> Result<(), Finding> {
+        let subject = FastFair::<W, W> { keys: (1..=40).map(|key| 10 * key).collect() };
         let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
         explorer.plant(self.mutant);
         explorer.calls = self.calls.take();
@@ -248,6 +272,44 @@ impl Runner {
         let result = explorer.kill(&start, &ops[0], &next);
         self.calls = explorer.calls;
         result.map_err(|failure| failure.finding)
+    }
+
+    /// Crashes how the first map of a pool is made.
+    fn made(&mut self) -> Result<(), Finding> {
+        let (subject, sim) = (Tiny { keys: vec![10, 20] }, Sim::new(Model::WEAKEST_ADR, LIMIT));
+        sim.plant(self.mutant);
+        if self.calls.is_some() {
+            sim.count_calls();
+        }
+        drop(subject.create(sim.clone())?);
+        let trace = sim.trace();
+        // Before that there is no pool.
+        let is_of_the_tree = |event: &Event| event.site.file().contains("tree/fast_fair/");
+        let from = trace.events.iter().position(is_of_the_tree).unwrap_or(0);
+        let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, QUICK, 1);
+        explorer.plant(self.mutant);
+        explorer.calls = self.calls.take();
+        let result = explorer.crash_trace(&trace, from, |_| vec![subject.empty()]);
+        self.calls = explorer.calls;
+        self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+        result.map_err(|(finding, _)| finding)
+    }
+
+    fn sweep(&mut self, number: usize) -> Result<(), Finding> {
+        let sweep = &self.sweeps[number];
+        let crashes = usize::MAX;
+        let mut campaign =
+            campaign_of(&sweep.duel, sweep.sees, crashes, self.mutant, self.calls.is_some());
+        for moves in (1..sweep.moves).chain([TO_THE_END]) {
+            for seed in 0..sweep.seeds {
+                let told = |unsound: Box<schedule::Unsound>| {
+                    format!("{}, {moves} moves: {}", sweep.duel.name, unsound.finding)
+                };
+                campaign.plan(&sweep.plan(moves, seed)).map_err(told)?;
+            }
+        }
+        self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
+        Ok(())
     }
 
     /// A sparse leaf that is not merged loses nothing, and stays for ever.
@@ -296,7 +358,7 @@ impl Runner {
         let campaign = self
             .campaigns
             .entry((number, sees))
-            .or_insert_with(|| campaign_of(duel, sees, mutant, counts));
+            .or_insert_with(|| campaign_of(duel, sees, 6, mutant, counts));
         let plan = Plan {
             before: duel.before.clone(),
             threads: vec![duel.stops.clone(), duel.comes.clone()],
@@ -312,6 +374,7 @@ impl Runner {
 fn campaign_of(
     duel: &Duel,
     sees: Sees,
+    most: usize,
     mutant: Option<Mutant>,
     counts: bool,
 ) -> schedule::Campaign<Tiny> {
@@ -319,8 +382,8 @@ fn campaign_of(
     keys.sort_unstable();
     let subject = Tiny { keys };
     let (model, crashes, stale) = match sees {
-        Sees::AtOnce => (Model::WEAKEST_ADR, 6, None),
-        Sees::Late(stale) => (Model::WEAKEST_ADR, 4, Some(stale)),
+        Sees::AtOnce => (Model::WEAKEST_ADR, most, None),
+        Sees::Late(stale) => (Model::WEAKEST_ADR, most.min(4), Some(stale)),
         Sees::Unfenced(stale) => (Model::PAGE_CACHE, 0, Some(stale)),
     };
     let mut campaign = schedule::Campaign::new(subject, model, LIMIT, crashes);
@@ -377,7 +440,8 @@ fn few(random: &mut Random, most: u64) -> u64 {
 /// Parts that make the same calls, about: a fault is looked for where its call is made.
 pub(crate) fn kind(part: Part) -> String {
     match part {
-        Part::Alone { .. } | Part::Killed(_) | Part::Drained | Part::Pool(_) => part.to_string(),
+        Part::Alone { .. } | Part::Killed(_) | Part::Collected(_) | Part::Pool(_) => part.to_string(),
+        Part::Made | Part::Drained | Part::Sweep(_) => part.to_string(),
         Part::Family(family, _) => format!("{family:?}"),
         // Some calls are rare: it takes a few duels to see one.
         Part::Duel { duel, .. } => format!("duel {}", duel / 16),

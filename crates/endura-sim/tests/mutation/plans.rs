@@ -63,16 +63,16 @@ pub(crate) fn of_kills() -> Vec<(Plan, Vec<MapOp>)> {
             }
         }
     }
-    let sparse = |gone: &[u64]| [puts(1..=12), removes(gone.iter().copied())].concat();
-    // The collection of the next process finds nothing of what was merged away, and what it frees is
-    // used again at the other end of the tree.
-    for (before, op) in [
-        (sparse(&[1, 2]), removes([3])),
-        (sparse(&[4, 5, 6, 7]), removes([3])),
-        (sparse(&[1, 2, 3, 4, 5, 6, 7]), removes([8])),
-        ([puts(1..=7), removes(3..=6)].concat(), removes([7])),
-    ] {
-        plans.push((Plan { before, ops: op }, puts(13..=26)));
+    plans
+}
+
+/// The same, where the collection of the next process does not find what was merged away, and what it
+/// frees is used again at the other end of the tree.
+pub(crate) fn of_collected_kills() -> Vec<(Plan, Vec<MapOp>)> {
+    let mut plans = Vec::new();
+    for (count, gone) in [(12, 2), (12, 4), (12, 6), (12, 8), (18, 9), (18, 12)] {
+        let before = [puts(1..=count), removes(1..=gone)].concat();
+        plans.push((Plan { before, ops: removes([gone + 1]) }, puts(count + 1..=count + 14)));
     }
     plans
 }

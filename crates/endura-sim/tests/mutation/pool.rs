@@ -90,32 +90,36 @@ fn of_the_first_session() -> [Vec<PoolOp>; 3] {
 }
 
 /// An operation after each of whose stores the process is killed, and what the next one does without a
-/// look. The operations are done by two threads in turn: the collection by one, the others by the other.
+/// look. Its two threads do an operation in turn: the one collects, or both do.
 fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
-    let then = |last: &[PoolOp]| {
+    let one = |last: &[PoolOp]| {
         let mut ops: Vec<PoolOp> = (0..24).flat_map(|_| [Collect, Relieve]).collect();
         ops.push(Collect);
         ops.extend_from_slice(last);
         ops
     };
+    let both = |last: &[PoolOp]| [&vec![Collect; 30], last].concat();
+    let second = |last: &[PoolOp]| [&[Relieve], &vec![Collect; 30][..], last].concat();
     let made = vec![link(2, 0), Make("first", 3)];
     let large = vec![link(2, 0), link(3, 4)];
     vec![
         // What led to the node or the chunk must be gone for good when it is used again.
-        (made.clone(), Drop("first"), then(&[Make("another", 4), link(4, 0)])),
-        (made, Unlink(2), then(&[link(4, 0), link(5, 0)])),
-        (large.clone(), Unlink(3), then(&[link(4, 4), link(5, 0)])),
-        (large, Unlink(3), then(&[link(4, 0), link(5, 3)])),
+        (made.clone(), Drop("first"), one(&[Make("another", 4), link(4, 0)])),
+        (made.clone(), Unlink(2), one(&[link(4, 0), link(5, 0)])),
+        (made.clone(), Unlink(2), both(&[link(4, 0), link(5, 0)])),
+        (made, Unlink(2), second(&[link(4, 0), link(5, 0)])),
+        (large.clone(), Unlink(3), one(&[link(4, 4), link(5, 0)])),
+        (large, Unlink(3), both(&[link(4, 0), link(5, 3)])),
         // Pages that were new to the one that was killed.
-        (vec![], link(0, 4), then(&[link(1, 3), link(2, 0)])),
-        (vec![], link(0, 0), then(&[link(1, 1), link(2, 2)])),
-        (vec![], Make("first", 2), then(&[Make("another", 4), link(0, 0)])),
+        (vec![], link(0, 4), one(&[link(1, 3), link(2, 0)])),
+        (vec![], link(0, 0), both(&[link(1, 1), link(2, 2)])),
+        (vec![], Make("first", 2), second(&[Make("another", 4), link(0, 0)])),
     ]
 }
 
 /// All of them, roughly in the order of what they cost.
 pub(crate) fn parts() -> Vec<Part> {
-    let mut parts = Vec::new();
+    let mut parts = vec![Part::Directory, Part::DirectoryInRun];
     for under in [Under::Adr, Under::Eadr] {
         parts.push(Part::Made(under));
         for start in 0..starts().len() {
@@ -125,7 +129,6 @@ pub(crate) fn parts() -> Vec<Part> {
         parts.extend((0..histories().len()).map(|history| Part::History(history, under)));
     }
     parts.extend((0..kills().len()).map(Part::Killed));
-    parts.extend([Part::Directory, Part::DirectoryInRun]);
     parts
 }
 

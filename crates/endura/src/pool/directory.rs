@@ -255,10 +255,9 @@ impl<M: Media> Registry<M> {
         media.fence();
         let link = word(media, self.link)?;
         link.store(0, page, Ordering::Release);
+        // The caller fences before an entry of the page becomes LIVE.
         link.flush(0, 1);
         media.mark(Mark::Step("pool.directory.link"));
-        // Before an entry of the page can become LIVE.
-        media.fence();
         Ok(page)
     }
 }
@@ -344,11 +343,12 @@ impl<M: Media> Space<M> {
             registry.free.insert(at);
         }
         let root = init(&guard, at)?;
-        entry.store(ROOT, root, Ordering::Release);
+        // Relaxed, as in `write`.
+        entry.store(ROOT, root, Ordering::Relaxed);
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
-        // Before LIVE: the commit must not come without name and root. Also before a later entry is
-        // used: word 1 tells that this one was.
+        // Before LIVE: the commit must not come without name and root, nor without the link to the page
+        // of the entry. Also before a later entry is used: word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));
