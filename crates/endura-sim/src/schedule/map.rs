@@ -55,8 +55,10 @@ pub trait OrderedMap:
     fn steps(&self) -> &'static [&'static str];
 }
 
-/// Frees what may be reused, takes four chunks and gives them back.
-fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
+/// Frees what may be reused, takes four chunks of nodes of so many words, and gives them back.
+fn scribble(space: &Space<Sim>, words: usize) -> Result<(), Finding> {
+    // Nodes are whole lines.
+    let bytes = (8 * words as u64).next_multiple_of(64);
     match space.relieve() {
         // Another thread is inside an operation.
         Ok(_) | Err(endura::Error::ReclaimStalled { .. }) => {}
@@ -100,7 +102,7 @@ impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
     }
 
     fn scribble(open: &OpenTree<I, L>) -> Result<(), Finding> {
-        scribble(&open.space, 8 * L as u64)
+        scribble(&open.space, L)
     }
 
     fn collection(open: &OpenTree<I, L>) -> &Collection {
@@ -168,7 +170,7 @@ impl<const W: usize, const F: usize> OrderedMap for NbTree<W, F> {
     }
 
     fn scribble(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
-        scribble(&open.space, 8 * W as u64)
+        scribble(&open.space, W)
     }
 
     fn collection(open: &OpenNbTree<W, F>) -> &Collection {

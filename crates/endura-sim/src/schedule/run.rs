@@ -182,8 +182,10 @@ mod tests {
     fn threads_that_store_for_ever_are_a_finding() {
         let for_ever = || -> Thread {
             let hook = pause();
-            Box::new(move || loop {
-                hook(Move::Store);
+            Box::new(move || {
+                loop {
+                    hook(Move::Store);
+                }
             })
         };
         let strategy = Strategy::Random { steps: 0, moves: 1 };

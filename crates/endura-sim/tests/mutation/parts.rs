@@ -131,9 +131,11 @@ impl Part {
         let is_of_the_pool = mutant.call().site.file().contains("/pool/");
         match self {
             Self::Pool(_) => is_of_the_pool,
-            Self::Alone { .. } | Self::Killed(_) | Self::Collected(_) | Self::Made | Self::Drained => {
-                true
-            }
+            Self::Alone { .. }
+            | Self::Killed(_)
+            | Self::Collected(_)
+            | Self::Made
+            | Self::Drained => true,
             Self::Family(..) | Self::Sweep(_) => !is_of_the_pool,
             Self::Duel { sees, .. } => {
                 let misleads = matches!(mutant, Mutant::Weaken(_));
@@ -223,9 +225,7 @@ impl Runner {
                     _ => self.alone::<14>(model, &plan, end),
                 }
             }
-            Part::Killed(number) => {
-                self.killed::<22>(plans::of_kills().swap_remove(number))
-            }
+            Part::Killed(number) => self.killed::<22>(plans::of_kills().swap_remove(number)),
             Part::Collected(number) => {
                 self.killed::<14>(plans::of_collected_kills().swap_remove(number))
             }
@@ -297,15 +297,15 @@ impl Runner {
 
     fn sweep(&mut self, number: usize) -> Result<(), Finding> {
         let sweep = &self.sweeps[number];
-        let crashes = usize::MAX;
         let mut campaign =
-            campaign_of(&sweep.duel, sweep.sees, crashes, self.mutant, self.calls.is_some());
+            campaign_of(&sweep.duel, sweep.sees, sweep.crashes, self.mutant, self.calls.is_some())
+                .with_effort(QUICK);
         for moves in (1..sweep.moves).chain([TO_THE_END]) {
-            for seed in 0..sweep.seeds {
+            for further in 0..sweep.further {
                 let told = |unsound: Box<schedule::Unsound>| {
                     format!("{}, {moves} moves: {}", sweep.duel.name, unsound.finding)
                 };
-                campaign.plan(&sweep.plan(moves, seed)).map_err(told)?;
+                campaign.plan(&sweep.plan(moves, further)).map_err(told)?;
             }
         }
         self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
@@ -440,7 +440,9 @@ fn few(random: &mut Random, most: u64) -> u64 {
 /// Parts that make the same calls, about: a fault is looked for where its call is made.
 pub(crate) fn kind(part: Part) -> String {
     match part {
-        Part::Alone { .. } | Part::Killed(_) | Part::Collected(_) | Part::Pool(_) => part.to_string(),
+        Part::Alone { .. } | Part::Killed(_) | Part::Collected(_) | Part::Pool(_) => {
+            part.to_string()
+        }
         Part::Made | Part::Drained | Part::Sweep(_) => part.to_string(),
         Part::Family(family, _) => format!("{family:?}"),
         // Some calls are rare: it takes a few duels to see one.

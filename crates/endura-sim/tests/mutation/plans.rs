@@ -66,13 +66,15 @@ pub(crate) fn of_kills() -> Vec<(Plan, Vec<MapOp>)> {
     plans
 }
 
-/// The same, where the collection of the next process does not find what was merged away, and what it
-/// frees is used again at the other end of the tree.
+/// The same, where the collection of the next process does not find what was merged away. At the other
+/// end of the tree it lets the collection end, and then uses again what that has freed.
 pub(crate) fn of_collected_kills() -> Vec<(Plan, Vec<MapOp>)> {
     let mut plans = Vec::new();
-    for (count, gone) in [(12, 2), (12, 4), (12, 6), (12, 8), (18, 9), (18, 12)] {
+    for (count, gone) in [(6, 3), (12, 2), (12, 4), (12, 6), (12, 9), (18, 9)] {
         let before = [puts(1..=count), removes(1..=gone)].concat();
-        plans.push((Plan { before, ops: removes([gone + 1]) }, puts(count + 1..=count + 14)));
+        let updates = (0..16).map(|value| MapOp::Put(10 * count, value));
+        let next = updates.chain(puts(count + 1..=count + 8)).collect();
+        plans.push((Plan { before, ops: removes([gone + 1]) }, next));
     }
     plans
 }

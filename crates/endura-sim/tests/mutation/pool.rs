@@ -92,14 +92,15 @@ fn of_the_first_session() -> [Vec<PoolOp>; 3] {
 /// An operation after each of whose stores the process is killed, and what the next one does without a
 /// look. Its two threads do an operation in turn: the one collects, or both do.
 fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
-    let one = |last: &[PoolOp]| {
-        let mut ops: Vec<PoolOp> = (0..24).flat_map(|_| [Collect, Relieve]).collect();
-        ops.push(Collect);
-        ops.extend_from_slice(last);
-        ops
+    let turns = |count| (0..count).flat_map(|_| [Collect, Relieve]);
+    let one = |last: &[PoolOp]| -> Vec<PoolOp> {
+        turns(24).chain([Collect]).chain(last.iter().cloned()).collect()
     };
     let both = |last: &[PoolOp]| [&vec![Collect; 30], last].concat();
-    let second = |last: &[PoolOp]| [&[Relieve], &vec![Collect; 30][..], last].concat();
+    // The second thread goes on when the first one has marked everything.
+    let second = |last: &[PoolOp]| -> Vec<PoolOp> {
+        turns(10).chain([Relieve]).chain(turns(15)).chain(last.iter().cloned()).collect()
+    };
     let made = vec![link(2, 0), Make("first", 3)];
     let large = vec![link(2, 0), link(3, 4)];
     vec![
@@ -109,6 +110,7 @@ fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
         (made.clone(), Unlink(2), both(&[link(4, 0), link(5, 0)])),
         (made, Unlink(2), second(&[link(4, 0), link(5, 0)])),
         (large.clone(), Unlink(3), one(&[link(4, 4), link(5, 0)])),
+        (large.clone(), Unlink(3), second(&[link(4, 4), link(5, 0)])),
         (large, Unlink(3), both(&[link(4, 0), link(5, 3)])),
         // Pages that were new to the one that was killed.
         (vec![], link(0, 4), one(&[link(1, 3), link(2, 0)])),
@@ -137,25 +139,23 @@ pub(crate) fn run(
     mutant: Option<Mutant>,
     calls: &mut Option<Calls>,
 ) -> Result<(), Finding> {
-    let explored = |under: Under, before: &[PoolOp], ops: &[PoolOp], calls: &mut Option<Calls>| {
+    let explored_from = |under: Under, before: &[PoolOp], ops: &[PoolOp], from, calls: &mut _| {
         let first = First { subject: &PoolSpace, ops: vec![Probe] };
         let mut explorer = Explorer::new(&first, under.model(), LIMIT, EFFORT, 1);
         explorer.plant(mutant);
-        explorer.calls = calls.take();
+        explorer.calls = Option::take(calls);
         let start = explorer.start(before).map_err(|failure| failure.finding)?;
-        let result = explorer.explore(&start, ops, 0);
+        let result = explorer.explore(&start, ops, from);
         *calls = explorer.calls;
         result.map_err(|failure| failure.finding)
     };
+    let explored =
+        |under, before: &[_], ops: &[_], calls: &mut _| explored_from(under, before, ops, 0, calls);
     match part {
         Part::Made(under) => made(&[], under, mutant, calls),
-        Part::First(number, under) => {
-            made(&of_the_first_session()[number], under, mutant, calls)
-        }
+        Part::First(number, under) => made(&of_the_first_session()[number], under, mutant, calls),
         Part::Killed(number) => killed(number, mutant, calls),
-        Part::One { start, op, under } => {
-            explored(under, &starts()[start], &ops()[op..=op], calls)
-        }
+        Part::One { start, op, under } => explored(under, &starts()[start], &ops()[op..=op], calls),
         Part::History(history, under) => {
             let History { before, ops, .. } = histories().swap_remove(history);
             explored(under, &before, &ops, calls)
@@ -165,18 +165,14 @@ pub(crate) fn run(
             explored(Under::Adr, &before, &[Make("first", 2)], calls)
         }
         Part::DirectoryInRun => {
-            let before =
-                [link(0, 4), Unlink(0), Relieve, link(1, 0), link(2, 0), MakeMany(ENTRIES - 1)];
-            explored(Under::Adr, &before, &[Make("first", 2)], calls)
+            let ops = [link(0, 4), Unlink(0), Relieve, link(1, 0), link(2, 0), Make("first", 2)];
+            let before = [MakeMany(ENTRIES - 1)];
+            explored_from(Under::Adr, &before, &ops, ops.len() - 1, calls)
         }
     }
 }
 
-fn killed(
-    number: usize,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
+fn killed(number: usize, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
     let (before, op, next) = kills().swap_remove(number);
     let effort = Effort { depth: 1, ..EFFORT };
     let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);

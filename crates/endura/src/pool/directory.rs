@@ -295,8 +295,8 @@ fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
 
 impl<M: Media> Space<M> {
     /// The map of this name, made if there is none. Its kind and parameters are the caller's to
-    /// compare. `init` makes the first nodes of a new map, durable, and returns its root word; it
-    /// must not open or drop maps.
+    /// compare. `init` makes the first nodes of a new map, flushes them, and returns its root
+    /// word; it must not open or drop maps. The fence comes before the root is named.
     ///
     /// Any two calls with one name give the same state, for as long as the map is not dropped.
     ///
@@ -347,8 +347,8 @@ impl<M: Media> Space<M> {
         entry.store(ROOT, root, Ordering::Relaxed);
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
-        // Before LIVE: the commit must not come without name and root, nor without the link to the page
-        // of the entry. Also before a later entry is used: word 1 tells that this one was.
+        // Before LIVE: the commit must not come without name and root, nor without the first nodes or the
+        // link to the page of the entry. Also before a later entry is used: word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));

@@ -193,9 +193,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         for (slot, (low, leaf, ..)) in leaves.into_iter().enumerate() {
             root.write_record(slot, (low, leaf));
         }
+        // The caller fences before it names the root.
         root.flush();
-        // Before the caller names the root: all three nodes are durable.
-        media.fence();
         Ok(Root { at, level: 1 }.word())
     }
 
