@@ -1,18 +1,23 @@
 //! The `endura` command: look into pools, fill them, check them, torture them, measure them.
 //!
 //! One module per command; what they share stands below them: [`outcome`] (exit codes),
-//! [`pool_args`] (which pool, opened how), [`text`] (numbers and tables for people), [`ledger`] and
-//! [`child`] (a process that is killed, and what it had been told).
+//! [`pool_args`] (which pool, opened how), [`entries`] and [`datum`] (maps of numbers and of byte
+//! strings, as one), [`format`] (files of entries), [`text`] and [`escape`] (numbers, tables and bytes
+//! for people), [`ledger`] and [`child`] (a process that is killed, and what it had been told).
 
 #![forbid(unsafe_code)]
 
 mod bench;
 mod check;
 mod child;
+mod datum;
 mod del;
 mod demo;
+mod entries;
+mod escape;
 mod explore;
 mod export;
+mod format;
 mod get;
 mod import;
 mod info;
@@ -52,11 +57,11 @@ enum Command {
     Put(put::Args),
     /// Remove a key; exit code 1 if it was absent
     Del(del::Args),
-    /// Print the entries of a range of keys
+    /// Print the entries of a range of keys, or those of a prefix
     Scan(scan::Args),
-    /// Read entries from a TSV or CSV file of numbers
+    /// Read entries from a file: TSV, CSV, JSON lines, or what LMDB's mdb_dump writes
     Import(import::Args),
-    /// Write all entries to a TSV or CSV file
+    /// Write all entries to a file, in the same formats
     Export(export::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),
