@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use endura::{AnyIndex, AnyMap, AnyRoart, ByteRange, Len, Range, Result, Roart};
+use endura::{AnyIndex, AnyMap, AnyRoart, ByteRange, Kind, Len, Pool, Range, Result, Roart};
 
 use crate::datum::Datum;
 
@@ -12,6 +12,25 @@ pub(crate) enum OpenMap {
     Numbers(AnyMap),
     /// From byte strings to byte strings.
     Bytes(Roart),
+}
+
+/// What the map `name` is; `None` if there is none, or this build does not know its kind.
+pub(crate) fn kind_of(pool: &Pool, name: &str) -> Result<Option<Kind>> {
+    let maps = pool.maps()?;
+    let found = maps.iter().find(|map| map.name == name);
+    let is_it = |kind: &Kind| found.is_some_and(|map| map.kind == kind.name());
+    Ok([Kind::FastFair, Kind::NbTree, Kind::Roart].into_iter().find(is_it))
+}
+
+impl OpenMap {
+    /// The map `name`, as whatever it is unless a kind is asked for; made if there is none.
+    pub(crate) fn open(pool: &Pool, name: &str, kind: Option<Kind>) -> Result<Self> {
+        let kind = if kind.is_some() { kind } else { kind_of(pool, name)? };
+        Ok(match kind {
+            Some(Kind::Roart) => Self::Bytes(pool.roart(name)?),
+            kind => Self::Numbers(pool.any_map(name, kind)?),
+        })
+    }
 }
 
 /// Runs the same code on a map of either sort, compiled for each.

@@ -9,7 +9,7 @@ use endura::media::MediaChoice;
 use endura::{Kind, Pool, PoolOptions};
 
 use crate::datum::Datum;
-use crate::entries::OpenMap;
+use crate::entries::{OpenMap, kind_of};
 use crate::outcome::{Failure, Result};
 use crate::text::parse_size;
 
@@ -204,10 +204,8 @@ impl MapArgs {
 
     /// What the map is, or will be.
     fn kind_in(&self, pool: &Pool) -> Result<Kind> {
-        let maps = pool.maps().map_err(|error| Failure::at(&self.pool.pool, &error))?;
-        let found = maps.iter().find(|map| map.name == self.map);
-        let known = |kind: &Kind| found.is_some_and(|map| map.kind == kind.name());
-        let found = [Kind::FastFair, Kind::NbTree, Kind::Roart].into_iter().find(known);
+        let found = kind_of(pool, &self.map);
+        let found = found.map_err(|error| Failure::at(&self.pool.pool, &error))?;
         // Asked for as another kind, the library says what it is.
         Ok(self.kind.map(Kind::from).or(found).unwrap_or_else(|| self.kind_of_new()))
     }
@@ -218,10 +216,7 @@ impl MapArgs {
     }
 
     fn map_of(&self, pool: Pool, kind: Kind) -> Result<(Pool, OpenMap)> {
-        let map = match kind {
-            Kind::Roart => pool.roart(&self.map).map(OpenMap::Bytes),
-            _ => pool.any_map(&self.map, Some(kind)).map(OpenMap::Numbers),
-        };
+        let map = OpenMap::open(&pool, &self.map, Some(kind));
         let map = map.map_err(|error| Failure::at(&self.pool.pool, &error))?;
         Ok((pool, map))
     }

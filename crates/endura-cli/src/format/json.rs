@@ -15,12 +15,15 @@ struct Fields {
     value: Value,
 }
 
+const EXPECTED: &str = "an object {\"key\":K,\"value\":V} is expected";
+
+fn is_object(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"{")
+}
+
 /// The next entry. Empty lines hold none.
 pub(super) fn next<D: Datum>(lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw> {
-    let probe = |line: &[u8]| {
-        (!line.trim_ascii_start().starts_with(b"{"))
-            .then_some("an object {\"key\":K,\"value\":V} is expected")
-    };
+    let probe = |line: &[u8]| (!is_object(line)).then_some(EXPECTED);
     while let Some(line) = lines.next(probe)? {
         if !line.trim_ascii().is_empty() {
             return Ok(Some(parse(line)?));
@@ -30,10 +33,14 @@ pub(super) fn next<D: Datum>(lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw
 }
 
 fn parse<D: Datum>(line: &[u8]) -> Result<Entry<D>, String> {
+    if !is_object(line) {
+        // An array of two would do as well, for serde.
+        return Err(EXPECTED.into());
+    }
     let fields: Fields = serde_json::from_slice(line).map_err(|error| {
         let text = error.to_string();
         let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
-        format!("column {}: {what}; expected {{\"key\":K,\"value\":V}}", error.column())
+        format!("column {}: {what}; {EXPECTED}", error.column())
     })?;
     let key = D::parse_json(fields.key).map_err(|error| format!("the key: {error}"))?;
     let value = D::parse_json(fields.value).map_err(|error| format!("the value: {error}"))?;
@@ -65,7 +72,7 @@ mod tests {
             (br#"{"key":"\ud800","value":""}"#, "column"),
             (b"{\"key\":\"\xff\",\"value\":\"\"}", "column"),
             (br#"{"key":"a","value":7}"#, "write \"7\""),
-            (br#"["a","b"]"#, "expected {\"key\":K"),
+            (br#"["a","b"]"#, "{\"key\":K,\"value\":V} is expected"),
         ] {
             let error = parse::<Vec<u8>>(bad).expect_err("an error");
             assert!(error.contains(part), "{error}");

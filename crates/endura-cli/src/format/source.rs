@@ -80,7 +80,9 @@ impl Source {
 }
 
 fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax, Flaw> {
-    let is_dump = |line: Option<&[u8]>| line.is_some_and(|line| line.starts_with(MAGIC));
+    let is_dump = |line: Option<&[u8]>| {
+        line.is_some_and(|line| line.starts_with(MAGIC) && !line.contains(&b'\t'))
+    };
     let syntax = match style {
         None if is_dump(lines.peek()?) => Syntax::Dump(Dump::begin(lines)?),
         None => Syntax::Tsv { commas: true },

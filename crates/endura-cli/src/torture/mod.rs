@@ -6,6 +6,8 @@ mod keyspace;
 mod plan;
 mod report;
 mod round;
+mod strings;
+mod subject;
 mod verify;
 mod writer;
 
