@@ -38,7 +38,10 @@ const PARTS: [&str; 12] = [
 /// Line number `i` of a crawl: a few sites, deep folders, numbers, queries; some come twice.
 fn line(rng: &mut fastrand::Rng, out: &mut Vec<u8>) {
     // Some sites have most of the pages.
-    let skewed = |rng: &mut fastrand::Rng, most: usize| rng.usize(..rng.usize(1..=most).max(1));
+    let skewed = |rng: &mut fastrand::Rng, count: usize| {
+        let most = rng.usize(1..=count);
+        rng.usize(..most)
+    };
     out.extend_from_slice(HOSTS[skewed(rng, HOSTS.len())].as_bytes());
     for _ in 0..rng.usize(1..6) {
         out.push(b'/');
