@@ -26,7 +26,7 @@ impl Dump {
     /// Reads the header.
     pub(super) fn begin(lines: &mut Lines) -> Result<Self, Flaw> {
         let (mut print, mut integer_keys, mut is_btree) = (None, false, false);
-        if !lines.peek()?.is_some_and(|line| line.starts_with(MAGIC)) {
+        if !lines.peek(too_long)?.is_some_and(|line| line.starts_with(MAGIC)) {
             return Err("`VERSION=3` is expected, with which every dump of mdb_dump begins".into());
         }
         loop {
@@ -132,7 +132,11 @@ impl Dump {
 }
 
 fn line(lines: &mut Lines) -> Result<Option<&[u8]>, Flaw> {
-    lines.next(|line| (!line.starts_with(b" ")).then_some("the line is too long"))
+    lines.next(too_long)
+}
+
+fn too_long(line: &[u8]) -> Option<&'static str> {
+    (!line.starts_with(b" ")).then_some("the line is too long")
 }
 
 /// The bytes of a `format=print` line.

@@ -61,8 +61,11 @@ impl Lines {
     }
 
     /// The line that [`next`](Self::next) is about to give.
-    pub(crate) fn peek(&mut self) -> Result<Option<&[u8]>, Flaw> {
-        self.held = self.held || self.read(|_| None)?;
+    pub(crate) fn peek(
+        &mut self,
+        probe: impl Fn(&[u8]) -> Option<&'static str>,
+    ) -> Result<Option<&[u8]>, Flaw> {
+        self.held = self.held || self.read(probe)?;
         Ok(self.held.then_some(&self.line))
     }
 
@@ -99,7 +102,7 @@ mod tests {
     #[test]
     fn lines_are_counted_and_peeked_at() {
         let mut lines = lines(b"a\n\nb\r\nc");
-        assert_eq!(lines.peek().expect("a line"), Some(&b"a\n"[..]));
+        assert_eq!(lines.peek(|_| None).expect("a line"), Some(&b"a\n"[..]));
         let mut all = Vec::new();
         while let Some(line) = lines.next(|_| None).expect("a line") {
             all.push(line.to_vec());

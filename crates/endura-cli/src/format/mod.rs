@@ -29,11 +29,11 @@ pub(crate) use source::Source;
 /// What `--help` says of formats.
 pub(crate) const FORMATS: &str = "\
 Formats, recognised by the end of the file's name (and a dump by its first line), else tsv:
-  tsv        KEY<tab>VALUE, with escapes                     .tsv .txt
-  csv        KEY,VALUE as in RFC 4180: any bytes, in quotes where need be    .csv
+  tsv        KEY<tab>VALUE, with escapes                                   .tsv
+  csv        KEY,VALUE as in RFC 4180: any bytes, in quotes where need be  .csv
   json       one {\"key\":K,\"value\":V} per line; bytes that are not UTF-8 are {\"hex\":\"00ff\"}
-             in place of a string                            .jsonl .ndjson .json
-  mdb        the text of LMDB's mdb_dump, for mdb_load       .mdb .dump
+             in place of a string                                 .jsonl .ndjson .json
+  mdb        the text of LMDB's mdb_dump, for mdb_load                     .mdb .dump
   mdb-print  the same with readable keys and values (mdb_dump -p)
   lines      each line is a key as it is, every value is empty";
 

@@ -84,7 +84,7 @@ fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax
         line.is_some_and(|line| line.starts_with(MAGIC) && !line.contains(&b'\t'))
     };
     let syntax = match style {
-        None if is_dump(lines.peek()?) => Syntax::Dump(Dump::begin(lines)?),
+        None if is_dump(lines.peek(tsv::too_long)?) => Syntax::Dump(Dump::begin(lines)?),
         None => Syntax::Tsv { commas: true },
         Some(Style::Tsv) => Syntax::Tsv { commas: false },
         Some(Style::Csv) => Syntax::Csv,

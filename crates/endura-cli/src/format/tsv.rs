@@ -8,9 +8,7 @@ use crate::entries::Entry;
 /// and a line feed. `commas`: between numbers a comma does as well, where there is no tab.
 pub(super) fn next<D: Datum>(lines: &mut Lines, commas: bool) -> Result<Option<Entry<D>>, Flaw> {
     let commas = commas && D::IS_NUMBER;
-    let probe =
-        |line: &[u8]| (!line.contains(&b'\t')).then_some("the line is too long, and has no tab");
-    while let Some(line) = lines.next(probe)? {
+    while let Some(line) = lines.next(too_long)? {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let is_blank = if D::IS_NUMBER { line.trim_ascii().is_empty() } else { line.is_empty() };
         if !is_blank {
@@ -18,6 +16,10 @@ pub(super) fn next<D: Datum>(lines: &mut Lines, commas: bool) -> Result<Option<E
         }
     }
     Ok(None)
+}
+
+pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
+    (!line.contains(&b'\t')).then_some("the line is too long, and has no tab")
 }
 
 fn parse<D: Datum>(line: &[u8], commas: bool) -> Result<Entry<D>, String> {

@@ -5,6 +5,8 @@
 //! the bytes before (so that keys share long prefixes). Values are zero to some thousand bytes, the
 //! number first; what follows is known from it, so that no mixture of two values is taken for one.
 
+use std::sync::LazyLock;
+
 /// The longest filler, in bytes.
 const LONGEST_FILLER: u64 = 300;
 
@@ -70,17 +72,15 @@ pub(super) fn value_number(bytes: &[u8]) -> Option<u64> {
     Some(number).filter(|&number| value(number) == bytes)
 }
 
-/// Appends `length` bytes that follow from `seed`.
+/// Appends `length` bytes that follow from `seed`: copied, so that most kills come while an operation
+/// runs, not while its bytes are made.
 fn noise(seed: u64, length: u64, out: &mut Vec<u8>) {
-    let end = out.len() + length as usize;
-    for i in 0.. {
-        if out.len() >= end {
-            break;
-        }
-        out.extend(endura_bench::keys::key(seed ^ i).to_le_bytes());
-    }
-    out.truncate(end);
+    let from = (seed % (NOISE.len() as u64 - length)) as usize;
+    out.extend_from_slice(&NOISE[from..from + length as usize]);
 }
+
+static NOISE: LazyLock<Vec<u8>> =
+    LazyLock::new(|| (0..1500).flat_map(|i| endura_bench::keys::key(i).to_le_bytes()).collect());
 
 #[cfg(test)]
 mod tests {
