@@ -102,5 +102,7 @@ fn lmdb_dir(dir: &Path) -> Result<std::path::PathBuf> {
 /// Room for three times what LMDB needs; the file is sparse.
 fn map_size(sizes: Sizes, shape: Shape) -> u64 {
     let payload = (shape.key_bytes + shape.value_bytes) as u64;
-    (1 << 30) + (200 + 4 * payload) * (sizes.keys + sizes.operations)
+    let bytes = (1 << 30) + (200 + 4 * payload) * (sizes.keys + sizes.operations);
+    // Whole pages.
+    bytes.next_multiple_of(1 << 20)
 }

@@ -42,7 +42,7 @@ fn json_of(arguments: &[&str]) -> Value {
 fn a_value_comes_from_a_file() {
     let place = Place::new();
     let (pool, path) = (&*place.pool(), place.path("value").display().to_string());
-    let value: Vec<u8> = (0..300_000_u32).flat_map(|i| (i * i).to_le_bytes()).collect();
+    let value: Vec<u8> = (0..300_000_u32).flat_map(|i| i.wrapping_mul(i).to_le_bytes()).collect();
     std::fs::write(&path, &value).expect("a file");
     works(&["put", pool, "big", "--file", &path, "--map", "roart"]);
     assert_eq!(endura(&["get", pool, "big", "--raw", "--map", "roart"]).stdout, value);

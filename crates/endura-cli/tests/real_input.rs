@@ -91,7 +91,8 @@ fn goes_in_and_out(place: &Place, keys: &Path) -> u64 {
         .split_inclusive(|&byte| byte == b'\n')
         .flat_map(|line| {
             let key = &line[..line.len() - 1];
-            [key, b"\t", &key[key.len() / 2..], b"\n"].concat()
+            let end = key.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+            [key, b"\t", end, b"\n"].concat()
         })
         .filter(|&byte| byte != b'\\')
         .collect();

@@ -42,7 +42,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(kind: Kind, seed: u64, threads: u64) -> Self {
-        // What a kill leaves of a ROART is whole: nearly every change is one store.
+        // Nearly every change of a ROART is one store: a kill rarely comes between two.
         Self { seed, threads, repairs_expected: kind != Kind::Roart, ..Self::default() }
     }
 

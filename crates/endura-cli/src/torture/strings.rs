@@ -45,9 +45,9 @@ pub(super) fn key_number(bytes: &[u8]) -> Option<u64> {
 fn fill(before: &[u8], out: &mut Vec<u8>) {
     let word = before.iter().fold(1, |word: u64, &byte| word << 8 | u64::from(byte));
     let hash = endura_bench::keys::key(word);
-    let length = match hash % 16 {
+    let length = match hash % 128 {
         0 => hash >> 32 & 0xFFFF | 1,
-        1..4 => hash >> 32 & 7,
+        1..20 => hash >> 32 & 7,
         _ => 0,
     };
     noise(hash, length % LONGEST_FILLER, out);
@@ -60,9 +60,15 @@ pub(super) fn value(number: u64) -> Vec<u8> {
         return value;
     }
     let hash = endura_bench::keys::key(number);
-    let most = [40, 40, 40, 40, 100, 100, 900, 6000][(hash % 8) as usize];
+    // Every size class of the allocator costs each thread a page before its first operation: most
+    // values are small, and the others of few sizes.
+    let length = match hash % 64 {
+        0 => (hash >> 16) % 3 * 2300,
+        1..5 => (hash >> 16) % 3 * 300,
+        _ => (hash >> 16) % 40,
+    };
     value.extend(number.to_le_bytes());
-    noise(hash, (hash >> 16) % most, &mut value);
+    noise(hash, length, &mut value);
     value
 }
 
