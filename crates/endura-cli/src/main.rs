@@ -35,9 +35,19 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use outcome::Result;
 
+const EXAMPLES: &str = "\
+A pool is a file that holds named maps: of numbers (fast-fair, nbtree) or of byte strings (roart).
+What --map does not name is the map `main`. Examples:
+  endura put data.endura 7 42 && endura get data.endura 7
+  endura put data.endura user:1 Ada --map people --kind roart
+  endura scan data.endura --map people --prefix user: --json
+  endura import data.endura people.csv --map people
+  mdb_dump some.lmdb | endura import data.endura --map old --kind roart
+`endura help import` tells of formats, and of how bytes that are no text are written.";
+
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version, after_help = outcome::EXIT_CODES)]
+#[command(name = "endura", version, after_help = format!("{EXAMPLES}\n\n{}", outcome::EXIT_CODES))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
