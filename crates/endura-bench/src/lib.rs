@@ -11,7 +11,8 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`keys`] | which number is the i-th key, and skewed choices among them |
-//! | [`store`] | what is measured: the [`Store`](store::Store) trait, endura and LMDB |
+//! | [`store`] | what is measured: the [`Store`](store::Store) trait, endura, LMDB, congee |
+//! | [`peer`] | who runs beside endura |
 //! | [`operation`] | the operations and one thread's share of each |
 //! | [`run`] | threads, rounds and the order of everything |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
@@ -22,6 +23,7 @@
 pub mod counts;
 pub mod keys;
 pub mod operation;
+pub mod peer;
 pub mod run;
 pub mod store;
 pub mod summary;

@@ -1,6 +1,6 @@
 //! Threads, rounds and the order of everything.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Barrier;
 use std::time::Instant;
 
@@ -9,9 +9,10 @@ use hdrhistogram::Histogram;
 
 use crate::keys::Zipf;
 use crate::operation::{BATCH, Operation, Share, Sizes};
-use crate::store::{EnduraStore, Footprint, Lmdb, Store};
+use crate::peer::{Contest, Peer};
+use crate::store::{Footprint, Shape, Store};
 use crate::timing::{empty_histogram, thread_cpu_time};
-use crate::{Error, Result};
+use crate::{Error, Result, peer};
 
 /// What to measure.
 #[derive(Clone)]
@@ -32,8 +33,10 @@ pub struct Config {
     pub kind: Kind,
     /// Sizes of endura's nodes; none means the default.
     pub layout: Option<NodeLayout>,
-    /// Whether LMDB runs too.
-    pub lmdb: bool,
+    /// How long keys and values are where the index takes byte strings.
+    pub shape: Shape,
+    /// Who runs beside endura.
+    pub peer: Option<Peer>,
     /// Where the random numbers start.
     pub seed: u64,
 }
@@ -111,7 +114,7 @@ pub fn run(config: &Config, observe: &mut dyn FnMut(Progress)) -> Result<Outcome
     };
     for round in 0..config.rounds {
         for &threads in &config.threads {
-            runner.round(round, threads)?;
+            peer::round(config, round, threads, &mut runner)?;
         }
     }
     Ok(runner.outcome)
@@ -139,35 +142,35 @@ struct Runner<'a> {
     observe: &'a mut dyn FnMut(Progress),
 }
 
-impl Runner<'_> {
-    fn round(&mut self, round: u32, threads: usize) -> Result<()> {
+impl Contest for Runner<'_> {
+    fn round<S: Store, P: Store>(
+        &mut self,
+        round: u32,
+        threads: usize,
+        endura: &S,
+        peer: Option<&P>,
+    ) -> Result<()> {
         let config = self.config;
-        let dir = temporary(&config.dir)?;
-        let endura = EnduraStore::create(
-            &dir.path().join("pool"),
-            config.pool.clone(),
-            config.kind,
-            config.layout,
-        )?;
-        let lmdb = if config.lmdb { Some(fresh_lmdb(dir.path(), config.sizes)?) } else { None };
         for operation in Operation::ALL {
             if operation != Operation::Load && !config.operations.contains(&operation) {
                 continue;
             }
             // The first to run finds a cooler processor: the stores take turns at being first.
             if round.is_multiple_of(2) {
-                self.measure(&endura, round, threads, operation)?;
+                self.measure(endura, round, threads, operation)?;
             }
-            if let Some(lmdb) = &lmdb {
-                self.measure(lmdb, round, threads, operation)?;
+            if let Some(peer) = peer {
+                self.measure(peer, round, threads, operation)?;
             }
             if !round.is_multiple_of(2) {
-                self.measure(&endura, round, threads, operation)?;
+                self.measure(endura, round, threads, operation)?;
             }
         }
         Ok(())
     }
+}
 
+impl Runner<'_> {
     fn measure<S: Store>(
         &mut self,
         store: &S,
@@ -176,7 +179,7 @@ impl Runner<'_> {
         operation: Operation,
     ) -> Result<()> {
         let config = self.config;
-        let stores = 1 + u64::from(config.lmdb);
+        let stores = 1 + u64::from(config.peer.is_some());
         let each = config.operations.iter().filter(|&&o| o != Operation::Load).count() as u64 + 1;
         (self.observe)(Progress {
             done: self.outcome.samples.len() as u64,
@@ -196,21 +199,6 @@ impl Runner<'_> {
         }
         Ok(())
     }
-}
-
-fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
-    tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir).map_err(|source| Error::Io {
-        doing: format!("cannot make a folder in {}", dir.display()),
-        source,
-    })
-}
-
-fn fresh_lmdb(dir: &Path, sizes: Sizes) -> Result<Lmdb> {
-    let dir = dir.join("lmdb");
-    std::fs::create_dir(&dir)
-        .map_err(|source| Error::Io { doing: format!("cannot make {}", dir.display()), source })?;
-    // Room for three times what LMDB needs; the file is sparse.
-    Lmdb::create(&dir, (1 << 30) + 256 * (sizes.keys + sizes.operations))
 }
 
 /// Runs one operation on one store with threads that start together.
@@ -312,6 +300,11 @@ mod tests {
 
     #[test]
     fn a_small_run_measures_every_operation_on_both_stores() {
+        small_run(Kind::FastFair, Shape::WORDS);
+        small_run(Kind::Roart, Shape { key_bytes: 13, value_bytes: 100 });
+    }
+
+    fn small_run(kind: Kind, shape: Shape) {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let config = Config {
             sizes: Sizes { keys: 2_000, operations: 640 },
@@ -320,9 +313,10 @@ mod tests {
             rounds: 2,
             dir: dir.path().to_path_buf(),
             pool: endura::Pool::options().max_size(1 << 30),
-            kind: Kind::FastFair,
+            kind,
             layout: None,
-            lmdb: true,
+            shape,
+            peer: Some(Peer::Lmdb),
             seed: 7,
         };
         let mut seen = 0;
@@ -334,5 +328,7 @@ mod tests {
         .expect("a run");
         assert_eq!((seen, outcome.samples.len(), outcome.space.len()), (72, 72, 2));
         assert!(outcome.samples.iter().all(|sample| sample.wall_seconds > 0.0));
+        let payload = if kind == Kind::Roart { 113 * 2000 } else { 16 * 2000 };
+        assert!(outcome.space.iter().all(|space| space.footprint.used_bytes > payload));
     }
 }

@@ -1,14 +1,25 @@
 //! What is measured: a store, and a thread's session with it.
 
+#[cfg(feature = "congee")]
+mod congee;
 mod endura_store;
 mod lmdb;
+mod lmdb_bytes;
+mod roart_store;
+mod shape;
 
+#[cfg(feature = "congee")]
+pub use congee::CongeeStore;
 pub use endura_store::EnduraStore;
 pub use lmdb::Lmdb;
+pub use lmdb_bytes::LmdbBytes;
+pub use roart_store::{RoartSession, RoartStore};
+pub use shape::Shape;
 
 use crate::Result;
 
-/// A store of u64 keys and values that several threads use at once.
+/// A store of u64 keys and values, or of byte strings of one [`Shape`] that stand for them, which
+/// several threads use at once.
 pub trait Store: Sync {
     /// What one thread holds while it works.
     type Session<'s>: Session

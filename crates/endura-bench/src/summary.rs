@@ -2,7 +2,10 @@
 
 use crate::operation::Operation;
 use crate::run::{Outcome, Sample};
+use crate::store::{EnduraStore, Store};
 use crate::timing::empty_histogram;
+
+const ENDURA: &str = EnduraStore::NAME;
 
 /// A median over the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -60,12 +63,12 @@ pub struct Figure {
     pub mops_wall: Median,
     /// Latencies of all rounds together.
     pub latency_ns: Latency,
-    /// This store's CPU throughput divided by LMDB's in the same round; absent for LMDB itself and
-    /// where it did not run.
-    pub ratio_to_lmdb: Option<Median>,
+    /// endura's CPU throughput divided by the peer's in the same round; absent for the peer itself
+    /// and where none ran.
+    pub ratio_to_peer: Option<Median>,
     /// The same of wall throughput: with several threads the one that counts, for waiting costs no
     /// CPU time.
-    pub wall_ratio_to_lmdb: Option<Median>,
+    pub wall_ratio_to_peer: Option<Median>,
     /// Wall throughput divided by that of the smallest number of threads measured.
     pub speedup: Option<f64>,
 }
@@ -74,17 +77,17 @@ pub struct Figure {
 pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     let mut groups: Vec<(usize, Operation, &'static str)> =
         outcome.samples.iter().map(|s| (s.threads, s.operation, s.store)).collect();
-    // LMDB last: "endura" sorts after "LMDB" in ASCII.
-    groups.sort_by_key(|&(threads, operation, store)| (threads, operation, store == "LMDB"));
+    groups.sort_by_key(|&(threads, operation, store)| (threads, operation, store != ENDURA));
     groups.dedup();
+    let peer = groups.iter().map(|&(_, _, store)| store).find(|&store| store != ENDURA);
     let mut figures: Vec<Figure> = Vec::new();
     for (threads, operation, store) in groups {
         let of = |store| select(&outcome.samples, threads, operation, store);
         let mut figure = figure(&of(store));
-        if store != "LMDB" {
-            let ratio = |seconds| ratio(&of(store), &of("LMDB"), seconds);
-            figure.ratio_to_lmdb = ratio(|sample| sample.cpu_seconds);
-            figure.wall_ratio_to_lmdb = ratio(|sample| sample.wall_seconds);
+        if let Some(peer) = peer.filter(|&peer| store != peer) {
+            let ratio = |seconds| ratio(&of(store), &of(peer), seconds);
+            figure.ratio_to_peer = ratio(|sample| sample.cpu_seconds);
+            figure.wall_ratio_to_peer = ratio(|sample| sample.wall_seconds);
         }
         figure.speedup = figures
             .iter()
@@ -130,8 +133,8 @@ fn figure(samples: &[&Sample]) -> Figure {
             max: latencies.max(),
             samples: latencies.len(),
         },
-        ratio_to_lmdb: None,
-        wall_ratio_to_lmdb: None,
+        ratio_to_peer: None,
+        wall_ratio_to_peer: None,
         speedup: None,
     }
 }

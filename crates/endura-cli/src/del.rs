@@ -1,18 +1,24 @@
 //! `endura del`: one entry less.
 
+use std::ffi::OsString;
 use std::io::{Write, stdout};
 
+use serde_json::json;
+
+use crate::datum::Datum;
+use crate::entries::{Entries, on_map};
+use crate::escape::NOTATION;
 use crate::outcome::{Answer, Result};
-use crate::pool_args::MapArgs;
-use crate::text::parse_number;
+use crate::pool_args::{MapArgs, parse};
 
 #[derive(clap::Args)]
+#[command(after_help = NOTATION)]
 pub(crate) struct Args {
     #[command(flatten)]
     map: MapArgs,
-    /// The key: decimal, or hexadecimal after 0x
-    #[arg(value_parser = parse_number)]
-    key: u64,
+    /// The key
+    #[arg(allow_negative_numbers = true)]
+    key: OsString,
     /// Print {"key":K,"previous":V}, with null if the key was absent
     #[arg(long)]
     json: bool,
@@ -20,10 +26,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let (pool, map) = args.map.open()?;
-    let previous = map.remove(args.key)?;
+    let answer = on_map!(&map, map => remove(args, map))?;
     args.map.close(&pool)?;
+    Ok(answer)
+}
+
+fn remove<E: Entries>(args: &Args, map: &E) -> Result {
+    let key: E::Datum = parse(&args.key)?;
+    let previous = map.remove(&key)?;
     if args.json {
-        writeln!(stdout(), "{}", serde_json::json!({ "key": args.key, "previous": previous }))?;
+        let previous = previous.as_ref().map(Datum::json);
+        writeln!(stdout(), "{}", json!({ "key": key.json(), "previous": previous }))?;
     }
     Ok(Answer::yes_if(previous.is_some()))
 }

@@ -1,62 +1,63 @@
-//! `endura export`: all entries, one per line.
+//! `endura export`: all entries.
 
 use std::fs::Permissions;
 use std::io::{self, BufWriter, Write, stdout};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-use endura::{AnyMap, Len};
+use endura::Len;
 use indicatif::ProgressBar;
 
+use crate::entries::{Entries, on_map};
+use crate::escape::NOTATION;
+use crate::format::{FORMATS, FormatName, Sink, Style};
 use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::MapArgs;
 use crate::progress;
-use crate::text::counted;
+use crate::text::{counted, grouped};
 
-const LINES_PER_TICK: u64 = 4096;
+const ENTRIES_PER_TICK: u64 = 4096;
 
 #[derive(clap::Args)]
+#[command(after_help = format!("{FORMATS}\n\n{NOTATION}"))]
 pub(crate) struct Args {
     #[command(flatten)]
     map: MapArgs,
     /// Where to; `-` is standard output. A file appears when it is complete
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// What stands between key and value; auto is a comma if the file is called *.csv
-    #[arg(long, value_enum, default_value_t = Format::Auto)]
-    format: Format,
-    /// Begin with a line that names the columns
+    /// How entries are written
+    #[arg(long, value_enum, default_value_t = FormatName::Auto)]
+    format: FormatName,
+    /// Begin with a line that names the columns (tsv, csv)
     #[arg(long)]
     header: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Auto,
-    Tsv,
-    Csv,
-}
-
-impl Args {
-    fn separator(&self) -> char {
-        let csv = match self.format {
-            Format::Auto => self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")),
-            Format::Csv => true,
-            Format::Tsv => false,
-        };
-        if csv { ',' } else { '\t' }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result {
-    let (_pool, map) = args.map.open_read_only()?;
+    let style = args.format.style(&args.file).unwrap_or(Style::Tsv);
+    if args.header && !style.has_columns() {
+        return Err(Failure::Usage("--header is for tsv and csv".into()));
+    }
+    let (pool, map) = args.map.open_read_only()?;
+    let map_bytes = pool.stats()?.page_bytes_in_use;
+    let mut sink = Sink::new(style);
+    on_map!(&map, map => export(args, map, &mut sink, map_bytes))?;
+    if sink.beyond_lmdb() > 0 {
+        let count = grouped(sink.beyond_lmdb());
+        eprintln!(
+            "endura: keys that mdb_load will refuse, empty or longer than 511 bytes: {count}"
+        );
+    }
+    Ok(Answer::Yes)
+}
+
+fn export<E: Entries>(args: &Args, map: &E, sink: &mut Sink, map_bytes: u64) -> Result<()> {
     let (Len::Exact(total) | Len::AtLeast(total)) = map.len()?;
     if args.file == Path::new("-") {
         let mut out = BufWriter::new(stdout().lock());
-        write(args, &map, &mut out, &ProgressBar::hidden())?;
-        out.flush()?;
-        return Ok(Answer::Yes);
+        write(args, map, sink, map_bytes, &mut out, &ProgressBar::hidden())?;
+        return Ok(out.flush()?);
     }
     let failure =
         |error: io::Error| Failure::io(format!("cannot write {}", args.file.display()), &error);
@@ -70,29 +71,34 @@ pub(crate) fn run(args: &Args) -> Result {
     let file = file.map_err(failure)?;
     let bar = progress::bar(total, "entries");
     let mut out = BufWriter::with_capacity(1 << 16, file);
-    let written = write(args, &map, &mut out, &bar);
+    let written = write(args, map, sink, map_bytes, &mut out, &bar);
     bar.finish_and_clear();
     let written = written?;
     let file = out.into_inner().map_err(|error| failure(error.into_error()))?;
     file.as_file().sync_all().map_err(failure)?;
     file.persist(&args.file).map_err(|error| failure(error.error))?;
-    writeln!(stdout(), "{}", counted(written, "line"))?;
-    Ok(Answer::Yes)
+    Ok(writeln!(stdout(), "{}", counted(written, "entry"))?)
 }
 
-fn write(args: &Args, map: &AnyMap, out: &mut dyn Write, bar: &ProgressBar) -> Result<u64> {
-    let separator = args.separator();
-    if args.header {
-        writeln!(out, "key{separator}value")?;
-    }
-    let mut lines = 0_u64;
-    for entry in map.iter() {
+fn write<E: Entries>(
+    args: &Args,
+    map: &E,
+    sink: &mut Sink,
+    map_bytes: u64,
+    out: &mut dyn Write,
+    bar: &ProgressBar,
+) -> Result<u64> {
+    use std::ops::Bound::Unbounded;
+    out.write_all(sink.begin::<E::Datum>(args.header, map_bytes))?;
+    let mut entries = 0_u64;
+    for entry in map.range(Unbounded, Unbounded) {
         let (key, value) = entry?;
-        writeln!(out, "{key}{separator}{value}")?;
-        lines += 1;
-        if lines.is_multiple_of(LINES_PER_TICK) {
-            bar.set_position(lines);
+        out.write_all(sink.line(&key, &value)?)?;
+        entries += 1;
+        if entries.is_multiple_of(ENTRIES_PER_TICK) {
+            bar.set_position(entries);
         }
     }
-    Ok(lines)
+    out.write_all(sink.end())?;
+    Ok(entries)
 }

@@ -49,7 +49,8 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     for map in maps {
         let nodes = match map.layout {
             Some(layout) => format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes()),
-            None => "unknown to this build".into(),
+            None if map.kind == "unknown" => "unknown to this build".into(),
+            None => "-".into(),
         };
         table.row([map.name.clone(), map.kind.to_string(), length(map.len), nodes]);
     }

@@ -1,18 +1,23 @@
 //! The `endura` command: look into pools, fill them, check them, torture them, measure them.
 //!
 //! One module per command; what they share stands below them: [`outcome`] (exit codes),
-//! [`pool_args`] (which pool, opened how), [`text`] (numbers and tables for people), [`ledger`] and
-//! [`child`] (a process that is killed, and what it had been told).
+//! [`pool_args`] (which pool, opened how), [`entries`] and [`datum`] (maps of numbers and of byte
+//! strings, as one), [`format`] (files of entries), [`text`] and [`escape`] (numbers, tables and bytes
+//! for people), [`ledger`] and [`child`] (a process that is killed, and what it had been told).
 
 #![forbid(unsafe_code)]
 
 mod bench;
 mod check;
 mod child;
+mod datum;
 mod del;
 mod demo;
+mod entries;
+mod escape;
 mod explore;
 mod export;
+mod format;
 mod get;
 mod import;
 mod info;
@@ -30,9 +35,19 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use outcome::Result;
 
+const EXAMPLES: &str = "\
+A pool is a file that holds named maps: of numbers (fast-fair, nbtree) or of byte strings (roart).
+What --map does not name is the map `main`. Examples:
+  endura put data.endura 7 42 && endura get data.endura 7
+  endura put data.endura user:1 Ada --map people --kind roart
+  endura scan data.endura --map people --prefix user: --json
+  endura import data.endura people.csv --map people
+  mdb_dump some.lmdb | endura import data.endura --map old --kind roart
+`endura help import` tells of formats, and of how bytes that are no text are written.";
+
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version, after_help = outcome::EXIT_CODES)]
+#[command(name = "endura", version, after_help = format!("{EXAMPLES}\n\n{}", outcome::EXIT_CODES))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -52,11 +67,11 @@ enum Command {
     Put(put::Args),
     /// Remove a key; exit code 1 if it was absent
     Del(del::Args),
-    /// Print the entries of a range of keys
+    /// Print the entries of a range of keys, or those of a prefix
     Scan(scan::Args),
-    /// Read entries from a TSV or CSV file of numbers
+    /// Read entries from a file: TSV, CSV, JSON lines, or what LMDB's mdb_dump writes
     Import(import::Args),
-    /// Write all entries to a TSV or CSV file
+    /// Write all entries to a file, in the same formats
     Export(export::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),

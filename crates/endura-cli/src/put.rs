@@ -1,21 +1,31 @@
 //! `endura put`: one entry.
 
-use std::io::{Write, stdout};
+use std::ffi::OsString;
+use std::io::{self, Read, Write, stdout};
+use std::path::{Path, PathBuf};
 
-use crate::outcome::{Answer, Result};
-use crate::pool_args::MapArgs;
-use crate::text::parse_number;
+use serde_json::json;
+
+use crate::datum::Datum;
+use crate::entries::{Entries, on_map};
+use crate::escape::NOTATION;
+use crate::outcome::{Answer, Failure, Result};
+use crate::pool_args::{MapArgs, parse};
 
 #[derive(clap::Args)]
+#[command(after_help = NOTATION)]
 pub(crate) struct Args {
     #[command(flatten)]
     map: MapArgs,
-    /// The key: decimal, or hexadecimal after 0x
-    #[arg(value_parser = parse_number)]
-    key: u64,
-    /// The value, written like the key
-    #[arg(value_parser = parse_number)]
-    value: u64,
+    /// The key
+    #[arg(allow_negative_numbers = true)]
+    key: OsString,
+    /// The value
+    #[arg(allow_negative_numbers = true, required_unless_present = "file")]
+    value: Option<OsString>,
+    /// The value is all that this file holds, as it is; `-` is standard input
+    #[arg(long, conflicts_with = "value")]
+    file: Option<PathBuf>,
     /// Only if the key is absent; exit code 1 if it is present
     #[arg(long)]
     new: bool,
@@ -25,18 +35,37 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (pool, map) = args.map.open_or_create()?;
-    let (stored, previous) = if args.new {
-        match map.compare_exchange(args.key, None, Some(args.value))? {
-            Ok(()) => (true, None),
-            Err(found) => (false, found),
-        }
-    } else {
-        (true, map.insert(args.key, args.value)?)
-    };
+    let content = args.file.as_deref().map(read).transpose()?;
+    let arguments = || [Some(&args.key), args.value.as_ref()].into_iter().flatten();
+    let admit = |sort: crate::pool_args::Sort| sort.admits(arguments().map(AsRef::as_ref));
+    let (pool, map) = args.map.open_or_create(admit)?;
+    let answer = on_map!(&map, map => store(args, content, map))?;
     args.map.close(&pool)?;
+    Ok(answer)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(path).map(|content| bytes = content)
+    };
+    read.map_err(|error| Failure::io(format!("cannot read {}", path.display()), &error))?;
+    Ok(bytes)
+}
+
+fn store<E: Entries>(args: &Args, content: Option<Vec<u8>>, map: &E) -> Result {
+    let key: E::Datum = parse(&args.key)?;
+    let value = match (content, &args.value) {
+        (Some(bytes), _) => E::Datum::parse_plain(bytes).map_err(Failure::Message)?,
+        (None, argument) => parse(argument.as_deref().unwrap_or_default())?,
+    };
+    let previous = if args.new { map.insert_new(&key, &value) } else { map.insert(&key, &value) }?;
+    let stored = !args.new || previous.is_none();
     if args.json {
-        let line = serde_json::json!({ "key": args.key, "stored": stored, "previous": previous });
+        let previous = previous.as_ref().map(Datum::json);
+        let line = json!({ "key": key.json(), "stored": stored, "previous": previous });
         writeln!(stdout(), "{line}")?;
     }
     Ok(Answer::yes_if(stored))

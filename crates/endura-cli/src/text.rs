@@ -63,10 +63,13 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
-/// `1 key`, `2 keys`
+/// `1 key`, `2 keys`, `2 entries`
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
+    let number = if number == 1 { return format!("1 {noun}") } else { grouped(number) };
+    match noun.strip_suffix("ry") {
+        Some(stem) => format!("{number} {stem}ries"),
+        None => format!("{number} {noun}s"),
+    }
 }
 
 /// Whether standard output is a terminal that wants colours.
@@ -153,5 +156,7 @@ mod tests {
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(duration(Duration::from_micros(1500)), "1.50 ms");
         assert_eq!(counted(1, "key"), "1 key");
+        assert_eq!(counted(2000, "key"), "2,000 keys");
+        assert_eq!(counted(0, "entry"), "0 entries");
     }
 }

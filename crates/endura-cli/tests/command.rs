@@ -2,85 +2,13 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
-
-struct Place {
-    dir: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().expect("a temporary folder") }
-    }
-
-    fn in_memory() -> Self {
-        let memory = Path::new("/dev/shm");
-        if !memory.is_dir() {
-            return Self::new();
-        }
-        Self { dir: tempfile::tempdir_in(memory).expect("a temporary folder") }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn pool(&self) -> String {
-        self.path("pool").display().to_string()
-    }
-}
-
-fn endura(arguments: &[&str]) -> Output {
-    endura_with(arguments, b"")
-}
-
-fn endura_with(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_endura"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    // A command that does not read its input may be gone before it is written.
-    let _ = stdin.write_all(input);
-    drop(stdin);
-    child.wait_with_output().expect("the command ends")
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("no signal")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("text")
-}
-
-/// Runs a command that must work, and gives its standard output.
-#[track_caller]
-fn works(arguments: &[&str]) -> String {
-    let output = endura(arguments);
-    assert_eq!(code(&output), 0, "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout).to_string()
-}
-
-/// Runs a command that must end with `expected`, and gives its standard error.
-#[track_caller]
-fn ends_with(expected: i32, arguments: &[&str]) -> String {
-    let output = endura(arguments);
-    assert_eq!(code(&output), expected, "{arguments:?}: {}", text(&output.stderr));
-    assert!(expected != 1 || output.stdout.is_empty() || arguments.contains(&"--json"));
-    text(&output.stderr).to_string()
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
+use support::{Place, code, ends_with, endura, endura_with, json, text, works};
 
 #[test]
 fn put_get_del() {
@@ -171,8 +99,9 @@ fn usage_errors_are_2() {
     let pool = &*place.pool();
     for arguments in [
         &["get", pool][..],
-        &["get", pool, "x"],
-        &["get", pool, "18446744073709551616"],
+        &["put", pool, "x", "1"],
+        &["put", pool, "1", "18446744073709551616"],
+        &["put", pool, "1"],
         &["nonsense"],
         &[],
         &["bench", "--keys", "1"],
@@ -182,6 +111,20 @@ fn usage_errors_are_2() {
         ends_with(2, arguments);
     }
     assert!(!Path::new(pool).exists());
+    works(&["put", pool, "1", "1"]);
+    for arguments in [
+        &["get", pool, "x"][..],
+        &["get", pool, "18446744073709551616"],
+        &["del", pool, ""],
+        &["scan", pool, "--from", "-"],
+        &["scan", pool, "--prefix", "1"],
+        &["put", pool, "user:1", "Ada"],
+        &["import", pool, "--format", "json", "--header"],
+    ] {
+        ends_with(2, arguments);
+    }
+    assert!(ends_with(2, &["put", pool, "user:1", "Ada"]).contains("--kind roart"));
+    assert_eq!(works(&["scan", pool]), "1\t1\n");
 }
 
 #[test]

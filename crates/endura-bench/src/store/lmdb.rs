@@ -6,7 +6,8 @@ use std::path::Path;
 use heed::byteorder::NativeEndian;
 use heed::types::U64;
 use heed::{
-    CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, IntegerComparator, RoTxn, WithTls,
+    CommitOrAbort, Database, DatabaseStat, Env, EnvFlags, EnvOpenOptions, IntegerComparator, RoTxn,
+    WithTls,
 };
 
 use super::{Footprint, Session, Store};
@@ -28,10 +29,23 @@ impl Lmdb {
     ///
     /// Whatever LMDB says.
     pub fn create(dir: &Path, map_size: u64) -> Result<Self> {
-        let map_size = usize::try_from(map_size).map_err(|_| Error::Config("too many keys"))?;
-        let mut options = EnvOpenOptions::new();
-        options.map_size(map_size).max_readers(256);
-        Ok(Self { env: open(&options, dir)? })
+        Ok(Self { env: environment(dir, map_size)? })
+    }
+}
+
+pub(super) fn environment(dir: &Path, map_size: u64) -> Result<Env<WithTls>> {
+    let map_size = usize::try_from(map_size).map_err(|_| Error::Config("too many keys"))?;
+    let mut options = EnvOpenOptions::new();
+    options.map_size(map_size).max_readers(256);
+    Ok(open(&options, dir)?)
+}
+
+pub(super) fn footprint(env: &Env<WithTls>, stat: &DatabaseStat) -> Footprint {
+    let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
+    Footprint {
+        used_bytes: pages as u64 * u64::from(stat.page_size),
+        // The file is as long as the map; what it may hold beyond its last page are holes.
+        file_bytes: (env.info().last_page_number as u64 + 1) * u64::from(stat.page_size),
     }
 }
 
@@ -70,13 +84,7 @@ impl Store for Lmdb {
     fn footprint(&self) -> Result<Footprint> {
         let session = self.session()?;
         let txn = self.env.read_txn()?;
-        let stat = session.map.stat(&txn)?;
-        let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
-        Ok(Footprint {
-            used_bytes: pages as u64 * u64::from(stat.page_size),
-            // The file is as long as the map; what it may hold beyond its last page are holes.
-            file_bytes: (self.env.info().last_page_number as u64 + 1) * u64::from(stat.page_size),
-        })
+        Ok(footprint(&self.env, &session.map.stat(&txn)?))
     }
 
     fn settings(&self) -> String {

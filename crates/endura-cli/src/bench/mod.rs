@@ -1,4 +1,4 @@
-//! `endura bench`: endura beside LMDB, in one process run.
+//! `endura bench`: endura beside a peer, in one process run.
 
 mod print;
 mod reopen;
@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use endura::{Kind, NodeLayout};
-use endura_bench::counts::{counts_of_fast_fair, counts_of_nbtree};
+use endura_bench::counts::{counts_of_fast_fair, counts_of_nbtree, counts_of_roart};
 use endura_bench::operation::{Operation, Sizes};
+use endura_bench::peer::Peer;
 use endura_bench::run::{Config, Outcome, run as measure};
+use endura_bench::store::Shape;
 use endura_bench::summary::figures;
 use serde_json::json;
 
@@ -21,11 +23,12 @@ use crate::text::parse_number;
 
 /// More than any cache holds.
 const MANY: u64 = 10_000_000;
+const MANY_STRINGS: u64 = 2_000_000;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Keys that are loaded [default: 10000000; 1000000 with --counts]
-    #[arg(long, value_parser = parse_number)]
+    /// Keys that are loaded [default: 10000000, 2000000 with --kind roart; 1000000 with --counts]
+    #[arg(long, alias = "entries", value_parser = parse_number)]
     keys: Option<u64>,
     /// Operations of each kind but load and scan (a tenth of it) [default: a fifth of the keys]
     #[arg(long, value_parser = parse_number)]
@@ -39,9 +42,19 @@ pub(crate) struct Args {
     /// Measure only these, after a load
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Measured>,
-    /// Leave LMDB out
+    /// Leave the peer out
     #[arg(long)]
     alone: bool,
+    /// Who runs beside endura; congee, a volatile radix tree with keys and values of 8 bytes, needs a
+    /// build with --features congee
+    #[arg(long, value_enum, default_value_t = PeerName::Lmdb, conflicts_with = "alone")]
+    peer: PeerName,
+    /// Bytes of a key, with --kind roart
+    #[arg(long, default_value_t = Shape::STRINGS.key_bytes)]
+    key_bytes: usize,
+    /// Bytes of a value, with --kind roart
+    #[arg(long, default_value_t = Shape::STRINGS.value_bytes)]
+    value_bytes: usize,
     /// Measure only the time to open a pool of --keys keys after SIGKILL and to find a key
     #[arg(long)]
     reopen: bool,
@@ -65,6 +78,13 @@ pub(crate) struct Args {
     kind: KindArgs,
     #[command(flatten)]
     media: MediaArgs,
+}
+
+/// The peers as arguments.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PeerName {
+    Lmdb,
+    Congee,
 }
 
 /// The operations as arguments.
@@ -97,6 +117,19 @@ impl From<Measured> for Operation {
     }
 }
 
+impl Args {
+    fn shape(&self) -> Shape {
+        match self.kind.kind() {
+            Kind::Roart => Shape { key_bytes: self.key_bytes, value_bytes: self.value_bytes },
+            _ => Shape::WORDS,
+        }
+    }
+
+    fn many(&self) -> u64 {
+        if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY }
+    }
+}
+
 fn parse_layout(text: &str) -> Result<NodeLayout, String> {
     let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves, NodeLayout::Paper];
     let name = |layout: &NodeLayout| format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes());
@@ -110,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let dir = args.dir.clone().unwrap_or_else(default_dir);
     if args.reopen {
-        return reopen::run(args, args.keys.unwrap_or(MANY), &dir);
+        return reopen::run(args, args.keys.unwrap_or(args.many()), &dir);
     }
     let config = config(args, dir);
     let bar = progress::spinner();
@@ -150,7 +183,7 @@ fn config(args: &Args, dir: PathBuf) -> Config {
     if operations.contains(&Operation::Remove) && !operations.contains(&Operation::Insert) {
         operations.push(Operation::Insert);
     }
-    let keys = args.keys.unwrap_or(MANY);
+    let keys = args.keys.unwrap_or(args.many());
     let sizes = Sizes { keys, operations: args.operations.unwrap_or(keys / 5).max(1) };
     Config {
         sizes,
@@ -161,7 +194,12 @@ fn config(args: &Args, dir: PathBuf) -> Config {
         pool: args.media.options(),
         kind: args.kind.kind(),
         layout: args.layout,
-        lmdb: !args.alone,
+        shape: args.shape(),
+        peer: match args.peer {
+            _ if args.alone => None,
+            PeerName::Lmdb => Some(Peer::Lmdb),
+            PeerName::Congee => Some(Peer::Congee),
+        },
         seed: args.seed,
     }
 }
@@ -171,6 +209,7 @@ fn counts(args: &Args) -> Result {
     let spinner = progress::spinner();
     let rows = match args.kind.kind() {
         Kind::NbTree => counts_of_nbtree(keys),
+        Kind::Roart => counts_of_roart(keys, args.shape()),
         _ => counts_of_fast_fair(keys, args.layout),
     };
     spinner.finish_and_clear();
@@ -191,6 +230,7 @@ fn to_json(args: &Args, config: &Config, outcome: &Outcome) -> serde_json::Value
         .collect();
     json!({
         "keys": config.sizes.keys,
+        "shape": config.shape,
         "operations": config.sizes.operations,
         "rounds": args.rounds,
         "seed": args.seed,

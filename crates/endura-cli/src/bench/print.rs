@@ -4,32 +4,34 @@ use std::io::Write;
 
 use endura_bench::counts::PerOperation;
 use endura_bench::run::{Config, Outcome};
-use endura_bench::store::{EnduraStore, Lmdb, Store};
+use endura_bench::store::{EnduraStore, Store};
 use endura_bench::summary::{Figure, Median, figures};
 
 use crate::outcome::Result;
 use crate::text::{Table, bold, bytes, counted, grouped};
 
 const ENDURA: &str = EnduraStore::NAME;
-const LMDB: &str = Lmdb::NAME;
 
 pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> Result<()> {
     let (keys, dir) = (grouped(config.sizes.keys), config.dir.display());
     let rounds = counted(config.rounds.into(), "round");
     writeln!(
         out,
-        "{keys} uniform keys of 8 bytes, values of 8 bytes, in {dir}; medians of {rounds}"
+        "{keys} uniform keys of {} bytes, values of {} bytes, in {dir}; medians of {rounds}",
+        config.shape.key_bytes, config.shape.value_bytes
     )?;
     for (store, settings) in &outcome.settings {
         writeln!(out, "  {store}: {settings}")?;
     }
     let all = figures(outcome);
+    let peer = outcome.settings.iter().map(|&(store, _)| store).find(|&store| store != ENDURA);
+    let peer = peer.unwrap_or("-");
     let with = |threads| all.iter().filter(move |figure| figure.threads == threads).collect();
     for &threads in &config.threads {
         let figures: Vec<_> = with(threads);
         let (measure, table) = match threads {
-            1 => ("CPU second", throughput(&figures)),
-            _ => ("second of wall time", wall_throughput(&figures)),
+            1 => ("CPU second", throughput(&figures, peer)),
+            _ => ("second of wall time", wall_throughput(&figures, peer)),
         };
         let threads = counted(threads as u64, "thread");
         let title = format!("{threads}: million operations per {measure}");
@@ -40,7 +42,7 @@ pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> 
         let threads_text = counted(threads as u64, "thread");
         let title = format!("{threads_text}: latency in ns (get_many: 16 keys, scan: 100 entries)");
         writeln!(out, "\n{}", bold(&title))?;
-        latencies(&with(threads)).write(out)?;
+        latencies(&with(threads), peer).write(out)?;
     }
     writeln!(out, "\n{}", bold("Space after the load"))?;
     space(outcome).write(out)?;
@@ -80,15 +82,15 @@ fn ratio(median: Option<Median>) -> [String; 2] {
 }
 
 /// CPU throughput of both, their ratio, endura's wall throughput.
-fn throughput(figures: &[&Figure]) -> Table {
-    let header = ["", ENDURA, "+-", LMDB, "+-", "ratio", "+-", "wall"];
+fn throughput(figures: &[&Figure], peer: &str) -> Table {
+    let header = ["", ENDURA, "+-", peer, "+-", "ratio", "+-", "wall"];
     let mut table = Table::new(1, &header);
     for ours in figures.iter().filter(|figure| figure.store == ENDURA) {
         let mut row = vec![ours.operation.name().to_string()];
         row.extend([number(ours.mops_cpu), spread(ours.mops_cpu)]);
-        let theirs = of(figures, ours, LMDB).map(|theirs| theirs.mops_cpu);
+        let theirs = of(figures, ours, peer).map(|theirs| theirs.mops_cpu);
         row.extend([theirs.map_or("-".into(), number), theirs.map_or("".into(), spread)]);
-        row.extend(ratio(ours.ratio_to_lmdb));
+        row.extend(ratio(ours.ratio_to_peer));
         row.push(number(ours.mops_wall));
         table.row(row);
     }
@@ -96,8 +98,8 @@ fn throughput(figures: &[&Figure]) -> Table {
 }
 
 /// Wall throughput of both, their ratio, and how much faster each is than with fewer threads.
-fn wall_throughput(figures: &[&Figure]) -> Table {
-    let header = ["", ENDURA, "+-", "speedup", LMDB, "+-", "speedup", "ratio", "+-"];
+fn wall_throughput(figures: &[&Figure], peer: &str) -> Table {
+    let header = ["", ENDURA, "+-", "speedup", peer, "+-", "speedup", "ratio", "+-"];
     let mut table = Table::new(1, &header);
     let cells = |figure: Option<&Figure>| match figure {
         Some(figure) => {
@@ -109,16 +111,16 @@ fn wall_throughput(figures: &[&Figure]) -> Table {
     for ours in figures.iter().filter(|figure| figure.store == ENDURA) {
         let mut row = vec![ours.operation.name().to_string()];
         row.extend(cells(Some(ours)));
-        row.extend(cells(of(figures, ours, LMDB)));
-        row.extend(ratio(ours.wall_ratio_to_lmdb));
+        row.extend(cells(of(figures, ours, peer)));
+        row.extend(ratio(ours.wall_ratio_to_peer));
         table.row(row);
     }
     table
 }
 
-fn latencies(figures: &[&Figure]) -> Table {
+fn latencies(figures: &[&Figure], peer: &str) -> Table {
     let mut table =
-        Table::new(1, &["latency", ENDURA, "p99", "p99.9", "max", LMDB, "p99", "p99.9", "max"]);
+        Table::new(1, &["latency", ENDURA, "p99", "p99.9", "max", peer, "p99", "p99.9", "max"]);
     let cells = |figure: Option<&Figure>| match figure {
         Some(figure) => {
             let l = figure.latency_ns;
@@ -128,7 +130,7 @@ fn latencies(figures: &[&Figure]) -> Table {
     };
     for ours in figures.iter().filter(|figure| figure.store == ENDURA) {
         let name = [ours.operation.name().to_string()];
-        let theirs = cells(of(figures, ours, LMDB));
+        let theirs = cells(of(figures, ours, peer));
         table.row(name.into_iter().chain(cells(Some(ours))).chain(theirs));
     }
     table

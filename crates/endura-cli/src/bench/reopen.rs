@@ -4,11 +4,11 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::Instant;
 
-use endura_bench::keys::{key, value};
+use endura::Kind;
 use serde_json::json;
 
 use super::Args;
-use crate::demo::{LoadPlan, MAP, load_until_killed};
+use crate::demo::{LoadPlan, Lookup, Maps, load_until_killed};
 use crate::outcome::{Answer, Failure, Result};
 use crate::text::{duration, grouped};
 
@@ -25,8 +25,8 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     };
     let pool = args.media.options().create(&plan.pool)?;
     match args.layout {
-        Some(layout) => _ = pool.fast_fair_with(MAP, layout)?,
-        None => _ = pool.any_map(MAP, Some(args.kind.kind()))?,
+        Some(layout) => drop(pool.fast_fair_with(Kind::FastFair.name(), layout)?),
+        None => Maps::create(&pool, &[args.kind.kind()])?,
     }
     pool.close()?;
     drop(pool);
@@ -34,9 +34,8 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     let begun = Instant::now();
     let pool = args.media.options().open(&plan.pool)?;
     let opened = begun.elapsed();
-    let map = pool.any_map(MAP, None)?;
-    let index = loaded.last_acknowledged();
-    let found = map.get(key(index))? == Some(value(index));
+    let maps = Maps::open(&pool)?;
+    let found = maps.look_up(loaded.last_acknowledged())? == Lookup::Right;
     let first_lookup = begun.elapsed();
     if args.json {
         let whole = json!({

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use endura::AnyMap;
-use endura_bench::keys;
 use indicatif::ProgressBar;
 
-use super::MAP;
+use super::maps::Maps;
 use crate::child::{Child, die_with_parent, wait_for_death};
 use crate::ledger::{Account, Ledger};
 use crate::outcome::{Failure, Result};
@@ -93,7 +91,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
     let pool = args.media.options().open(&args.pool);
     let pool = pool.map_err(|error| Failure::at(&args.pool, &error))?;
-    let map = pool.any_map(MAP, None)?;
+    let maps = Maps::open(&pool)?;
     let ledger = Ledger::open(&args.ledger)?;
     ledger.set_ready()?;
     let load = |thread: usize| -> endura::Result<()> {
@@ -101,7 +99,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
         let account = ledger.account(thread)?;
         for (index, count) in part.zip(1..) {
             account.begin(count);
-            map.insert(keys::key(index), keys::value(index))?;
+            maps.insert(index)?;
             account.acknowledge(count);
         }
         Ok(())
@@ -157,7 +155,7 @@ pub(crate) fn load_until_killed(plan: &LoadPlan, stop_at: u64) -> Result<Loaded>
 }
 
 /// Loads what the child did not.
-pub(crate) fn finish(plan: &LoadPlan, map: &AnyMap, loaded: &Loaded) -> Result<()> {
+pub(crate) fn finish(plan: &LoadPlan, maps: &Maps, loaded: &Loaded) -> Result<()> {
     let done = AtomicU64::new(loaded.acknowledged());
     let bar = progress::bar(plan.keys, "keys");
     bar.set_position(loaded.acknowledged());
@@ -165,7 +163,7 @@ pub(crate) fn finish(plan: &LoadPlan, map: &AnyMap, loaded: &Loaded) -> Result<(
     in_threads(plan.threads, |thread| {
         let (part, acknowledged, _) = &loaded.threads[thread];
         for index in part.start + acknowledged..part.end {
-            map.insert(keys::key(index), keys::value(index))?;
+            maps.insert(index)?;
             tick(&done, &bar);
         }
         Ok(())

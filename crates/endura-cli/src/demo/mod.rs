@@ -1,6 +1,7 @@
 //! `endura demo`: a million keys, a kill in the middle, and a look for every one of them.
 
 mod load;
+mod maps;
 mod report;
 mod verify;
 
@@ -8,19 +9,18 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use endura::{AnyMap, Error, Pool};
-use endura_bench::keys;
+use endura::{Error, Kind, Pool};
 use tempfile::TempDir;
 
 pub(crate) use load::{LoadPlan, WriterArgs, load_until_killed, write};
+use maps::KINDS;
+pub(crate) use maps::{Lookup, Maps};
 use report::Report;
 
 use crate::outcome::{Answer, Failure, Result};
-use crate::pool_args::{KindArgs, MediaArgs};
+use crate::pool_args::{KindName, MediaArgs};
 use crate::progress;
 use crate::text::{Table, bold, counted, duration, grouped};
-
-pub(crate) const MAP: &str = "demo";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -31,10 +31,17 @@ pub(crate) struct Args {
     keys: u64,
     #[arg(long, hide = true, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=64))]
     threads: u64,
-    #[command(flatten)]
-    kind: KindArgs,
+    /// Show only this index [default: all, the keys dealt out among them]
+    #[arg(long, value_enum)]
+    kind: Option<KindName>,
     #[command(flatten)]
     media: MediaArgs,
+}
+
+impl Args {
+    fn kinds(&self) -> Vec<Kind> {
+        self.kind.map_or(KINDS.to_vec(), |kind| vec![kind.into()])
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -47,15 +54,16 @@ pub(crate) fn run(args: &Args) -> Result {
         media: args.media,
     };
     say(&bold(&format!("endura demo: {} keys, a kill in the middle", grouped(args.keys))))?;
-    let kind = args.kind.kind();
-    say(&format!("  {kind} in {} ({filesystem})\n", plan.pool.display()))?;
+    let kinds: Vec<_> = args.kinds().into_iter().map(Kind::name).collect();
+    say(&format!("  {} in one pool ({filesystem})", kinds.join(", ")))?;
+    say(&format!("  {}\n", plan.pool.display()))?;
     let mut report = Report::new(args.keys);
     load_and_kill(&plan, &mut report)?;
-    let (pool, map) = reopen(&plan, &mut report)?;
-    verify_acknowledged(&pool, &map, &mut report)?;
+    let (pool, maps) = reopen(&plan, &mut report)?;
+    verify_acknowledged(&pool, &maps, &mut report)?;
     if report.lost_nothing() {
-        finish(&plan, &map, &mut report)?;
-        show_range(&map)?;
+        finish(&plan, &maps, &mut report)?;
+        show_ranges(&maps)?;
     }
     pool.close()?;
     report.write(&mut stdout().lock())?;
@@ -103,7 +111,7 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
         })?;
     let create = || -> endura::Result<String> {
         let pool = args.media.options().create(folder.path().join("demo.endura"))?;
-        pool.any_map(MAP, Some(args.kind.kind()))?;
+        Maps::create(&pool, &args.kinds())?;
         let stats = pool.stats()?;
         pool.close()?;
         Ok(format!("{} on {}", stats.domain, stats.filesystem))
@@ -135,25 +143,24 @@ fn load_and_kill(plan: &LoadPlan, report: &mut Report) -> Result<()> {
     ))
 }
 
-fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, AnyMap)> {
+fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, Maps)> {
     step(2, "The parent opens the pool")?;
     let begun = Instant::now();
     let pool = plan.media.options().open(&plan.pool);
     let pool = pool.map_err(|error| Failure::at(&plan.pool, &error))?;
     report.open = begun.elapsed();
-    let map = pool.any_map(MAP, None)?;
-    let index = report.progress.last_acknowledged();
-    let found = map.get(keys::key(index))?;
+    let maps = Maps::open(&pool)?;
+    let found = maps.look_up(report.progress.last_acknowledged())?;
     report.first_lookup = begun.elapsed();
-    let found = if found == Some(keys::value(index)) { "found" } else { "MISSING" };
+    let found = if found == Lookup::Right { "found" } else { "MISSING" };
     let (open, lookup) = (duration(report.open), duration(report.first_lookup));
     say(&format!("   open after {open}, the last stored key {found} after {lookup}\n"))?;
-    Ok((pool, map))
+    Ok((pool, maps))
 }
 
-fn verify_acknowledged(pool: &Pool, map: &AnyMap, report: &mut Report) -> Result<()> {
-    step(3, "Every acknowledged key is looked up, and the rest of the map is searched")?;
-    let (found, took) = timed(|| verify::after_kill(map, &report.progress))?;
+fn verify_acknowledged(pool: &Pool, maps: &Maps, report: &mut Report) -> Result<()> {
+    step(3, "Every acknowledged key is looked up, and the maps are searched")?;
+    let (found, took) = timed(|| verify::after_kill(maps, &report.progress))?;
     report.after_kill = found;
     say(&format!(
         "   {} of {} found ({}):\n   {} missing, {} wrong, {} that nobody stored",
@@ -170,12 +177,12 @@ fn verify_acknowledged(pool: &Pool, map: &AnyMap, report: &mut Report) -> Result
     say(&format!("   structure sound, {repairs} left for writers to repair ({})\n", duration(took)))
 }
 
-fn finish(plan: &LoadPlan, map: &AnyMap, report: &mut Report) -> Result<()> {
+fn finish(plan: &LoadPlan, maps: &Maps, report: &mut Report) -> Result<()> {
     step(4, "The load is finished, and all keys are verified")?;
     let begun = Instant::now();
-    load::finish(plan, map, &report.progress)?;
+    load::finish(plan, maps, &report.progress)?;
     let loaded = begun.elapsed();
-    let (found, took) = timed(|| verify::complete(map, plan.keys))?;
+    let (found, took) = timed(|| verify::complete(maps, plan.keys))?;
     report.complete = Some(found);
     say(&format!(
         "   {} loaded ({}), {} of {} found ({})\n",
@@ -187,13 +194,10 @@ fn finish(plan: &LoadPlan, map: &AnyMap, report: &mut Report) -> Result<()> {
     ))
 }
 
-fn show_range(map: &AnyMap) -> Result<()> {
-    step(5, "A range scan: the first entries from 2^63 on")?;
-    let mut table = Table::new(0, &["key", "value"]);
-    for entry in map.range(1 << 63..).take(5) {
-        let (key, value) = entry?;
-        table.row([key.to_string(), value.to_string()]);
-    }
+fn show_ranges(maps: &Maps) -> Result<()> {
+    step(5, "Range scans: the first entries from the middle of the keys on")?;
+    let mut table = Table::new(1, &["", "key", "value"]);
+    maps.samples(3)?.into_iter().for_each(|row| table.row(row));
     table.write(&mut stdout().lock())?;
     say("")
 }

@@ -1,12 +1,10 @@
 //! Looks for every key that must be there, and for every key that must not.
 
-use endura::AnyMap;
-use endura_bench::keys;
-
 use super::load::Loaded;
+use super::maps::{Lookup, Maps};
 use crate::outcome::Result;
 
-/// What was found in a map.
+/// What was found in the maps.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Keys that must be there and are, with their values.
@@ -26,40 +24,37 @@ impl Found {
         self.missing == 0 && self.wrong == 0 && self.strangers == 0
     }
 
-    fn look_up(&mut self, map: &AnyMap, index: u64) -> Result<()> {
-        match map.get(keys::key(index))? {
-            Some(value) if value == keys::value(index) => self.right += 1,
-            Some(_) => self.wrong += 1,
-            None => self.missing += 1,
+    fn look_up(&mut self, maps: &Maps, index: u64) -> Result<()> {
+        match maps.look_up(index)? {
+            Lookup::Right => self.right += 1,
+            Lookup::Wrong => self.wrong += 1,
+            Lookup::Missing => self.missing += 1,
         }
         Ok(())
     }
 
-    /// Reads the whole map in order; gives how many entries it has.
-    fn search(&mut self, map: &AnyMap, may_exist: impl Fn(u64) -> bool) -> Result<u64> {
-        let (mut entries, mut previous) = (0, None);
-        for entry in map.iter() {
-            let (key, value) = entry?;
-            let index = keys::index(key);
-            if !may_exist(index) {
+    /// Reads all maps in order; gives how many entries they have.
+    fn search(&mut self, maps: &Maps, may_exist: impl Fn(u64) -> bool) -> Result<u64> {
+        let mut entries = 0;
+        maps.search(&mut |seen| {
+            entries += 1;
+            if !seen.index.is_some_and(&may_exist) {
                 self.strangers += 1;
-            } else if value != keys::value(index) || previous >= Some(key) {
+            } else if !seen.right {
                 self.wrong += 1;
             }
-            previous = Some(key);
-            entries += 1;
-        }
+        })?;
         Ok(entries)
     }
 }
 
 /// After the kill: all that was acknowledged, and nothing that had not begun.
-pub(crate) fn after_kill(map: &AnyMap, loaded: &Loaded) -> Result<Found> {
+pub(crate) fn after_kill(maps: &Maps, loaded: &Loaded) -> Result<Found> {
     let mut found = Found::default();
     for index in loaded.acknowledged_keys() {
-        found.look_up(map, index)?;
+        found.look_up(maps, index)?;
     }
-    let entries = found.search(map, |index| loaded.has_begun(index))?;
+    let entries = found.search(maps, |index| loaded.has_begun(index))?;
     // Lookups and the scan must agree on how many there are.
     let known = found.right + found.strangers;
     found.kept_in_flight = entries.saturating_sub(known);
@@ -70,47 +65,73 @@ pub(crate) fn after_kill(map: &AnyMap, loaded: &Loaded) -> Result<Found> {
 }
 
 /// After the whole load: all keys, and nothing else.
-pub(crate) fn complete(map: &AnyMap, count: u64) -> Result<Found> {
+pub(crate) fn complete(maps: &Maps, count: u64) -> Result<Found> {
     let mut found = Found::default();
     for index in 0..count {
-        found.look_up(map, index)?;
+        found.look_up(maps, index)?;
     }
-    let entries = found.search(map, |index| index < count)?;
+    let entries = found.search(maps, |index| index < count)?;
     found.wrong += u64::from(found.is_sound() && entries != count);
     Ok(found)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use endura::{Kind, Pool};
     use endura_bench::keys::{key, value};
+
+    use super::super::maps::KINDS;
+    use super::*;
 
     #[test]
     fn every_kind_of_damage_is_found() {
+        for kinds in [&KINDS[..], &[Kind::FastFair], &[Kind::Roart]] {
+            damage(kinds);
+        }
+    }
+
+    fn damage(kinds: &[Kind]) {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let pool = endura::Pool::options().create(dir.path().join("pool")).expect("a pool");
-        let map = pool.any_map("demo", None).expect("a map");
-        // Two threads with 100 keys each: 50 acknowledged and one in flight, 60 acknowledged.
-        let loaded = Loaded { threads: vec![(0..100, 50, 51), (100..200, 60, 60)] };
-        for index in (0..51).chain(100..160) {
-            map.insert(key(index), value(index)).expect("an insert");
+        let pool = Pool::options().create(dir.path().join("pool")).expect("a pool");
+        Maps::create(&pool, kinds).expect("maps");
+        let maps = Maps::open(&pool).expect("maps");
+        // Two threads with 102 keys each: 51 acknowledged and one in flight, 60 acknowledged.
+        let loaded = Loaded { threads: vec![(0..102, 51, 52), (102..204, 60, 60)] };
+        for index in (0..52).chain(102..162) {
+            maps.insert(index).expect("an insert");
         }
-        let look = || after_kill(&map, &loaded).expect("a look");
-        let sound = Found { right: 110, kept_in_flight: 1, ..Found::default() };
+        let look = || after_kill(&maps, &loaded).expect("a look");
+        let sound = Found { right: 111, kept_in_flight: 1, ..Found::default() };
         assert_eq!(look(), sound);
-        map.remove(key(50)).expect("a remove");
-        assert_eq!(look(), Found { kept_in_flight: 0, ..sound });
-        map.remove(key(120)).expect("a remove");
-        assert_eq!(look().missing, 1);
-        map.insert(key(120), 0).expect("an insert");
-        assert!(look().wrong > 0 && look().missing == 0);
-        map.insert(key(120), value(120)).expect("an insert");
-        map.insert(key(160), value(160)).expect("an insert");
-        assert_eq!(look().strangers, 1);
-        assert!(!complete(&map, 200).expect("a look").is_sound());
-        for index in 0..200 {
-            map.insert(key(index), value(index)).expect("an insert");
+        maps.insert(162).expect("an insert");
+        assert_eq!(look(), Found { strangers: 1, ..sound });
+        for index in 0..204 {
+            maps.insert(index).expect("an insert");
         }
-        assert_eq!(complete(&map, 200).expect("a look"), Found { right: 200, ..Found::default() });
+        let whole = Found { right: 204, ..Found::default() };
+        assert_eq!(complete(&maps, 204).expect("a look"), whole);
+        assert_eq!(complete(&maps, 203).expect("a look").strangers, 1);
+
+        // What only one sort of map can be made to hold.
+        if kinds[0] == Kind::FastFair {
+            let map = pool.fast_fair(Kind::FastFair.name()).expect("a map");
+            map.insert(key(0), 0).expect("an insert");
+            assert!(complete(&maps, 204).expect("a look").wrong > 0);
+            map.remove(key(0)).expect("a remove");
+            assert_eq!(complete(&maps, 204).expect("a look").missing, 1);
+            map.insert(key(0), value(0)).expect("an insert");
+            assert_eq!(complete(&maps, 204).expect("a look"), whole);
+        }
+        if kinds.contains(&Kind::Roart) {
+            let map = pool.roart(Kind::Roart.name()).expect("a map");
+            map.insert("user:x", "visitor 1").expect("an insert");
+            assert_eq!(complete(&maps, 204).expect("a look").strangers, 1);
+            map.remove("user:x").expect("a remove");
+            let (first, _) = map.first().expect("a look").expect("an entry");
+            map.insert(&first, "visitor").expect("an insert");
+            assert!(complete(&maps, 204).expect("a look").wrong > 0);
+            map.remove(&first).expect("a remove");
+            assert_eq!(complete(&maps, 204).expect("a look").missing, 1);
+        }
     }
 }

@@ -6,6 +6,8 @@ mod keyspace;
 mod plan;
 mod report;
 mod round;
+mod strings;
+mod subject;
 mod verify;
 mod writer;
 
@@ -88,7 +90,7 @@ fn rounds(args: &Args, pool: &Path) -> Result<Report> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
     let mut campaign =
         Campaign::begin(pool.into(), args.media, args.kind.kind(), args.threads as usize, seed)?;
-    let mut report = Report::new(seed, args.threads);
+    let mut report = Report::new(args.kind.kind(), seed, args.threads);
     let window = Duration::from_millis(args.min_ms)..=Duration::from_millis(args.max_ms);
     let bar = progress::bar(args.rounds, "kills");
     for round in 0..args.rounds {

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use endura::{AnyMap, Error, Kind, Pool};
+use endura::{Error, Kind, Pool};
 
-use super::MAP;
 use super::plan::Plan;
+use super::subject::Subject;
 use super::verify::{Expected, Violations, compare, contents};
 use crate::child::Child;
 use crate::ledger::Ledger;
@@ -50,7 +50,7 @@ impl Campaign {
     ) -> Result<Self> {
         let create = || -> endura::Result<()> {
             let created = media.options().create(&pool)?;
-            created.any_map(MAP, Some(kind))?;
+            Subject::open(&created, Some(kind))?;
             created.close()
         };
         create().map_err(|error| Failure::at(&pool, &error))?;
@@ -147,13 +147,13 @@ impl Campaign {
         Ok(expected)
     }
 
-    fn open(&self, read_only: bool) -> endura::Result<(Pool, AnyMap)> {
+    fn open(&self, read_only: bool) -> endura::Result<(Pool, Subject)> {
         let options = self.media.options();
         let pool = match options.clone().read_only(read_only).open(&self.pool) {
             Err(Error::NeedsRecovery) => options.open(&self.pool)?,
             other => other?,
         };
-        let map = pool.any_map(MAP, None)?;
+        let map = Subject::open(&pool, None)?;
         Ok((pool, map))
     }
 

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use endura::AnyMap;
-
 use super::keyspace::{HOT_KEYS, Lane, hot_index, hot_key};
 use super::plan::{Plan, Step};
+use super::subject::Subject;
 
 /// How many violations are described; the others are counted.
 const DESCRIBED: usize = 8;
 
 /// All entries of a map. One out of order is a violation.
 pub(crate) fn contents(
-    map: &AnyMap,
+    map: &Subject,
     violations: &mut Violations,
 ) -> endura::Result<BTreeMap<u64, u64>> {
     let mut entries = BTreeMap::new();
@@ -155,7 +154,7 @@ impl Expected {
 /// Compares what a scan found with what must be there, and the scan with the other ways of reading;
 /// gives how many operations in flight took effect.
 pub(crate) fn compare(
-    map: &AnyMap,
+    map: &Subject,
     found: &BTreeMap<u64, u64>,
     expected: &Expected,
     violations: &mut Violations,
@@ -191,7 +190,7 @@ pub(crate) fn compare(
 }
 
 fn backwards(
-    map: &AnyMap,
+    map: &Subject,
     found: &BTreeMap<u64, u64>,
     violations: &mut Violations,
 ) -> endura::Result<()> {
@@ -211,7 +210,8 @@ fn backwards(
 
 #[cfg(test)]
 mod tests {
-    use super::super::MAP;
+    use endura::Kind;
+
     use super::super::writer::perform;
     use super::*;
 
@@ -221,16 +221,16 @@ mod tests {
     /// not been done.
     struct Scene {
         _dir: tempfile::TempDir,
-        map: AnyMap,
+        map: Subject,
         expected: Expected,
         in_flight: Step,
     }
 
     impl Scene {
-        fn new() -> Self {
+        fn new(kind: Kind) -> Self {
             let dir = tempfile::tempdir().expect("a temporary folder");
             let pool = endura::Pool::options().create(dir.path().join("pool")).expect("a pool");
-            let map = pool.any_map(MAP, None).expect("a map");
+            let map = Subject::open(&pool, Some(kind)).expect("a map");
             let empty = BTreeMap::new();
             let mut expected = Expected::new(&empty, THREADS);
             let mut last = None;
@@ -274,9 +274,15 @@ mod tests {
         }
     }
 
+    const KINDS: [Kind; 2] = [Kind::FastFair, Kind::Roart];
+
     #[test]
     fn a_step_in_flight_may_have_happened_or_not() {
-        let scene = Scene::new();
+        KINDS.into_iter().for_each(in_flight);
+    }
+
+    fn in_flight(kind: Kind) {
+        let scene = Scene::new(kind);
         let (violations, kept) = scene.compare();
         assert_eq!((violations.described, kept), (vec![], 0));
         assert!(perform(&scene.map, &scene.in_flight, Lane::new(0, THREADS)).expect("a step"));
@@ -286,7 +292,11 @@ mod tests {
 
     #[test]
     fn a_lost_key_a_stranger_and_a_wrong_value_are_found() {
-        let scene = Scene::new();
+        KINDS.into_iter().for_each(lost_and_found);
+    }
+
+    fn lost_and_found(kind: Kind) {
+        let scene = Scene::new(kind);
         let key = scene.some_key();
         let value = scene.map.remove(key).expect("a remove").expect("a value");
         assert_eq!(scene.counts(), [1, 0, 0, 0]);
@@ -300,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_lost_count_of_any_thread_is_found() {
-        for thread in 0..THREADS {
-            let scene = Scene::new();
+        for (thread, kind) in (0..THREADS).flat_map(|thread| KINDS.map(|kind| (thread, kind))) {
+            let scene = Scene::new(kind);
             let key = hot_key(*scene.expected.hot_present.first().expect("a shared key"));
             let word = scene.map.get(key).expect("a lookup").expect("a word");
             scene.map.insert(key, Lane::new(thread, THREADS).bump(word)).expect("an insert");

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Barrier;
 
-use endura::AnyMap;
-
-use super::MAP;
 use super::keyspace::Lane;
 use super::plan::{Action, Plan, Step};
+use super::subject::Subject;
 use super::verify::{Violations, contents};
 use crate::child::{die_with_parent, wait_for_death};
 use crate::ledger::Ledger;
@@ -34,7 +32,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
     let pool = args.media.options().open(&args.pool);
     let pool = pool.map_err(|error| Failure::at(&args.pool, &error))?;
-    let map = pool.any_map(MAP, None)?;
+    let map = Subject::open(&pool, None)?;
     let ledger = Ledger::open(&args.ledger)?;
     let contents = contents(&map, &mut Violations::default())?;
     let drawn = Barrier::new(args.threads + 1);
@@ -58,7 +56,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
 }
 
 fn work(
-    map: &AnyMap,
+    map: &Subject,
     ledger: &Ledger,
     mut plan: Plan,
     thread: usize,
@@ -89,7 +87,7 @@ fn work(
 }
 
 /// Does one step; says whether the answer was the one that the plan foresees.
-pub(super) fn perform(map: &AnyMap, step: &Step, lane: Lane) -> endura::Result<bool> {
+pub(super) fn perform(map: &Subject, step: &Step, lane: Lane) -> endura::Result<bool> {
     let Step { key, before, .. } = *step;
     Ok(match step.action {
         Action::Insert(value) => map.insert(key, value)? == before,

@@ -1,0 +1,121 @@
+//! A map of byte strings in an endura pool as a [`Store`].
+
+use std::path::Path;
+
+use endura::tree::ByteIndex;
+use endura::{AnyRoart, ByteMap, Pool, PoolOptions, Roart};
+
+use super::shape::{Buffers, Shape, number};
+use super::{EnduraStore, Footprint, Session, Store};
+use crate::Result;
+
+/// A fresh endura pool with one map of byte strings.
+pub struct RoartStore {
+    pool: Pool,
+    map: Roart,
+    shape: Shape,
+}
+
+impl RoartStore {
+    /// Creates a pool at `path`, which must not exist, with one empty map.
+    ///
+    /// # Errors
+    ///
+    /// Whatever [`PoolOptions::create`] says.
+    pub fn create(path: &Path, options: PoolOptions, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let pool = options.create(path)?;
+        let map = pool.roart("bench")?;
+        Ok(Self { pool, map, shape })
+    }
+}
+
+impl Store for RoartStore {
+    type Session<'s> = RoartSession<AnyRoart>;
+
+    const NAME: &'static str = EnduraStore::NAME;
+
+    fn session(&self) -> Result<RoartSession<AnyRoart>> {
+        Ok(RoartSession::new(self.map.clone(), self.shape))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        let stats = self.pool.stats()?;
+        Ok(Footprint { used_bytes: stats.page_bytes_in_use, file_bytes: stats.file_bytes })
+    }
+
+    fn settings(&self) -> String {
+        match self.pool.stats() {
+            Ok(stats) => format!("{} on {}, Roart", stats.domain, stats.filesystem),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+/// One thread's work with a map of byte strings.
+pub struct RoartSession<I: ByteIndex> {
+    map: ByteMap<I>,
+    buffers: Buffers,
+}
+
+impl<I: ByteIndex> RoartSession<I> {
+    pub(crate) fn new(map: ByteMap<I>, shape: Shape) -> Self {
+        Self { map, buffers: Buffers::new(shape) }
+    }
+}
+
+impl<I: ByteIndex> Session for RoartSession<I> {
+    #[inline]
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        self.buffers.set_key(key);
+        self.buffers.set_value(value);
+        self.map.insert(&self.buffers.key, &self.buffers.value)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        self.buffers.set_key(key);
+        self.buffers.set_value(value);
+        Ok(self.map.update(&self.buffers.key, &self.buffers.value)?.is_some())
+    }
+
+    #[inline]
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        self.buffers.set_key(key);
+        Ok(self.map.remove(&self.buffers.key)?.is_some())
+    }
+
+    /// Copies the value out, all of it.
+    #[inline]
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        self.buffers.set_key(key);
+        let read = &mut self.buffers.read;
+        Ok(self.map.get_with(&self.buffers.key, |value| {
+            let length = value.len().min(read.len());
+            value.copy_to(0, &mut read[..length]);
+            number(read)
+        })?)
+    }
+
+    #[inline]
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        self.buffers.set_key(from);
+        let (mut seen, mut sum) = (0, 0);
+        for entry in self.map.range::<Vec<u8>>(&self.buffers.key..).take(count) {
+            let (key, value) = entry?;
+            seen += 1;
+            sum ^= number(&key) ^ number(&value);
+        }
+        Ok((seen, sum))
+    }
+
+    #[inline]
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        let mut found = 0;
+        for &key in keys {
+            found += usize::from(self.get(key)?.is_some());
+        }
+        Ok(found)
+    }
+}

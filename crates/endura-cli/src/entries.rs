@@ -1,0 +1,132 @@
+//! What the commands ask of a map, of whichever sort it is.
+
+use std::ops::Bound;
+
+use endura::{AnyIndex, AnyMap, AnyRoart, ByteRange, Kind, Len, Pool, Range, Result, Roart};
+
+use crate::datum::Datum;
+
+/// An open map.
+pub(crate) enum OpenMap {
+    /// From numbers to numbers.
+    Numbers(AnyMap),
+    /// From byte strings to byte strings.
+    Bytes(Roart),
+}
+
+/// What the map `name` is; `None` if there is none, or this build does not know its kind.
+pub(crate) fn kind_of(pool: &Pool, name: &str) -> Result<Option<Kind>> {
+    let maps = pool.maps()?;
+    let found = maps.iter().find(|map| map.name == name);
+    let is_it = |kind: &Kind| found.is_some_and(|map| map.kind == kind.name());
+    Ok([Kind::FastFair, Kind::NbTree, Kind::Roart].into_iter().find(is_it))
+}
+
+impl OpenMap {
+    /// The map `name`, as whatever it is unless a kind is asked for; made if there is none.
+    pub(crate) fn open(pool: &Pool, name: &str, kind: Option<Kind>) -> Result<Self> {
+        let kind = if kind.is_some() { kind } else { kind_of(pool, name)? };
+        Ok(match kind {
+            Some(Kind::Roart) => Self::Bytes(pool.roart(name)?),
+            kind => Self::Numbers(pool.any_map(name, kind)?),
+        })
+    }
+}
+
+/// Runs the same code on a map of either sort, compiled for each.
+macro_rules! on_map {
+    ($map:expr, $entries:ident => $body:expr) => {
+        match $map {
+            $crate::entries::OpenMap::Numbers($entries) => $body,
+            $crate::entries::OpenMap::Bytes($entries) => $body,
+        }
+    };
+}
+pub(crate) use on_map;
+
+/// An entry.
+pub(crate) type Entry<D> = (D, D);
+
+/// The entries of a map.
+pub(crate) trait Entries {
+    /// What its keys and values are.
+    type Datum: Datum;
+    /// A range of it.
+    type Range: DoubleEndedIterator<Item = Result<Entry<Self::Datum>>>;
+
+    fn get(&self, key: &Self::Datum) -> Result<Option<Self::Datum>>;
+    fn insert(&self, key: &Self::Datum, value: &Self::Datum) -> Result<Option<Self::Datum>>;
+    /// Enters `key` if it is absent; gives the value that it has otherwise.
+    fn insert_new(&self, key: &Self::Datum, value: &Self::Datum) -> Result<Option<Self::Datum>>;
+    fn remove(&self, key: &Self::Datum) -> Result<Option<Self::Datum>>;
+    fn range(&self, from: Bound<Self::Datum>, to: Bound<Self::Datum>) -> Self::Range;
+    /// The entries whose keys begin with `prefix`; none where keys are no byte strings.
+    fn prefix(&self, prefix: &Self::Datum) -> Option<Self::Range>;
+    fn len(&self) -> Result<Len>;
+}
+
+impl Entries for AnyMap {
+    type Datum = u64;
+    type Range = Range<AnyIndex>;
+
+    fn get(&self, key: &u64) -> Result<Option<u64>> {
+        Self::get(self, *key)
+    }
+
+    fn insert(&self, key: &u64, value: &u64) -> Result<Option<u64>> {
+        Self::insert(self, *key, *value)
+    }
+
+    fn insert_new(&self, key: &u64, value: &u64) -> Result<Option<u64>> {
+        Ok(self.compare_exchange(*key, None, Some(*value))?.err().flatten())
+    }
+
+    fn remove(&self, key: &u64) -> Result<Option<u64>> {
+        Self::remove(self, *key)
+    }
+
+    fn range(&self, from: Bound<u64>, to: Bound<u64>) -> Range<AnyIndex> {
+        Self::range(self, (from, to))
+    }
+
+    fn prefix(&self, _: &u64) -> Option<Range<AnyIndex>> {
+        None
+    }
+
+    fn len(&self) -> Result<Len> {
+        Self::len(self)
+    }
+}
+
+impl Entries for Roart {
+    type Datum = Vec<u8>;
+    type Range = ByteRange<AnyRoart>;
+
+    fn get(&self, key: &Vec<u8>) -> Result<Option<Vec<u8>>> {
+        Self::get(self, key)
+    }
+
+    fn insert(&self, key: &Vec<u8>, value: &Vec<u8>) -> Result<Option<Vec<u8>>> {
+        Self::insert(self, key, value)
+    }
+
+    fn insert_new(&self, key: &Vec<u8>, value: &Vec<u8>) -> Result<Option<Vec<u8>>> {
+        Ok(self.compare_exchange(key, None, Some(value))?.err().flatten())
+    }
+
+    fn remove(&self, key: &Vec<u8>) -> Result<Option<Vec<u8>>> {
+        Self::remove(self, key)
+    }
+
+    fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> ByteRange<AnyRoart> {
+        Self::range(self, (from, to))
+    }
+
+    fn prefix(&self, prefix: &Vec<u8>) -> Option<ByteRange<AnyRoart>> {
+        Some(Self::prefix(self, prefix))
+    }
+
+    fn len(&self) -> Result<Len> {
+        Self::len(self)
+    }
+}

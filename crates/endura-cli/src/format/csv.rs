@@ -1,0 +1,202 @@
+//! Records as in RFC 4180, of any bytes: a field with a comma, a quote or a line end stands between
+//! quotes, and a quote inside is doubled. What is left open by that is an error here.
+
+use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+
+use super::lines::{Flaw, Lines};
+use crate::datum::Datum;
+use crate::entries::Entry;
+
+/// The next entry. Empty lines hold none.
+pub(super) fn next<D: Datum>(lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw> {
+    let Some((key, value)) = record(lines)? else { return Ok(None) };
+    let key = D::parse_plain(key).map_err(|error| format!("the key: {error}"))?;
+    let value = D::parse_plain(value).map_err(|error| format!("the value: {error}"))?;
+    Ok(Some((key, value)))
+}
+
+/// The two fields of the next record.
+pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry<Vec<u8>>>, Flaw> {
+    let probe = |line: &[u8]| {
+        let can_be = line.contains(&b',') || line.starts_with(b"\"");
+        (!can_be).then_some("the line is too long, and has no comma")
+    };
+    loop {
+        match lines.next(probe)? {
+            None => return Ok(None),
+            Some(b"" | b"\r") => {}
+            Some(line) => {
+                let reader = Reader { line: line.to_vec(), at: 0, lines };
+                return reader.fields().map(Some);
+            }
+        }
+    }
+}
+
+/// Where in a record the reading is.
+struct Reader<'l> {
+    line: Vec<u8>,
+    at: usize,
+    lines: &'l mut Lines,
+}
+
+impl Reader<'_> {
+    fn fields(mut self) -> Result<Entry<Vec<u8>>, Flaw> {
+        let key = self.field(LONGEST_KEY)?;
+        if self.at == self.line.len() {
+            return Err("a comma between key and value is expected, found none".into());
+        }
+        self.at += 1;
+        let value = self.field(LONGEST_VALUE)?;
+        if self.at < self.line.len() {
+            return Err(
+                "2 fields are expected, a key and a value; found more (a field with a comma \
+                        stands between quotes)"
+                    .into(),
+            );
+        }
+        Ok((key, value))
+    }
+
+    /// One field; the place is then at the comma behind it, or at the end of the record.
+    fn field(&mut self, longest: usize) -> Result<Vec<u8>, Flaw> {
+        if self.line[self.at..].starts_with(b"\"") {
+            return self.quoted(longest);
+        }
+        let rest = &self.line[self.at..];
+        let length = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+        let field = &rest[..length];
+        self.at += length;
+        if field.contains(&b'"') {
+            return Err(
+                "a quote inside a field that does not begin with one: put the field between \
+                        quotes, and write the quote twice"
+                    .into(),
+            );
+        }
+        let is_last = self.at == self.line.len();
+        let field = field.strip_suffix(b"\r").filter(|_| is_last).unwrap_or(field);
+        Ok(field.to_vec())
+    }
+
+    fn quoted(&mut self, longest: usize) -> Result<Vec<u8>, Flaw> {
+        let (opened, mut field) = (self.lines.number, Vec::new());
+        self.at += 1;
+        loop {
+            let rest = &self.line[self.at..];
+            let Some(quote) = rest.iter().position(|&byte| byte == b'"') else {
+                field.extend_from_slice(rest);
+                field.push(b'\n');
+                self.next_line(opened)?;
+                if field.len() > longest {
+                    return Err(format!(
+                        "the field that opens with a quote on line {opened} is too long"
+                    )
+                    .into());
+                }
+                continue;
+            };
+            field.extend_from_slice(&rest[..quote]);
+            self.at += quote + 1;
+            match &self.line[self.at..] {
+                [b'"', ..] => {
+                    field.push(b'"');
+                    self.at += 1;
+                }
+                b"\r" => {
+                    self.at += 1;
+                    return Ok(field);
+                }
+                [] | [b',', ..] => return Ok(field),
+                _ => {
+                    return Err(
+                        "a comma or the end of the line is expected behind the closing quote \
+                                (a quote inside a field is written twice)"
+                            .into(),
+                    );
+                }
+            }
+        }
+    }
+
+    fn next_line(&mut self, opened: u64) -> Result<(), Flaw> {
+        match self.lines.next(|_| None)? {
+            Some(line) => self.line = line.to_vec(),
+            None => {
+                return Err(format!("the quote that opens on line {opened} is never closed").into());
+            }
+        }
+        self.at = 0;
+        Ok(())
+    }
+}
+
+pub(super) fn write(key: &impl Datum, value: &impl Datum, out: &mut Vec<u8>) {
+    write_field(key, out);
+    out.push(b',');
+    write_field(value, out);
+    out.push(b'\n');
+}
+
+fn write_field(datum: &impl Datum, out: &mut Vec<u8>) {
+    let begin = out.len();
+    datum.write_plain(out);
+    if !out[begin..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        return;
+    }
+    let plain = out.split_off(begin);
+    out.push(b'"');
+    for part in plain.split_inclusive(|&byte| byte == b'"') {
+        out.extend_from_slice(part);
+        if part.ends_with(b"\"") {
+            out.push(b'"');
+        }
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(text: &[u8]) -> Result<Vec<Entry<Vec<u8>>>, (u64, Flaw)> {
+        let mut lines = Lines::new(Box::new(std::io::Cursor::new(text.to_vec())));
+        let mut all = Vec::new();
+        loop {
+            match record(&mut lines) {
+                Ok(Some(entry)) => all.push(entry),
+                Ok(None) => return Ok(all),
+                Err(flaw) => return Err((lines.number, flaw)),
+            }
+        }
+    }
+
+    #[test]
+    fn records_of_every_shape() {
+        let text = b"a,b\r\n\n\"c,\"\"\r\n\",\"\"\n,\n\"\",\" \"\r\nd,e\rf";
+        let expected = [("a", "b"), ("c,\"\r\n", ""), ("", ""), ("", " "), ("d", "e\rf")];
+        let found = records(text).expect("records");
+        assert_eq!(found.len(), expected.len());
+        for ((key, value), (k, v)) in found.iter().zip(expected) {
+            assert_eq!((&key[..], &value[..]), (k.as_bytes(), v.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_an_error_on_its_line() {
+        for (text, line) in [
+            (&b"a,b\nc"[..], 2),
+            (b"a,b,c", 1),
+            (b"a,b\n\n\"c,d\ne,f\n", 4),
+            (b"a,b\"", 1),
+            (b"\"a\"b,c", 1),
+            (b"a,\"b\" ", 1),
+        ] {
+            let (number, _) = records(text).expect_err("an error");
+            assert_eq!(number, line, "{}", text.escape_ascii());
+        }
+        let unclosed = [&b"\""[..], &[b'\n'; 2 * LONGEST_KEY]].concat();
+        let (number, _) = records(&unclosed).expect_err("an error");
+        assert!(number <= LONGEST_KEY as u64 + 3, "read on after a key that is too long");
+    }
+}

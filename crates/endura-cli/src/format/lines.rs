@@ -1,0 +1,120 @@
+//! Lines of a file, with their numbers, however long they claim to be.
+
+use std::io::{self, BufRead, Read};
+
+use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+
+/// Why a file is not read any further.
+#[derive(Debug)]
+pub(crate) enum Flaw {
+    /// The system gave no more of it.
+    Io(io::Error),
+    /// What is wrong on the line that was read last.
+    Wrong(String),
+}
+
+impl From<String> for Flaw {
+    fn from(what: String) -> Self {
+        Self::Wrong(what)
+    }
+}
+
+impl From<&str> for Flaw {
+    fn from(what: &str) -> Self {
+        Self::Wrong(what.into())
+    }
+}
+
+/// The longest line that an entry can need: the most that any format makes of a byte is six.
+const LONGEST_LINE: usize = 6 * (LONGEST_KEY + LONGEST_VALUE) + 4096;
+
+/// So much of a line is read before it is looked at whether it can be one: longer than any key.
+const PROBE: usize = 6 * LONGEST_KEY + 4096;
+
+/// The lines of a file.
+pub(crate) struct Lines {
+    input: Box<dyn BufRead>,
+    line: Vec<u8>,
+    /// Whether `line` is to be given again.
+    held: bool,
+    /// The number of the line read last, from 1.
+    pub(crate) number: u64,
+    /// The bytes read so far.
+    pub(crate) bytes: u64,
+}
+
+impl Lines {
+    pub(crate) fn new(input: Box<dyn BufRead>) -> Self {
+        Self { input, line: Vec::new(), held: false, number: 0, bytes: 0 }
+    }
+
+    /// The next line without its line feed. Of a line so long that its key must have ended, `probe`
+    /// sees the beginning, and says what is wrong with it.
+    pub(crate) fn next(
+        &mut self,
+        probe: impl Fn(&[u8]) -> Option<&'static str>,
+    ) -> Result<Option<&[u8]>, Flaw> {
+        if !std::mem::take(&mut self.held) && !self.read(probe)? {
+            return Ok(None);
+        }
+        Ok(Some(self.line.strip_suffix(b"\n").unwrap_or(&self.line)))
+    }
+
+    /// The line that [`next`](Self::next) is about to give.
+    pub(crate) fn peek(
+        &mut self,
+        probe: impl Fn(&[u8]) -> Option<&'static str>,
+    ) -> Result<Option<&[u8]>, Flaw> {
+        self.held = self.held || self.read(probe)?;
+        Ok(self.held.then_some(&self.line))
+    }
+
+    fn read(&mut self, probe: impl Fn(&[u8]) -> Option<&'static str>) -> Result<bool, Flaw> {
+        self.line.clear();
+        let mut limit = PROBE;
+        loop {
+            let room = (limit - self.line.len()) as u64;
+            let length = self.input.by_ref().take(room).read_until(b'\n', &mut self.line);
+            self.bytes += length.map_err(Flaw::Io)? as u64;
+            if self.line.len() < limit || self.line.ends_with(b"\n") {
+                self.number += u64::from(!self.line.is_empty());
+                return Ok(!self.line.is_empty());
+            }
+            let wrong =
+                if limit == PROBE { probe(&self.line) } else { Some("the line is too long") };
+            if let Some(what) = wrong {
+                self.number += 1;
+                return Err(what.into());
+            }
+            limit = LONGEST_LINE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> Lines {
+        Lines::new(Box::new(io::Cursor::new(text.to_vec())))
+    }
+
+    #[test]
+    fn lines_are_counted_and_peeked_at() {
+        let mut lines = lines(b"a\n\nb\r\nc");
+        assert_eq!(lines.peek(|_| None).expect("a line"), Some(&b"a\n"[..]));
+        let mut all = Vec::new();
+        while let Some(line) = lines.next(|_| None).expect("a line") {
+            all.push(line.to_vec());
+        }
+        assert_eq!(all, [&b"a"[..], b"", b"b\r", b"c"]);
+        assert_eq!((lines.number, lines.bytes), (4, 7));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_one_is_not_read_to_its_end() {
+        let mut lines = lines(&vec![0; 4 * PROBE]);
+        assert!(matches!(lines.next(|_| Some("no")), Err(Flaw::Wrong(what)) if what == "no"));
+        assert_eq!((lines.number, lines.bytes), (1, PROBE as u64));
+    }
+}

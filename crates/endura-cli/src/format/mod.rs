@@ -1,0 +1,90 @@
+//! Files of entries: what `import` reads and `export` writes.
+//!
+//! | format | an entry is | bytes that are no text |
+//! | --- | --- | --- |
+//! | [`tsv`] | a line, a tab between key and value | as escapes ([`escape`](crate::escape)) |
+//! | [`csv`] | a record as in RFC 4180 | as they are, between quotes where need be |
+//! | [`json`] | an object on a line, `{"key":K,"value":V}` | `{"hex":"DIGITS"}` in place of a string |
+//! | [`lines`] | a line that is the key; the value is empty | as they are, but for line ends |
+//! | [`dump`] | two lines, as LMDB's `mdb_dump` writes them | as hexadecimal digits |
+//!
+//! What a [`Sink`] writes of a map, a [`Source`] reads as exactly that map.
+
+mod csv;
+mod dump;
+mod json;
+mod lines;
+mod sink;
+mod source;
+mod tsv;
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+pub(crate) use lines::Flaw;
+pub(crate) use sink::Sink;
+pub(crate) use source::Source;
+
+/// What `--help` says of formats.
+pub(crate) const FORMATS: &str = "\
+Formats, recognised by the end of the file's name (and a dump by its first line), else tsv:
+  tsv        KEY<tab>VALUE, with escapes                                   .tsv
+  csv        KEY,VALUE as in RFC 4180: any bytes, in quotes where need be  .csv
+  json       one {\"key\":K,\"value\":V} per line; bytes that are not UTF-8 are {\"hex\":\"00ff\"}
+             in place of a string                                 .jsonl .ndjson .json
+  mdb        the text of LMDB's mdb_dump, for mdb_load                     .mdb .dump
+  mdb-print  the same with readable keys and values (mdb_dump -p)
+  lines      each line is a key as it is, every value is empty";
+
+/// The formats as arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    Auto,
+    Tsv,
+    Csv,
+    #[value(alias = "jsonl")]
+    Json,
+    Mdb,
+    MdbPrint,
+    Lines,
+}
+
+/// A format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Tsv,
+    Csv,
+    Json,
+    Dump { print: bool },
+    Lines,
+}
+
+impl FormatName {
+    /// The format of the file at `path`; `None` if its name does not tell.
+    pub(crate) fn style(self, path: &Path) -> Option<Style> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        Some(match self {
+            Self::Auto => match &*ending.to_ascii_lowercase() {
+                "csv" => Style::Csv,
+                "tsv" => Style::Tsv,
+                "json" | "jsonl" | "ndjson" => Style::Json,
+                "mdb" | "dump" => Style::Dump { print: false },
+                _ => return None,
+            },
+            Self::Tsv => Style::Tsv,
+            Self::Csv => Style::Csv,
+            Self::Json => Style::Json,
+            Self::Mdb => Style::Dump { print: false },
+            Self::MdbPrint => Style::Dump { print: true },
+            Self::Lines => Style::Lines,
+        })
+    }
+}
+
+impl Style {
+    /// Whether a first line may name the columns.
+    pub(crate) fn has_columns(self) -> bool {
+        matches!(self, Self::Tsv | Self::Csv)
+    }
+}

@@ -1,0 +1,109 @@
+//! The map under torture: from numbers to numbers, or from byte strings that stand for them to byte
+//! strings that do.
+
+use endura::{AnyMap, Error, Kind, Pool, Result, Roart};
+
+use super::{MAP, strings};
+use crate::entries::OpenMap;
+
+/// The map, in numbers.
+pub(super) enum Subject {
+    Numbers(AnyMap),
+    Strings(Roart),
+}
+
+impl Subject {
+    /// The map of `pool`; made as `kind` if there is none.
+    pub(super) fn open(pool: &Pool, kind: Option<Kind>) -> Result<Self> {
+        Ok(match OpenMap::open(pool, MAP, kind)? {
+            OpenMap::Numbers(map) => Self::Numbers(map),
+            OpenMap::Bytes(map) => Self::Strings(map),
+        })
+    }
+
+    pub(super) fn get(&self, key: u64) -> Result<Option<u64>> {
+        match self {
+            Self::Numbers(map) => map.get(key),
+            Self::Strings(map) => number(map.get(strings::key(key))?),
+        }
+    }
+
+    pub(super) fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        match self {
+            Self::Numbers(map) => map.insert(key, value),
+            Self::Strings(map) => number(map.insert(strings::key(key), strings::value(value))?),
+        }
+    }
+
+    pub(super) fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
+        match self {
+            Self::Numbers(map) => map.insert_new(key, value),
+            Self::Strings(map) => map.insert_new(strings::key(key), strings::value(value)),
+        }
+    }
+
+    pub(super) fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        match self {
+            Self::Numbers(map) => map.update(key, value),
+            Self::Strings(map) => number(map.update(strings::key(key), strings::value(value))?),
+        }
+    }
+
+    pub(super) fn remove(&self, key: u64) -> Result<Option<u64>> {
+        match self {
+            Self::Numbers(map) => map.remove(key),
+            Self::Strings(map) => number(map.remove(strings::key(key))?),
+        }
+    }
+
+    pub(super) fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        match self {
+            Self::Numbers(map) => map.compare_exchange(key, expected, new),
+            Self::Strings(map) => {
+                let (expected, new) = (expected.map(strings::value), new.map(strings::value));
+                let key = strings::key(key);
+                Ok(match map.compare_exchange(key, expected.as_deref(), new.as_deref())? {
+                    Ok(()) => Ok(()),
+                    Err(found) => Err(number(found)?),
+                })
+            }
+        }
+    }
+
+    /// As [`AnyMap::fetch_update`]; `update` is told of a value that nobody wrote as of an absent
+    /// one, and the answer is then an error.
+    pub(super) fn fetch_update(
+        &self,
+        key: u64,
+        mut update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>> {
+        match self {
+            Self::Numbers(map) => map.fetch_update(key, update),
+            Self::Strings(map) => number(map.fetch_update(strings::key(key), |old| {
+                update(old.and_then(strings::value_number)).map(strings::value)
+            })?),
+        }
+    }
+
+    pub(super) fn iter(&self) -> Box<dyn DoubleEndedIterator<Item = Result<(u64, u64)>>> {
+        match self {
+            Self::Numbers(map) => Box::new(map.iter()),
+            Self::Strings(map) => Box::new(map.iter().map(|entry| {
+                let (key, value) = entry?;
+                let numbers = strings::key_number(&key).zip(strings::value_number(&value));
+                numbers.ok_or(MADE_UP)
+            })),
+        }
+    }
+}
+
+const MADE_UP: Error = Error::Corrupt { offset: 0, what: "a key or a value that nobody wrote" };
+
+fn number(value: Option<Vec<u8>>) -> Result<Option<u64>> {
+    value.map(|bytes| strings::value_number(&bytes).ok_or(MADE_UP)).transpose()
+}
