@@ -56,7 +56,7 @@ pub trait OrderedMap:
 }
 
 /// Frees what may be reused, takes four chunks and gives them back.
-fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
+pub(super) fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
     match space.relieve() {
         // Another thread is inside an operation.
         Ok(_) | Err(endura::Error::ReclaimStalled { .. }) => {}
