@@ -18,7 +18,19 @@ use crate::subject::{Finding, Subject, first_wrong_key};
 /// What 10, 20, 30 and so on stand for: keys that fill arrays of four, end at nodes, have long prefixes
 /// in common, and fan out.
 pub const SPELLINGS: [&str; 14] = [
-    "", "a", "a1", "a2", "a3", "a4", "a5", "ab0123456789c", "ab0123456789d", "ab0123x", "b", "c1", "c2",
+    "",
+    "a",
+    "a1",
+    "a2",
+    "a3",
+    "a4",
+    "a5",
+    "ab0123456789c",
+    "ab0123456789d",
+    "ab0123x",
+    "b",
+    "c1",
+    "c2",
     "d",
 ];
 

@@ -69,7 +69,8 @@ fn made_behind_a_link(mutant: Option<Mutant>) -> Result<(), String> {
     // Its fences do not wait for the flushes of the one before.
     act_as(3);
     let open = PoolSpace.open(sim.clone(), 3)?;
-    assert!(PoolSpace.apply(&open, &Make("first", 2))?);
+    // One more. It has no node: what is flushed for a new page would be flushed beside the link.
+    assert!(PoolSpace.apply(&open, &MakeMany(ENTRIES))?);
     let found = PoolSpace.observe(&open)?;
     act_as(0);
     sim.note(Action::Observed);
@@ -98,7 +99,7 @@ fn flushes_of_an_open(before: &[PoolOp]) -> Vec<Call> {
 fn maps_that_killed_processes_made_or_dropped() {
     for op in [Make("another", 4), Drop("first")] {
         let images = killed(&op, None).unwrap_or_else(|failure| panic!("{failure}"));
-        assert!(images > 100, "{images}");
+        assert!(images > 10, "{images}");
     }
     made_behind_a_link(None).unwrap();
 }

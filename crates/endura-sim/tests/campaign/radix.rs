@@ -7,7 +7,8 @@
 //! of them, or are some of them. After two crashes the first writer that comes by is each operation on
 //! each of the three keys.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
 
 use endura::pool::PAGE;
 use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
@@ -207,11 +208,17 @@ fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
 
 /// Fills and drains a tree, crashed everywhere under every model: what has other steps than the sequences.
 fn add_walks<T: Techniques>(jobs: &mut Vec<Job>, part: &'static str, count: usize, effort: Effort) {
-    for shape in [Shape::Flat, Shape::Nested, Shape::Deep] {
-        let keys = shape.places(count.div_ceil(2));
-        let up: Vec<ByteOp> = keys.iter().take(count).map(|key| put(key, 1)).collect();
+    let shapes = [Shape::Flat, Shape::Nested, Shape::Deep];
+    let mut all: Vec<_> = shapes.map(|shape| shape.places(count.div_ceil(2))).into();
+    // A node that grows because of a key that ends there, and a prefix that is split.
+    let grown = ["n", "n1", "n2", "n3", "n4", "n5", "p0123456789a", "p0123456789b"];
+    let split = ["p0123456789c", "p0123456789d", "p0123456789e", "p0123x"];
+    all.push(grown.iter().chain(&split).map(|key| key.as_bytes().to_vec()).collect());
+    for keys in all {
+        let count = count.max(keys.len() - 2);
+        let up: Vec<ByteOp> = keys.iter().take(count + 2).map(|key| put(key, 1)).collect();
         let gone: Vec<ByteOp> =
-            keys.iter().rev().take(count).map(|key| ByteOp::Remove(key.clone())).collect();
+            keys.iter().rev().take(count + 2).map(|key| ByteOp::Remove(key.clone())).collect();
         for (_, model) in MODELS {
             for (before, ops) in [(Vec::new(), up.clone()), (up.clone(), gone.clone())] {
                 let keys = keys.clone();
@@ -259,7 +266,7 @@ fn add_kills(jobs: &mut Vec<Job>, all: bool) {
                 let keys = before.iter().chain([&op]).map(|op| match op {
                     ByteOp::Put(key, _) | ByteOp::Remove(key) => key.clone(),
                 });
-                let subject = Roart::<Tiny>::about(keys.collect::<std::collections::BTreeSet<_>>());
+                let subject = Roart::<Tiny>::about(keys.collect::<BTreeSet<_>>());
                 let model = Model::WEAKEST_ADR;
                 let mut explorer = Explorer::new(&subject, model, LIMIT, KILLS, 1);
                 let told = |failure| format!("{failure}");
@@ -275,7 +282,7 @@ fn add_kills(jobs: &mut Vec<Job>, all: bool) {
     }
 }
 
-fn assert_clean(jobs: Vec<Job>, budget: std::time::Duration) {
+fn assert_clean(jobs: Vec<Job>, budget: Duration) {
     let report = jobs::run(jobs, budget, &STEPS);
     report.assert_clean(&STEPS);
     let crossed = report.sum(Some(MODELS[0].0)).crossed;
@@ -287,8 +294,8 @@ fn every_crash_of_every_short_history_of_a_small_radix_tree() {
     let mut jobs = Vec::new();
     add_walks::<Tiny>(&mut jobs, "walks", 9, ONE_CRASH);
     add_kills(&mut jobs, false);
-    add_shapes(&mut jobs, Plan { longest: 1, twice: 0 });
-    assert_clean(jobs, jobs::GUARD);
+    add_shapes(&mut jobs, Plan { longest: 2, twice: 1 });
+    assert_clean(jobs, Duration::from_secs(15));
 }
 
 #[test]

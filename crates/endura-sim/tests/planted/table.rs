@@ -201,11 +201,7 @@ pub(crate) const TABLE: &[Row] = &[
         "the reserve of an NBTree: a chunk moves to where the marker has been",
     ),
     row(Planted::CollectNewChunks, 400, "DCMM: what is allocated beside the marking is swept"),
-    row(
-        Planted::V17,
-        800,
-        "DCMM: what readers pass through, and the marker does not, is swept",
-    ),
+    row(Planted::V17, 800, "DCMM: what readers pass through, and the marker does not, is swept"),
     row(
         Planted::RebuiltCountOffByOne,
         10,

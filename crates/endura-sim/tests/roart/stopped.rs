@@ -97,7 +97,6 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
 #[test]
 fn v12_a_writer_makes_the_words_durable_that_it_passes() {
     let threads = [vec![Task::Put(40, 901)], vec![Task::Remove(30)]];
-    let scenario =
-        Scenario { name: "V12", before: vec![30], threads, step: "publish.dirty" };
+    let scenario = Scenario { name: "V12", before: vec![30], threads, step: "publish.dirty" };
     scenario.needs("descend.rs", "step", "node.child(");
 }

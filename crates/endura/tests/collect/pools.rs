@@ -61,9 +61,10 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
         assert!(pool.nbtree("n").unwrap().iter().map(numbers).eq(expected(11)));
         let strings = pool.roart("r").unwrap();
         assert_eq!(strings.iter().count(), 2_000);
-        assert!((0..2_000_u64).all(|n| {
-            strings.get(format!("key/{n}")).unwrap().unwrap() == n.to_le_bytes()
-        }));
+        assert!(
+            (0..2_000_u64)
+                .all(|n| { strings.get(format!("key/{n}")).unwrap().unwrap() == n.to_le_bytes() })
+        );
     }
     both.into_iter().for_each(|pool| _ = pool.close().unwrap());
     let whole = std::fs::read(&copy).unwrap();
