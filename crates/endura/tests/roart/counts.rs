@@ -5,7 +5,7 @@ use std::sync::Arc;
 use endura::ByteMap;
 use endura::media::{Counting, Counts, Heap};
 use endura::pool::{PAGE, Session, Space};
-use endura::tree::roart::{Full, Techniques, Tiny, Tree};
+use endura::tree::roart::{Full, Survey, Techniques, Tiny, Tree};
 
 type Medium = Arc<Counting<Heap>>;
 
@@ -36,6 +36,10 @@ impl<T: Techniques> Counted<T> {
         operation(&self.map);
         let Counts { line_flushes, fences, .. } = self.medium.counts().since(before);
         (line_flushes, fences)
+    }
+
+    pub(crate) fn survey(&self) -> Survey {
+        self.map.index().survey(&mut |_, _| ()).unwrap()
     }
 
     pub(crate) fn insert(&self, key: impl AsRef<[u8]>) -> (u64, u64) {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use endura::media::{Heap, Media, Region};
 use endura::pool::{Collector, PAGE, Session, Space};
-use endura::tree::roart::{Full, Techniques, Tiny, Tree};
+use endura::tree::roart::{Tiny, Tree};
 use endura::{ByteMap, Result};
 
-type Map<T> = ByteMap<Tree<Arc<Heap>, T>>;
+type Map = ByteMap<Tree<Arc<Heap>, Tiny>>;
 
 /// Room that a damaged pool may grow to.
 const ROOM: u64 = 24 * PAGE;
@@ -54,8 +54,8 @@ fn image(closed: bool) -> Vec<(usize, u64)> {
     let heap = Arc::new(Heap::new(ROOM));
     Space::format(&heap).unwrap();
     let space = mounted(&heap, 1, true).unwrap();
-    fill(&ByteMap::over(Tree::<_, Tiny>::open(&space, "tiny").unwrap()));
-    fill(&ByteMap::over(Tree::<_, Full>::open(&space, "full").unwrap()));
+    fill(&ByteMap::over(Tree::open(&space, "one").unwrap()));
+    fill(&ByteMap::over(Tree::open(&space, "other").unwrap()));
     if closed {
         space.close().unwrap();
         space.save().unwrap();
@@ -65,7 +65,7 @@ fn image(closed: bool) -> Vec<(usize, u64)> {
     numbered.filter(|&(_, word)| word != 0).collect()
 }
 
-fn fill<T: Techniques>(map: &Map<T>) {
+fn fill(map: &Map) {
     for n in 0..ENTRIES {
         map.insert(key(n), vec![n as u8; n as usize % 70]).unwrap();
     }
@@ -95,7 +95,7 @@ fn damaged(image: &[(usize, u64)], random: &mut Random) -> Arc<Heap> {
 }
 
 /// All that a map offers. Errors are answers, too.
-fn every_operation<T: Techniques>(map: &Map<T>, random: &mut Random) {
+fn every_operation(map: &Map, random: &mut Random) {
     let keys: Vec<Vec<u8>> = (0..30).map(|_| key(random.below(ENTRIES + 50))).collect();
     let _ = (map.is_empty(), map.first(), map.last(), map.get_many(&keys));
     for key in &keys {
@@ -125,19 +125,14 @@ fn trial(image: &[(usize, u64)], seed: u64) {
     let mut random = Random(seed);
     let heap = damaged(image, &mut random);
     let Ok(space) = mounted(&heap, 2, random.below(2) == 0) else { return };
-    let trees = (Tree::<_, Tiny>::open(&space, "tiny"), Tree::<_, Full>::open(&space, "full"));
-    let mut walks = Vec::new();
-    walks.extend(trees.0.as_ref().ok().map(|tree| tree.marking()));
-    walks.extend(trees.1.as_ref().ok().map(|tree| tree.marking()));
+    let trees: Vec<Tree<_, Tiny>> =
+        ["one", "other"].into_iter().filter_map(|name| Tree::open(&space, name).ok()).collect();
+    let walks = trees.iter().map(|tree| tree.marking()).collect();
     let collector = Collector::new(&space, walks, 64);
-    if let Ok(tree) = trees.0 {
+    for tree in trees {
         every_operation(&ByteMap::over(tree.clone()), &mut random);
         let _ = (tree.survey(&mut |_, _| ()), tree.for_each_chunk(&mut |_, _| ()));
-    }
-    let _ = collector.finish();
-    if let Ok(tree) = trees.1 {
-        every_operation(&ByteMap::over(tree.clone()), &mut random);
-        let _ = tree.survey(&mut |_, _| ());
+        let _ = collector.finish();
     }
     let _ = (space.stats(), space.relieve(), space.close(), space.save());
 }
