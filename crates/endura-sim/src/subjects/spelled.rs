@@ -37,13 +37,12 @@ pub const SPELLINGS: [&str; 14] = [
 /// What a number stands for.
 fn spell(number: u64) -> Option<&'static [u8]> {
     let i = usize::try_from(number / 10).ok()?.checked_sub(1)?;
-    (number % 10 == 0).then(|| SPELLINGS.get(i).map(|text| text.as_bytes())).flatten()
+    number.is_multiple_of(10).then(|| SPELLINGS.get(i).map(|text| text.as_bytes())).flatten()
 }
 
 /// The number of a byte string.
 fn number(key: Bytes<'_>) -> Option<u64> {
-    let is_it = |text: &&str| key == *text.as_bytes();
-    SPELLINGS.iter().position(|text| is_it(&text)).map(|i| 10 * (i as u64 + 1))
+    SPELLINGS.iter().position(|text| key == *text.as_bytes()).map(|i| 10 * (i as u64 + 1))
 }
 
 /// The value of eight bytes.

@@ -181,5 +181,8 @@ pub(crate) fn hunt(bug: Option<Planted>) -> Hunt {
         vec![Begin, Look, End, Look],
         vec![Pair, Remove, Settle, Enter, Remove],
     ];
-    Campaign::of(&[Enter, Remove, Look]).from([vec![Enter]]).and(runs).hunt(&Passing(bug), None)
+    Campaign::of(&[Enter, Remove, Look])
+        .from([vec![Enter], vec![Enter, Pair, Settle]])
+        .and(runs)
+        .hunt(&Passing(bug), None)
 }

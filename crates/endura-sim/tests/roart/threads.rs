@@ -62,7 +62,7 @@ fn threads_under_power_failures_agree_on_one_order() {
 #[test]
 fn collections_beside_writers() {
     let figures = all(&[Family::Collection], 2 * SCHEDULES);
-    for step in ["collect.mark", "collect.sweep", "array.replaced", "unlink.word"] {
+    for step in ["collect.mark", "collect.sweep", "node.shrunk", "unlink.word"] {
         assert!(figures.tally.steps.contains_key(step), "{step} was not taken: {figures:?}");
     }
 }

@@ -175,13 +175,7 @@ fn handed_over(chunks: usize) {
             }
         });
         for _ in 0..chunks {
-            let at = loop {
-                match space.with_room(|| space.pin_mut()?.alloc(64)) {
-                    Ok(at) => break at,
-                    Err(error) => panic!("{error}: {:?}", space.stats()),
-                }
-            };
-            give.send(at).unwrap();
+            give.send(space.with_room(|| space.pin_mut()?.alloc(64)).unwrap()).unwrap();
         }
         drop(give);
     });
