@@ -55,10 +55,13 @@ pub trait OrderedMap:
     fn steps(&self) -> &'static [&'static str];
 }
 
-/// Frees what may be reused, takes four chunks of nodes of so many words, and gives them back.
-fn scribble(space: &Space<Sim>, words: usize) -> Result<(), Finding> {
-    // Nodes are whole lines.
-    let bytes = (8 * words as u64).next_multiple_of(64);
+/// Bytes of a node of so many words: whole lines.
+fn node(words: usize) -> u64 {
+    (8 * words as u64).next_multiple_of(64)
+}
+
+/// Frees what may be reused, takes four chunks and gives them back.
+pub(super) fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
     match space.relieve() {
         // Another thread is inside an operation.
         Ok(_) | Err(endura::Error::ReclaimStalled { .. }) => {}
@@ -102,7 +105,7 @@ impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
     }
 
     fn scribble(open: &OpenTree<I, L>) -> Result<(), Finding> {
-        scribble(&open.space, L)
+        scribble(&open.space, node(L))
     }
 
     fn collection(open: &OpenTree<I, L>) -> &Collection {
@@ -170,7 +173,7 @@ impl<const W: usize, const F: usize> OrderedMap for NbTree<W, F> {
     }
 
     fn scribble(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
-        scribble(&open.space, W)
+        scribble(&open.space, node(W))
     }
 
     fn collection(open: &OpenNbTree<W, F>) -> &Collection {

@@ -22,6 +22,7 @@ mod history;
 mod map;
 mod plan;
 mod run;
+mod spelled;
 mod turns;
 
 pub use campaign::{Campaign, Cut, Figures, Unsound};

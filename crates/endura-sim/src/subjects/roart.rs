@@ -139,13 +139,7 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
-        let mut chunks = Vec::new();
-        let survey = told(open.map.index().survey(&mut |at, bytes| chunks.push((at, bytes))))?;
-        open.collection.check(&open.space, &chunks)?;
-        match survey.entries == model.len() as u64 {
-            true => Ok(()),
-            false => Err(format!("{survey:?} for {} entries", model.len())),
-        }
+        verify(&open.space, open.map.index(), &open.collection, model.len())
     }
 
     /// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it.
@@ -169,13 +163,42 @@ impl<T: Techniques> Subject for Roart<T> {
         }
     }
 
-    /// Locks, and the fingerprints of the smallest array.
+    fn is_structural(&self, step: &str) -> bool {
+        is_structural(step)
+    }
+
     fn is_volatile(&self, at: u64, line: &[u64; 8]) -> bool {
-        let word = at / 8 % 8;
-        match line[1] >> 48 {
-            0xA47D => word == 0,
-            0xA47A => word == 0 || word == 2,
-            _ => false,
-        }
+        is_volatile(at, line)
+    }
+}
+
+/// Checks a tree that should have so many entries, and who owns what.
+pub(super) fn verify<T: Techniques>(
+    space: &Space<Sim>,
+    tree: &Tree<Sim, T>,
+    collection: &Collection,
+    entries: usize,
+) -> Result<(), Finding> {
+    let mut chunks = Vec::new();
+    let survey = told(tree.survey(&mut |at, bytes| chunks.push((at, bytes))))?;
+    collection.check(space, &chunks)?;
+    match survey.entries == entries as u64 {
+        true => Ok(()),
+        false => Err(format!("{survey:?} for {entries} entries")),
+    }
+}
+
+/// Steps in which nodes and arrays are made, replaced or taken out.
+pub(super) fn is_structural(step: &str) -> bool {
+    ["array.", "node.", "prefix.", "split", "prune"].iter().any(|part| step.starts_with(part))
+}
+
+/// Locks, and the fingerprints of the smallest array.
+pub(super) fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
+    let word = at / 8 % 8;
+    match line[1] >> 48 {
+        0xA47D => word == 0,
+        0xA47A => word == 0 || word == 2,
+        _ => false,
     }
 }

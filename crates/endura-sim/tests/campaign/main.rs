@@ -11,7 +11,9 @@
 mod exhaustive;
 mod jobs;
 mod killed;
+mod killed_pool;
 mod pool;
+mod radix;
 mod random;
 mod report;
 

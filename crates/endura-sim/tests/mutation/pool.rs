@@ -3,11 +3,13 @@
 use std::fmt;
 
 use endura::pool::PAGE;
-use endura_sim::explore::{Explorer, Next};
+use endura_sim::choose::Chooser;
+use endura_sim::event::{Action, Event, Trace};
+use endura_sim::explore::{Explorer, Next, visible};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::Calls;
-use endura_sim::sim::Sim;
+use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::First;
 use endura_sim::subjects::pool::histories::{History, choices, histories, link, starts};
@@ -48,6 +50,10 @@ pub(crate) enum Part {
     Directory,
     /// The same, in a page that was the second one of a large chunk.
     DirectoryInRun,
+    /// A map is dropped by a process that is killed, as is the next one in its open; a third one looks.
+    DropKilled,
+    /// The first map of a page of the directory that a killed process had linked, not durably.
+    BehindALink,
 }
 
 /// The model.
@@ -131,6 +137,7 @@ pub(crate) fn parts() -> Vec<Part> {
         parts.extend((0..histories().len()).map(|history| Part::History(history, under)));
     }
     parts.extend((0..kills().len()).map(Part::Killed));
+    parts.extend([Part::DropKilled, Part::BehindALink]);
     parts
 }
 
@@ -169,6 +176,8 @@ pub(crate) fn run(
             let before = [MakeMany(ENTRIES - 1)];
             explored_from(Under::Adr, &before, &ops, ops.len() - 1, calls)
         }
+        Part::DropKilled => drop_killed(mutant, calls),
+        Part::BehindALink => behind_a_link(mutant, calls),
     }
 }
 
@@ -182,6 +191,48 @@ fn killed(number: usize, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> R
     let result = explorer.kill(&start, &op, &[Next { looks: false, ops: next }]);
     *calls = explorer.calls;
     result.map_err(|failure| failure.finding)
+}
+
+fn drop_killed(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
+    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
+    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
+    explorer.plant(mutant);
+    explorer.calls = calls.take();
+    let start = explorer.start(&[Make("first", 3)]).map_err(|failure| failure.finding)?;
+    let look = Next { looks: true, ops: Vec::new() };
+    let result = explorer.kill(&start, &Drop("first"), &[look.clone(), look]);
+    *calls = explorer.calls;
+    result.map_err(|failure| failure.finding)
+}
+
+fn behind_a_link(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
+    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
+    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
+    explorer.plant(mutant);
+    let start = explorer.start(&[Soil(2), MakeMany(ENTRIES - 1)]).map_err(|e| e.finding)?;
+    let trace = explorer.trace(&start, &[Make("first", 2)])?;
+    let is_linked = |event: &Event| event.action == Action::Step("pool.directory.link");
+    let linked = trace.events.iter().position(is_linked).ok_or("no link")?;
+    let is_store = |i: &usize| matches!(trace.events[*i].action, Action::Store { .. });
+    let killed = (0..linked).rfind(is_store).map_or(0, |i| i + 1);
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &visible(&trace, killed), Chooser::first());
+    sim.plant(mutant);
+    if calls.is_some() {
+        sim.count_calls();
+    }
+    // Its fences do not wait for the flushes of the one before.
+    act_as(3);
+    let open = PoolSpace.open(sim.clone(), 3)?;
+    PoolSpace.apply(&open, &MakeMany(ENTRIES))?;
+    let found = PoolSpace.observe(&open)?;
+    act_as(0);
+    sim.note(Action::Observed);
+    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+    let mut events = trace.events[..killed].to_vec();
+    events.extend(sim.take_trace().events);
+    let (from, trace) = (events.len() - 1, Trace { start: trace.start, events });
+    let crashed = explorer.crash_trace(&trace, from, |_| vec![found.clone()]);
+    crashed.map_err(|(finding, _)| finding)
 }
 
 /// Crashes the session that makes a pool.

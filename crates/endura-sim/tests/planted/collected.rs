@@ -4,7 +4,7 @@
 //! | line | words |
 //! | --- | --- |
 //! | 0 | a byte for each slot: the number of its chunk, from 1; how many chunks were ever taken |
-//! | 1.. | chunks: the value that was linked |
+//! | 1.. | chunks: the value that was linked; the number, from 1, of a chunk that readers pass through |
 //!
 //! Links move by one store, as words of a tree do. One thread may stand still between an unlink and
 //! the moment when it frees the chunk. The faults are those of a collection that forgets one of its
@@ -23,6 +23,8 @@ use crate::table::Planted;
 const LINKS: u64 = 0;
 const CHUNKS: u64 = 64;
 const SLOTS: usize = 4;
+/// What a chunk holds that is passed through.
+const PASSAGE: u64 = 0xC0DE;
 
 /// The allocator, with a fault or without.
 pub(crate) struct Collected(pub(crate) Option<Planted>);
@@ -59,11 +61,13 @@ pub(crate) enum Op {
     Free,
     /// Moves a link to a slot where nothing is linked.
     Move(usize, usize),
+    /// Lets readers of a chunk pass through another one, as those of a node that takes its neighbour over.
+    Lead(usize),
     /// The marker passes a slot; or waits for the thread that stands; or sweeps.
     Collect,
 }
 
-use Op::{Collect, Free, Link, Move, Unlink, UnlinkAndStand};
+use Op::{Collect, Free, Lead, Link, Move, Unlink, UnlinkAndStand};
 
 impl Open {
     fn load(&self, word: usize) -> Result<u64, Finding> {
@@ -83,9 +87,44 @@ impl Open {
         Ok((self.load(0)? >> (8 * slot) & 0xFF).checked_sub(1))
     }
 
+    /// The chunk that readers of another one pass through.
+    fn passage(&self, chunk: u64) -> Result<Option<u64>, Finding> {
+        let content = words::<2>(&self.medium, CHUNKS + 64 * chunk)?;
+        Ok(content.load(1, Ordering::Acquire).checked_sub(1))
+    }
+
     fn linked(&self) -> Result<Vec<u64>, Finding> {
         let links = (0..SLOTS).map(|slot| self.link(slot)).collect::<Result<Vec<_>, _>>()?;
-        Ok(links.into_iter().flatten().collect())
+        let mut linked: Vec<u64> = links.into_iter().flatten().collect();
+        for i in 0..linked.len() {
+            linked.extend(self.passage(linked[i])?);
+        }
+        Ok(linked)
+    }
+
+    /// Writes a chunk that nothing leads to, durably.
+    fn write(&self, chunk: u64, value: u64) -> Result<(), Finding> {
+        let content = words::<2>(&self.medium, CHUNKS + 64 * chunk)?;
+        content.store(1, 0, Ordering::Release);
+        content.store(0, value, Ordering::Release);
+        content.flush(0, 2);
+        // Before the link: what it leads to must be durable.
+        self.medium.fence();
+        Ok(())
+    }
+
+    fn lead(&self, slot: usize) -> Result<(), Finding> {
+        let Some(chunk) = self.link(slot)? else { return Ok(()) };
+        if self.passage(chunk)?.is_some() {
+            return Ok(());
+        }
+        let through = self.take()?;
+        self.write(through, PASSAGE)?;
+        let content = words::<2>(&self.medium, CHUNKS + 64 * chunk)?;
+        content.store(1, through + 1, Ordering::Release);
+        content.flush(1, 1);
+        self.medium.fence();
+        Ok(())
     }
 
     /// The word of links with another one in a slot.
@@ -113,11 +152,7 @@ impl Open {
             return Ok(());
         }
         let chunk = self.take()?;
-        let content = words::<1>(&self.medium, CHUNKS + 64 * chunk)?;
-        content.store(0, value, Ordering::Release);
-        content.flush(0, 1);
-        // Before the link: what it leads to must be durable.
-        self.medium.fence();
+        self.write(chunk, value)?;
         self.commit(0, self.with(self.load(0)?, slot, Some(chunk)))
     }
 
@@ -126,6 +161,8 @@ impl Open {
         if chunk.is_some() {
             self.commit(0, self.with(self.load(0)?, slot, None))?;
         }
+        let passage = chunk.map_or(Ok(None), |chunk| self.passage(chunk))?;
+        passage.into_iter().for_each(|through| self.free(through));
         Ok(chunk)
     }
 
@@ -138,6 +175,7 @@ impl Open {
         let (Some(chunk), None) = (self.link(from)?, self.link(to)?) else { return Ok(()) };
         // Before the chunk leaves: the marker may have passed where it goes.
         self.keep(chunk, Planted::CollectForgetsMoves);
+        self.passage(chunk)?.into_iter().for_each(|i| self.keep(i, Planted::CollectForgetsMoves));
         let links = self.with(self.load(0)?, from, None);
         self.commit(0, self.with(links, to, Some(chunk)))
     }
@@ -146,8 +184,12 @@ impl Open {
         let passed = self.known.borrow().passed;
         if passed < SLOTS {
             let chunk = self.link(passed)?;
+            let through = match chunk {
+                Some(chunk) if self.bug != Some(Planted::V17) => self.passage(chunk)?,
+                _ => None,
+            };
             let mut known = self.known.borrow_mut();
-            known.marks |= chunk.map_or(0, |chunk| 1 << chunk);
+            chunk.into_iter().chain(through).for_each(|chunk| known.marks |= 1 << chunk);
             known.passed += 1;
             return Ok(());
         }
@@ -205,6 +247,7 @@ impl Subject for Collected {
                 Ok(())
             }
             Move(from, to) => open.shift(from, to),
+            Lead(slot) => open.lead(slot),
             Collect => open.collect(),
         }
     }
@@ -214,7 +257,7 @@ impl Subject for Collected {
             Link(slot, value) => _ = model[slot].get_or_insert(value),
             Unlink(slot) | UnlinkAndStand(slot) => model[slot] = None,
             Move(from, to) if model[to].is_none() => model[to] = model[from].take(),
-            Move(..) | Free | Collect => {}
+            Move(..) | Lead(_) | Free | Collect => {}
         }
     }
 
@@ -224,6 +267,13 @@ impl Subject for Collected {
             if let Some(chunk) = open.link(slot)? {
                 let content = words::<1>(&open.medium, CHUNKS + 64 * chunk)?;
                 *value = Some(content.load(0, Ordering::Acquire));
+                if let Some(through) = open.passage(chunk)? {
+                    let passed = words::<1>(&open.medium, CHUNKS + 64 * through)?;
+                    let found = passed.load(0, Ordering::Acquire);
+                    if found != PASSAGE {
+                        return Err(format!("a reader passes through a chunk with {found:#x}"));
+                    }
+                }
             }
         }
         Ok(found)
@@ -269,8 +319,10 @@ pub(crate) fn hunt(bug: Option<Planted>) -> Hunt {
             around(before, &[Unlink(1), Link(1, 4)]),
             around(before, &[Move(3, 0), Move(1, 2)]),
             around(before, &[UnlinkAndStand(3)]),
+            around(before, &[Lead(1), Unlink(3)]),
         ]
     });
     let runs: Vec<Vec<Op>> = runs.collect();
-    Campaign::of(&[Collect]).from([full, holes]).and(runs).hunt(&Collected(bug), None)
+    let led = [&full[..], &[Lead(1), Lead(3), Unlink(0)]].concat();
+    Campaign::of(&[Collect]).from([full, holes, led]).and(runs).hunt(&Collected(bug), None)
 }

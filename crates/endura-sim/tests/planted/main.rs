@@ -16,6 +16,7 @@ mod collected;
 mod hunt;
 mod leaf;
 mod pages;
+mod passing;
 mod radix;
 mod table;
 mod tree;
@@ -46,12 +47,14 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         | P::FastKeyBeforeValue
         | P::FastRelaxedStores => leaf::hunt(planted),
         P::V8 | P::V9 | P::V10 | P::V11 => chain::hunt(planted),
+        P::V12 | P::V13 => passing::hunt(planted),
         P::V14 | P::V15 => pages::hunt(planted),
         P::V16 | P::LeakBeforeLink | P::FreeBeforeUnlinkDurable => chunks::hunt(planted),
         P::CollectWithoutGrace
         | P::CollectForgetsFrees
         | P::CollectForgetsMoves
-        | P::CollectNewChunks => collected::hunt(planted),
+        | P::CollectNewChunks
+        | P::V17 => collected::hunt(planted),
         P::RebuiltCountOffByOne | P::PersistentLatch | P::KeyAndChildApart => radix::hunt(planted),
         P::TokenBeforeData | P::MoveClearsFirst => buckets::hunt(planted),
         P::InsertUnflushed

@@ -27,6 +27,9 @@ pub(crate) enum Planted {
     V9,
     V10,
     V11,
+    // Words of a radix tree that others pass: passing.rs.
+    V12,
+    V13,
     // Pages: pages.rs.
     V14,
     V15,
@@ -39,6 +42,7 @@ pub(crate) enum Planted {
     CollectForgetsFrees,
     CollectForgetsMoves,
     CollectNewChunks,
+    V17,
     // A radix node: radix.rs.
     RebuiltCountOffByOne,
     PersistentLatch,
@@ -158,6 +162,8 @@ pub(crate) const TABLE: &[Row] = &[
     row(Planted::V9, 200, "FAIR split: a reader goes right over a link that is not durable"),
     row(Planted::V10, 200, "FAIR merge: `sib` of now is combined with `high` of before"),
     row(Planted::V11, 50, "FAIR split: recovery completes what readers were told is not there"),
+    row(Planted::V12, 50, "ROART: a writer is done behind a word that is not durable"),
+    row(Planted::V13, 50, "ROART: a child is entered before the index says where it is"),
     row(
         Planted::V14,
         200,
@@ -195,6 +201,7 @@ pub(crate) const TABLE: &[Row] = &[
         "the reserve of an NBTree: a chunk moves to where the marker has been",
     ),
     row(Planted::CollectNewChunks, 400, "DCMM: what is allocated beside the marking is swept"),
+    row(Planted::V17, 800, "DCMM: what readers pass through, and the marker does not, is swept"),
     row(
         Planted::RebuiltCountOffByOne,
         10,

@@ -12,7 +12,8 @@ pub struct Counts {
     pub line_flushes: u64,
     /// Fences, those at the end of operations included.
     pub fences: u64,
-    /// Words stored; an exchange that succeeded, of a word or a pair, is one.
+    /// Words stored; an exchange that succeeded, of a word or a pair, is one, and so is a store past the
+    /// cache, which is no flush.
     pub stores: u64,
     /// Words loaded.
     pub loads: u64,
@@ -106,6 +107,12 @@ unsafe impl<M: Media> Media for Counting<M> {
         add(&self.line_flushes, (at + len).div_ceil(LINE) - at / LINE);
         // SAFETY: the caller's promise, passed on.
         unsafe { self.inner.flush(at, len) }
+    }
+
+    unsafe fn stream(&self, at: u64, value: u64) {
+        add(&self.stores, 1);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.stream(at, value) }
     }
 
     fn fence(&self) {

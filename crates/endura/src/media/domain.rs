@@ -117,6 +117,26 @@ impl FlushInstruction {
     }
 }
 
+/// Stores a word past the cache, in no order with other stores but by a fence.
+///
+/// # Safety
+///
+/// The word is mapped, aligned, and written by atomic accesses only.
+#[inline(always)]
+pub(super) unsafe fn stream_word(word: *mut u64, value: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise; an aligned store of eight bytes is one access. Without `nomem` the
+    // compiler keeps it between the fences around it.
+    unsafe {
+        std::arch::asm!("movnti [{}], {}", in(reg) word, in(reg) value, options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*word.cast::<std::sync::atomic::AtomicU64>()).store(value, Ordering::Release);
+    }
+}
+
 /// Waits until this thread's write-backs and stores have left it.
 #[inline(always)]
 fn store_fence() {

@@ -191,6 +191,21 @@ unsafe impl<D: Domain> Media for Mapped<D> {
     }
 
     #[inline(always)]
+    unsafe fn stream(&self, at: u64, value: u64) {
+        if cfg!(target_arch = "x86_64") && self.needs_flush() {
+            // SAFETY: the caller keeps the aligned word inside `len`, and fences before anything relies
+            // on the order.
+            unsafe { domain::stream_word(self.base.add(at as usize).cast().as_ptr(), value) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe {
+                self.store(at, value, Ordering::Release);
+                self.flush(at, 8);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn fence(&self) {
         D::fence();
     }
@@ -253,6 +268,7 @@ mod tests {
         region.flush(3, 11);
         Region::new(&medium, medium.len() - 8, 1).unwrap().flush(0, 1);
         medium.fence();
+        region.stream(15, 16);
         medium.drain();
         medium.prefetch(0, 1 << 20);
         medium.prefetch(u64::MAX - 64, 128);

@@ -151,6 +151,22 @@ pub unsafe trait Media: Send + Sync + 'static {
     #[track_caller]
     unsafe fn flush(&self, at: u64, len: u64);
 
+    /// Writes one word past the cache where the processor can, durable after the next
+    /// [`fence`](Self::fence); elsewhere a store and a flush. In no order with other stores but by fences:
+    /// the caller fences before, so that what the word leads to comes first, and after.
+    ///
+    /// # Safety
+    ///
+    /// As for [`load`](Self::load).
+    #[track_caller]
+    unsafe fn stream(&self, at: u64, value: u64) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe {
+            self.store(at, value, Ordering::Release);
+            self.flush(at, 8);
+        }
+    }
+
     /// Returns when this thread's earlier flushes are durable.
     #[track_caller]
     fn fence(&self);

@@ -46,6 +46,11 @@ unsafe impl<M: Media> Media for Arc<M> {
         unsafe { (**self).flush(at, len) }
     }
 
+    unsafe fn stream(&self, at: u64, value: u64) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { (**self).stream(at, value) }
+    }
+
     fn fence(&self) {
         (**self).fence();
     }

@@ -189,6 +189,14 @@ impl<'m, M: Media> Region<'m, M> {
         unsafe { self.media.store(self.word(i), value, order) }
     }
 
+    /// Writes word `i` past the cache: [`Media::stream`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn stream(&self, i: usize, value: u64) {
+        // SAFETY: as in `load`.
+        unsafe { self.media.stream(self.word(i), value) }
+    }
+
     /// Replaces word `i` if it still is `old`; gives the value found if not.
     #[inline(always)]
     #[track_caller]

@@ -1,4 +1,5 @@
-//! A medium under a test's direction: it stops a thread at a named step, and refuses a chunk.
+//! A medium under a test's direction: it stops a thread at a named step, refuses a chunk, and poisons
+//! those that it does not refuse.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -42,7 +43,11 @@ pub struct Staged<M> {
     /// Chunks until one is refused; 0 = none will be.
     until_refusal: AtomicU64,
     granted: AtomicU64,
+    poisons: AtomicBool,
 }
+
+/// What a chunk is overwritten with when it is handed out.
+const POISON: u64 = 0xDEAD_C0DE_DEAD_C0DE;
 
 /// Where a thread is to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +228,7 @@ impl<M> Staged<M> {
             steps: Mutex::new(BTreeMap::new()),
             until_refusal: AtomicU64::new(0),
             granted: AtomicU64::new(0),
+            poisons: AtomicBool::new(false),
         }
     }
 
@@ -263,6 +269,12 @@ impl<M> Staged<M> {
     /// Whether the refusal that was ordered last is still to come.
     pub fn refusal_pending(&self) -> bool {
         self.until_refusal.load(Ordering::Relaxed) != 0
+    }
+
+    /// From now on overwrites each chunk when it is handed out: whoever still reads what it was before
+    /// comes upon words that mean nothing.
+    pub fn poison_chunks(&self) {
+        self.poisons.store(true, Ordering::Relaxed);
     }
 
     /// Chunks granted since the beginning.
@@ -330,6 +342,12 @@ unsafe impl<M: Media> Media for Staged<M> {
         unsafe { self.inner.flush(at, len) }
     }
 
+    unsafe fn stream(&self, at: u64, value: u64) {
+        self.event(Event::Store);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.stream(at, value) }
+    }
+
     fn fence(&self) {
         self.inner.fence();
     }
@@ -362,6 +380,14 @@ unsafe impl<M: Media> Media for Staged<M> {
                 *self.steps.lock().entry(step).or_default() += 1;
             }
             self.event(Event::Step(step));
+        }
+        if let Mark::Fresh { at, bytes } = mark
+            && self.poisons.load(Ordering::Relaxed)
+        {
+            for word in (at..at + bytes / 8 * 8).step_by(8) {
+                // SAFETY: whoever hands a chunk out has checked that it lies inside, and aligned it.
+                unsafe { self.inner.store(word, POISON, Ordering::Release) };
+            }
         }
         self.inner.mark(mark);
     }
@@ -429,6 +455,12 @@ mod tests {
         medium.refuse_chunk(2);
         assert_eq!([(); 4].map(|()| medium.grant()), [true, false, true, true]);
         assert_eq!((medium.granted(), medium.refusal_pending()), (3, false));
+        medium.mark(Mark::Fresh { at: 8, bytes: 20 });
+        let word = |i| Region::new(medium.inner(), 0, 5).unwrap().load(i, Ordering::Acquire);
+        assert_eq!([0, 1, 2, 3].map(word), [0; 4]);
+        medium.poison_chunks();
+        medium.mark(Mark::Fresh { at: 8, bytes: 20 });
+        assert_eq!([0, 1, 2, 3].map(word), [0, POISON, POISON, 0]);
         write(&medium);
         medium.record_steps();
         write(&medium);

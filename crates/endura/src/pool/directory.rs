@@ -127,9 +127,14 @@ impl<M: Media> Directory<M> {
         let mut seen = BTreeSet::new();
         loop {
             registry.load_block(media, session, block)?;
-            let page = word(media, block.link)?.load(0, Ordering::Acquire);
+            let link = word(media, block.link)?;
+            let page = link.load(0, Ordering::Acquire);
             if page == 0 {
                 break;
+            }
+            if may_be_volatile(session) {
+                // Fenced below, before a map is made in that page.
+                link.flush(0, 1);
             }
             let damage = |what| Err(Error::Corrupt { offset: block.link, what });
             if !pages.is_taken(page) || header::read(media, page)? != Kind::Directory {
@@ -145,11 +150,17 @@ impl<M: Media> Directory<M> {
         }
         if !session.read_only {
             // Before a collection frees the nodes of a map whose drop a killed process had not made
-            // durable.
+            // durable, and before anyone uses a map that one had just made.
             media.fence();
         }
         Ok(Self { registry: Mutex::new(registry) })
     }
+}
+
+/// Whether what the directory says may not be durable: a killed process may have stored it last. What
+/// this session does rests on it, and must not outlive it.
+fn may_be_volatile(session: Session) -> bool {
+    !session.clean && !session.read_only
 }
 
 /// The pages in which the directory of an open pool goes on.
@@ -181,8 +192,15 @@ impl<M: Media> Registry<M> {
         while self.next < block.to {
             let entry = Entry::new(media, self.next)?;
             let state = entry.load(STATE, Ordering::Acquire);
+            if state == FREE && entry.load(KIND, Ordering::Acquire) == 0 {
+                return Ok(());
+            }
+            if may_be_volatile(session) {
+                // Also FREE: an open that was killed may have made it of a DROPPING that is not
+                // durable either. Fenced by `load`.
+                entry.flush(STATE, 1);
+            }
             match state {
-                FREE if entry.load(KIND, Ordering::Acquire) == 0 => return Ok(()),
                 FREE => _ = self.free.insert(self.next),
                 LIVE => self.load_map(entry, session)?,
                 DROPPING => {

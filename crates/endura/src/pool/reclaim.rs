@@ -121,9 +121,14 @@ impl<M: Media> Space<M> {
         mut operation: impl FnMut() -> Result<T>,
     ) -> Result<T> {
         for attempt in 0..=ATTEMPTS {
-            let has_freed = attempt < ATTEMPTS && self.relieve()?;
+            let relieved = if attempt < ATTEMPTS { self.relieve() } else { Ok(false) };
+            let (has_freed, reason) = match relieved {
+                // What was stranded may be found all the same: it waits for nobody.
+                Err(stalled @ Error::ReclaimStalled { .. }) => (false, stalled),
+                relieved => (relieved?, full),
+            };
             if !has_freed && !self.finish_collection()? {
-                break;
+                return Err(reason);
             }
             match operation() {
                 Err(again @ Error::Full { .. }) => full = again,

@@ -59,6 +59,10 @@ impl ByteIndex for AnyRoart {
         on_domain!(self, tree => tree.get_with(key, read))
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        on_domain!(self, tree => tree.get_many(keys))
+    }
+
     #[inline]
     fn modify<'v>(
         &self,

@@ -33,6 +33,14 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// [`Space::pin`](crate::pool::Space::pin).
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>>;
 
+    /// The values of `keys`, in their order, with their cache misses overlapped. Each lookup stands for
+    /// itself: the batch is not one moment in time.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
+
     /// Applies what `decide` makes of the present value of `key`, atomically. No lock is held while
     /// `decide` runs; it runs again whenever another thread was faster, and where the operation ran
     /// out of space. What its last call saw is what was changed.

@@ -7,7 +7,7 @@ use crate::World;
 /// A1, A2. Chunks that were free, cached, waiting or taken when the process ended are found, and those
 /// of every map stay what they were.
 #[test]
-fn all_that_was_not_linked_is_found() {
+fn a1_a2_all_that_was_not_linked_is_found() {
     for bite in [1, 7, 512] {
         let world = World::new(64);
         world.fill(0..3_000, 1);
@@ -39,7 +39,7 @@ fn all_that_was_not_linked_is_found() {
 /// A4, A5. Entries come and go between any two steps of the marking: what the marker has passed, what
 /// it has not reached yet, and the nodes that are split and merged around it.
 #[test]
-fn writers_between_any_two_steps() {
+fn a4_a5_writers_between_any_two_steps() {
     for seed in 0..12_u64 {
         let world = World::new(64);
         world.fill(0..400, seed);
@@ -80,7 +80,7 @@ fn writers_between_any_two_steps() {
 /// A11. A page whose chunks were all freed by their owners becomes one of another size while the
 /// marking is under way, and is none of the sweep's business.
 #[test]
-fn a_page_that_changes_its_class_meanwhile_is_passed_over() {
+fn a11_a_page_that_changes_its_class_meanwhile_is_passed_over() {
     let world = World::new(32);
     let guard = world.space.pin_mut().unwrap();
     let whole: Vec<u64> = (0..PAGE / 32_768 - 1).map(|_| guard.alloc(32 << 10).unwrap()).collect();
@@ -123,7 +123,7 @@ fn a_page_of_another_size_is_reached_after_it_was_marked() {
 
 /// A10. Runs of pages: those in use stay, also when they are freed meanwhile, the others go.
 #[test]
-fn large_chunks_are_found_or_kept() {
+fn a10_large_chunks_are_found_or_kept() {
     let world = World::new(64);
     let value = |n: usize| vec![n as u8; n * PAGE as usize];
     for n in [1, 2, 3] {

@@ -17,7 +17,7 @@ fn run_to(
 /// A3. Whoever unlinked something while it was marked may not have retired it yet: the sweep waits
 /// until that operation has ended.
 #[test]
-fn the_sweep_waits_for_whoever_was_inside() {
+fn a3_the_sweep_waits_for_whoever_was_inside() {
     let world = World::new(32);
     world.fill(0..300, 1);
     let world = world.killed();
@@ -36,7 +36,7 @@ fn the_sweep_waits_for_whoever_was_inside() {
 
 /// A13. A reader that stays inside holds the collection up, and nothing else.
 #[test]
-fn a_reader_that_stays_inside_holds_it_up() {
+fn a13_a_reader_that_stays_inside_holds_it_up() {
     let world = World::new(32);
     world.fill(0..300, 1);
     let world = world.killed();
@@ -130,7 +130,7 @@ fn a_close_before_the_end_is_remembered() {
 /// A6. Fifty ends in a row without a collection that gets to its end: each takes a page for each size
 /// that it needs a new chunk of. Then one gets there, and it is as if nothing had been.
 #[test]
-fn fifty_kills_in_a_row_grow_the_pool_by_fifty_pages_per_size() {
+fn a6_fifty_kills_in_a_row_grow_the_pool_by_fifty_pages_per_size() {
     let mut world = World::new(512);
     world.fill(0..2_000, 1);
     let pages = world.space.stats().pages;
@@ -159,7 +159,7 @@ fn fifty_kills_in_a_row_grow_the_pool_by_fifty_pages_per_size() {
 
 /// A6, A17. Where the pool is full, what was stranded is found before an operation fails.
 #[test]
-fn a_full_pool_finds_what_was_stranded_before_it_says_so() {
+fn a17_a_full_pool_finds_what_was_stranded_before_it_says_so() {
     let world = World::new(24);
     world.fill(0..2_000, 1);
     // All that is left.
@@ -215,4 +215,81 @@ fn damage_ends_it_and_frees_nothing() {
     let world = world.closed();
     assert!(world.collector(8).finish().unwrap());
     assert_eq!(world.shares().leaked, 0);
+}
+
+/// A reader that stays inside keeps what is retired from being used, but not what was stranded: that is
+/// found before an operation is told to wait for the reader.
+#[test]
+fn a17_what_was_stranded_is_found_although_a_reader_stays_inside() {
+    let world = World::new(24);
+    world.fill(0..2_000, 1);
+    while world.space.pin_mut().unwrap().alloc(PAGE / 2).is_ok() {}
+    while world.space.pin_mut().unwrap().alloc(64).is_ok() {}
+    let world = world.killed();
+    let collector = world.collector(512);
+    run_to(&collector, &world, CollectionState::Sweeping);
+    let mut reader = Worker::new();
+    let pin = reader.run(|| world.space.pin().unwrap());
+    let map = endura::Map::over(world.fast_fair.clone());
+    (0..100).for_each(|key| _ = map.remove(key).unwrap());
+    assert!(world.space.stats().limbo_bytes > 0, "something waits for the reader");
+    for key in 5_000..9_000 {
+        map.insert(key, 1).unwrap();
+    }
+    assert!(world.space.collection().is_done());
+    reader.run(|| drop(pin));
+    assert_eq!(world.shares().leaked, 0);
+}
+
+/// A6. The same of a ROART tree, whose chunks have many sizes: every size that a writing thread takes
+/// in a session costs it a page, and no more.
+#[test]
+fn a6_fifty_kills_of_writers_of_strings_grow_the_pool_by_fifty_pages_each() {
+    const THREADS: u64 = 2;
+    let heap = std::sync::Arc::new(endura::media::Heap::new(700 * PAGE));
+    endura::pool::Space::format(&heap).unwrap();
+    let mount = |generation, clean| {
+        let session = endura::pool::Session { generation, clean, read_only: false };
+        let space = endura::pool::Space::mount(std::sync::Arc::clone(&heap), session).unwrap();
+        let space = std::sync::Arc::new(space);
+        let tree = endura::tree::roart::Tree::<_>::open(&space, "m").unwrap();
+        (space, tree)
+    };
+    let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes().repeat(3);
+    let (space, tree) = mount(1, true);
+    let map = endura::ByteMap::over(tree);
+    (0..20_000).for_each(|n| _ = map.insert(key(n), [1; 100]).unwrap());
+    let pages = space.stats().pages;
+    drop((space, map));
+    for round in 0..50 {
+        let (space, tree) = mount(2 + round, false);
+        let collector = endura::pool::Collector::new(&space, vec![tree.marking()], 64);
+        (0..=round).for_each(|_| _ = collector.step().unwrap());
+        let map = endura::ByteMap::over(tree);
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let map = &map;
+                scope.spawn(move || {
+                    for i in 0..20 {
+                        // Updates of some, and some new ones.
+                        let n = round * 997 + thread * 31 + i * 7;
+                        map.insert(key(n % 20_000), [2; 100]).unwrap();
+                        map.insert(key(100_000 + round * 100 + thread * 50 + i), [3; 100]).unwrap();
+                    }
+                });
+            }
+        });
+    }
+    let (space, tree) = mount(52, false);
+    let grown = space.stats().pages - pages;
+    println!("{grown} pages after 50 kills of {THREADS} writing threads");
+    assert!(grown <= 50 * THREADS, "{grown} pages");
+    let collector = endura::pool::Collector::new(&space, vec![tree.marking()], 512);
+    assert!(collector.finish().unwrap());
+    let mut chunks = Vec::new();
+    tree.survey(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
+    let quiesced = space.quiesce().unwrap();
+    let mut partition = quiesced.partition().unwrap();
+    chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
+    assert_eq!(partition.finish().unwrap().leaked, 0);
 }

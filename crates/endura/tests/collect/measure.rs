@@ -1,5 +1,5 @@
 //! What a collection costs and gives back. Run with
-//! `cargo test --release -p endura --test collect -- --ignored --nocapture measure`.
+//! `cargo test --release -p endura --test collect -- --ignored --nocapture measure`: A16.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ fn throughput(map: &Roart, stop: impl Fn(u64) -> bool) -> (f64, Duration) {
 
 #[test]
 #[ignore = "a measurement"]
-fn a_million_keys_after_a_kill() {
+fn a16_a_million_keys_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.endura");
     let options = Pool::options().media(MediaChoice::PageCache);

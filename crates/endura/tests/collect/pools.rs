@@ -35,3 +35,44 @@ fn threads_find_it_by_themselves() {
         pool.close().unwrap();
     }
 }
+
+/// A15. A pool is the same wherever it is mapped, and so is a copy of its file; a file that is none is
+/// refused, and not written to.
+#[test]
+fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, copy] = ["pool", "copy"].map(|name| folder.path().join(name));
+    let options = Pool::options().max_size(1 << 28);
+    let pool = options.create(&path).unwrap();
+    for n in 0..2_000_u64 {
+        pool.fast_fair("f").unwrap().insert(n * 7, n).unwrap();
+        pool.nbtree("n").unwrap().insert(n * 11, n).unwrap();
+        pool.roart("r").unwrap().insert(format!("key/{n}"), n.to_le_bytes()).unwrap();
+    }
+    pool.close().unwrap();
+    std::fs::copy(&path, &copy).unwrap();
+    // Both at once, so that they cannot be mapped at one address.
+    let both = [&path, &copy].map(|path| options.open(path).unwrap());
+    for pool in &both {
+        assert_eq!(pool.verify().unwrap().shares.leaked, 0);
+        let numbers = |entry: endura::Result<(u64, u64)>| entry.unwrap();
+        let expected = |step: u64| (0..2_000_u64).map(move |n| (n * step, n));
+        assert!(pool.fast_fair("f").unwrap().iter().map(numbers).eq(expected(7)));
+        assert!(pool.nbtree("n").unwrap().iter().map(numbers).eq(expected(11)));
+        let strings = pool.roart("r").unwrap();
+        assert_eq!(strings.iter().count(), 2_000);
+        assert!(
+            (0..2_000_u64)
+                .all(|n| { strings.get(format!("key/{n}")).unwrap().unwrap() == n.to_le_bytes() })
+        );
+    }
+    both.into_iter().for_each(|pool| pool.close().unwrap());
+    let whole = std::fs::read(&copy).unwrap();
+    let mut headless = whole.clone();
+    headless[..8192].fill(0);
+    for bytes in [&headless[..], &whole[..whole.len() / 2], &whole[..4096], &[1; 100]] {
+        std::fs::write(&copy, bytes).unwrap();
+        assert!(options.open(&copy).is_err(), "{} bytes", bytes.len());
+        assert!(std::fs::read(&copy).unwrap() == bytes, "written to");
+    }
+}

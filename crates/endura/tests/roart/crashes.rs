@@ -30,7 +30,7 @@ fn use_up<T: Techniques>(world: World<T>, entries: &Entries) {
     assert_eq!(world.verify().0.entries, 0);
 }
 
-fn crash_everywhere<T: Techniques>(keys: &[&[u8]], act: impl Fn(&MapOf<T>) + Sync) {
+pub(crate) fn crash_everywhere<T: Techniques>(keys: &[&[u8]], act: impl Fn(&MapOf<T>) + Sync) {
     crash_after(keys, &[], act);
 }
 

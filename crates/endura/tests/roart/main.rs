@@ -4,11 +4,15 @@
 
 mod counts;
 mod crashes;
+mod damage;
 mod edges;
 mod full;
+mod killed;
 mod model;
+mod policies;
 mod races;
 mod ranges;
 mod shapes;
 mod soak;
+mod streams;
 mod world;

@@ -23,6 +23,7 @@ enum Op {
     Update(Vec<u8>, Vec<u8>),
     Remove(Vec<u8>),
     Get(Vec<u8>),
+    GetMany(Vec<Vec<u8>>),
     Exchange(Vec<u8>, Guess, Option<Vec<u8>>),
     FetchUpdate(Vec<u8>),
     /// A range, and from which end each entry is taken.
@@ -91,6 +92,7 @@ fn op() -> impl Strategy<Value = Op> {
         20 => (key(), value()).prop_map(|(k, v)| Op::Update(k, v)),
         150 => key().prop_map(Op::Remove),
         30 => key().prop_map(Op::Get),
+        6 => prop::collection::vec(key(), 0..40).prop_map(Op::GetMany),
         20 => (key(), guess, prop::option::of(value())).prop_map(|(k, g, n)| Op::Exchange(k, g, n)),
         10 => key().prop_map(Op::FetchUpdate),
         12 => (bounds(), any::<u32>()).prop_map(|(b, w)| Op::Range(b, w)),
@@ -253,6 +255,10 @@ impl<T: Techniques> Pair<T> {
                 let found = map.prefix(&prefix).map(|entry| entry.unwrap());
                 assert_eq!(both_ends(found, walk), both_ends(expected.map(entry), walk));
             }
+            Op::GetMany(keys) => {
+                let expected: Vec<_> = keys.iter().map(|key| reference.get(key).cloned()).collect();
+                assert_eq!(map.get_many(&keys).unwrap(), expected);
+            }
             Op::Ends => {
                 assert_eq!(map.first().unwrap(), reference.first_key_value().map(entry));
                 assert_eq!(map.last().unwrap(), reference.last_key_value().map(entry));
@@ -281,7 +287,7 @@ impl<T: Techniques> Pair<T> {
     }
 }
 
-fn run<T: Techniques>(runs: u32, longest: usize, world: fn() -> World<T>) {
+pub(crate) fn run<T: Techniques>(runs: u32, longest: usize, world: fn() -> World<T>) {
     let config = Config { cases: runs, failure_persistence: None, ..Config::default() };
     let ops = prop::collection::vec(op(), 1..longest);
     TestRunner::new(config)

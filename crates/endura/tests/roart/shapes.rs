@@ -1,5 +1,6 @@
 //! Growth and shrinkage of nodes and arrays, and what they cost in space.
 
+use endura::pool::PAGE;
 use endura::tree::roart::{Full, Techniques, Tiny};
 
 use crate::world::World;
@@ -113,19 +114,57 @@ fn r13_a_key_that_ends_at_a_node() {
     }
 }
 
-/// Random keys of 8 bytes with values of 8: what an entry takes, records and all.
-#[test]
-fn small_entries_take_at_most_70_bytes() {
-    let world = World::<Full>::new();
-    let entries = 300_000_u64;
+/// Bytes in use for each of so many entries, all that there is of nodes, arrays and records.
+fn bytes_for_each(entries: u64, entry: impl Fn(u64) -> (Vec<u8>, Vec<u8>)) -> f64 {
+    let world = World::<Full>::of_pages(entries / 8_000 + 40);
     for n in 0..entries {
-        let key = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0123_4567_89AB_CDEF;
-        world.map().insert(key.to_be_bytes(), n.to_le_bytes()).unwrap();
+        let (key, value) = entry(n);
+        assert!(world.map().insert_new(key, value).unwrap());
     }
     while world.space().stats().limbo_bytes > 0 {
         world.space().relieve().unwrap();
     }
     let stats = world.space().stats();
-    let each = (stats.page_bytes_in_use - stats.free_chunk_bytes) / entries;
-    assert!(each <= 70, "{each} bytes");
+    // Page 0 has no chunks.
+    (stats.page_bytes_in_use - PAGE - stats.free_chunk_bytes) as f64 / entries as f64
+}
+
+fn scattered(n: u64) -> [u8; 8] {
+    (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0123_4567_89AB_CDEF).to_be_bytes()
+}
+
+fn small(n: u64) -> (Vec<u8>, Vec<u8>) {
+    (scattered(n).to_vec(), n.to_le_bytes().to_vec())
+}
+
+/// 24 bytes with 100.
+fn common(n: u64) -> (Vec<u8>, Vec<u8>) {
+    ([scattered(n), scattered(!n), scattered(n ^ 99)].concat(), vec![n as u8; 100])
+}
+
+#[test]
+fn small_entries_take_at_most_70_bytes() {
+    let each = bytes_for_each(300_000, small);
+    assert!(each <= 70.0, "{each} bytes");
+}
+
+/// As many in an array as there are of two millions. (With 120,000, of which two share one of four, it is 178.)
+#[test]
+fn entries_of_124_bytes_take_at_most_175() {
+    let each = bytes_for_each(9_000, common);
+    assert!(each <= 175.0, "{each} bytes");
+}
+
+#[test]
+#[ignore = "millions: cargo test --release -p endura --test roart -- --ignored --nocapture millions"]
+fn millions_of_entries_take_what_they_should() {
+    for (entries, most, name, entry) in [
+        (1_000_000, 70.0, "8 + 8", small as fn(u64) -> (Vec<u8>, Vec<u8>)),
+        (10_000_000, 70.0, "8 + 8", small),
+        (2_000_000, 175.0, "24 + 100", common),
+    ] {
+        let each = bytes_for_each(entries, entry);
+        println!("{entries} entries of {name} bytes: {each:.1} bytes each");
+        assert!(each <= most, "{each} bytes");
+    }
 }

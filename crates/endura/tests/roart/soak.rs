@@ -90,6 +90,16 @@ fn threads_with_keys_of_their_own() {
     own_keys(&World::<Tiny>::adr());
 }
 
+/// A18. Chunks are overwritten when they get a new owner: whoever still reads one comes upon lengths and
+/// words that cannot be.
+#[test]
+fn a18_nobody_reads_a_chunk_that_has_a_new_owner() {
+    for world in [World::<Tiny>::new(), World::<Tiny>::adr()] {
+        world.stage().poison_chunks();
+        own_keys(&world);
+    }
+}
+
 /// Keys that are always there are never passed over, however much happens between them.
 #[test]
 fn scans_pass_nothing_over() {

@@ -77,11 +77,16 @@ impl<T: Techniques> World<T> {
 
     /// Closes the pool and opens it again.
     pub(crate) fn closed(self) -> Self {
+        self.closed_as()
+    }
+
+    /// Closes the pool and opens it again with other techniques.
+    pub(crate) fn closed_as<U: Techniques>(self) -> World<U> {
         assert!(self.space.close().unwrap(), "nobody is inside an operation");
         self.space.save().unwrap();
         let (medium, generation) = (Arc::clone(&self.medium), self.generation + 1);
         self.end();
-        Self::mount(medium, generation, true).unwrap()
+        World::mount(medium, generation, true).unwrap()
     }
 
     /// Opens the pool as after a killed process.

@@ -180,6 +180,8 @@ pub(crate) fn soak<S: Shape>(name: &str, keys: u64, share: u32) {
     ends(name, || {
         let permanent = (0..keys).step_by(PERMANENT as usize).map(|key| (key, !key));
         let world = World::<S>::with(permanent);
+        // A18: whoever reads a chunk that has a new owner reads nonsense.
+        world.stage().poison_chunks();
         let mut content: BTreeMap<u64, u64> = world.entries().into_iter().collect();
         let end = Instant::now() + Duration::from_secs(seconds()) / share;
         let mut number = 0;

@@ -11,8 +11,9 @@ use crate::pool::alloc::Class;
 /// The largest chunk for which there is a class.
 const LARGEST: u64 = (PAGE / 2).next_multiple_of(LINE) - LINE;
 
+/// A10, A14. The low four bits of an offset and the high sixteen are free for tags.
 #[test]
-fn chunks_are_aligned_and_apart_at_every_class_boundary() {
+fn a14_chunks_are_aligned_and_apart_at_every_class_boundary() {
     let space = pool(192);
     let guard = space.pin_mut().unwrap();
     let mut taken = BTreeMap::new();
@@ -27,6 +28,7 @@ fn chunks_are_aligned_and_apart_at_every_class_boundary() {
                 _ => at.is_multiple_of(16),
             };
             assert!(aligned, "{bytes} bytes at {at:#x}");
+            assert_eq!(at & !(((1 << 48) - 1) & !0xF), 0, "{at:#x}");
             assert!(at >= PAGE && (at + size).div_ceil(PAGE) <= space.stats().pages);
             taken.insert(at, size);
         }

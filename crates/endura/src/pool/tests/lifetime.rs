@@ -114,8 +114,9 @@ fn readers_are_safe_with_fences() {
     readers_never_see_a_reused_chunk(&Space::mount_with(medium, FRESH, fences).unwrap());
 }
 
+/// A8. Numbers of threads are used again, and what one leaves its successor has.
 #[test]
-fn threads_that_come_and_go_leak_nothing() {
+fn a8_threads_that_come_and_go_leak_nothing() {
     let space = pool(8);
     for round in 0..200 {
         std::thread::scope(|s| {
@@ -134,4 +135,66 @@ fn threads_that_come_and_go_leak_nothing() {
     assert!(space.relieve().unwrap());
     let stats = space.stats();
     assert_eq!((stats.pages_in_use, stats.limbo_bytes), (1, 0));
+}
+
+/// A8. A thousand threads, each the first of its session: none takes a place of its own.
+#[test]
+fn a8_a_thousand_threads_over_restarts_leave_no_lists() {
+    let mut space = pool(4);
+    for generation in 2..252 {
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    let guard = space.pin_mut().unwrap();
+                    let (kept, gone) = (guard.alloc(512).unwrap(), guard.alloc(512).unwrap());
+                    guard.retire(gone, 512);
+                    guard.discard(kept, 512);
+                });
+            }
+        });
+        while space.stats().limbo_bytes > 0 {
+            space.relieve().unwrap();
+        }
+        space.save().unwrap();
+        let session = Session { generation, clean: true, read_only: false };
+        space = Space::mount(space.media, session).unwrap();
+        assert_eq!(space.stats().pages, 2, "session {generation}");
+    }
+    let quiesced = space.quiesce().unwrap();
+    assert_eq!(quiesced.partition().unwrap().finish().unwrap().leaked, 0);
+}
+
+/// A9. One thread only allocates, the other only frees.
+fn handed_over(chunks: usize) {
+    let space = pool(16);
+    let (give, take) = mpsc::sync_channel::<u64>(1_000);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            for at in take {
+                space.pin_mut().unwrap().retire(at, 64);
+            }
+        });
+        for _ in 0..chunks {
+            give.send(space.with_room(|| space.pin_mut()?.alloc(64)).unwrap()).unwrap();
+        }
+        drop(give);
+    });
+    // A thousand under way, as many as one thread keeps and as many as wait; not what was ever freed.
+    assert!(space.stats().pages <= 4, "{:?}", space.stats());
+    while space.stats().limbo_bytes > 0 {
+        space.relieve().unwrap();
+    }
+    space.reclaim(&space.pin_mut().unwrap()).unwrap();
+    assert_eq!(space.stats().pages_in_use, 1);
+}
+
+#[test]
+fn a9_one_thread_allocates_what_another_frees() {
+    handed_over(300_000);
+}
+
+#[test]
+#[ignore = "ten million: cargo test --release -p endura --lib -- --ignored a9"]
+fn a9_ten_million_chunks_are_handed_over() {
+    handed_over(10_000_000);
 }

@@ -146,6 +146,34 @@ impl<'m, M: Media> Array<'m, M> {
         Ok(None)
     }
 
+    /// Asks for the lines that a search looks at first: the slots follow where a fingerprint fits.
+    pub(super) fn prefetch_head(media: &M, at: u64, kind: ArrayKind) {
+        media.prefetch(at, 8 * head(kind) as u64);
+    }
+
+    /// Asks for the slots whose fingerprints fit, or, with `RECORDS`, for the records that those lead to.
+    /// A hint: nothing rests on what it sees.
+    pub(super) fn prefetch_hits<const RECORDS: bool>(&self, fingerprint: Fingerprint) {
+        for first in (0..self.kind.capacity()).step_by(8) {
+            let word = self.words.load(FINGERPRINTS + first / 8, Ordering::Relaxed);
+            let mut hits = matches(word, fingerprint.0 as u8);
+            while hits != 0 {
+                let i = first + hits.trailing_zeros() as usize / 8;
+                hits &= hits - 1;
+                if i >= self.kind.capacity() {
+                    break;
+                }
+                let place = self.place(i);
+                if RECORDS {
+                    let slot = Slot(self.words.load(place, Ordering::Relaxed));
+                    self.words.media().prefetch(slot.at(), LINE);
+                } else {
+                    self.words.media().prefetch(self.at() + 8 * place as u64, 8);
+                }
+            }
+        }
+    }
+
     #[inline]
     #[track_caller]
     fn find_among(
@@ -181,13 +209,14 @@ impl<'m, M: Media> Array<'m, M> {
         (0..capacity).map(|i| (from + i) % capacity).find(is_empty)
     }
 
-    /// Notes the fingerprint that slot `i` will have. Before the slot itself, for the reason that
-    /// [`Node::note`](super::node::Node::note) has.
-    pub(super) fn note(&self, i: usize, fingerprint: Fingerprint) {
+    /// Notes the fingerprint that slot `i` will have; in which word. Before the slot itself, for the
+    /// reason that [`Node::note`](super::node::Node::note) has.
+    pub(super) fn note(&self, i: usize, fingerprint: Fingerprint) -> usize {
         let word = FINGERPRINTS + i / 8;
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[i % 8] = fingerprint.0 as u8;
         self.words.store(word, u64::from_le_bytes(bytes), Ordering::Release);
+        word
     }
 
     /// All records. The holder of the lock asks.

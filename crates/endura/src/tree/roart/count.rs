@@ -41,8 +41,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Len::AtLeast(self.map().sum()))
     }
 
-    /// Locks everything once.
-    pub(crate) fn count_all(&self) -> Result<()> {
+    /// Counts, in this thread: locks everything once. Others may write meanwhile, and count as well. O(n).
+    ///
+    /// # Errors
+    ///
+    /// As for [`ByteIndex::get_with`](crate::tree::ByteIndex::get_with).
+    pub fn count_all(&self) -> Result<()> {
         if self.space().session().read_only {
             return self.count_unchanging();
         }

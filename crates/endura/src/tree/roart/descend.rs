@@ -141,7 +141,7 @@ pub(super) fn find<'g, M: Media>(
 
 /// The word for `key` in a node whose prefix it has.
 #[inline]
-fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) -> Result<Link> {
+pub(super) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) -> Result<Link> {
     if let Some(&byte) = key.get(node.depth()) {
         return Ok(node.child(byte, generation).map_or(Link::NONE, |(_, link)| link));
     }
@@ -172,14 +172,14 @@ pub(super) fn enter_child<'m, M: Media>(
     }
 }
 
-enum Compared<'g, M> {
+pub(super) enum Compared<'g, M> {
     Matches,
     MayMatch,
     Not(Below<'g, M>),
 }
 
 #[inline]
-fn compare<'g, M: Media>(
+pub(super) fn compare<'g, M: Media>(
     node: &Node<'g, M>,
     key: &Sought<'_>,
     from: usize,

@@ -8,9 +8,9 @@ use crate::pool::Guard;
 use super::array::Array;
 use super::descend::{Sought, Spot};
 use super::fresh::Fresh;
-use super::lock::Locked;
+use super::lock::{LOCK, Locked};
 use super::node::{EOK, NewNode, Node};
-use super::publish::publish;
+use super::publish::{announce, in_order, publish};
 use super::record::Record;
 use super::word::{ArrayKind, Fingerprint, Link, NodeKind, Slot};
 use super::write::NewRecord;
@@ -60,9 +60,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         if live < array.kind().capacity().min(T::LARGEST_ARRAY.max(1)) {
             let slot =
                 array.vacancy(live).ok_or_else(|| array.corrupt("a full array with room"))?;
-            array.note(slot, key.fingerprint);
-            publish(&array.words(), array.place(slot), new.slot(key).0);
+            let noted = array.note(slot, key.fingerprint);
             lock.set_live(live + 1);
+            lock.keep_metadata::<T>(noted);
+            publish::<T, M>(&array.words(), array.place(slot), new.slot(key).0);
             fresh.linked();
             self.map().add(1);
             return Ok(true);
@@ -74,7 +75,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         slots.push(new.slot(key));
         let link = self.hold(guard, key, &spot.node, slots, fresh)?;
         guard.media().mark(Mark::Step("array.replaced"));
-        publish(&spot.node.words(), above.i, link.under(above.link.byte()).0);
+        publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
         self.map().add(1);
         lock.retire();
@@ -101,7 +102,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         other.copy_key(&mut bytes);
         let slots = vec![Slot::new(other.at(), Fingerprint::of(&bytes)), new.slot(key)];
         let link = self.hold(guard, key, &spot.node, slots, fresh)?;
-        publish(&spot.node.words(), above.i, link.under(above.link.byte()).0);
+        publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
         self.map().add(1);
         Ok(true)
@@ -119,6 +120,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let node = spot.node;
         let Some(mut lock) = self.lock_node(guard, &node)? else { return Ok(false) };
         let link = new.link(key, node.depth());
+        let mut noted = LOCK;
         let place = match key.bytes.get(node.depth()) {
             None if !node.load(EOK).is_empty() => return Ok(false),
             None => Some(EOK),
@@ -127,14 +129,18 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 if present.is_some_and(|(_, link)| !link.is_empty()) {
                     return Ok(false);
                 }
-                node.vacancy(byte).inspect(|&i| node.note(byte, i))
+                node.vacancy(byte).inspect(|&i| noted = node.note(byte, i))
             }
         };
         let Some(i) = place else {
             return self.grow(guard, key, spot, lock, fresh, link);
         };
-        publish(&node.words(), i, link.0);
         lock.set_live(lock.live() + 1);
+        lock.keep_metadata::<T>(noted);
+        if i != EOK && node.kind() != NodeKind::N256 {
+            announce::<T, M>(&node.words(), i, link);
+        }
+        publish::<T, M>(&node.words(), i, link.0);
         fresh.linked();
         self.map().add(1);
         Ok(true)
@@ -169,7 +175,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let at = fresh.alloc(Node::<M>::bytes_of(larger.kind))?;
         Node::create(guard.media(), at, &larger)?;
         guard.media().mark(Mark::Step("node.grown"));
-        publish(&parent.words(), above.i, Link::node(at, larger.kind, above.link.byte()).0);
+        publish::<T, M>(&parent.words(), above.i, Link::node(at, larger.kind, above.link.byte()).0);
         fresh.linked();
         self.map().add(1);
         lock.retire();
@@ -188,7 +194,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fresh: &mut Fresh<'g, M>,
     ) -> Result<Link> {
         match array_for::<T>(slots.len()) {
-            Some(kind) => create_array(guard, kind, &slots, fresh),
+            Some(kind) => create_array::<T, M>(guard, kind, &slots, fresh),
             None => self.split(guard, key, node.depth() + 1, &slots, fresh),
         }
     }
@@ -200,13 +206,14 @@ pub(super) fn array_for<T: Techniques>(records: usize) -> Option<ArrayKind> {
 }
 
 /// Writes an array that nothing leads to yet, and gives the word for it (under byte 0).
-pub(super) fn create_array<'g, M: Media>(
+pub(super) fn create_array<'g, T: Techniques, M: Media>(
     guard: &'g Guard<'g, M>,
     kind: ArrayKind,
     slots: &[Slot],
     fresh: &mut Fresh<'g, M>,
 ) -> Result<Link> {
     let at = fresh.alloc(Array::<M>::bytes_of(kind))?;
+    in_order::<T>(guard.media());
     Array::create(guard.media(), at, kind, guard.space().generation(), slots)?;
     Ok(Link::array(at, kind, 0))
 }

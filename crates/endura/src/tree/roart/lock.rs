@@ -11,9 +11,11 @@
 //! The version counts locks. A chunk whose word was unlocked and is the same later has not changed
 //! in between; that is all that the version is for: searches do not need it.
 
-use crate::media::{Media, Ordering, Region};
+use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::Guard;
 use crate::sync::{Backoff, fence};
+
+use super::Techniques;
 
 pub(super) const LOCK: usize = 0;
 
@@ -128,6 +130,19 @@ impl<'g, M: Media> Locked<'g, M> {
 
     pub(super) fn set_live(&mut self, live: usize) {
         self.word = self.word & !LIVE | (live as u64) << LIVE_SHIFT;
+    }
+
+    /// Without selective persistence: starts the write-back of the count and of word `metadata`. What is
+    /// published next waits for it.
+    pub(super) fn keep_metadata<T: Techniques>(&self, metadata: usize) {
+        if !T::SELECTIVE_PERSISTENCE {
+            // Release: still locked, and the rest is the holder's.
+            self.words.store(LOCK, self.word, Ordering::Release);
+            self.words.flush(LOCK, 1);
+            if 8 * metadata as u64 >= LINE {
+                self.words.flush(metadata, 1);
+            }
+        }
     }
 
     /// Unlocks for good: nobody can lock the chunk any more, and what is in it stays as it is.

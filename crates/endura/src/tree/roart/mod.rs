@@ -57,6 +57,7 @@ mod descend;
 mod fresh;
 mod insert;
 mod lock;
+mod many;
 mod mark;
 mod node;
 mod publish;
@@ -64,6 +65,7 @@ mod record;
 mod scan;
 mod shrink;
 mod split;
+mod techniques;
 mod verify;
 mod word;
 mod write;
@@ -83,6 +85,10 @@ use node::{NewNode, Node};
 use word::{Link, NodeKind};
 
 pub use scan::Cursor;
+pub use techniques::{
+    Full, FullyOrdered, NonTemporal, Techniques, Tiny, WithoutArrays, WithoutCompression,
+    WithoutSelection,
+};
 pub use verify::Survey;
 pub(crate) use verify::{for_each_chunk, survey, void_locks};
 
@@ -91,37 +97,6 @@ pub(crate) const KIND: u8 = 3;
 
 /// The format of nodes, arrays and records, as the directory records it.
 pub(crate) const PARAMETERS: u64 = 1;
-
-/// Which of the paper's techniques a tree uses. Pools are the same with all choices: any tree reads
-/// what any other wrote.
-pub trait Techniques: Send + Sync + 'static {
-    /// Most records in a leaf array: 4, 8, 16, 24, 40, 64, 96 or 128; 0 = no leaf compaction.
-    const LARGEST_ARRAY: usize;
-}
-
-/// All of them, with leaf arrays of up to 128 records.
-#[derive(Debug, Clone, Copy)]
-pub enum Full {}
-
-impl Techniques for Full {
-    const LARGEST_ARRAY: usize = 128;
-}
-
-/// Leaf arrays of up to 4 records: every corner of the algorithm is reached with a few keys.
-#[derive(Debug, Clone, Copy)]
-pub enum Tiny {}
-
-impl Techniques for Tiny {
-    const LARGEST_ARRAY: usize = 4;
-}
-
-/// No leaf arrays: a plain radix tree with path compression.
-#[derive(Debug, Clone, Copy)]
-pub enum WithoutArrays {}
-
-impl Techniques for WithoutArrays {
-    const LARGEST_ARRAY: usize = 0;
-}
 
 /// A ROART tree.
 ///
@@ -265,6 +240,10 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         let result = spot.record().map(|record| read(record.value()));
         guard.media().mark(Mark::Acknowledged);
         Ok(result)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.lookup_many(keys)
     }
 
     fn modify<'v>(

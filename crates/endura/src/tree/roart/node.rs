@@ -243,17 +243,20 @@ impl<'m, M: Media> Node<'m, M> {
         self.places().find(|&i| Link(self.words.load(i, Ordering::Relaxed)).is_empty())
     }
 
-    /// Notes in the index that word `i` will hold the child under `byte`.
+    /// Notes in the index that word `i` will hold the child under `byte`; in which word of the node, or
+    /// in that of the lock where there is no index.
     ///
     /// Before the word itself: else one reader, who searches, could see the child, and the next,
     /// who uses the index, miss it.
-    pub(super) fn note(&self, byte: u8, i: usize) {
-        if self.kind == NodeKind::N48 {
-            let word = INDEX + usize::from(byte / 8);
-            let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
-            bytes[usize::from(byte % 8)] = (i - CHILDREN + 1) as u8;
-            self.words.store(word, u64::from_le_bytes(bytes), Ordering::Release);
+    pub(super) fn note(&self, byte: u8, i: usize) -> usize {
+        if self.kind != NodeKind::N48 {
+            return LOCK;
         }
+        let word = INDEX + usize::from(byte / 8);
+        let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
+        bytes[usize::from(byte % 8)] = (i - CHILDREN + 1) as u8;
+        self.words.store(word, u64::from_le_bytes(bytes), Ordering::Release);
+        word
     }
 
     /// All children that are there, and their bytes. The holder of the lock asks.

@@ -6,29 +6,35 @@
 
 use crate::media::{Mark, Media, Ordering, Region};
 
-use super::word::{DIRTY, emptied};
+use super::Techniques;
+use super::word::{DIRTY, Link, emptied};
 
 /// Stores a word that leads to something durable, or soon to be: what was flushed before is fenced
 /// first. Durable on return. The caller holds the chunk's lock.
-pub(super) fn publish<M: Media>(words: &Region<'_, M>, i: usize, word: u64) {
+pub(super) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, word: u64) {
     let media = words.media();
     // Before the word: what it leads to must not be missing after a crash.
     media.fence();
     media.mark(Mark::Step("publish.word"));
-    replace(words, i, word, word);
+    replace::<T, M>(words, i, word, word);
 }
 
 /// Empties a word. Durable on return. The caller holds the chunk's lock.
-pub(super) fn unlink<M: Media>(words: &Region<'_, M>, i: usize) {
+pub(super) fn unlink<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize) {
     // What is left of the word tells whose absence is not durable yet.
     let rest = emptied(words.load(i, Ordering::Relaxed));
     words.media().mark(Mark::Step("unlink.word"));
-    replace(words, i, rest, 0);
+    replace::<T, M>(words, i, rest, 0);
 }
 
-fn replace<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
+fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
     let media = words.media();
-    if media.needs_flush() {
+    if T::NON_TEMPORAL_COMMIT && media.needs_flush() {
+        words.stream(i, last);
+        // Before the operation returns.
+        media.drain();
+        media.mark(Mark::Step("publish.durable"));
+    } else if media.needs_flush() {
         // Release: pairs with the Acquire of readers, who then see what the word leads to.
         words.store(i, first | DIRTY, Ordering::Release);
         media.mark(Mark::Step("publish.dirty"));
@@ -43,6 +49,25 @@ fn replace<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
         // Before the operation returns, on eADR: the store may still be in the store buffer.
         media.drain();
         media.mark(Mark::Step("publish.durable"));
+    }
+}
+
+/// Without entry compression: makes the byte of a new child durable before the word that leads to it. A
+/// word without an offset is empty, whatever its byte.
+pub(super) fn announce<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, link: Link) {
+    if !T::COMPRESSED_ENTRIES {
+        words.store(i, emptied(link.0), Ordering::Release);
+        words.flush(i, 1);
+        // The order in which the two parts of an entry become durable.
+        words.media().fence();
+    }
+}
+
+/// Without the minimally ordered split: waits until what the next chunk will lead to is durable.
+pub(super) fn in_order<T: Techniques>(media: &impl Media) {
+    if !T::MINIMALLY_ORDERED {
+        // Pairs with the flushes of the chunks before.
+        media.fence();
     }
 }
 

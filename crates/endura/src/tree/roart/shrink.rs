@@ -95,12 +95,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         };
         guard.media().mark(Mark::Step("array.shrunk"));
         if live == 0 {
-            unlink(&node.words(), above.i);
+            unlink::<T, M>(&node.words(), above.i);
             above.lock.set_live(above.lock.live().saturating_sub(1));
         } else if let Some(kind) = ArrayKind::for_records(live + 1) {
             let mut fresh = Fresh::new(guard);
-            let link = create_array(guard, kind, &array.slots(), &mut fresh)?;
-            publish(&node.words(), above.i, link.under(above.link.byte()).0);
+            let link = create_array::<T, M>(guard, kind, &array.slots(), &mut fresh)?;
+            publish::<T, M>(&node.words(), above.i, link.under(above.link.byte()).0);
             fresh.linked();
         }
         lock.retire();
@@ -128,16 +128,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         guard.media().mark(Mark::Step("node.shrunk"));
         match (&children[..], eok.is_empty()) {
             ([], true) => {
-                unlink(&parent.words(), above.i);
+                unlink::<T, M>(&parent.words(), above.i);
                 above.lock.set_live(above.lock.live().saturating_sub(1));
             }
-            ([], false) => publish(&parent.words(), above.i, eok.under(byte).0),
-            ([only], true) => publish(&parent.words(), above.i, only.under(byte).0),
+            ([], false) => publish::<T, M>(&parent.words(), above.i, eok.under(byte).0),
+            ([only], true) => publish::<T, M>(&parent.words(), above.i, only.under(byte).0),
             _ => {
                 let Some(link) = self.smaller(guard, node, &children, eok, &mut fresh)? else {
                     return Ok(false);
                 };
-                publish(&parent.words(), above.i, link.under(byte).0);
+                publish::<T, M>(&parent.words(), above.i, link.under(byte).0);
             }
         }
         fresh.linked();

@@ -8,7 +8,7 @@ use super::descend::{Fork, Sought, Spot};
 use super::fresh::Fresh;
 use super::insert::{array_for, create_array};
 use super::node::{NewNode, Node};
-use super::publish::publish;
+use super::publish::{in_order, publish};
 use super::record::Record;
 use super::word::{Link, NodeKind, Slot};
 use super::write::NewRecord;
@@ -55,7 +55,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let slots: Vec<Slot> = group.iter().map(|&(_, slot)| slot).collect();
             let link = match (slots.len(), array_for::<T>(slots.len())) {
                 (1, _) => slots[0].link(byte),
-                (_, Some(kind)) => create_array(guard, kind, &slots, fresh)?,
+                (_, Some(kind)) => create_array::<T, M>(guard, kind, &slots, fresh)?,
                 (_, None) => self.split_group(guard, depth + 1, &slots, fresh)?,
             };
             children.push(link.under(byte));
@@ -68,7 +68,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             children: &children,
         };
         guard.media().mark(Mark::Step("split"));
-        link_to_new(guard, &node, fresh)
+        link_to_new::<T, M>(guard, &node, fresh)
     }
 
     /// A group that is itself too many for one array (without leaf compaction, that is two).
@@ -110,9 +110,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             eok: if ends { record } else { Link::NONE },
             children: if ends { &[old] } else { &[old, record] },
         };
-        let link = link_to_new(guard, &node, fresh)?;
+        let link = link_to_new::<T, M>(guard, &node, fresh)?;
         guard.media().mark(Mark::Step("prefix.split"));
-        publish(&parent.words(), above.i, link.under(above.link.byte()).0);
+        publish::<T, M>(&parent.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
         self.map().add(1);
         Ok(true)
@@ -120,12 +120,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 }
 
 /// Writes a node that nothing leads to yet, and gives the word for it (under byte 0).
-fn link_to_new<'g, M: Media>(
+fn link_to_new<'g, T: Techniques, M: Media>(
     guard: &'g Guard<'g, M>,
     node: &NewNode<'_>,
     fresh: &mut Fresh<'g, M>,
 ) -> Result<Link> {
     let at = fresh.alloc(Node::<M>::bytes_of(node.kind))?;
+    in_order::<T>(guard.media());
     Node::create(guard.media(), at, node)?;
     Ok(Link::node(at, node.kind, 0))
 }

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 use super::array::Array;
 use super::descend::{Below, Care, Sought, Spot};
 use super::fresh::Fresh;
-use super::lock::Locked;
+use super::lock::{LOCK, Locked};
 use super::node::{EOK, Node};
 use super::publish::{publish, settle, unlink};
 use super::record::{Record, Writer, bytes_for};
@@ -171,7 +171,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             Below::Array(..) => new.slot(key).0,
             _ => new.link(key, spot.node.depth()).0,
         };
-        publish(&words, i, word);
+        publish::<T, M>(&words, i, word);
         fresh.linked();
         // The unlink is durable.
         guard.retire(old.at(), old.bytes());
@@ -189,9 +189,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let Some((mut lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
             return Ok(false);
         };
-        unlink(&words, i);
         let live = lock.live().saturating_sub(1);
         lock.set_live(live);
+        lock.keep_metadata::<T>(LOCK);
+        unlink::<T, M>(&words, i);
         drop(lock);
         self.map().add(-1);
         guard.retire(old.at(), old.bytes());

@@ -2,6 +2,9 @@
 //! content of the lines that the crash left open, and work that goes on afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod stopped;
+mod threads;
+
 use std::collections::BTreeSet;
 
 use endura::pool::PAGE;

@@ -1,0 +1,195 @@
+//! ROART trees as maps of numbers, each of which stands for a byte string, in the same order: what is
+//! made for maps of numbers (schedules of several threads, above all) runs on them as well.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use endura::pool::Space;
+use endura::tree::roart::{Cursor, Techniques, Tree};
+use endura::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len};
+
+use super::{Collection, MapOp, maps, roart};
+use crate::choose::Random;
+use crate::sim::Sim;
+use crate::subject::{Finding, Subject, first_wrong_key};
+
+/// What 10, 20, 30 and so on stand for: keys that fill arrays of four, end at nodes, have long prefixes
+/// in common, and fan out.
+pub const SPELLINGS: [&str; 14] = [
+    "",
+    "a",
+    "a1",
+    "a2",
+    "a3",
+    "a4",
+    "a5",
+    "ab0123456789c",
+    "ab0123456789d",
+    "ab0123x",
+    "b",
+    "c1",
+    "c2",
+    "d",
+];
+
+/// What a number stands for.
+fn spell(number: u64) -> Option<&'static [u8]> {
+    let i = usize::try_from(number / 10).ok()?.checked_sub(1)?;
+    number.is_multiple_of(10).then(|| SPELLINGS.get(i).map(|text| text.as_bytes())).flatten()
+}
+
+/// The number of a byte string.
+fn number(key: Bytes<'_>) -> Option<u64> {
+    SPELLINGS.iter().position(|text| key == *text.as_bytes()).map(|i| 10 * (i as u64 + 1))
+}
+
+/// The value of eight bytes.
+fn value(bytes: Bytes<'_>) -> u64 {
+    let mut word = [0; 8];
+    bytes.copy_to(0, &mut word);
+    u64::from_le_bytes(word)
+}
+
+/// A ROART tree, the keys of whose map are numbers.
+pub struct Spelled<T>(pub Tree<Sim, T>);
+
+/// A number that stands for nothing.
+const STRAY: endura::Error = endura::Error::BadName;
+
+impl<T: Techniques> Index for Spelled<T> {
+    type Cursor = Cursor;
+
+    fn get(&self, key: u64) -> endura::Result<Option<u64>> {
+        self.0.get_with(spell(key).ok_or(STRAY)?, value)
+    }
+
+    fn get_many(&self, keys: &[u64]) -> endura::Result<Vec<Option<u64>>> {
+        let keys: Option<Vec<&[u8]>> = keys.iter().map(|&key| spell(key)).collect();
+        let word = |value: Vec<u8>| value.try_into().map_or(u64::MAX, u64::from_le_bytes);
+        let values = self.0.get_many(&keys.ok_or(STRAY)?)?;
+        Ok(values.into_iter().map(|value| value.map(word)).collect())
+    }
+
+    fn modify(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> endura::Result<Option<u64>> {
+        let mut old = None;
+        self.0.modify(spell(key).ok_or(STRAY)?, |present| {
+            old = present.map(value);
+            match decide(old) {
+                Change::Keep => ByteChange::Keep,
+                Change::Put(value) => ByteChange::Put(value.to_le_bytes().to_vec().into()),
+                Change::Remove => ByteChange::Remove,
+            }
+        })?;
+        Ok(old)
+    }
+
+    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
+        let Some(from) = spell(key.max(1).next_multiple_of(10)) else { return Ok(None) };
+        let read = |key: Bytes<'_>, bytes: Bytes<'_>| (number(key).unwrap_or(1), value(bytes));
+        self.0.scan_up(cursor, Bound::Included(from), read)
+    }
+
+    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
+        let Some(to) = spell((key / 10 * 10).min(10 * SPELLINGS.len() as u64)) else {
+            return Ok(None);
+        };
+        let read = |key: Bytes<'_>, bytes: Bytes<'_>| (number(key).unwrap_or(1), value(bytes));
+        self.0.scan_down(cursor, Bound::Included(to), read)
+    }
+
+    fn len(&self) -> endura::Result<Len> {
+        self.0.len()
+    }
+}
+
+/// A map of numbers in a ROART tree.
+#[derive(Debug, Clone)]
+pub struct Spellings<T> {
+    /// The numbers that operations are about, ascending; all are looked up after a crash.
+    pub keys: Vec<u64>,
+    techniques: PhantomData<T>,
+}
+
+impl<T> Spellings<T> {
+    /// The map of the first `count` of [`SPELLINGS`].
+    pub fn first(count: u64) -> Self {
+        Self { keys: (1..=count).map(|i| 10 * i).collect(), techniques: PhantomData }
+    }
+}
+
+/// An open pool with one tree.
+pub struct OpenSpelled<T: Techniques> {
+    /// Its pool.
+    pub space: Arc<Space<Sim>>,
+    /// The tree.
+    pub index: Spelled<T>,
+    /// What is found of what the last crash stranded.
+    pub collection: Collection,
+}
+
+impl<T: Techniques> OpenSpelled<T> {
+    fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
+        let space = maps::mounted(medium, session)?;
+        let tree = maps::told(Tree::<_, T>::open(&space, "t"))?;
+        let collection = Collection::of(&space, vec![tree.marking()]);
+        Ok(Self { space, index: Spelled(tree), collection })
+    }
+}
+
+impl<T: Techniques> Subject for Spellings<T> {
+    type Open = OpenSpelled<T>;
+    type Op = MapOp;
+    type Answer = Option<u64>;
+    type Model = BTreeMap<u64, u64>;
+
+    fn create(&self, medium: Sim) -> Result<Self::Open, Finding> {
+        maps::told(Space::format(&medium))?;
+        OpenSpelled::over(medium, 1)
+    }
+
+    fn open(&self, medium: Sim, session: u64) -> Result<Self::Open, Finding> {
+        OpenSpelled::over(medium, session)
+    }
+
+    fn empty(&self) -> Self::Model {
+        BTreeMap::new()
+    }
+
+    fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Option<u64>, Finding> {
+        open.collection.around(|| maps::apply(&open.index, op))
+    }
+
+    fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
+        op.specify(model)
+    }
+
+    fn observe(&self, open: &Self::Open) -> Result<Self::Model, Finding> {
+        maps::observe(&open.index, &self.keys)
+    }
+
+    fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
+        roart::verify(&open.space, &open.index.0, &open.collection, model.len())
+    }
+
+    fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {
+        maps::continuation(&self.keys, model, random)
+    }
+
+    fn difference(&self, found: &Self::Model, expected: &[Self::Model]) -> String {
+        first_wrong_key(found, expected)
+    }
+
+    fn is_structural(&self, step: &str) -> bool {
+        roart::is_structural(step)
+    }
+
+    fn is_volatile(&self, at: u64, line: &[u64; 8]) -> bool {
+        roart::is_volatile(at, line)
+    }
+}

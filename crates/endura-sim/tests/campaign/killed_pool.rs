@@ -1,0 +1,117 @@
+//! Processes that are killed while they make or drop a map, while they open the pool after that, and
+//! then the power fails. What the last of them read or built on outlives it.
+//!
+//! (Only under ADR: where the caches are durable, all that was visible is.)
+
+use endura::pool::PAGE;
+use endura_sim::aftermath::Aftermath;
+use endura_sim::choose::Chooser;
+use endura_sim::event::{Action, Trace};
+use endura_sim::explore::{Explorer, Next, visible};
+use endura_sim::model::Model;
+use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::sim::{Sim, act_as};
+use endura_sim::subject::Subject;
+use endura_sim::subjects::pool::{PoolOp, PoolSpace};
+use endura_sim::tally::Effort;
+
+use PoolOp::{Collect, Drop, Link, Make, MakeMany, Soil};
+
+const LIMIT: u64 = 48 * PAGE;
+const EFFORT: Effort = Effort {
+    depth: 1,
+    exhaustive: 24,
+    samples: 4,
+    continue_one_in: 16,
+    deep_ops: 0,
+    ..Effort::EXHAUSTIVE
+};
+
+/// As many entries as go into the page that the directory begins in.
+const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
+
+fn explorer(mutant: Option<Mutant>) -> Explorer<'static, PoolSpace> {
+    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, EFFORT, 1);
+    explorer.plant(mutant);
+    explorer
+}
+
+/// One after the other: look; look, in two processes; look and go on, up to the use of what was freed.
+fn next() -> Vec<Vec<Next<PoolOp>>> {
+    let look = || Next { looks: true, ops: Vec::new() };
+    let collected = (0..10).map(|_| Collect);
+    let ops = [Make("another", 5)].into_iter().chain(collected).chain([Link { slot: 7, size: 0 }]);
+    vec![vec![look(), look()], vec![Next { looks: true, ops: ops.collect() }]]
+}
+
+/// Makes or drops a map, killed after each store; how many images there were.
+fn killed(op: &PoolOp, mutant: Option<Mutant>) -> Result<u64, String> {
+    let mut explorer = explorer(mutant);
+    let told = |failure| format!("{failure}");
+    let start = explorer.start(&[Link { slot: 2, size: 0 }, Make("first", 3)]).map_err(told)?;
+    for next in next() {
+        explorer.kill(&start, op, &next).map_err(told)?;
+    }
+    Ok(explorer.tally.images)
+}
+
+/// The first map of a page of the directory that a killed process had linked, not durably.
+fn made_behind_a_link(mutant: Option<Mutant>) -> Result<(), String> {
+    let mut explorer = explorer(mutant);
+    let start = explorer.start(&[Soil(2), MakeMany(ENTRIES - 1)]).map_err(|e| e.to_string())?;
+    let trace = explorer.trace(&start, &[Make("first", 2)])?;
+    let mut actions = trace.events.iter().map(|event| event.action);
+    let linked = actions.position(|action| action == Action::Step("pool.directory.link")).unwrap();
+    let is_store = |i: &usize| matches!(trace.events[*i].action, Action::Store { .. });
+    let killed = 1 + (0..linked).rfind(is_store).unwrap();
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &visible(&trace, killed), Chooser::first());
+    sim.plant(mutant);
+    // Its fences do not wait for the flushes of the one before.
+    act_as(3);
+    let open = PoolSpace.open(sim.clone(), 3)?;
+    // One more. It has no node: what is flushed for a new page would be flushed beside the link.
+    assert!(PoolSpace.apply(&open, &MakeMany(ENTRIES))?);
+    let found = PoolSpace.observe(&open)?;
+    act_as(0);
+    sim.note(Action::Observed);
+    let mut events = trace.events[..killed].to_vec();
+    events.extend(sim.take_trace().events);
+    let (from, trace) = (events.len() - 1, Trace { start: trace.start, events });
+    let crashed = explorer.crash_trace(&trace, from, |_| vec![found.clone()]);
+    assert!(crashed.is_err() || explorer.tally.images > 0);
+    crashed.map_err(|(finding, _)| finding)
+}
+
+/// The flushes by which an open makes durable what it found: of a map that was just made, and of a page.
+fn flushes_of_an_open(before: &[PoolOp]) -> Vec<Call> {
+    let start = explorer(None).start(before).unwrap();
+    let left = Aftermath::certain(start.image);
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
+    sim.count_calls();
+    drop(PoolSpace.open(sim.clone(), 3).unwrap());
+    let calls = sim.calls().into_keys();
+    calls
+        .filter(|call| call.what == Use::Flush && call.site.file().ends_with("pool/directory.rs"))
+        .collect()
+}
+
+#[test]
+fn maps_that_killed_processes_made_or_dropped() {
+    for op in [Make("another", 4), Drop("first")] {
+        let images = killed(&op, None).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(images > 10, "{images}");
+    }
+    made_behind_a_link(None).unwrap();
+}
+
+/// An open that relies on what it sees, and does not make it durable, is noticed in each case.
+#[test]
+fn an_open_that_flushes_nothing_is_noticed() {
+    let [state] = flushes_of_an_open(&[Make("first", 3)])[..] else { panic!("one flush") };
+    for op in [Make("another", 4), Drop("first")] {
+        assert!(killed(&op, Some(Mutant::Drop(state))).is_err(), "{op:?}");
+    }
+    let both = flushes_of_an_open(&[MakeMany(ENTRIES)]);
+    let link = both.into_iter().find(|call| *call != state).expect("one of the link");
+    assert!(made_behind_a_link(Some(Mutant::Drop(link))).is_err());
+}

@@ -1,0 +1,134 @@
+//! Many lookups at once: their descents take turns, so that their misses overlap.
+//!
+//! Each turn asks for the lines that the next one of the same lookup will read. Only the order of the
+//! loads of different keys is another one than in a lookup alone.
+
+use crate::Result;
+use crate::media::{LINE, Mark, Media};
+use crate::pool::Guard;
+
+use super::array::Array;
+use super::descend::{Care, Compared, Sought, compare, enter_child, step};
+use super::node::Node;
+use super::record::Record;
+use super::word::{ArrayKind, Kind, Link};
+use super::{Techniques, Tree};
+
+/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+const LANES: usize = 16;
+/// Lines of a node that are asked for: its head, and where its children begin.
+const HEAD: u64 = 2 * LINE;
+
+/// What a lookup does next.
+enum Turn<'g, M> {
+    /// Enters what the word of this node leads to.
+    Enter(Node<'g, M>, Link),
+    /// Looks at the fingerprints of an array.
+    Fingerprints(u64, ArrayKind),
+    /// Looks at the slots that they name.
+    Slots(Array<'g, M>),
+    /// Compares the keys of the records that these lead to.
+    Records(Array<'g, M>),
+    Done,
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// The values of `keys`, in their order.
+    pub(super) fn lookup_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut values = vec![None; keys.len()];
+        for (keys, values) in keys.chunks(LANES).zip(values.chunks_mut(LANES)) {
+            let guard = self.pin()?;
+            guard.media().mark(Mark::Begin);
+            self.take_turns(&guard, keys, values)?;
+            guard.media().mark(Mark::Acknowledged);
+        }
+        Ok(values)
+    }
+
+    fn take_turns(
+        &self,
+        guard: &Guard<'_, M>,
+        keys: &[&[u8]],
+        values: &mut [Option<Vec<u8>>],
+    ) -> Result<()> {
+        let root = self.root(guard)?;
+        let sought: Vec<Sought<'_>> = keys.iter().map(|key| Sought::new(key)).collect();
+        let mut lanes = Vec::with_capacity(keys.len());
+        for key in &sought {
+            lanes.push(below(guard, root, key, 0)?);
+        }
+        let mut under_way = true;
+        while under_way {
+            under_way = false;
+            for ((turn, key), value) in lanes.iter_mut().zip(&sought).zip(values.iter_mut()) {
+                let now = std::mem::replace(turn, Turn::Done);
+                *turn = take(guard, now, key, value)?;
+                under_way |= !matches!(turn, Turn::Done);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Goes from a node, with which the key has `from` bytes in common, towards what stands below it.
+fn below<'g, M: Media>(
+    guard: &'g Guard<'_, M>,
+    node: Node<'g, M>,
+    key: &Sought<'_>,
+    from: usize,
+) -> Result<Turn<'g, M>> {
+    // In hope, as every search for a value: the record at the end decides.
+    if let Compared::Not(_) = compare(&node, key, from, Care::Hope)? {
+        return Ok(Turn::Done);
+    }
+    let link = step(&node, key.bytes, guard.space().generation())?;
+    guard.media().mark(Mark::Step("find.step"));
+    if link.is_empty() {
+        return Ok(Turn::Done);
+    }
+    match link.kind()? {
+        Kind::Array(kind) => {
+            Array::prefetch_head(guard.media(), link.at(), kind);
+            Ok(Turn::Fingerprints(link.at(), kind))
+        }
+        Kind::Record if !link.admits(key.fingerprint) => Ok(Turn::Done),
+        Kind::Record | Kind::Node(_) => {
+            guard.media().prefetch(link.at(), HEAD);
+            Ok(Turn::Enter(node, link))
+        }
+    }
+}
+
+/// One turn of a lookup.
+fn take<'g, M: Media>(
+    guard: &'g Guard<'_, M>,
+    turn: Turn<'g, M>,
+    key: &Sought<'_>,
+    value: &mut Option<Vec<u8>>,
+) -> Result<Turn<'g, M>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
+    match turn {
+        Turn::Enter(_, link) if link.kind()? == Kind::Record => {
+            let record = Record::enter(media, link.at())?;
+            *value = record.is_of(key.bytes).then(|| record.value().to_vec());
+        }
+        Turn::Enter(node, link) => {
+            return below(guard, enter_child(media, &node, link)?, key, node.depth() + 1);
+        }
+        Turn::Fingerprints(at, kind) => {
+            let array = Array::enter(media, at, kind)?;
+            array.prefetch_hits::<false>(key.fingerprint);
+            return Ok(Turn::Slots(array));
+        }
+        Turn::Slots(array) => {
+            array.prefetch_hits::<true>(key.fingerprint);
+            return Ok(Turn::Records(array));
+        }
+        Turn::Records(array) => {
+            let found = array.find(key.bytes, key.fingerprint, generation)?;
+            *value = found.map(|(_, record)| record.value().to_vec());
+        }
+        Turn::Done => {}
+    }
+    Ok(Turn::Done)
+}

@@ -1,0 +1,87 @@
+//! Which of the paper's techniques a tree uses: chosen by type, so that a technique which is not
+//! switched costs no instruction. All choices leave pools of one format: any tree reads and changes
+//! what any other wrote.
+
+/// A choice of techniques (figure 16 of the paper takes them away one by one).
+pub trait Techniques: Send + Sync + 'static {
+    /// Leaf compaction: most records in a leaf array: 4, 8, 16, 24, 40, 64, 96 or 128; 0 = none.
+    const LARGEST_ARRAY: usize;
+
+    /// Entry compression: the byte of a child and the offset that it leads to become durable in one
+    /// word. Without it the byte becomes durable first, as where a node keeps keys and children apart:
+    /// a line and a fence more for each child that a node of up to 48 gets.
+    const COMPRESSED_ENTRIES: bool = true;
+
+    /// Selective metadata persistence: what the next session makes anew (fingerprints, indexes, counts)
+    /// is not flushed. Without it, it is, with every insert and remove.
+    const SELECTIVE_PERSISTENCE: bool = true;
+
+    /// Minimally ordered split: nothing that a split writes waits for anything but the word that leads
+    /// to it. Without it each new node or array waits until what it leads to is durable.
+    const MINIMALLY_ORDERED: bool = true;
+
+    /// The paper's commit, by a store that bypasses the cache, in place of link and persist: nothing is
+    /// tagged. Where a medium shows such a store before it is durable, a reader may act on what a power
+    /// failure takes back; what an operation that returned has done is durable all the same.
+    const NON_TEMPORAL_COMMIT: bool = false;
+}
+
+/// All of them, with leaf arrays of up to 128 records.
+#[derive(Debug, Clone, Copy)]
+pub enum Full {}
+
+impl Techniques for Full {
+    const LARGEST_ARRAY: usize = 128;
+}
+
+/// Leaf arrays of up to 4 records: every corner of the algorithm is reached with a few keys.
+#[derive(Debug, Clone, Copy)]
+pub enum Tiny {}
+
+impl Techniques for Tiny {
+    const LARGEST_ARRAY: usize = 4;
+}
+
+/// No leaf arrays: a plain radix tree with path compression.
+#[derive(Debug, Clone, Copy)]
+pub enum WithoutArrays {}
+
+impl Techniques for WithoutArrays {
+    const LARGEST_ARRAY: usize = 0;
+}
+
+/// All but entry compression.
+#[derive(Debug, Clone, Copy)]
+pub enum WithoutCompression {}
+
+impl Techniques for WithoutCompression {
+    const LARGEST_ARRAY: usize = 128;
+    const COMPRESSED_ENTRIES: bool = false;
+}
+
+/// All but selective metadata persistence.
+#[derive(Debug, Clone, Copy)]
+pub enum WithoutSelection {}
+
+impl Techniques for WithoutSelection {
+    const LARGEST_ARRAY: usize = 128;
+    const SELECTIVE_PERSISTENCE: bool = false;
+}
+
+/// All but the minimally ordered split.
+#[derive(Debug, Clone, Copy)]
+pub enum FullyOrdered {}
+
+impl Techniques for FullyOrdered {
+    const LARGEST_ARRAY: usize = 128;
+    const MINIMALLY_ORDERED: bool = false;
+}
+
+/// All, with the paper's non-temporal commit.
+#[derive(Debug, Clone, Copy)]
+pub enum NonTemporal {}
+
+impl Techniques for NonTemporal {
+    const LARGEST_ARRAY: usize = 128;
+    const NON_TEMPORAL_COMMIT: bool = true;
+}
