@@ -11,6 +11,7 @@
 mod exhaustive;
 mod jobs;
 mod killed;
+mod nbtree;
 mod pool;
 mod random;
 mod report;

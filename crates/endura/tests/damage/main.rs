@@ -1,7 +1,7 @@
 //! Damaged pools: whatever a word of a pool is changed to, every operation answers or fails. It
 //! does not panic, it does not hang, and it does not touch what lies outside the pool.
 //!
-//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (5 if unset; 60 before a release), and
+//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (4 if unset; 60 before a release), and
 //! `ENDURA_FUZZ_SEED` where it starts. A failure prints the bytes that lead to it; put them into
 //! `KNOWN`, and the first test replays them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
@@ -15,7 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use every_operation::{Files, on_heap};
+use endura::Kind;
+use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
 const KNOWN: [&str; 2] = [
@@ -102,7 +103,7 @@ fn watched(run: &dyn Fn(&[u8]), inputs: impl FnOnce(&Trial<'_>)) {
 fn fuzz(run: &dyn Fn(&[u8])) {
     let mut seed = setting("ENDURA_FUZZ_SEED", 1) << 32;
     watched(run, |trial| {
-        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 5));
+        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 4));
         while Instant::now() < end {
             trial.of(random(seed));
             seed += 1;
@@ -113,25 +114,42 @@ fn fuzz(run: &dyn Fn(&[u8])) {
     assert!(tried > 20, "{tried} inputs are too few to say anything");
 }
 
+fn bytes_of(text: &str) -> Vec<u8> {
+    let pairs = (0..text.len()).step_by(2).map(|i| &text[i..i + 2]);
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+}
+
 #[test]
 fn what_was_found_once_stays_fixed() {
-    let files = Files::new();
-    let bytes = |text: &str| {
-        let pairs = (0..text.len()).step_by(2).map(|i| &text[i..i + 2]);
-        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect::<Vec<u8>>()
+    let replay = |run: &dyn Fn(&[u8])| {
+        watched(run, |trial| KNOWN.iter().for_each(|text| trial.of(bytes_of(text))));
     };
-    watched(&|bytes| on_heap(bytes), |trial| KNOWN.iter().for_each(|text| trial.of(bytes(text))));
-    let on_file = |bytes: &[u8]| files.on_file(bytes);
-    watched(&on_file, |trial| KNOWN.iter().for_each(|text| trial.of(bytes(text))));
+    replay(&on_heap::<TinyFastFair>);
+    replay(&on_heap::<TinyNbTree>);
+    for kind in [Kind::FastFair, Kind::NbTree] {
+        let files = Files::of(kind);
+        replay(&|bytes| files.on_file(bytes));
+    }
 }
 
 #[test]
 fn a_damaged_pool_on_the_heap_answers_or_fails() {
-    fuzz(&|bytes| on_heap(bytes));
+    fuzz(&on_heap::<TinyFastFair>);
 }
 
 #[test]
 fn a_damaged_pool_file_answers_or_fails() {
-    let files = Files::new();
+    let files = Files::of(Kind::FastFair);
+    fuzz(&|bytes| files.on_file(bytes));
+}
+
+#[test]
+fn a_damaged_nbtree_on_the_heap_answers_or_fails() {
+    fuzz(&on_heap::<TinyNbTree>);
+}
+
+#[test]
+fn a_damaged_nbtree_file_answers_or_fails() {
+    let files = Files::of(Kind::NbTree);
     fuzz(&|bytes| files.on_file(bytes));
 }

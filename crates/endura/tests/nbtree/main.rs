@@ -7,6 +7,7 @@ mod crashes;
 mod edges;
 mod footprint;
 mod full;
+mod killed;
 mod model;
 mod pools;
 mod races;

@@ -203,11 +203,13 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     }
 
     #[inline(always)]
+    #[track_caller]
     pub(super) fn word(&self, slot: usize) -> Word {
         Word(self.0.load(ENTRIES + 2 * slot, Ordering::Acquire))
     }
 
     #[inline(always)]
+    #[track_caller]
     pub(super) fn value(&self, slot: usize) -> u64 {
         self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
     }
