@@ -114,7 +114,9 @@ fn choices(keys: &[u64; 3], model: &BTreeMap<u64, u64>) -> Vec<MapOp> {
 }
 
 /// A map whose histories are gone through.
-pub(crate) trait Tried: Subject<Op = MapOp, Model = BTreeMap<u64, u64>> + 'static {
+pub(crate) trait Tried:
+    Subject<Op = MapOp, Model = BTreeMap<u64, u64>> + Clone + Send + 'static
+{
     /// Of operations about these keys.
     fn of(keys: Vec<u64>) -> Self;
 }

@@ -58,7 +58,7 @@ fn next(op: MapOp) -> Vec<Vec<Next<MapOp>>> {
     ]
 }
 
-pub(crate) fn killed<S: Tried + Clone + Send>(all: bool) -> impl Iterator<Item = Job> {
+pub(crate) fn killed<S: Tried>(all: bool) -> impl Iterator<Item = Job> {
     let subject = S::of((1..=24).map(|i| 5 * i).collect());
     let jobs = starts()
         .into_iter()

@@ -20,7 +20,7 @@ fn keys() -> Vec<u64> {
 }
 
 fn before() -> Vec<MapOp> {
-    (1..=6).map(|i| MapOp::Put(10 * i, i)).collect()
+    (1..=8).map(|i| MapOp::Put(10 * i, i)).collect()
 }
 
 /// What happens to the leaves that a scan goes through.
@@ -30,20 +30,15 @@ fn others() -> [Vec<Task>; 6] {
         vec![Put(11, 1), Put(12, 1), Put(13, 1), Put(14, 1), Put(35, 1), Put(36, 1)],
         // What comes next goes, and comes again in another slot.
         vec![Remove(20), Put(20, 9), Remove(30), Put(30, 9), Replace(40, 9)],
-        // Merges.
-        vec![Remove(50), Remove(40), Remove(30), Remove(20), Put(20, 9)],
+        // Merges: of what is behind the scan, and of what is before it.
+        vec![Remove(60), Remove(50), Remove(40), Remove(80), Remove(70), Put(20, 9)],
         vec![Remove(20), Remove(30), Remove(40), Remove(50), Put(61, 1)],
         // Merges and splits, and blocks and leaves that are used again.
-        vec![
-            Remove(40),
-            Remove(50),
-            Scribble,
-            Scribble,
-            Put(11, 1),
-            Put(12, 1),
-            Put(35, 1),
-            Scribble,
-        ],
+        [
+            vec![Remove(60), Remove(50), Remove(40), Remove(80), Remove(70), Scribble, Scribble],
+            vec![Put(11, 1), Put(12, 1), Put(13, 1), Put(14, 1), Put(35, 1), Put(36, 1), Scribble],
+        ]
+        .concat(),
         vec![Replace(20, 8), Replace(30, 8), Remove(60), Put(60, 8), Replace(50, 8)],
     ]
 }
@@ -55,12 +50,15 @@ fn plan(threads: Vec<Vec<Task>>, strategy: Strategy) -> Plan {
 }
 
 /// A scan stopped before each of its moves in turn, until the others have ended.
-fn scans_that_stop<S: OrderedMap>(campaign: &mut Campaign<S>) -> Result<(), Box<Unsound>> {
+fn scans_that_stop<S: OrderedMap>(
+    campaign: &mut Campaign<S>,
+    every: usize,
+) -> Result<(), Box<Unsound>> {
     for scan in SCANS {
         for other in others() {
             let alone = plan(vec![vec![scan]], Strategy::Preempt(Vec::new()));
             let moves = campaign.plan(&alone)?.moves as usize;
-            for nth in 1..=moves {
+            for nth in (1..=moves).step_by(every) {
                 let strategy = Strategy::StopAt { thread: 0, step: "", nth };
                 campaign.plan(&plan(vec![vec![scan], other.clone()], strategy))?;
             }
@@ -98,31 +96,33 @@ fn writers_that_stop<S: OrderedMap>(campaign: &mut Campaign<S>, every: usize) {
     }
 }
 
-fn clean(model: Model) {
+/// One in so many places.
+fn clean(model: Model, every: usize) {
     let mut small = Campaign::new(Slots3 { keys: keys() }, model, LIMIT, 2);
     let mut wide = Campaign::new(Slots7 { keys: keys() }, model, LIMIT, 2);
-    scans_that_stop(&mut small).unwrap_or_else(|found| panic!("{found}"));
-    scans_that_stop(&mut wide).unwrap_or_else(|found| panic!("{found}"));
-    writers_that_stop(&mut small, 7);
-    writers_that_stop(&mut wide, 7);
+    scans_that_stop(&mut small, every).unwrap_or_else(|found| panic!("{found}"));
+    scans_that_stop(&mut wide, every).unwrap_or_else(|found| panic!("{found}"));
+    writers_that_stop(&mut small, 5 * every);
+    writers_that_stop(&mut wide, 5 * every);
     for steps in ["merge.M2", "settle.S8", "settle.S5", "change.S4"] {
         let met =
             |campaign: &endura_sim::schedule::Figures| campaign.tally.steps.contains_key(steps);
         assert!(met(&small.figures) && met(&wide.figures), "{steps}");
     }
-    assert!(small.figures.traces > 300 && wide.figures.traces > 300, "{:?}", wide.figures);
+    assert!(small.figures.traces > 200 && wide.figures.traces > 200, "{:?}", wide.figures);
 }
 
 #[test]
 fn a_scan_from_a_seat_fits_into_one_order_whatever_happens_to_its_leaf() {
-    clean(Model::WEAKEST_ADR);
+    clean(Model::WEAKEST_ADR, 3);
 }
 
 #[test]
 #[ignore = "by itself: cargo test --release -p endura-sim --test schedules -- --ignored seat"]
 fn a_scan_from_a_seat_fits_into_one_order_whatever_the_domain() {
-    clean(Model::EADR);
-    clean(Model::PAGE_CACHE);
+    clean(Model::WEAKEST_ADR, 1);
+    clean(Model::EADR, 1);
+    clean(Model::PAGE_CACHE, 1);
 }
 
 /// The sweep can fail: a seat whose slot is not read again gives what was removed.
@@ -130,7 +130,7 @@ fn a_scan_from_a_seat_fits_into_one_order_whatever_the_domain() {
 fn a_seat_that_does_not_look_again_is_noticed() {
     let mut campaign = Campaign::new(Slots7 { keys: keys() }, Model::WEAKEST_ADR, LIMIT, 0);
     campaign.count_calls();
-    scans_that_stop(&mut campaign).unwrap_or_else(|found| panic!("{found}"));
+    scans_that_stop(&mut campaign, 1).unwrap_or_else(|found| panic!("{found}"));
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../endura/src/tree/nbtree/scan.rs");
     let source = std::fs::read_to_string(source).unwrap();
     let is_there = |line: &str| line.contains("block.word(slot.into()), block.value(slot.into())");
@@ -143,6 +143,6 @@ fn a_seat_that_does_not_look_again_is_noticed() {
     // The word first, then the value: by column.
     let stale = Mutant::Stale(*calls.made.keys().find(is_it).expect("a seat was read"));
     campaign.plant(Some(stale));
-    let found = scans_that_stop(&mut campaign);
+    let found = scans_that_stop(&mut campaign, 1);
     assert!(found.is_err(), "{stale} is not noticed");
 }

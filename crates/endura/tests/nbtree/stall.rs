@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use endura::media::Stop;
+use endura::pool::PAGE;
 
 use crate::steps::{STEPS, work};
 use crate::support::ops::scatter;
@@ -22,7 +23,7 @@ const OTHERS: u64 = 7;
 /// ENDURA_STALL_OPERATIONS=1000000 cargo test --release -p endura --test nbtree stands_at_any_step -- --nocapture
 /// ```
 ///
-/// about two hours on two cores.
+/// some minutes on two cores.
 fn operations() -> u64 {
     given().unwrap_or(2_000)
 }
@@ -32,47 +33,53 @@ fn given() -> Option<u64> {
     Some(text.parse().expect("a number of operations"))
 }
 
+/// A map of 40 keys, of a new session in which no block was read yet. Nothing is used again while a thread
+/// stands inside an operation: room for all that the others replace meanwhile.
+fn world_for(operations: u64) -> World<Slots3> {
+    const BYTES_AN_OPERATION: u64 = 128;
+    let world = World::of_pages(64 + OTHERS * operations * BYTES_AN_OPERATION / PAGE);
+    (0..40).for_each(|key| _ = world.map().insert(2 * key, key).unwrap());
+    world.killed()
+}
+
 /// N10, and the claim of the paper: with one thread stopped at each step in turn, seven others end
 /// their work on the same keys.
 #[test]
 fn a_thread_that_stands_at_any_step_stops_nobody() {
-    ends("one thread stands", || {
-        for step in STEPS {
-            let (mut met, begin) = (0, Instant::now());
-            // Many operations take long enough at one visit.
-            let visits = if given().is_some() { &[1][..] } else { &[1, 2, 5] };
-            for &visit in visits {
-                // Of a new session, in which no block was read yet.
-                let world = World::<Slots3>::with((0..40).map(|key| (2 * key, key))).killed();
-                let first =
-                    |map: &MapOf<Slots3>| (0..2_000).for_each(|n| work(map, 80, 9 * n + visit));
-                met += u64::from(stopped(&world, Stop::at(step).visit(visit), first, || {
-                    thread::scope(|scope| {
-                        for thread in 0..OTHERS {
-                            let map = world.map();
-                            scope.spawn(move || {
-                                (0..operations()).for_each(|n| work(map, 80, 90 * n + thread));
-                            });
-                        }
-                    });
-                }));
-                let found = world.entries();
-                let facts = world.verify();
-                assert_eq!(
-                    (facts.entries, facts.repairs.total()),
-                    (found.len() as u64, 0),
-                    "{step}"
-                );
-                for (key, value) in found {
-                    assert_eq!(world.map().get(key).unwrap(), Some(value), "{step}");
-                    assert_eq!(world.map().remove(key).unwrap(), Some(value), "{step}");
-                    assert_eq!(world.map().get(key).unwrap(), None, "{step}");
-                }
+    // Many operations take long enough at one visit.
+    let visits = if given().is_some() { &[1][..] } else { &[1, 2, 5] };
+    for step in STEPS {
+        let begin = Instant::now();
+        ends(step, || {
+            let met = visits.iter().filter(|&&visit| is_passed_by(step, visit)).count();
+            assert!(2 * met > visits.len(), "{step} was reached {met} times");
+        });
+        println!("{step}: {OTHERS} x {} operations, {:.1?}", operations(), begin.elapsed());
+    }
+}
+
+/// Whether the first thread came to the step for the `visit`-th time.
+fn is_passed_by(step: &'static str, visit: u64) -> bool {
+    let world = world_for(operations());
+    let first = |map: &MapOf<Slots3>| (0..2_000).for_each(|n| work(map, 80, 9 * n + visit));
+    let met = stopped(&world, Stop::at(step).visit(visit), first, || {
+        thread::scope(|scope| {
+            for thread in 0..OTHERS {
+                let map = world.map();
+                scope.spawn(move || {
+                    (0..operations()).for_each(|n| work(map, 80, 90 * n + thread));
+                });
             }
-            assert!(met > visits.len() as u64 / 2, "{step} was reached {met} times");
-            println!("{step}: {OTHERS} x {} operations, {:.1?}", operations(), begin.elapsed());
-        }
+        });
     });
+    let (found, facts) = (world.entries(), world.verify());
+    assert_eq!((facts.entries, facts.repairs.total()), (found.len() as u64, 0), "{step}");
+    for (key, value) in found {
+        assert_eq!(world.map().get(key).unwrap(), Some(value), "{step}");
+        assert_eq!(world.map().remove(key).unwrap(), Some(value), "{step}");
+        assert_eq!(world.map().get(key).unwrap(), None, "{step}");
+    }
+    met
 }
 
 /// N12. Sixteen threads add to few counters: none of the additions is lost, whatever happens to the

@@ -4,7 +4,7 @@ use std::fmt;
 
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
-use endura_sim::event::Action;
+use endura_sim::event::{Action, Event};
 use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
