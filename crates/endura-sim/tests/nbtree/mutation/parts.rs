@@ -319,7 +319,11 @@ fn made(model: Model, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Resu
     calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
     let mut explorer = Explorer::new(&subject, model, LIMIT, QUICK, 1);
     explorer.plant(mutant);
-    explorer.crash_trace(&sim.trace(), 0, |_| vec![subject.empty()]).map_err(|(finding, _)| finding)
+    let trace = sim.trace();
+    // The pool below it is another's.
+    let is_first = |event: &Event| matches!(event.action, Action::Fresh { .. });
+    let from = trace.events.iter().position(is_first).unwrap_or(0);
+    explorer.crash_trace(&trace, from, |_| vec![subject.empty()]).map_err(|(finding, _)| finding)
 }
 
 /// A sparse leaf that is not merged loses nothing, and stays for ever; so does a signpost.

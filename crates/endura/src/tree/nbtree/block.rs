@@ -141,8 +141,8 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         assert!(slots >= 2 && slots <= 63 && W.is_multiple_of(2));
         slots
     };
-    /// Bytes of a block.
-    pub(super) const BYTES: u64 = 8 * W as u64;
+    /// Bytes of a block: whole lines, so that a block begins at one.
+    pub(super) const BYTES: u64 = (8 * W as u64).next_multiple_of(LINE);
 
     #[inline(always)]
     pub(super) fn at(media: &'m M, at: u64) -> Result<Self> {
