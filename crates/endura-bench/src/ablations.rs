@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::thread;
 use std::time::{Duration, Instant};
 
+use endura::Map;
 use endura::media::Heap;
 use endura::pool::{Session, Space};
 use endura::tree::nbtree::{Design, Tree, TwoLayers};
-use endura::{Map, OrderedMap};
 
 use crate::keys::{key, value};
 use crate::{Error, Result};
@@ -72,9 +72,9 @@ pub struct LockedReaders;
 #[derive(Debug)]
 pub enum Lock {
     /// Beside other readers.
-    Read(#[expect(dead_code, reason = "held, not read")] RwLockReadGuard<'static, ()>),
+    Read(RwLockReadGuard<'static, ()>),
     /// Alone.
-    Write(#[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'static, ()>),
+    Write(RwLockWriteGuard<'static, ()>),
 }
 
 impl Design for LockedReaders {

@@ -27,8 +27,10 @@ use endura_sim::tally::Effort;
 use crate::STEPS;
 use crate::jobs::{self, Job, MODELS, Outcome};
 
-const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
-const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
+pub(crate) const ONE_CRASH: Effort =
+    Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
+pub(crate) const TWO_CRASHES: Effort =
+    Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
 
 /// The models that promise least. (What the end of a process leaves, eADR may leave as well.)
 const WEAKEST: [Model; 2] = [Model::WEAKEST_ADR, Model::EADR];
@@ -221,7 +223,7 @@ pub(crate) fn add_starts<S: Tried>(
 
 /// Fills and drains a tree of small nodes, crashed everywhere, and as the first writer after each crash
 /// one of `firsts`.
-pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
+pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64, effort: Effort) {
     let key = |i: u64| 10 * (i + 1);
     let up: Vec<MapOp> = (0..count).map(|i| MapOp::Put(key(i), i)).collect();
     let down: Vec<MapOp> = up.iter().rev().copied().collect();
@@ -249,13 +251,13 @@ pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64) 
                         MapOp::Remove(at / 10 * 10)
                     };
                     let subject = First { subject: &subject, ops: vec![op] };
-                    let mut explorer = Explorer::new(&subject, model, LIMIT, TWO_CRASHES, first);
+                    let mut explorer = Explorer::new(&subject, model, LIMIT, effort, first);
                     let failed = |failure| format!("{failure}");
                     let start = explorer.start(&before).map_err(failed)?;
                     explorer.explore(&start, &ops, 0).map_err(failed)?;
                     Ok(explorer.tally)
                 };
-                jobs.push(Job { part: "walks, two crashes", model, run: Box::new(run) });
+                jobs.push(Job { part: "walks", model, run: Box::new(run) });
             }
         }
     }
@@ -279,7 +281,7 @@ fn every_crash_of_every_short_history_of_a_small_tree() {
     // Walks last: if the time is up, they go on until each step was crossed.
     let mut jobs = Vec::new();
     add_shapes(&mut jobs, plan);
-    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 4);
+    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 4, TWO_CRASHES);
     let report = jobs::run(jobs, jobs::GUARD, &STEPS);
     report.assert_clean(&STEPS);
     let sum = report.sum(None);
@@ -300,7 +302,7 @@ fn every_crash_of_every_history_of_three_operations() {
         twice: 3,
     };
     let mut jobs = Vec::new();
-    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 6);
+    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 6, TWO_CRASHES);
     add_shapes(&mut jobs, plan);
     let report = jobs::run(jobs, jobs::budget(), &STEPS);
     report.assert_clean(&STEPS);

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use endura_sim::subjects::NbTree;
 
-use crate::exhaustive::{Order, Plan, Region, Tried, add_starts, add_walks};
+use crate::exhaustive::{
+    ONE_CRASH, Order, Plan, Region, TWO_CRASHES, Tried, add_starts, add_walks,
+};
 use crate::jobs::{self, Job};
 use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore};
@@ -69,7 +71,7 @@ fn every_crash_of_every_short_history_of_a_small_nbtree() {
         Plan { starts: &[("sequences", Region::Low, Order::Ascending)], longest: 2, twice: 1 };
     let mut jobs = Vec::new();
     // First: these go through every step, and a campaign does not end before.
-    add_walks::<Slots3>(&mut jobs, 12, 0);
+    add_walks::<Slots3>(&mut jobs, 12, 0, ONE_CRASH);
     add_shapes(&mut jobs, plan);
     let report = jobs::run(jobs, GUARD, &STEPS);
     report.assert_clean(&STEPS);
@@ -91,8 +93,8 @@ fn every_crash_of_every_history_of_three_operations_on_an_nbtree() {
         twice: 3,
     };
     let mut jobs = Vec::new();
-    add_walks::<Slots3>(&mut jobs, 12, 6);
-    add_walks::<Slots7>(&mut jobs, 20, 4);
+    add_walks::<Slots3>(&mut jobs, 12, 6, TWO_CRASHES);
+    add_walks::<Slots7>(&mut jobs, 20, 4, TWO_CRASHES);
     add_shapes(&mut jobs, plan);
     let report = jobs::run(jobs, jobs::budget(), &STEPS);
     report.assert_clean(&STEPS);
