@@ -204,16 +204,8 @@ enum Leaf {
 impl Bodies {
     fn merge(&mut self) {
         match self.at[0] {
-            0 => {
-                if self.left == Leaf::Old {
-                    self.left = Leaf::M;
-                }
-            }
-            1 => {
-                if self.right == Leaf::Old {
-                    self.right = Leaf::M;
-                }
-            }
+            0 if self.left == Leaf::Old => self.left = Leaf::M,
+            1 if self.right == Leaf::Old => self.right = Leaf::M,
             _ => {}
         }
         self.at[0] = if self.at[0] == 1 { DONE } else { 1 };
@@ -224,11 +216,7 @@ impl Bodies {
             // There is an M to be changed.
             0 if self.left != Leaf::M => return,
             // The merge that made it has to have ended, everywhere.
-            0 if self.bug != Some(Planted::V4) => {
-                if self.right == Leaf::Old {
-                    self.right = Leaf::M;
-                }
-            }
+            0 if self.bug != Some(Planted::V4) && self.right == Leaf::Old => self.right = Leaf::M,
             1 if self.left == Leaf::M => self.left = Leaf::After,
             2 if self.right == Leaf::M => self.right = Leaf::After,
             3 => {

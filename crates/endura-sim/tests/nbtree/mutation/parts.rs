@@ -9,7 +9,7 @@ use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::Calls;
-use endura_sim::schedule::{Campaign, Family, OrderedMap, Plan, Strategy, Task, Way};
+use endura_sim::schedule::{Campaign, Family, OrderedMap, Place, Plan, Strategy, Task, Way};
 use endura_sim::sim::Sim;
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::{LIMIT, MapOp};
@@ -49,6 +49,8 @@ pub(crate) enum Part {
     Drained,
     /// A thread stands at a step while another one works.
     Stands { duel: usize, step: usize, nth: usize, is_wide: bool },
+    /// One thread stands before its flush, another one in the change of the same leaf; a third comes by.
+    Meets { duel: usize, stops: usize, is_wide: bool },
     /// A schedule of a family.
     Family(Family, u64),
 }
@@ -156,6 +158,12 @@ fn duels() -> Vec<(Vec<MapOp>, Vec<Task>, Vec<Task>)> {
             vec![Task::Put(70, 8), Task::Put(80, 8)],
             vec![Task::Put(75, 5), Task::Put(85, 5), Task::Put(65, 5), Task::Put(5, 5)],
         ),
+        // The neighbour on the right changes while this one's `next` is being copied.
+        (
+            puts(1..=6),
+            vec![Task::Put(15, 8), Task::Put(16, 8), Task::Put(17, 8), Task::Scribble],
+            vec![Task::Put(35, 5), Task::Put(36, 5), Task::Put(37, 5), Task::Put(45, 5)],
+        ),
         (
             puts(1..=9),
             vec![Task::Remove(40), Task::Remove(50), Task::Remove(30)],
@@ -172,8 +180,26 @@ fn duels() -> Vec<(Vec<MapOp>, Vec<Task>, Vec<Task>)> {
                 Task::Get(30),
             ],
         ),
+        // An insert that finds an entry behind its slot gives up, for good.
+        (
+            puts([1]),
+            vec![Task::PutNew(20, 1), Task::Remove(20), Task::PutNew(20, 5), Task::Get(20)],
+            vec![Task::PutNew(20, 2)],
+        ),
     ]
 }
+
+/// A change, a writer that stands before its flush, and who comes by when the change stands as well.
+fn meetings() -> Vec<(Task, Task, Vec<Task>)> {
+    vec![
+        (Task::Put(40, 8), Task::Replace(10, 7), vec![Task::Get(10)]),
+        (Task::Put(40, 8), Task::Remove(10), vec![Task::Get(10), Task::Scan(Way::Up, 0)]),
+        (Task::Put(40, 8), Task::Replace(30, 7), vec![Task::GetMany([10, 20, 30])]),
+    ]
+}
+
+/// Where the change stands.
+const STOPS: [&str; 5] = ["change.S0", "change.S1", "change.S3", "change.S4", "settle.S5"];
 
 /// All parts, cheap ones first.
 pub(crate) fn all() -> Vec<Part> {
@@ -190,6 +216,11 @@ pub(crate) fn all() -> Vec<Part> {
             for step in 0..subject().steps().len() {
                 parts.extend([1, 2].map(|nth| Part::Stands { duel, step, nth, is_wide }));
             }
+        }
+    }
+    for is_wide in [false, true] {
+        for duel in 0..meetings().len() {
+            parts.extend((0..STOPS.len()).map(|stops| Part::Meets { duel, stops, is_wide }));
         }
     }
     parts.extend((0..kills().len()).map(Part::Killed));
@@ -233,6 +264,22 @@ impl Part {
                     }
                     false => {
                         scheduled(subject(), crashes, mutant, calls, |of| of.plan(&plan).map(drop))
+                    }
+                }
+            }
+            Self::Meets { duel, stops, is_wide } => {
+                let (change, writer, readers) = meetings().swap_remove(duel);
+                let place = |step| Place { step, nth: 1, moves: 0 };
+                let (comes, stops) = (place("alter.durable"), place(STOPS[stops]));
+                let before = if is_wide { puts(1..=7) } else { puts(1..=3) };
+                let threads = vec![vec![change], vec![writer], readers];
+                let strategy = Strategy::Meet { comes, stops };
+                let plan = Plan { before, threads, strategy, seed: 1 };
+                let all = usize::MAX;
+                match is_wide {
+                    true => scheduled(wide(), all, mutant, calls, |of| of.plan(&plan).map(drop)),
+                    false => {
+                        scheduled(subject(), all, mutant, calls, |of| of.plan(&plan).map(drop))
                     }
                 }
             }
