@@ -29,6 +29,9 @@ fn table(file: &str) -> BTreeMap<String, String> {
     pairs.map(|(by, of)| (of.to_owned(), by.to_owned())).collect()
 }
 
+/// Faults that are in neither table: no part is known yet that notices them. The number must not grow.
+const MOST_OPEN: usize = 99;
+
 /// Which part notices what.
 fn killers() -> BTreeMap<String, String> {
     table("killers.txt")
@@ -89,6 +92,7 @@ fn what_is_not_listed_is_killed() {
         killers.keys().chain(reasons.keys()).filter(|name| !there.contains(*name)).collect();
     assert!(gone.is_empty(), "in a table and not there: {gone:#?}");
     assert!(10 * listed.len() <= there.len(), "more than a tenth is listed");
+    assert!(open.len() <= MOST_OPEN, "{} that nothing is known to notice", open.len());
 }
 
 #[test]
