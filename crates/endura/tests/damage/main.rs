@@ -19,9 +19,11 @@ use endura::Kind;
 use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
-const KNOWN: [&str; 2] = [
+const KNOWN: [&str; 4] = [
     "610c86c0634de3b787021296180ef32f7b18fee3f4aa06d21a583ae42d8e869ffe27de4b42191934fcd91d8e7c69569e77d713908de89505693c557ab931cf2912298ba2df0d2b53113ac084ca703de1aa4dafa3a9d687e1ce81babb804c1115",
     "d9eef0c3e5b043274e5f7a1796f6df3b509caf49d2fd4c5c97bf5d1f9776cc21cda664470d732cb8022a732a89fb43ec214779de3a262fd3b21cc0ca345f6366f8ef2226baa59f22c11dc20a0a5885dc9bd1c1800c79aa0b26a0d67f18cd6949",
+    "5b0f63e7b19493997fdde31cdd4c38400671b7d176a370b2bf30658ad08811a77c5374084992ddabde4907140e76db2a99f10ee9d0dc3ad52fef21ec1a7ee39e4892197ba1ad253cda092268c830195b3a495c50b25d8aa22aee2f3241d84282",
+    "d327d8ee6d5f69aeabbb6a8dd8651e69cc92b624390eab763f9fec68e0ec73fc78da8c98c2cc365ed14956f30194379225c552771e92490af4f3b05dd8da43d64b3530e519813e8261e6892ab2fd2e48d6e612d5098407eaa6fd14e79bf1f54f",
 ];
 
 /// Longer than any one input takes on a loaded machine.

@@ -181,6 +181,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
         }
         sort(&mut cursor.list);
+        let covers = |key: Local| (place.leaf.low()..place.leaf.high()).contains(&key);
+        if let (Some(first), Some(last)) = (cursor.list.first(), cursor.list.last())
+            && !(covers(first.0) && covers(last.0))
+        {
+            // A damaged word. Lookups do not find it either; a scan that gave it would not end.
+            cursor.list.retain(|&(key, _)| covers(key));
+        }
         if !UP {
             cursor.list.reverse();
         }
