@@ -40,7 +40,7 @@ pub(crate) enum Part {
     /// A plan of one thread, crashed everywhere.
     Alone { plan: usize, is_eadr: bool, is_wide: bool },
     /// A process is killed in an operation; what the next one does is crashed.
-    Killed(usize),
+    Killed { number: usize, is_wide: bool },
     /// A chunk is refused, so that one comes from the reserve.
     Refused(u64),
     /// The making of a map.
@@ -217,7 +217,9 @@ pub(crate) fn all() -> Vec<Part> {
             parts.extend((0..STOPS.len()).map(|stops| Part::Meets { duel, stops, is_wide }));
         }
     }
-    parts.extend((0..kills().len()).map(Part::Killed));
+    for is_wide in [true, false] {
+        parts.extend((0..kills().len()).map(|number| Part::Killed { number, is_wide }));
+    }
     let families = Family::ALL.into_iter();
     parts.extend(families.flat_map(|of| (0..SCHEDULES).map(move |seed| Part::Family(of, seed))));
     parts
@@ -239,7 +241,8 @@ impl Part {
                     false => alone(&subject(), model, &before, &ops, mutant, calls),
                 }
             }
-            Self::Killed(number) => killed(number, mutant, calls),
+            Self::Killed { number, is_wide: true } => killed(&wide(), number, mutant, calls),
+            Self::Killed { number, .. } => killed(&subject(), number, mutant, calls),
             Self::Refused(nth) => refused(nth, mutant, calls),
             Self::Made { is_eadr } => {
                 let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
@@ -301,9 +304,14 @@ fn alone<S: Subject<Op = MapOp>>(
     result.map_err(|failure| failure.finding)
 }
 
-fn killed(number: usize, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let (subject, (before, op, next)) = (subject(), kills().swap_remove(number));
-    let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
+fn killed<S: Subject<Op = MapOp>>(
+    subject: &S,
+    number: usize,
+    mutant: Option<Mutant>,
+    calls: &mut Option<Calls>,
+) -> Result<(), Finding> {
+    let (before, op, next) = kills().swap_remove(number);
+    let mut explorer = Explorer::new(subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
     explorer.plant(mutant);
     explorer.calls = calls.take();
     let start = explorer.start(&before).map_err(|failure| failure.finding)?;
