@@ -24,12 +24,14 @@ fn before() -> Vec<MapOp> {
 }
 
 /// What happens to the leaves that a scan goes through.
-fn others() -> [Vec<Task>; 6] {
+fn others() -> [Vec<Task>; 7] {
     [
         // Splits before, at and behind the seat.
         vec![Put(11, 1), Put(12, 1), Put(13, 1), Put(14, 1), Put(35, 1), Put(36, 1)],
         // What comes next goes, and comes again in another slot.
         vec![Remove(20), Put(20, 9), Remove(30), Put(30, 9), Replace(40, 9)],
+        // Nothing that the leaf's control word tells of.
+        vec![Remove(20), Replace(30, 9), Remove(50)],
         // Merges: of what is behind the scan, and of what is before it.
         vec![Remove(60), Remove(50), Remove(40), Remove(80), Remove(70), Put(20, 9)],
         vec![Remove(20), Remove(30), Remove(40), Remove(50), Put(61, 1)],
