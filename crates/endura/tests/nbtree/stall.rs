@@ -143,10 +143,10 @@ fn three_hundred_threads_claim_a_slot_of_one_leaf_at_once() {
 /// thousand times, and the root grows above it.
 #[test]
 fn inner_nodes_change_a_hundred_thousand_times_around_one_that_stands() {
-    /// Two or three entries are in a leaf.
-    const KEYS: u64 = 280_000;
     ends("inner nodes around one that stands", || {
-        for step in ["reroute.cell", "reroute.frozen", "reroute.root"] {
+        // Two or three entries are in a leaf.
+        let all = [("reroute.cell", 20_000), ("reroute.frozen", 280_000), ("reroute.root", 20_000)];
+        for (step, keys) in all {
             let world = World::<Slots3>::with((0..12).map(|n| (n << 40, n)));
             let first = |map: &MapOf<Slots3>| {
                 (0..20).for_each(|n| _ = map.insert((6 << 40) + 1 + n, n).unwrap());
@@ -157,7 +157,7 @@ fn inner_nodes_change_a_hundred_thousand_times_around_one_that_stands() {
                     for thread in 0..2 {
                         let map = world.map();
                         scope.spawn(move || {
-                            for n in 0..KEYS / 2 {
+                            for n in 0..keys / 2 {
                                 let key = scatter(2 * n + thread) >> 20 | 1 << 50;
                                 map.insert(key, key).unwrap();
                             }
@@ -165,7 +165,7 @@ fn inner_nodes_change_a_hundred_thousand_times_around_one_that_stands() {
                     }
                 });
                 let nodes = world.verify().nodes - before;
-                assert!(nodes > 100_000, "{nodes} blocks more, at {step}");
+                assert!(nodes > keys * 10 / 28, "{nodes} blocks more, at {step}");
             });
             assert!(met, "{step}");
             let survey = world.verify();
