@@ -17,9 +17,11 @@
 //! | [`run`] | threads, rounds and the order of everything |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
+//! | [`ablations`] | NBTrees without one of its techniques each |
 
 #![deny(unsafe_code)]
 
+pub mod ablations;
 pub mod counts;
 pub mod keys;
 pub mod operation;

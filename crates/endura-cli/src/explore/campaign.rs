@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
-use endura_sim::subjects::{FastFair, LIMIT};
+use endura_sim::subject::Subject;
+use endura_sim::subjects::{FastFair, LIMIT, MapOp, NbTree};
 use endura_sim::tally::{Effort, Tally};
 use endura_sim::workload::Workload;
 
@@ -70,6 +71,7 @@ impl Campaign {
     ) -> Self {
         let shapes = match index {
             Index::FastFair => FAST_FAIR,
+            Index::NbTree => NBTREE,
         };
         let (next, begin, sum) = (AtomicU64::new(first), Instant::now(), Mutex::default());
         Self { shapes, model, mutant, next, begin, budget, sum }
@@ -124,11 +126,33 @@ const FAST_FAIR: &[Explore] = &[
     fast_fair::<14, 22>,
 ];
 
-/// Explores one history of trees of inner nodes of `I` words and leaves of `L`, operation by operation
-/// as long as the campaign goes on.
+/// NBTrees of three, five and seven slots in a block, four children in an inner node.
+const NBTREE: &[Explore] = &[nbtree::<8>, nbtree::<12>, nbtree::<16>];
+
+/// Explores one history of trees of inner nodes of `I` words and leaves of `L`.
 fn fast_fair<const I: usize, const L: usize>(campaign: &Campaign, history: u64) -> Option<String> {
-    let workload = Workload::new(history, 3 * (L as u64 - 8) / 2 + 2, OPS);
-    let subject = FastFair::<I, L> { keys: workload.keys };
+    let shape = format!("a tree of {} and {} entries a node", (I - 8) / 2, (L - 8) / 2);
+    let keys = 3 * (L as u64 - 8) / 2 + 2;
+    explored(campaign, history, &shape, keys, |keys| FastFair::<I, L> { keys })
+}
+
+/// Explores one history of NBTrees with blocks of `W` words.
+fn nbtree<const W: usize>(campaign: &Campaign, history: u64) -> Option<String> {
+    let shape = format!("an NBTree of {} slots a block", (W - 2) / 2);
+    let keys = 3 * (W as u64 - 2) / 2 + 5;
+    explored(campaign, history, &shape, keys, |keys| NbTree::<W, 4> { keys })
+}
+
+/// Explores one history, about `keys` keys, operation by operation as long as the campaign goes on.
+fn explored<S: Subject<Op = MapOp>>(
+    campaign: &Campaign,
+    history: u64,
+    shape: &str,
+    keys: u64,
+    subject: impl FnOnce(Vec<u64>) -> S,
+) -> Option<String> {
+    let workload = Workload::new(history, keys, OPS);
+    let subject = subject(workload.keys);
     let mut explorer = Explorer::new(&subject, campaign.model, LIMIT, EFFORT, history);
     explorer.plant(campaign.mutant);
     let explored = explorer.start(&workload.before).and_then(|start| {
@@ -140,6 +164,5 @@ fn fast_fair<const I: usize, const L: usize>(campaign: &Campaign, history: u64) 
         })
     });
     let failure = explored.err()?;
-    let shape = format!("a tree of {} and {} entries a node\n", (I - 8) / 2, (L - 8) / 2);
-    Some(shape + &explorer.shrink(failure).to_string())
+    Some(format!("{shape}\n{}", explorer.shrink(failure)))
 }

@@ -7,7 +7,7 @@ use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::{FastFair, LIMIT};
+use endura_sim::subjects::{FastFair, LIMIT, MapOp, NbTree};
 use endura_sim::workload::Workload;
 
 use super::Index;
@@ -21,6 +21,7 @@ const OPS: usize = 2_000;
 pub(crate) fn without(index: Index, place: &str) -> Result<Mutant> {
     let calls = match index {
         Index::FastFair => calls(&FastFair::<14, 20> { keys: Workload::new(0, 20, 0).keys })?,
+        Index::NbTree => calls(&NbTree::<8, 4> { keys: Workload::new(0, 20, 0).keys })?,
     };
     let changes = |call: &Call| call.what != Use::Load;
     if let Some(&call) = calls.keys().find(|call| changes(call) && call.site.to_string() == place) {
@@ -35,7 +36,7 @@ pub(crate) fn without(index: Index, place: &str) -> Result<Mutant> {
 }
 
 /// The calls that a long history makes.
-fn calls<const I: usize, const L: usize>(subject: &FastFair<I, L>) -> Result<BTreeMap<Call, u64>> {
+fn calls<S: Subject<Op = MapOp>>(subject: &S) -> Result<BTreeMap<Call, u64>> {
     let sim = Sim::new(Model::WEAKEST_ADR, LIMIT);
     sim.count_calls();
     let open = subject.create(sim.clone()).map_err(Failure::Message)?;

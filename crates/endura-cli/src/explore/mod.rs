@@ -48,6 +48,9 @@ pub(crate) struct Args {
 pub(crate) enum Index {
     /// FAST & FAIR trees of three to eight entries a node
     FastFair,
+    /// NBTrees of three to seven slots a block
+    #[value(name = "nbtree", alias = "nb-tree")]
+    NbTree,
 }
 
 /// The persistency models as arguments.

@@ -270,9 +270,15 @@ impl Way {
         cursor: &mut I::Cursor,
         from: u64,
     ) -> Result<Option<(u64, u64)>, Finding> {
-        match self {
-            Self::Up => told(index.scan_up(cursor, from)),
-            Self::Down => told(index.scan_down(cursor, from)),
+        // As a range does.
+        let at_hand = match self {
+            Self::Up => index.next_up(cursor),
+            Self::Down => index.next_down(cursor),
+        };
+        match (self, at_hand) {
+            (_, Some(entry)) if self.passes(from, None, entry.0) => Ok(Some(entry)),
+            (Self::Up, _) => told(index.scan_up(cursor, from)),
+            (Self::Down, _) => told(index.scan_down(cursor, from)),
         }
     }
 

@@ -35,9 +35,11 @@ fn scan<I: Index>(index: &I, up: bool) -> Result<Vec<(u64, u64)>, Finding> {
     let mut next = Some(if up { 0 } else { u64::MAX });
     let mut entries = Vec::new();
     while let Some(key) = next {
-        let found = match up {
-            true => told(index.scan_up(&mut cursor, key))?,
-            false => told(index.scan_down(&mut cursor, key))?,
+        let at_hand = if up { index.next_up(&mut cursor) } else { index.next_down(&mut cursor) };
+        let found = match at_hand.filter(|entry| if up { entry.0 >= key } else { entry.0 <= key }) {
+            None if up => told(index.scan_up(&mut cursor, key))?,
+            None => told(index.scan_down(&mut cursor, key))?,
+            found => found,
         };
         let Some(entry) = found else { break };
         entries.push(entry);

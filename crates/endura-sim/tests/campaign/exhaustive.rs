@@ -27,15 +27,17 @@ use endura_sim::tally::Effort;
 use crate::STEPS;
 use crate::jobs::{self, Job, MODELS, Outcome};
 
-const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
-const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
+pub(crate) const ONE_CRASH: Effort =
+    Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
+pub(crate) const TWO_CRASHES: Effort =
+    Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
 
 /// The models that promise least. (What the end of a process leaves, eADR may leave as well.)
 const WEAKEST: [Model; 2] = [Model::WEAKEST_ADR, Model::EADR];
 
 /// Where the keys of a tree lie.
 #[derive(Debug, Clone, Copy)]
-enum Region {
+pub(crate) enum Region {
     /// All in the left one of the two leaves that a new tree has.
     Low,
     /// On both sides of the middle, where those two meet.
@@ -46,7 +48,7 @@ enum Region {
 
 /// How a tree came to hold its keys.
 #[derive(Debug, Clone, Copy)]
-enum Order {
+pub(crate) enum Order {
     Ascending,
     /// There were more of them.
     Worn,
@@ -54,13 +56,13 @@ enum Order {
 
 /// How much of the space of histories is gone through.
 #[derive(Clone, Copy)]
-struct Plan {
+pub(crate) struct Plan {
     /// Where the keys of the starts lie and how they came there, with a name.
-    starts: &'static [(&'static str, Region, Order)],
+    pub(crate) starts: &'static [(&'static str, Region, Order)],
     /// Most operations of a sequence that is crashed once.
-    longest: usize,
+    pub(crate) longest: usize,
     /// Most operations of a sequence that is crashed twice.
-    twice: usize,
+    pub(crate) twice: usize,
 }
 
 /// Places for `n` keys with a gap before, between and behind them: `2 n + 1` keys.
@@ -113,15 +115,29 @@ fn choices(keys: &[u64; 3], model: &BTreeMap<u64, u64>) -> Vec<MapOp> {
     keys.iter().flat_map(|&key| [put(key), MapOp::Remove(key)]).collect()
 }
 
+/// A map whose histories are gone through.
+pub(crate) trait Tried:
+    Subject<Op = MapOp, Model = BTreeMap<u64, u64>> + Clone + Send + 'static
+{
+    /// Of operations about these keys.
+    fn of(keys: Vec<u64>) -> Self;
+}
+
+impl<const I: usize, const L: usize> Tried for FastFair<I, L> {
+    fn of(keys: Vec<u64>) -> Self {
+        Self { keys }
+    }
+}
+
 /// A tree, and the choices of keys that sequences from there are about.
-struct Stem<const W: usize> {
-    subject: FastFair<W, W>,
+struct Stem<S> {
+    subject: S,
     before: Vec<MapOp>,
     triples: Vec<[u64; 3]>,
     plan: Plan,
 }
 
-impl<const W: usize> Stem<W> {
+impl<S: Tried> Stem<S> {
     fn new(region: Region, n: usize, order: Order, plan: Plan) -> Self {
         let places = places(region, n);
         let (before, triples) = (build(&places, order), triples(&places));
@@ -129,7 +145,7 @@ impl<const W: usize> Stem<W> {
         keys.extend(triples.iter().flatten());
         keys.sort_unstable();
         keys.dedup();
-        Self { subject: FastFair { keys }, before, triples, plan }
+        Self { subject: S::of(keys), before, triples, plan }
     }
 
     /// Crashes the last operation of every sequence.
@@ -172,8 +188,8 @@ impl<const W: usize> Stem<W> {
     /// hash; and what the tree holds.
     fn state_after(
         &self,
-        explorer: &Explorer<'_, FastFair<W, W>>,
-        start: &Start<FastFair<W, W>>,
+        explorer: &Explorer<'_, S>,
+        start: &Start<S>,
         ops: &[MapOp],
     ) -> Result<(u64, BTreeMap<u64, u64>), String> {
         let trace = explorer.trace(start, ops)?;
@@ -190,24 +206,24 @@ impl<const W: usize> Stem<W> {
     }
 }
 
-/// All starts of one kind with nodes of `W` words.
-fn add_starts<const W: usize>(
+/// All starts of one kind with nodes of `cap` entries.
+pub(crate) fn add_starts<S: Tried>(
     jobs: &mut Vec<Job>,
     (part, region, order): (&'static str, Region, Order),
+    cap: usize,
     plan: Plan,
 ) {
-    let cap = (W - 8) / 2;
     for n in 0..=cap + 1 {
         for model in WEAKEST {
-            let run = move || Stem::<W>::new(region, n, order, plan).explore(model);
+            let run = move || Stem::<S>::new(region, n, order, plan).explore(model);
             jobs.push(Job { part, model, run: Box::new(run) });
         }
     }
 }
 
-/// Fills and drains a tree of nodes of `W` words, crashed everywhere, and as the first writer after
-/// each crash one of `firsts`.
-fn add_walks<const W: usize>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
+/// Fills and drains a tree of small nodes, crashed everywhere, and as the first writer after each crash
+/// one of `firsts`.
+pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64, effort: Effort) {
     let key = |i: u64| 10 * (i + 1);
     let up: Vec<MapOp> = (0..count).map(|i| MapOp::Put(key(i), i)).collect();
     let down: Vec<MapOp> = up.iter().rev().copied().collect();
@@ -226,7 +242,7 @@ fn add_walks<const W: usize>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
         for (_, model) in MODELS {
             for first in 0..=firsts {
                 let (before, ops) = (before.clone(), ops.clone());
-                let subject = FastFair::<W, W> { keys: (0..=count).map(|i| 10 * i + 5).collect() };
+                let subject = S::of((0..=count).map(|i| 10 * i + 5).collect());
                 let run = move || {
                     let at = 5 * (1 + (first / 2) * 2 * count / firsts.max(1));
                     let op = if first % 2 == 0 {
@@ -235,13 +251,13 @@ fn add_walks<const W: usize>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
                         MapOp::Remove(at / 10 * 10)
                     };
                     let subject = First { subject: &subject, ops: vec![op] };
-                    let mut explorer = Explorer::new(&subject, model, LIMIT, TWO_CRASHES, first);
+                    let mut explorer = Explorer::new(&subject, model, LIMIT, effort, first);
                     let failed = |failure| format!("{failure}");
                     let start = explorer.start(&before).map_err(failed)?;
                     explorer.explore(&start, &ops, 0).map_err(failed)?;
                     Ok(explorer.tally)
                 };
-                jobs.push(Job { part: "walks, two crashes", model, run: Box::new(run) });
+                jobs.push(Job { part: "walks", model, run: Box::new(run) });
             }
         }
     }
@@ -250,11 +266,11 @@ fn add_walks<const W: usize>(jobs: &mut Vec<Job>, count: u64, firsts: u64) {
 /// All starts, with three, four, and six to eight records in a node.
 fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
     for &starts in plan.starts {
-        add_starts::<24>(jobs, starts, plan);
-        add_starts::<22>(jobs, starts, plan);
-        add_starts::<20>(jobs, starts, plan);
-        add_starts::<16>(jobs, starts, plan);
-        add_starts::<14>(jobs, starts, plan);
+        add_starts::<FastFair<24, 24>>(jobs, starts, 8, plan);
+        add_starts::<FastFair<22, 22>>(jobs, starts, 7, plan);
+        add_starts::<FastFair<20, 20>>(jobs, starts, 6, plan);
+        add_starts::<FastFair<16, 16>>(jobs, starts, 4, plan);
+        add_starts::<FastFair<14, 14>>(jobs, starts, 3, plan);
     }
 }
 
@@ -265,7 +281,7 @@ fn every_crash_of_every_short_history_of_a_small_tree() {
     // Walks last: if the time is up, they go on until each step was crossed.
     let mut jobs = Vec::new();
     add_shapes(&mut jobs, plan);
-    add_walks::<14>(&mut jobs, 12, 4);
+    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 4, TWO_CRASHES);
     let report = jobs::run(jobs, jobs::GUARD, &STEPS);
     report.assert_clean(&STEPS);
     let sum = report.sum(None);
@@ -286,7 +302,7 @@ fn every_crash_of_every_history_of_three_operations() {
         twice: 3,
     };
     let mut jobs = Vec::new();
-    add_walks::<14>(&mut jobs, 12, 6);
+    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 6, TWO_CRASHES);
     add_shapes(&mut jobs, plan);
     let report = jobs::run(jobs, jobs::budget(), &STEPS);
     report.assert_clean(&STEPS);

@@ -15,6 +15,7 @@ use endura_sim::tally::Effort;
 
 use MapOp::{Put, Remove};
 
+use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, Outcome};
 use crate::report::Report;
 
@@ -57,8 +58,8 @@ fn next(op: MapOp) -> Vec<Vec<Next<MapOp>>> {
     ]
 }
 
-fn killed<const W: usize>(all: bool) -> impl Iterator<Item = Job> {
-    let subject = FastFair::<W, W> { keys: (1..=24).map(|i| 5 * i).collect() };
+pub(crate) fn killed<S: Tried>(all: bool) -> impl Iterator<Item = Job> {
+    let subject = S::of((1..=24).map(|i| 5 * i).collect());
     let jobs = starts()
         .into_iter()
         .flat_map(|(before, ops)| ops.into_iter().map(move |op| (before.clone(), op)));
@@ -77,14 +78,14 @@ fn killed<const W: usize>(all: bool) -> impl Iterator<Item = Job> {
     })
 }
 
-fn assert_clean(report: &Report) {
+pub(crate) fn assert_clean(report: &Report) {
     println!("{report}");
     assert_eq!(report.failure, None);
 }
 
 #[test]
 fn a_process_is_killed_and_then_the_power_fails() {
-    let report = jobs::run(killed::<14>(false), jobs::GUARD, &[]);
+    let report = jobs::run(killed::<FastFair<14, 14>>(false), jobs::GUARD, &[]);
     assert_clean(&report);
     assert!(report.sum(None).images > 1_000);
 }
@@ -129,6 +130,8 @@ fn a_repair_that_flushes_nothing_is_noticed() {
 #[test]
 #[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
 fn processes_are_killed_one_after_the_other() {
-    let jobs = killed::<14>(true).chain(killed::<16>(true)).chain(killed::<22>(true));
+    let jobs = killed::<FastFair<14, 14>>(true)
+        .chain(killed::<FastFair<16, 16>>(true))
+        .chain(killed::<FastFair<22, 22>>(true));
     assert_clean(&jobs::run(jobs, jobs::budget(), &[]));
 }

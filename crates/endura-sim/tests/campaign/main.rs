@@ -12,6 +12,7 @@ mod exhaustive;
 mod jobs;
 mod killed;
 mod killed_pool;
+mod nbtree;
 mod pool;
 mod radix;
 mod random;

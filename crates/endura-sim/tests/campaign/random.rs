@@ -13,6 +13,7 @@ use endura_sim::tally::Effort;
 use endura_sim::workload::Workload;
 
 use crate::STEPS;
+use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, MODELS, Outcome};
 use crate::report::Report;
 
@@ -29,9 +30,9 @@ const EFFORT: Effort = Effort {
 /// Operations of a history.
 const OPS: usize = 48;
 
-fn explore<const I: usize, const L: usize>(model: Model, number: u64) -> Outcome {
-    let Workload { keys, before, ops } = Workload::new(number, 3 * (L as u64 - 8) / 2 + 2, OPS);
-    let subject = FastFair::<I, L> { keys };
+pub(crate) fn explore<S: Tried>(model: Model, number: u64, keys: u64) -> Outcome {
+    let Workload { keys, before, ops } = Workload::new(number, keys, OPS);
+    let subject = S::of(keys);
     let mut explorer = Explorer::new(&subject, model, LIMIT, EFFORT, number);
     let told = |failure| format!("{failure}");
     let start = explorer.start(&before).map_err(told)?;
@@ -39,30 +40,34 @@ fn explore<const I: usize, const L: usize>(model: Model, number: u64) -> Outcome
     Ok(explorer.tally)
 }
 
-type Explore = fn(Model, u64) -> Outcome;
+/// A name, how histories of it are explored, and about how many keys they are.
+pub(crate) type Shape = (&'static str, fn(Model, u64, u64) -> Outcome, u64);
 
-const SHAPES: [(&str, Explore); 5] = [
-    ("3 records in a node", explore::<14, 14>),
-    ("4 records in a node", explore::<16, 16>),
-    ("6 records in a node", explore::<20, 20>),
-    ("8 records in a node", explore::<24, 24>),
-    ("3 in inner nodes, 7 below", explore::<14, 22>),
+const SHAPES: &[Shape] = &[
+    ("3 records in a node", explore::<FastFair<14, 14>>, 11),
+    ("4 records in a node", explore::<FastFair<16, 16>>, 14),
+    ("6 records in a node", explore::<FastFair<20, 20>>, 20),
+    ("8 records in a node", explore::<FastFair<24, 24>>, 26),
+    ("3 in inner nodes, 7 below", explore::<FastFair<14, 22>>, 23),
 ];
 
 /// One job for each seed, shape and model; the weakest ADR twice, it is the one with most to choose.
-fn jobs(seeds: impl Iterator<Item = u64>) -> impl Iterator<Item = Job> {
+pub(crate) fn jobs(
+    shapes: &'static [Shape],
+    seeds: impl Iterator<Item = u64>,
+) -> impl Iterator<Item = Job> {
     let models = || MODELS.into_iter().map(|m| m.1).chain([Model::WEAKEST_ADR]).enumerate();
     let all = move |seed| {
-        let of_shape = move |(part, explore): (_, Explore)| {
+        let of_shape = move |&(part, explore, keys): &Shape| {
             models().map(move |(i, model)| {
                 let run = move || {
-                    explore(model, 4 * seed + i as u64)
+                    explore(model, 4 * seed + i as u64, keys)
                         .map_err(|failure| format!("seed {seed}, {part}, {model:?}: {failure}"))
                 };
                 Job { part, model, run: Box::new(run) }
             })
         };
-        SHAPES.into_iter().flat_map(of_shape)
+        shapes.iter().flat_map(of_shape)
     };
     seeds.flat_map(all)
 }
@@ -86,7 +91,7 @@ fn often() -> Vec<&'static str> {
 
 #[test]
 fn crashes_of_random_histories() {
-    let report = jobs::run(jobs(1..5), jobs::GUARD, &often());
+    let report = jobs::run(jobs(SHAPES, 1..5), jobs::GUARD, &often());
     assert_enough_of_each(&report, &often(), 1);
 }
 
@@ -95,6 +100,6 @@ fn crashes_of_random_histories() {
 fn crashes_of_random_histories_without_end() {
     let given = std::env::var("ENDURA_SIM_SEED").ok().and_then(|text| text.parse().ok());
     let first = given.unwrap_or(1);
-    let report = jobs::run(jobs(first..), jobs::budget(), &often());
+    let report = jobs::run(jobs(SHAPES, first..), jobs::budget(), &often());
     assert_enough_of_each(&report, &often(), first);
 }

@@ -1,6 +1,8 @@
 //! Crashes of tiny NBTrees: every operation on small maps, every image that a crash can leave.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod counts;
+mod mutation;
 mod stopped;
 
 use endura_sim::choose::Random;

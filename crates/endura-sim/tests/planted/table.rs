@@ -30,6 +30,14 @@ pub(crate) enum Planted {
     // Words of a radix tree that others pass: passing.rs.
     V12,
     V13,
+    // Structural changes of an NBTree: changes.rs; one key in a block of it: slots.rs.
+    V1,
+    V2,
+    V3,
+    V4,
+    V5,
+    V6,
+    V7,
     // Pages: pages.rs.
     V14,
     V15,
@@ -164,6 +172,25 @@ pub(crate) const TABLE: &[Row] = &[
     row(Planted::V11, 50, "FAIR split: recovery completes what readers were told is not there"),
     row(Planted::V12, 50, "ROART: a writer is done behind a word that is not durable"),
     row(Planted::V13, 50, "ROART: a child is entered before the index says where it is"),
+    row(
+        Planted::V1,
+        60,
+        "NBTree, link in the block before: linked behind a copy that is not linked",
+    ),
+    row(
+        Planted::V2,
+        12,
+        "NBTree, link in the block before: waits for a block that was merged away",
+    ),
+    row(Planted::V3, 20, "NBTree, inner nodes: two cells are joined, and their parent is split"),
+    row(Planted::V4, 25, "NBTree, a merge under two bodies: a retired leaf is put in place"),
+    row(Planted::V5, 3000, "NBTree insert: helped and removed, it is taken for killed"),
+    row(
+        Planted::V6,
+        60,
+        "NBTree insert: the removed entry is not durable, and comes back beside it",
+    ),
+    row(Planted::V7, 20, "NBTree: absent is answered before the remove is durable"),
     row(
         Planted::V14,
         200,

@@ -5,6 +5,7 @@ mod directed;
 mod families;
 mod preemptions;
 mod reuse;
+mod seats;
 mod whole;
 
 use endura_sim::model::Model;

@@ -10,10 +10,55 @@ use std::sync::{Arc, LazyLock};
 
 use endura::media::{Heap, Media, Ordering, Region};
 use endura::pool::{PAGE, Session, Space};
-use endura::tree::fast_fair::{LineBinary, Tree};
-use endura::{Error, Map, OrderedMap, Pool};
+use endura::tree::fast_fair::LineBinary;
+use endura::tree::{Index, fast_fair, nbtree};
+use endura::{Kind, Map, OrderedMap, Pool, Result};
 
-type Tiny = Tree<Arc<Heap>, 16, 16, LineBinary>;
+type Damaged = Arc<Space<Arc<Heap>>>;
+
+/// A tree of small nodes.
+pub(crate) trait Tiny: Index + Clone {
+    fn open(space: &Damaged, name: &str) -> Result<Self>;
+
+    /// Checks all of it.
+    fn survey(&self) -> Result<()>;
+
+    /// What sessions leave that were closed and killed.
+    fn images() -> &'static [Image; 2];
+}
+
+pub(crate) type TinyFastFair = fast_fair::Tree<Arc<Heap>, 16, 16, LineBinary>;
+pub(crate) type TinyNbTree = nbtree::Tree<Arc<Heap>, 16, 4>;
+
+impl Tiny for TinyFastFair {
+    fn open(space: &Damaged, name: &str) -> Result<Self> {
+        Self::open(space, name)
+    }
+
+    fn survey(&self) -> Result<()> {
+        self.survey(&mut |_, _| ()).map(drop)
+    }
+
+    fn images() -> &'static [Image; 2] {
+        static IMAGES: LazyLock<[Image; 2]> = LazyLock::new(Image::of_sessions::<TinyFastFair>);
+        &IMAGES
+    }
+}
+
+impl Tiny for TinyNbTree {
+    fn open(space: &Damaged, name: &str) -> Result<Self> {
+        Self::open(space, name)
+    }
+
+    fn survey(&self) -> Result<()> {
+        self.survey(&mut |_, _| ()).map(drop)
+    }
+
+    fn images() -> &'static [Image; 2] {
+        static IMAGES: LazyLock<[Image; 2]> = LazyLock::new(Image::of_sessions::<TinyNbTree>);
+        &IMAGES
+    }
+}
 
 /// Room that a damaged pool may grow to.
 const ROOM: u64 = 24 * PAGE;
@@ -21,7 +66,7 @@ const ROOM: u64 = 24 * PAGE;
 const STEP: u64 = u64::MAX / 700;
 
 /// The words of a pool that are not zero, with their numbers.
-struct Image(Vec<(usize, u64)>);
+pub(crate) struct Image(Vec<(usize, u64)>);
 
 /// The bytes that say what is to be damaged; zeros follow the last.
 struct Choices<'b>(&'b [u8]);
@@ -43,12 +88,16 @@ impl Choices<'_> {
 }
 
 impl Image {
+    fn of_sessions<T: Tiny>() -> [Self; 2] {
+        [true, false].map(Self::of_session::<T>)
+    }
+
     /// What a session leaves that was closed, or killed.
-    fn of_session(closed: bool) -> Self {
+    fn of_session<T: Tiny>(closed: bool) -> Self {
         let heap = Arc::new(Heap::new(ROOM));
         let space = mounted(Arc::clone(&heap), 1);
-        fill(&Map::over(Tiny::open(&space, "first").unwrap()));
-        fill(&Map::over(Tiny::open(&space, "second").unwrap()));
+        fill(&Map::over(<T as Tiny>::open(&space, "first").unwrap()));
+        fill(&Map::over(<T as Tiny>::open(&space, "second").unwrap()));
         if closed {
             space.close().unwrap();
             space.save().unwrap();
@@ -87,7 +136,7 @@ impl Image {
     }
 }
 
-fn mounted(heap: Arc<Heap>, generation: u64) -> Arc<Space<Arc<Heap>>> {
+fn mounted(heap: Arc<Heap>, generation: u64) -> Damaged {
     if generation == 1 {
         Space::format(&heap).unwrap();
     }
@@ -106,20 +155,18 @@ fn fill(map: &impl OrderedMap) {
 }
 
 /// Damages a pool on the heap as `bytes` say, and uses it.
-pub(crate) fn on_heap(bytes: &[u8]) {
-    static IMAGES: LazyLock<[Image; 2]> =
-        LazyLock::new(|| [Image::of_session(true), Image::of_session(false)]);
+pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
     let mut choices = Choices(bytes);
-    let image = &IMAGES[choices.below(2)];
+    let image = &T::images()[choices.below(2)];
     let heap = Arc::new(image.heap(&image.damage(&mut choices)));
     let session =
         Session { generation: 2, clean: choices.byte().is_multiple_of(2), read_only: false };
     let Ok(space) = Space::mount(heap, session).map(Arc::new) else { return };
     for name in ["first", "second", "third"] {
-        if let Ok(tree) = Tiny::open(&space, name) {
+        if let Ok(tree) = <T as Tiny>::open(&space, name) {
             // Errors are answers, too: what counts is that there is one.
             let _ = every_operation(&Map::over(tree.clone()), &mut choices);
-            let _ = tree.survey(&mut |_, _| ());
+            let _ = tree.survey();
         }
     }
     let _ = (space.stats(), space.relieve());
@@ -130,20 +177,27 @@ pub(crate) fn on_heap(bytes: &[u8]) {
 pub(crate) struct Files {
     folder: tempfile::TempDir,
     image: Image,
+    kind: Kind,
 }
 
 impl Files {
-    pub(crate) fn new() -> Self {
+    /// Of two maps of this kind.
+    pub(crate) fn of(kind: Kind) -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let path = folder.path().join("sound");
         let pool = Pool::options().max_size(ROOM).create(&path).unwrap();
-        fill(&pool.fast_fair("first").unwrap());
-        fill(&pool.fast_fair_with("second", endura::NodeLayout::Paper).unwrap());
+        fill(&pool.any_map("first", Some(kind)).unwrap());
+        match kind {
+            Kind::FastFair => {
+                fill(&pool.fast_fair_with("second", endura::NodeLayout::Paper).unwrap());
+            }
+            _ => fill(&pool.any_map("second", Some(kind)).unwrap()),
+        }
         pool.close().unwrap();
         let bytes = fs::read(&path).unwrap();
         let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         let image = Image(words.enumerate().filter(|&(_, word)| word != 0).collect());
-        Self { folder, image }
+        Self { folder, image, kind }
     }
 
     fn damaged(&self, choices: &mut Choices<'_>) -> PathBuf {
@@ -163,16 +217,27 @@ impl Files {
         let path = self.damaged(&mut choices);
         let options = Pool::options().max_size(ROOM);
         if let Ok(pool) = options.clone().read_only(true).open(&path) {
-            let _ = use_pool(&pool, &mut choices);
+            let _ = self.use_pool(&pool, &mut choices);
         }
         let accept = choices.byte().is_multiple_of(2);
         if let Ok(pool) = options.clone().accept_unclean(accept).open(&path) {
-            let _ = use_pool(&pool, &mut choices);
+            let _ = self.use_pool(&pool, &mut choices);
             let _ = pool.close();
         }
         if let Ok(pool) = options.open(&path) {
             let _ = pool.verify();
         }
+    }
+
+    fn use_pool(&self, pool: &Pool, choices: &mut Choices<'_>) -> Result<()> {
+        let _ = (pool.maps(), pool.stats(), pool.verify());
+        for name in ["first", "second", "third"] {
+            if let Ok(map) = pool.any_map(name, Some(self.kind)) {
+                let _ = every_operation(&map, choices);
+            }
+        }
+        let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
+        pool.verify().map(drop)
     }
 }
 
@@ -184,19 +249,8 @@ fn cut_short(file: &File, choices: &mut Choices<'_>) {
     }
 }
 
-fn use_pool(pool: &Pool, choices: &mut Choices<'_>) -> Result<(), Error> {
-    let _ = (pool.maps(), pool.stats(), pool.verify());
-    for name in ["first", "second", "third"] {
-        if let Ok(map) = pool.fast_fair(name) {
-            let _ = every_operation(&map, choices);
-        }
-    }
-    let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
-    pool.verify().map(drop)
-}
-
 /// All that a map offers, on keys all over the tree.
-fn every_operation(map: &impl OrderedMap, choices: &mut Choices<'_>) -> Result<(), Error> {
+fn every_operation(map: &impl OrderedMap, choices: &mut Choices<'_>) -> Result<()> {
     let from = choices.below(700) as u64;
     let keys: Vec<u64> = (0..30).map(|i| (from + 23 * i) % 700 * STEP).collect();
     let _ = (map.len(), map.is_empty(), map.first(), map.last(), map.get_many(&keys));

@@ -1,7 +1,7 @@
 //! Damaged pools: whatever a word of a pool is changed to, every operation answers or fails. It
 //! does not panic, it does not hang, and it does not touch what lies outside the pool.
 //!
-//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (5 if unset; 60 before a release), and
+//! `ENDURA_FUZZ_SECONDS` sets how long each test runs (4 if unset; 60 before a release), and
 //! `ENDURA_FUZZ_SEED` where it starts. A failure prints the bytes that lead to it; put them into
 //! `KNOWN`, and the first test replays them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
@@ -15,12 +15,15 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use every_operation::{Files, on_heap};
+use endura::Kind;
+use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
 /// Bytes that once led to a panic or a hang, in hexadecimal.
-const KNOWN: [&str; 2] = [
+const KNOWN: [&str; 4] = [
     "610c86c0634de3b787021296180ef32f7b18fee3f4aa06d21a583ae42d8e869ffe27de4b42191934fcd91d8e7c69569e77d713908de89505693c557ab931cf2912298ba2df0d2b53113ac084ca703de1aa4dafa3a9d687e1ce81babb804c1115",
     "d9eef0c3e5b043274e5f7a1796f6df3b509caf49d2fd4c5c97bf5d1f9776cc21cda664470d732cb8022a732a89fb43ec214779de3a262fd3b21cc0ca345f6366f8ef2226baa59f22c11dc20a0a5885dc9bd1c1800c79aa0b26a0d67f18cd6949",
+    "5b0f63e7b19493997fdde31cdd4c38400671b7d176a370b2bf30658ad08811a77c5374084992ddabde4907140e76db2a99f10ee9d0dc3ad52fef21ec1a7ee39e4892197ba1ad253cda092268c830195b3a495c50b25d8aa22aee2f3241d84282",
+    "d327d8ee6d5f69aeabbb6a8dd8651e69cc92b624390eab763f9fec68e0ec73fc78da8c98c2cc365ed14956f30194379225c552771e92490af4f3b05dd8da43d64b3530e519813e8261e6892ab2fd2e48d6e612d5098407eaa6fd14e79bf1f54f",
 ];
 
 /// Longer than any one input takes on a loaded machine.
@@ -102,7 +105,7 @@ fn watched(run: &dyn Fn(&[u8]), inputs: impl FnOnce(&Trial<'_>)) {
 fn fuzz(run: &dyn Fn(&[u8])) {
     let mut seed = setting("ENDURA_FUZZ_SEED", 1) << 32;
     watched(run, |trial| {
-        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 5));
+        let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 4));
         while Instant::now() < end {
             trial.of(random(seed));
             seed += 1;
@@ -113,25 +116,42 @@ fn fuzz(run: &dyn Fn(&[u8])) {
     assert!(tried > 20, "{tried} inputs are too few to say anything");
 }
 
+fn bytes_of(text: &str) -> Vec<u8> {
+    let pairs = (0..text.len()).step_by(2).map(|i| &text[i..i + 2]);
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+}
+
 #[test]
 fn what_was_found_once_stays_fixed() {
-    let files = Files::new();
-    let bytes = |text: &str| {
-        let pairs = (0..text.len()).step_by(2).map(|i| &text[i..i + 2]);
-        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect::<Vec<u8>>()
+    let replay = |run: &dyn Fn(&[u8])| {
+        watched(run, |trial| KNOWN.iter().for_each(|text| trial.of(bytes_of(text))));
     };
-    watched(&|bytes| on_heap(bytes), |trial| KNOWN.iter().for_each(|text| trial.of(bytes(text))));
-    let on_file = |bytes: &[u8]| files.on_file(bytes);
-    watched(&on_file, |trial| KNOWN.iter().for_each(|text| trial.of(bytes(text))));
+    replay(&on_heap::<TinyFastFair>);
+    replay(&on_heap::<TinyNbTree>);
+    for kind in [Kind::FastFair, Kind::NbTree] {
+        let files = Files::of(kind);
+        replay(&|bytes| files.on_file(bytes));
+    }
 }
 
 #[test]
 fn a_damaged_pool_on_the_heap_answers_or_fails() {
-    fuzz(&|bytes| on_heap(bytes));
+    fuzz(&on_heap::<TinyFastFair>);
 }
 
 #[test]
 fn a_damaged_pool_file_answers_or_fails() {
-    let files = Files::new();
+    let files = Files::of(Kind::FastFair);
+    fuzz(&|bytes| files.on_file(bytes));
+}
+
+#[test]
+fn a_damaged_nbtree_on_the_heap_answers_or_fails() {
+    fuzz(&on_heap::<TinyNbTree>);
+}
+
+#[test]
+fn a_damaged_nbtree_file_answers_or_fails() {
+    let files = Files::of(Kind::NbTree);
     fuzz(&|bytes| files.on_file(bytes));
 }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use endura::media::Stop;
 
 use crate::support::races::{
-    Race, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
+    Race, drain, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
     search_through_changing_inner_nodes, tens,
 };
 use crate::support::stage::{at_every_load, at_every_store, ends, stopped};
@@ -258,6 +258,48 @@ fn inner_nodes_change_at_once() {
         let (first, second) = (remove(tens(1..n - 1)), put((1..9).map(|i| 10 * n + i)));
         Race { name, keys, first, second }.run::<Slots3>();
     }
+}
+
+/// A change of the inner nodes that stands before its exchange, while others do as much at the same
+/// cells: it finds that done, or does it anew, and nothing twice.
+#[test]
+fn a_reroute_that_stands_is_done_by_others_and_once() {
+    ends("a reroute that stands", || {
+        for step in ["reroute.cell", "reroute.frozen", "reroute.root"] {
+            for visit in 1..=6 {
+                for fills in [true, false] {
+                    let world = World::<Slots3>::with(tens(1..25).into_iter().map(|k| (k, k)));
+                    let own = |map: &MapOf<Slots3>| match fills {
+                        true => (121..135).for_each(|key| _ = map.insert(key, key).unwrap()),
+                        false => (1..21).for_each(|n| _ = map.remove(10 * n).unwrap()),
+                    };
+                    let met = stopped(&world, Stop::at(step).visit(visit), own, || {
+                        let map = world.map();
+                        (141..155).for_each(|key| _ = map.insert(key, key).unwrap());
+                        (205..209).for_each(|key| _ = map.insert(key, key).unwrap());
+                        (141..155).for_each(|key| _ = map.remove(key).unwrap());
+                    });
+                    let at = format!("{step}, {visit}, {fills}");
+                    assert!(met || visit > 1, "{at}");
+                    if !met {
+                        break;
+                    }
+                    let mut keys = world.keys();
+                    keys.retain(|key| !(121..155).contains(key) && !(205..209).contains(key));
+                    let left = if fills { tens(1..25) } else { tens(21..25) };
+                    keys.extend(left.iter().filter(|key| (121..155).contains(*key)));
+                    keys.sort_unstable();
+                    assert_eq!(keys, left, "{at}");
+                    for &key in &left {
+                        let there = !(141..155).contains(&key);
+                        assert_eq!(world.map().get(key).unwrap().is_some(), there, "{at}: {key}");
+                    }
+                    assert_eq!(world.verify().repairs.total(), 0, "{at}");
+                    drain(&world);
+                }
+            }
+        }
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ pub(crate) mod crashes;
 pub(crate) mod edges;
 pub(crate) mod footprint;
 pub(crate) mod full;
+pub(crate) mod killed;
 pub(crate) mod map;
 pub(crate) mod model;
 pub(crate) mod ops;

@@ -141,8 +141,8 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         assert!(slots >= 2 && slots <= 63 && W.is_multiple_of(2));
         slots
     };
-    /// Bytes of a block.
-    pub(super) const BYTES: u64 = 8 * W as u64;
+    /// Bytes of a block: whole lines, so that a block begins at one.
+    pub(super) const BYTES: u64 = (8 * W as u64).next_multiple_of(LINE);
 
     #[inline(always)]
     pub(super) fn at(media: &'m M, at: u64) -> Result<Self> {
@@ -203,11 +203,13 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     }
 
     #[inline(always)]
+    #[track_caller]
     pub(super) fn word(&self, slot: usize) -> Word {
         Word(self.0.load(ENTRIES + 2 * slot, Ordering::Acquire))
     }
 
     #[inline(always)]
+    #[track_caller]
     pub(super) fn value(&self, slot: usize) -> u64 {
         self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
     }

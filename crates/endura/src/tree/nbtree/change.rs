@@ -21,6 +21,7 @@ use crate::{Error, Result};
 use super::Tree;
 use super::block::{Block, State};
 use super::chunks::Chunks;
+use super::design::Design;
 use super::key::{Local, join, tag};
 use super::leaf::{Birth, Phase};
 use super::order::sort;
@@ -40,7 +41,7 @@ struct Frozen {
     ascending: bool,
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Gives the entries of a leaf new blocks, or completes what is under way there. On return the
     /// leaf is replaced, and nothing leads to it any more.
     #[inline(never)]

@@ -10,8 +10,9 @@ use crate::pool::Counted;
 use crate::tree::Len;
 
 use super::Tree;
+use super::design::Design;
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// The number of entries; has all blocks read where it is not known.
     pub(super) fn length(&self) -> Result<Len> {
         drop(self.pin()?);

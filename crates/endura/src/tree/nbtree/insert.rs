@@ -19,6 +19,7 @@ use crate::sync::{Ordering, compiler_fence, fence};
 
 use super::Tree;
 use super::block::{Block, Word};
+use super::design::Design;
 use super::key::{Local, tag};
 use super::leaf::{Flight, slots};
 use super::read::Place;
@@ -44,21 +45,21 @@ fn verdict(word: Word, pending: Word) -> Verdict {
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Enters a key that was not there. `None`: it has to be looked for again.
     #[inline(always)]
     pub(super) fn insert(
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W>,
+        place: &Place<'_, '_, M, W, D>,
         key: Local,
         value: u64,
     ) -> Result<Option<Option<u64>>> {
         // The line that the claim will most likely be in: fetched while the claim is made.
         let next = place.leaf.control().claimed().min(Block::<M, W>::SLOTS - 1);
         place.block.prefetch_slot(next);
-        let Some(slot) = claim::<M, W>(place) else {
+        let Some(slot) = claim(place) else {
             self.change(guard, partition, place.number)?;
             return Ok(None);
         };
@@ -97,7 +98,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     fn arbitrate(
         &self,
         guard: &Guard<'_, M>,
-        place: &Place<'_, '_, M, W>,
+        place: &Place<'_, '_, M, W, D>,
         own: usize,
         key: Local,
     ) -> Verdict {
@@ -134,7 +135,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     }
 
     /// The own insert was completed by another thread, which may not have made it durable yet.
-    fn won(&self, guard: &Guard<'_, M>, place: &Place<'_, '_, M, W>, own: usize) -> Verdict {
+    fn won(&self, guard: &Guard<'_, M>, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
         place.block.help_flush_slot(own);
         guard.media().drain();
         Verdict::Won
@@ -143,7 +144,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     /// Looks at every slot that may hold the same key as `candidate` does.
     fn look_at_rivals(
         &self,
-        place: &Place<'_, '_, M, W>,
+        place: &Place<'_, '_, M, W, D>,
         candidate: usize,
         own: usize,
         key: Local,
@@ -181,7 +182,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     }
 
     /// There is an entry of the same key: the own insert must not become one.
-    fn give_up(&self, place: &Place<'_, '_, M, W>, own: usize, key: Local) -> Verdict {
+    fn give_up(&self, place: &Place<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
         let pending = Word::pending(key);
         match place.block.exchange(own, pending, Word::KILLED) {
             Ok(()) => {
@@ -198,7 +199,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     fn commit(
         &self,
         guard: &Guard<'_, M>,
-        place: &Place<'_, '_, M, W>,
+        place: &Place<'_, '_, M, W, D>,
         slot: usize,
         key: Local,
         dead: u64,
@@ -252,7 +253,7 @@ fn full_fence_behind_exchange() {
 
 /// Claims the next slot of an open leaf.
 #[inline(always)]
-fn claim<M: Media, const W: usize>(place: &Place<'_, '_, M, W>) -> Option<usize> {
+fn claim<M: Media, const W: usize, D: Design>(place: &Place<'_, '_, M, W, D>) -> Option<usize> {
     loop {
         let control = place.leaf.control();
         if !control.is_open() || control.claimed() >= Block::<M, W>::SLOTS {

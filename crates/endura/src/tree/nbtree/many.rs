@@ -5,13 +5,14 @@ use crate::media::Media;
 use crate::pool::Guard;
 
 use super::Tree;
+use super::design::Design;
 use super::key::{Local, split};
 use super::leaf::slots;
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
 const LANES: usize = 16;
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
     /// moment in time.
     pub(super) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {

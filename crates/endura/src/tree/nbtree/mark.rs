@@ -21,6 +21,7 @@
 use super::Tree;
 use super::block::Block;
 use super::chunks::{RESERVE, reserve};
+use super::design::Design;
 use super::key::{Local, PARTITIONS, split};
 use super::route::Top;
 use crate::Result;
@@ -31,8 +32,8 @@ use crate::pool::{Guard, Walk};
 const MOST_SIGNPOSTS: usize = 1 << 16;
 
 /// A walk over the blocks of a partition.
-struct Marking<M: Media, const W: usize, const FANOUT: usize> {
-    tree: Tree<M, W, FANOUT>,
+struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
+    tree: Tree<M, W, FANOUT, D>,
     partition: usize,
     /// The block to go on with, reached in this epoch.
     seat: Option<(u64, u64)>,
@@ -40,7 +41,7 @@ struct Marking<M: Media, const W: usize, const FANOUT: usize> {
     last: Option<Local>,
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Walks that cover all blocks, for a [`Collector`](crate::pool::Collector).
     pub fn marking(&self) -> Vec<Box<dyn Walk<M>>> {
         let walk = |partition| {
@@ -51,7 +52,9 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
+    for Marking<M, W, FANOUT, D>
+{
     fn step(
         &mut self,
         guard: &Guard<'_, M>,
@@ -108,7 +111,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Walk<M> for Marking<M, W, FA
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Marking<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
     /// The block to go on with.
     fn place(&self, guard: &Guard<'_, M>, epoch: u64) -> Result<u64> {
         let Some(last) = self.last else {

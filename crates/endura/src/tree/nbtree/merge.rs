@@ -17,10 +17,11 @@ use crate::pool::Guard;
 
 use super::Tree;
 use super::block::Block;
+use super::design::Design;
 use super::key::Local;
 use super::leaf::Phase;
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Merges the leaf of `key` with neighbours, as long as there is one that suits: one may have
     /// become empty when its own neighbours were full.
     #[cold]

@@ -52,6 +52,7 @@ mod body;
 mod change;
 mod chunks;
 mod count;
+mod design;
 mod insert;
 mod key;
 mod leaf;
@@ -70,6 +71,7 @@ mod settle;
 mod verify;
 mod write;
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
@@ -83,6 +85,7 @@ use chunks::RESERVE;
 use key::{Local, PARTITIONS, join};
 use metadata::Metadata;
 
+pub use design::{Design, TwoLayers};
 pub use rebuild::Stats;
 pub use scan::Cursor;
 pub(crate) use verify::survey;
@@ -117,25 +120,22 @@ fn head(map: &MapState, partition: usize) -> u64 {
 /// assert_eq!(map.get(7)?, Some(1));
 /// # Ok::<(), endura::Error>(())
 /// ```
-pub struct Tree<M: Media, const W: usize, const FANOUT: usize> {
+pub struct Tree<M: Media, const W: usize, const FANOUT: usize, D = TwoLayers> {
     space: Arc<Space<M>>,
     map: Arc<MapState>,
     meta: Arc<Metadata>,
+    design: PhantomData<D>,
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Clone for Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D> Clone for Tree<M, W, FANOUT, D> {
     fn clone(&self) -> Self {
-        let Self { space, map, meta } = self;
-        Self { space: Arc::clone(space), map: Arc::clone(map), meta: Arc::clone(meta) }
+        let Self { space, map, meta, design } = self;
+        let (space, map, meta) = (Arc::clone(space), Arc::clone(map), Arc::clone(meta));
+        Self { space, map, meta, design: *design }
     }
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
-    const FITS: () = assert!(FANOUT >= 4 && FANOUT <= ROOM);
-
-    /// The block size, as the directory records it.
-    pub(crate) const PARAMETERS: u64 = W as u64;
-
     /// Opens the map `name` of a pool; makes it if there is none.
     ///
     /// # Errors
@@ -144,12 +144,32 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     /// [`Error::Unsupported`] where the processor cannot exchange two words at once
     /// ([`has_pair_exchange`]), and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        let map = space.open_map(name, KIND, Self::PARAMETERS, Self::create)?;
-        Self::over(space, map)
+        Self::open_as(space, name)
     }
 
     /// The tree in an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        Self::over_as(space, map)
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    const FITS: () = assert!(FANOUT >= 4 && FANOUT <= ROOM);
+
+    /// The block size, as the directory records it.
+    pub(crate) const PARAMETERS: u64 = W as u64;
+
+    /// As [`open`](Tree::open), for any [`Design`]. All handles of one map must be of one.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_as(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        let map = space.open_map(name, KIND, Self::PARAMETERS, Self::create)?;
+        Self::over_as(space, map)
+    }
+
+    fn over_as(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         let () = Self::FITS;
         if !has_pair_exchange() {
             let what = "an NBTree without `cmpxchg16b`: use a FAST & FAIR map on this processor";
@@ -166,7 +186,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         let meta = map
             .beside(|| Metadata::of(&map, FANOUT))
             .ok_or_else(|| wrong("map of another kind or with other blocks"))?;
-        Ok(Self { space: Arc::clone(space), map, meta })
+        Ok(Self { space: Arc::clone(space), map, meta, design: PhantomData })
     }
 
     /// Writes an empty tree, one block a partition, with a reserve, and gives its root word. Nothing leads to it yet;
@@ -228,7 +248,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Index for Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M, W, FANOUT, D> {
     type Cursor = Cursor;
 
     #[inline]

@@ -4,6 +4,8 @@
 //! is the truth then or later: while it is not frozen its words are current; when it is, they stay
 //! the truth until somebody writes to a successor, and that is after `successor` was set.
 
+use std::marker::PhantomData;
+
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -11,18 +13,20 @@ use crate::sync::Ordering;
 
 use super::Tree;
 use super::block::{Block, State, Word};
+use super::design::Design;
 use super::key::{Local, split, tag};
 use super::leaf::{Leaf, slots};
 use super::route::Top;
 
 /// A current leaf, or one that was when it was found.
-pub(super) struct Place<'t, 'm, M, const W: usize> {
+pub(super) struct Place<'t, 'm, M, const W: usize, D> {
     pub(super) number: u32,
     pub(super) leaf: &'t Leaf,
     pub(super) block: Block<'m, M, W>,
+    pub(super) design: PhantomData<D>,
 }
 
-impl<M: Media, const W: usize> Place<'_, '_, M, W> {
+impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
     /// The slot of the entry with this key.
     #[inline(always)]
     pub(super) fn probe(&self, key: Local) -> Option<usize> {
@@ -33,6 +37,9 @@ impl<M: Media, const W: usize> Place<'_, '_, M, W> {
     /// The slots whose key may be this one.
     #[inline(always)]
     pub(super) fn matching(&self, key: Local) -> u64 {
+        if !D::HAS_TAGS {
+            return (1 << self.leaf.control().claimed()) - 1;
+        }
         self.leaf.matching(tag(key)) & ((1 << Block::<M, W>::SLOTS) - 1)
     }
 
@@ -46,7 +53,7 @@ impl<M: Media, const W: usize> Place<'_, '_, M, W> {
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// The topmost body of a partition, made if nobody needed it yet in this session.
     #[inline(always)]
     pub(super) fn top(&self, guard: &Guard<'_, M>, partition: usize) -> Result<Top> {
@@ -63,7 +70,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         guard: &'g Guard<'_, M>,
         partition: usize,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W>> {
+    ) -> Result<Place<'g, 'g, M, W, D>> {
         let top = self.top(guard, partition)?;
         self.current(guard, self.meta.descend(top, key), key)
     }
@@ -75,7 +82,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         guard: &'g Guard<'_, M>,
         mut number: u32,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W>> {
+    ) -> Result<Place<'g, 'g, M, W, D>> {
         loop {
             let leaf = self.meta.leaves.get(number);
             if leaf.control().is_unread() {
@@ -85,7 +92,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
                 0 => {
                     guard.media().mark(Mark::Step("read.leaf"));
                     let block = Block::at(guard.media(), leaf.block())?;
-                    return Ok(Place { number, leaf, block });
+                    return Ok(Place { number, leaf, block, design: PhantomData });
                 }
                 first => number = self.heir(first, key),
             }
@@ -136,6 +143,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         let guard = self.pin()?;
         let (partition, key) = split(key);
         let place = self.place_to_read(&guard, partition, key)?;
+        let _held = D::before_read(place.number);
         let value = place.probe(key).map(|slot| place.block.value(slot));
         place.settle_answer(guard.media(), key);
         Ok(value)

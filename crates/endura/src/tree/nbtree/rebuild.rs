@@ -9,6 +9,7 @@ use crate::pool::Counted;
 use crate::sync::Ordering;
 
 use super::Tree;
+use super::design::Design;
 use super::key::{Local, PARTITIONS};
 use super::route::Top;
 
@@ -41,7 +42,7 @@ struct Part {
     high: Local,
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// What is in DRAM now. O(1); exact while nobody uses the map.
     pub fn stats(&self) -> Stats {
         let made = self.meta.roots.iter().filter(|root| root.load() != Top::NONE);

@@ -16,6 +16,7 @@ use crate::pool::Guard;
 use super::Tree;
 use super::block::Block;
 use super::body::Child;
+use super::design::Design;
 use super::key::{Local, split};
 use super::leaf::{Birth, Phase};
 use super::route::Top;
@@ -89,7 +90,7 @@ pub(super) fn walk<M: Media, const W: usize>(
     Ok(found)
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Makes the leaves and inner nodes of a partition, unless another thread has.
     #[cold]
     pub(super) fn restart(&self, guard: &Guard<'_, M>, partition: usize) -> Result<Top> {

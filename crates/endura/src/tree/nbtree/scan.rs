@@ -9,12 +9,15 @@
 //! Between two calls nothing is pinned, and while the list counts an entry costs no pin either
 //! ([`read_seat`](Tree::read_seat)). The leaves that come next are asked for ahead.
 
+use std::marker::PhantomData;
+
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
 
 use super::Tree;
 use super::block::{Block, State, Word};
+use super::design::Design;
 use super::key::{Local, PARTITIONS, join, split};
 use super::leaf::Control;
 use super::order::sort;
@@ -47,7 +50,7 @@ enum Step {
     Beyond(Option<u64>),
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// The entry that is next in the cursor's list, if that counts and nobody writes to it. Without a
     /// pin: what was read counts only if the leaf is found unchanged afterwards, in an epoch in which
     /// its memory cannot have been used again. (In a forked child the epoch stands still; the next pin
@@ -132,7 +135,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         cursor: &mut Cursor,
         partition: usize,
         key: Local,
-    ) -> Result<Option<Place<'g, 'g, M, W>>> {
+    ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
         let Some(seat) = cursor.seat else { return Ok(None) };
         let leaf = self.meta.leaves.get(seat.leaf);
         let counts = seat.partition == partition
@@ -144,7 +147,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             return Ok(None);
         }
         let block = Block::at(guard.media(), seat.block)?;
-        Ok(Some(Place { number: seat.leaf, leaf, block }))
+        Ok(Some(Place { number: seat.leaf, leaf, block, design: PhantomData }))
     }
 
     /// Finds the leaf that covers `key` and lists its keys.
@@ -154,7 +157,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         cursor: &mut Cursor,
         partition: usize,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W>> {
+    ) -> Result<Place<'g, 'g, M, W, D>> {
         // Before the leaf is reached.
         let epoch = guard.space().epoch();
         let top = self.top(guard, partition)?;
@@ -178,6 +181,13 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
             }
         }
         sort(&mut cursor.list);
+        let covers = |key: Local| (place.leaf.low()..place.leaf.high()).contains(&key);
+        if let (Some(first), Some(last)) = (cursor.list.first(), cursor.list.last())
+            && !(covers(first.0) && covers(last.0))
+        {
+            // A damaged word. Lookups do not find it either; a scan that gave it would not end.
+            cursor.list.retain(|&(key, _)| covers(key));
+        }
         if !UP {
             cursor.list.reverse();
         }

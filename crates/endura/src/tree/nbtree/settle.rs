@@ -23,10 +23,11 @@ use crate::pool::Guard;
 
 use super::Tree;
 use super::block::{Block, Next};
+use super::design::Design;
 use super::key::Local;
 use super::reroute::Exchange;
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// S5 to S8 for a leaf that has a successor.
     pub(super) fn settle(
         &self,

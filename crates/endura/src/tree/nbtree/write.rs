@@ -1,5 +1,7 @@
 //! Updates and removes, in place, and the way to an insert.
 
+use std::marker::PhantomData;
+
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -7,11 +9,12 @@ use crate::tree::Change;
 
 use super::Tree;
 use super::block::{Block, Word};
+use super::design::Design;
 use super::key::{Local, split};
 use super::leaf::Flight;
 use super::read::Place;
 
-impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Applies what `decide` makes of the present value of `key`, and returns that value.
     #[inline(always)]
     pub(super) fn write(
@@ -24,6 +27,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         let (partition, key) = split(key);
         let answer = loop {
             let place = self.place_to_write(&guard, partition, key)?;
+            let _held = D::before_write(place.number);
             let answer = match place.probe(key) {
                 Some(slot) => self.alter(&guard, partition, &place, slot, key, decide)?,
                 None => match decide(None) {
@@ -50,7 +54,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         guard: &'g Guard<'_, M>,
         partition: usize,
         key: Local,
-    ) -> Result<Place<'g, 'g, M, W>> {
+    ) -> Result<Place<'g, 'g, M, W, D>> {
         loop {
             let top = self.top(guard, partition)?;
             let number = self.meta.descend(top, key);
@@ -60,7 +64,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
                     self.read_block(guard, leaf)?;
                 }
                 let block = Block::at(guard.media(), leaf.block())?;
-                return Ok(Place { number, leaf, block });
+                return Ok(Place { number, leaf, block, design: PhantomData });
             }
             self.settle(guard, partition, number)?;
         }
@@ -72,7 +76,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W>,
+        place: &Place<'_, '_, M, W, D>,
         slot: usize,
         key: Local,
         decide: &mut impl FnMut(Option<u64>) -> Change,
@@ -118,7 +122,7 @@ impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
-        place: &Place<'_, '_, M, W>,
+        place: &Place<'_, '_, M, W, D>,
         key: Local,
     ) {
         place.leaf.note_gone(1);
