@@ -197,8 +197,9 @@ impl<M: Media> Registry<M> {
             }
             if may_be_volatile(session) {
                 // Also FREE: an open that was killed may have made it of a DROPPING that is not
-                // durable either. Fenced by `load`.
-                entry.flush(STATE, 1);
+                // durable either. And the root with it, by which a collection finds what is in use.
+                // Fenced by `load`.
+                entry.flush(STATE, ROOT + 1);
             }
             match state {
                 FREE => _ = self.free.insert(self.next),

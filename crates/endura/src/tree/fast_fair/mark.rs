@@ -22,7 +22,7 @@ use super::Tree;
 use super::node::Node;
 use super::route::{Root, Trail};
 use super::search::Search;
-use crate::media::{Media, Region};
+use crate::media::Media;
 use crate::pool::{Guard, Walk};
 use crate::{Error, Result};
 
@@ -59,10 +59,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
         let epoch = guard.space().epoch();
         let mut level = match self.level {
             Some(level) => level,
-            None => {
-                Region::new(guard.media(), self.tree.root_at(), 1)?.flush(0, 1);
-                Root::read(guard.media(), self.tree.root_at())?.level
-            }
+            // The root word is durable: the open flushed what it found, and this session fences.
+            None => Root::read(guard.media(), self.tree.root_at())?.level,
         };
         loop {
             let ended = match level {
