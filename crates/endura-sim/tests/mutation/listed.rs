@@ -52,6 +52,21 @@ pub(crate) const LISTED: &[(&str, Why, &str)] = &[
         "one function begins all primitives; the insert that follows a split needs its order",
     ),
     (
+        "relaxed Store in merge.rs, merge: right.set_merging(true);",
+        Why::Unseen,
+        "a reader that sees it must see what the last writer did: takes three threads and late visibility",
+    ),
+    (
+        "relaxed Store in merge.rs, absorb: l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });",
+        Why::Unseen,
+        "whoever goes by the link must see the node: takes three threads and late visibility",
+    ),
+    (
+        "without Fence in directory.rs, append_page: media.fence(); (number 2)",
+        Why::Unseen,
+        "takes a thread that links a page and then finds no room for the map, and another one",
+    ),
+    (
         "relaxed Store in directory.rs, append_page: link.store(0, page, Ordering::Release);",
         Why::Unseen,
         "pairs with a collection by another thread; pools are not run under weak visibility",

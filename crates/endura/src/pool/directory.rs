@@ -45,7 +45,7 @@ use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use super::map::{Counted, MapState};
 use super::space::{Session, Space};
 use crate::media::{Mark, Media, Ordering, Span};
-use crate::sync::{Backoff, Mutex};
+use crate::sync::{Backoff, Mutex, fence};
 use crate::{Error, Result};
 
 const FREE: u64 = 0;
@@ -262,6 +262,9 @@ impl<M: Media> Registry<M> {
         let media = guard.media();
         let page = guard.space().allocator.take_directory_page(media)?;
         let block = Block::in_page(page);
+        // Pairs with that of a cursor without a pin, which may remember a leaf where this page is now:
+        // whoever reads a word of what is written here sees that the epoch has moved.
+        fence(Ordering::Release);
         for at in (block.from..block.to).step_by(ENTRY as usize) {
             // The page may have been used for something else; one line tells that it is not.
             let line = Span::<M, 8>::new(media, at)?;
@@ -274,9 +277,11 @@ impl<M: Media> Registry<M> {
         media.fence();
         let link = word(media, self.link)?;
         link.store(0, page, Ordering::Release);
-        // The caller fences before an entry of the page becomes LIVE.
         link.flush(0, 1);
         media.mark(Mark::Step("pool.directory.link"));
+        // Before an entry of the page can become LIVE, which another thread may do if this one cannot make
+        // the map it came for.
+        media.fence();
         Ok(page)
     }
 }
@@ -300,6 +305,8 @@ fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
 fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
     let mut bytes = [0; 8 * (NAME_END - NAME)];
     bytes[..name.len()].copy_from_slice(name.as_bytes());
+    // As in `append_page`.
+    fence(Ordering::Release);
     // Relaxed: the caller fences before it becomes LIVE.
     for i in ROOT..WORDS {
         entry.store(i, 0, Ordering::Relaxed);
@@ -366,8 +373,7 @@ impl<M: Media> Space<M> {
         entry.store(ROOT, root, Ordering::Relaxed);
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
-        // Before LIVE: the commit must not come without name and root, nor without the first nodes or the
-        // link to the page of the entry. Also before a later entry is used: word 1 tells that this one was.
+        // Before LIVE: the commit must not come without name and root, nor without the first nodes. Also before a later entry is used: word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));

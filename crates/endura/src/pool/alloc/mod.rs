@@ -30,8 +30,7 @@
 //! | taking a run: header LARGE(n) stored | old or new first header | old: n pages with valid headers; new: one run. Nothing is linked |
 //! | taking a run: fenced | LARGE(n) | data may overwrite the later headers, which nobody reads now |
 //! | freeing a run: later headers FREE stored | LARGE(n), data or FREE behind it | one run, unlinked: a leak |
-//! | freeing a run: fenced; first header FREE stored | LARGE(n) or FREE first | FREE: all n headers are durable and FREE |
-//! | freeing a run: fenced | FREE | n free pages; only now may one be taken |
+//! | freeing a run: fenced; first header FREE stored | LARGE(n) or FREE first | FREE: all n headers are durable and FREE; LARGE(n): one run, unlinked. Its first page is taken first, with a header that is fenced |
 //! | a page becomes wholly free | nothing is stored | the page with its old header, unlinked |
 //!
 //! A pool that was damaged by something else is met with checks wherever its words decide: page

@@ -38,6 +38,7 @@ use super::class::Class;
 use super::header::{self, Kind};
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
+use crate::sync::fence;
 
 const RUN: u64 = 1;
 const PARTIAL: u64 = 2;
@@ -63,6 +64,8 @@ impl Block {
         self.words[NEXT] = next;
         self.words[CHECK] = checksum(&self.words);
         let region = Region::new(media, self.at, self.words.len())?;
+        // Pairs with that of a cursor without a pin, which may remember a leaf where this block is now.
+        fence(Ordering::Release);
         for (i, &word) in self.words.iter().enumerate() {
             // Relaxed, as all stores of the list: a fence stands before what makes it count.
             region.store(i, word, Ordering::Relaxed);
@@ -162,16 +165,21 @@ impl Allocator {
         // Runs first: a partly used page must then not be among them.
         runs.into_iter().all(|(first, count)| {
             self.pages.give_checked(first, count)
-                && (first..first + count).all(|page| can_be_free(media, page))
+                && (first..first + count).all(|page| can_be_free(media, page, first + count))
         }) && partials.into_iter().all(|(page, class, bitmap)| {
             self.slabs.restore(media, &self.pages, class, page, bitmap)
         })
     }
 }
 
-/// A page of the directory can: one that was taken for it, and never linked, is given back as it is.
-fn can_be_free<M: Media>(media: &M, page: u64) -> bool {
-    matches!(header::read(media, page), Ok(Kind::Free | Kind::Slab(_) | Kind::Directory))
+/// Whether a page of free pages up to `end` can be. One of the directory can: taken for it, and never linked,
+/// it is given back as it is. So can the first of a run that has ended, as long as all of it is free.
+fn can_be_free<M: Media>(media: &M, page: u64, end: u64) -> bool {
+    match header::read(media, page) {
+        Ok(Kind::Free | Kind::Slab(_) | Kind::Directory) => true,
+        Ok(Kind::Large(count)) => page.checked_add(count).is_some_and(|to| to <= end),
+        Err(_) => false,
+    }
 }
 
 /// The records of all blocks.

@@ -272,8 +272,7 @@ fn absorb<M: Media, const W: usize>(
     media.fence();
 
     left.begin(Kind::Header);
-    // Relaxed: but for the tag it is the link that was there, and the next store is a Release.
-    l.write_sibling(Sibling { at: right.at(), tag: Tag::Merging });
+    l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });
     media.mark(Mark::Step("merge.M4.sib"));
     l.set_high(right.high());
     media.mark(Mark::Step("merge.M4.high"));

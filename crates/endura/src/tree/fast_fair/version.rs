@@ -236,8 +236,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
     #[track_caller]
     pub(super) fn set_merging(&mut self, merging: bool) {
         self.word = if merging { self.word | MERGING } else { self.word & !MERGING };
-        // Relaxed: whoever must know of it takes the parent's lock after the one who stores it had that.
-        self.node.write(LOCK, self.word);
+        self.node.store(LOCK, self.word);
     }
 
     /// Unlocks for good: whoever comes here goes on to `successor` (0: descends anew).
