@@ -271,3 +271,12 @@ fn made(
     calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
     result.map_err(|(finding, _)| finding)
 }
+
+/// What is free when a pool is closed is known to the next session, also where the header of a run that
+/// has ended is not durable: another thread freed it than the one that closes.
+#[test]
+fn a_close_lists_a_run_that_has_ended() {
+    for ops in [vec![Probe, Reopen], vec![link(1, 4), Unlink(1), Relieve, Reopen]] {
+        made(&ops, Under::Adr, None, &mut None).unwrap();
+    }
+}
