@@ -1,8 +1,9 @@
 //! A map of byte strings in an endura pool as a [`Store`].
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use endura::tree::ByteIndex;
+use endura::tree::{ByteIndex, Bytes};
 use endura::{AnyRoart, ByteMap, Pool, PoolOptions, Roart};
 
 use super::shape::{Buffers, Shape, number};
@@ -102,11 +103,16 @@ impl<I: ByteIndex> Session for RoartSession<I> {
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         self.buffers.set_key(from);
         let (mut seen, mut sum) = (0, 0);
-        for entry in self.map.range::<Vec<u8>>(&self.buffers.key..).take(count) {
-            let (key, value) = entry?;
+        let word = |bytes: Bytes<'_>| {
+            let mut first = [0; 8];
+            bytes.copy_to(0, &mut first);
+            u64::from_le_bytes(first)
+        };
+        self.map.range_with::<&Vec<u8>>(&self.buffers.key.., |key, value| {
             seen += 1;
-            sum ^= number(&key) ^ number(&value);
-        }
+            sum ^= word(key) ^ word(value);
+            if seen < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
         Ok((seen, sum))
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use endura::pool::Space;
@@ -91,20 +91,32 @@ impl<T: Techniques> Index for Spelled<T> {
 
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
         let Some(from) = spell(key.max(1).next_multiple_of(10)) else { return Ok(None) };
-        let read = |key: Bytes<'_>, bytes: Bytes<'_>| (number(key).unwrap_or(1), value(bytes));
-        self.0.scan_up(cursor, Bound::Included(from), read)
+        let (mut found, keys) = (None, (Bound::Included(from), Bound::Unbounded));
+        self.0.scan_up(cursor, keys, first(&mut found))?;
+        Ok(found)
     }
 
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
         let Some(to) = spell((key / 10 * 10).min(10 * SPELLINGS.len() as u64)) else {
             return Ok(None);
         };
-        let read = |key: Bytes<'_>, bytes: Bytes<'_>| (number(key).unwrap_or(1), value(bytes));
-        self.0.scan_down(cursor, Bound::Included(to), read)
+        let (mut found, keys) = (None, (Bound::Unbounded, Bound::Included(to)));
+        self.0.scan_down(cursor, keys, first(&mut found))?;
+        Ok(found)
     }
 
     fn len(&self) -> endura::Result<Len> {
         self.0.len()
+    }
+}
+
+/// Notes one entry.
+fn first(
+    found: &mut Option<(u64, u64)>,
+) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
+    |key, bytes| {
+        *found = Some((number(key).unwrap_or(1), value(bytes)));
+        ControlFlow::Break(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 use rustix::io::Errno;
 
 use super::reserve::HUGE_PAGE;
@@ -17,6 +17,13 @@ const LARGEST_STEP: u64 = 256 << 20;
 pub(super) fn lengths(have: u64, need: u64, limit: u64) -> [u64; 2] {
     let step = (have / 8).next_multiple_of(HUGE_PAGE).clamp(HUGE_PAGE, LARGEST_STEP);
     [need.max(have + step).min(limit), need]
+}
+
+/// On tmpfs: allocates the first bytes of every `stride` from `have` to `len`. Whether it did; where
+/// there is no room, [`extend`] says so.
+pub(super) fn sow(file: &File, have: u64, len: u64, stride: u64) -> bool {
+    let is_tmpfs = fstatfs(file).is_ok_and(|facts| facts.f_type == libc::TMPFS_MAGIC);
+    is_tmpfs && (have..len).step_by(stride as usize).all(|at| allocate(file, at, at + 1).is_ok())
 }
 
 /// Extends the file from `have` to `len` bytes, with blocks behind all of the new ones.

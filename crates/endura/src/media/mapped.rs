@@ -96,15 +96,19 @@ impl<D: Domain> Mapped<D> {
 
     /// Makes the file `grown` bytes long and maps what is new.
     fn extend_to(&self, have: u64, grown: u64) -> Result<()> {
+        // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and nobody accesses
+        // it before `len` says so: then all of it is allocated.
+        unsafe { self.reservation.map(&self.file, have, grown, sharing(self.mapping)) }
+            .map_err(|error| Error::io("mapping the pool's growth", error))?;
+        // A huge page is made by copying what is there: cheap while that is one small page in each.
+        if extend::sow(&self.file, have, grown, HUGE_PAGE) {
+            self.reservation.collapse(have, grown);
+        }
         extend::extend(&self.file, have, grown)?;
         if self.mapping.direct {
             // On persistent memory a later store may be durable at once: so must be its block.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
         }
-        // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and was allocated.
-        unsafe { self.reservation.map(&self.file, have, grown, sharing(self.mapping)) }
-            .map_err(|error| Error::io("mapping the pool's growth", error))?;
-        self.reservation.collapse(have, grown);
         // Pairs with the load in `len`: who sees the length sees the mapping.
         self.len.store(grown, Ordering::Release);
         Ok(())
@@ -223,6 +227,9 @@ unsafe impl<D: Domain> Media for Mapped<D> {
     #[inline(always)]
     fn prefetch(&self, at: u64, len: u64) {
         let start = self.base.as_ptr().wrapping_add(at as usize);
+        // From the start of the first line on: the last one counts however little of it is meant.
+        let len = len + at % LINE;
+        let start = start.wrapping_sub((at % LINE) as usize);
         let mut ahead = 0;
         while ahead < len {
             domain::prefetch_line(start.wrapping_add(ahead as usize));

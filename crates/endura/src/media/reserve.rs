@@ -117,7 +117,8 @@ impl Reservation {
     ///
     /// # Safety
     ///
-    /// No reference into `from..to` of the reservation exists, and the file has `to` bytes.
+    /// No reference into `from..to` of the reservation exists, and nobody accesses it before the file
+    /// has `to` bytes.
     pub(super) unsafe fn map(
         &self,
         file: &File,
@@ -157,7 +158,8 @@ impl Reservation {
     ///
     /// tmpfs makes none of its own accord where the machine is set up so (`shmem_enabled` is `never`
     /// by default), but moves a range into them on request; they stay with the file for all who map
-    /// it later. It takes no more memory, and costs less than the faults of small pages would.
+    /// it later. It costs less than the faults of small pages would: what is not there yet is
+    /// cleared, what is there is copied. A huge page with nothing in it is not made.
     pub(super) fn collapse(&self, from: u64, to: u64) {
         assert!(from <= to && to <= self.len());
         let at = self.base.as_ptr().wrapping_add(from as usize);

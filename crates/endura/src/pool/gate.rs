@@ -99,6 +99,20 @@ impl<M: Media> Space<M> {
         }
     }
 
+    /// Enters an operation that may write if that is possible at once; for writes that can be left
+    /// out.
+    pub fn try_pin_mut(&self) -> Option<Guard<'_, M>> {
+        let slot = self.epochs.slot(thread::current());
+        let is_writer = slot.is_pinned() && slot.is_writer();
+        let gate = self.epochs.pin(slot, Mode::Writer);
+        if is_writer || (gate == 0 && !self.birthplace.is_elsewhere()) {
+            return Some(Guard::new(self, slot));
+        }
+        slot.renounce();
+        slot.unpin();
+        None
+    }
+
     #[cold]
     fn pin_mut_slow<'s>(
         &'s self,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use crate::store::byte_range::ByteRange;
@@ -209,6 +209,41 @@ impl<I: ByteIndex> ByteMap<I> {
         ByteRange::new(self.clone(), own(keys.start_bound()), own(keys.end_bound()))
     }
 
+    /// Shows `visit` the entries with keys in `keys`, in order, where they lie, until it breaks: what a
+    /// [`range`](Self::range) gives, without copies. What other threads free while `visit` runs waits
+    /// for its end.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let pool = endura::Pool::options().open_or_create(folder.path().join("data.endura"))?;
+    /// # let docs = pool.roart("docs")?;
+    /// # docs.insert("user:1", "Ada")?;
+    /// let mut bytes = 0;
+    /// docs.range_with("user:".."user;", |_, value| {
+    ///     bytes += value.len();
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(bytes, 3);
+    /// # Ok::<(), endura::Error>(())
+    /// ```
+    pub fn range_with<K: AsRef<[u8]>>(
+        &self,
+        keys: impl RangeBounds<K>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.index.scan_up(&mut I::Cursor::default(), slices(&keys), visit)
+    }
+
+    /// The same from the largest key down.
+    pub fn range_rev_with<K: AsRef<[u8]>>(
+        &self,
+        keys: impl RangeBounds<K>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.index.scan_down(&mut I::Cursor::default(), slices(&keys), visit)
+    }
+
     /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> ByteRange<I> {
         let from = prefix.as_ref().to_vec();
@@ -268,8 +303,12 @@ impl<I: ByteIndex> ByteMap<I> {
 
     /// Whether there is no entry. Counts nothing.
     pub fn is_empty(&self) -> Result<bool> {
-        let mut cursor = I::Cursor::default();
-        Ok(self.index.scan_up(&mut cursor, Bound::Unbounded, |_, _| ())?.is_none())
+        let mut is_empty = true;
+        self.range_with::<&[u8]>(.., |_, _| {
+            is_empty = false;
+            ControlFlow::Break(())
+        })?;
+        Ok(is_empty)
     }
 
     /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile
@@ -312,6 +351,12 @@ fn take_out<I: ByteIndex>(
         }
     }
     Ok(removed)
+}
+
+fn slices<'k, K: AsRef<[u8]> + 'k>(
+    keys: &'k impl RangeBounds<K>,
+) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
+    (keys.start_bound().map(AsRef::as_ref), keys.end_bound().map(AsRef::as_ref))
 }
 
 /// The first byte string behind all that begin with `prefix`; none if there is no such.

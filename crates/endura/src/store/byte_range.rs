@@ -1,7 +1,7 @@
 //! Ranges over byte strings.
 
 use std::iter::FusedIterator;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use super::ByteMap;
 use super::byte_map::ByteEntry;
@@ -27,17 +27,18 @@ impl<I: ByteIndex> ByteRange<I> {
     /// Gives `entry` out, or ends the range. `spent` becomes the bound behind which it goes on.
     fn give(
         &mut self,
-        entry: Result<Option<Option<ByteEntry>>>,
+        outcome: Result<()>,
+        entry: Option<ByteEntry>,
         spent: impl FnOnce(&mut Self) -> &mut Bound<Vec<u8>>,
     ) -> Option<Result<ByteEntry>> {
-        match entry {
-            Ok(Some(Some(entry))) => {
+        match (outcome, entry) {
+            (Ok(()), Some(entry)) => {
                 exclude(spent(self), &entry.0);
                 Some(Ok(entry))
             }
-            last => {
+            (outcome, _) => {
                 self.done = true;
-                last.err().map(Err)
+                outcome.err().map(Err)
             }
         }
     }
@@ -54,22 +55,6 @@ fn exclude(bound: &mut Bound<Vec<u8>>, key: &[u8]) {
     *bound = Bound::Excluded(bytes);
 }
 
-fn is_after(key: &[u8], from: &Bound<Vec<u8>>) -> bool {
-    match from {
-        Bound::Included(from) => key >= &from[..],
-        Bound::Excluded(from) => key > &from[..],
-        Bound::Unbounded => true,
-    }
-}
-
-fn is_before(key: &[u8], to: &Bound<Vec<u8>>) -> bool {
-    match to {
-        Bound::Included(to) => key <= &to[..],
-        Bound::Excluded(to) => key < &to[..],
-        Bound::Unbounded => true,
-    }
-}
-
 impl<I: ByteIndex> Iterator for ByteRange<I> {
     type Item = Result<ByteEntry>;
 
@@ -77,13 +62,13 @@ impl<I: ByteIndex> Iterator for ByteRange<I> {
         if self.done {
             return None;
         }
-        let (index, to) = (self.map.index(), &self.to);
-        let from = self.from.as_ref().map(Vec::as_slice);
-        let entry = index.scan_up(&mut self.front, from, |key, value| {
-            let key = key.to_vec();
-            is_before(&key, to).then(|| (key, value.to_vec()))
+        let keys = (as_slice(&self.from), as_slice(&self.to));
+        let mut entry = None;
+        let outcome = self.map.index().scan_up(&mut self.front, keys, |key, value| {
+            entry = Some((key.to_vec(), value.to_vec()));
+            ControlFlow::Break(())
         });
-        self.give(entry, |range| &mut range.from)
+        self.give(outcome, entry, |range| &mut range.from)
     }
 }
 
@@ -92,14 +77,18 @@ impl<I: ByteIndex> DoubleEndedIterator for ByteRange<I> {
         if self.done {
             return None;
         }
-        let (index, from) = (self.map.index(), &self.from);
-        let to = self.to.as_ref().map(Vec::as_slice);
-        let entry = index.scan_down(&mut self.back, to, |key, value| {
-            let key = key.to_vec();
-            is_after(&key, from).then(|| (key, value.to_vec()))
+        let keys = (as_slice(&self.from), as_slice(&self.to));
+        let mut entry = None;
+        let outcome = self.map.index().scan_down(&mut self.back, keys, |key, value| {
+            entry = Some((key.to_vec(), value.to_vec()));
+            ControlFlow::Break(())
         });
-        self.give(entry, |range| &mut range.to)
+        self.give(outcome, entry, |range| &mut range.to)
     }
+}
+
+fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
 }
 
 impl<I: ByteIndex> FusedIterator for ByteRange<I> {}

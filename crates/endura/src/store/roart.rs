@@ -1,7 +1,7 @@
 //! [`Roart`]: the index over every medium that a pool can have.
 
 use std::io;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use crate::Result;
@@ -81,24 +81,22 @@ impl ByteIndex for AnyRoart {
         on_domain!(self, tree => tree.insert_from(key, len, write))
     }
 
-    #[inline]
-    fn scan_up<R>(
+    fn scan_up(
         &self,
         cursor: &mut Cursor,
-        from: Bound<&[u8]>,
-        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
-    ) -> Result<Option<R>> {
-        on_domain!(self, tree => tree.scan_up(cursor, from, read))
+        keys: (Bound<&[u8]>, Bound<&[u8]>),
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        on_domain!(self, tree => tree.scan_up(cursor, keys, visit))
     }
 
-    #[inline]
-    fn scan_down<R>(
+    fn scan_down(
         &self,
         cursor: &mut Cursor,
-        to: Bound<&[u8]>,
-        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
-    ) -> Result<Option<R>> {
-        on_domain!(self, tree => tree.scan_down(cursor, to, read))
+        keys: (Bound<&[u8]>, Bound<&[u8]>),
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        on_domain!(self, tree => tree.scan_down(cursor, keys, visit))
     }
 
     fn len(&self) -> Result<Len> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use super::Len;
 use crate::Result;
@@ -70,31 +70,31 @@ pub trait ByteIndex: Send + Sync + 'static {
         write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()>;
 
-    /// What `read` makes of the first entry within `from`, which is where keys begin. Successive
-    /// calls with one cursor pass bounds that move up.
+    /// Shows `visit` the entries with keys within the two bounds, in order, where they lie, until it
+    /// breaks. Each was in the map at some moment of the call. What is freed while `visit` runs waits
+    /// for its end. Successive calls with one cursor pass bounds that move inwards.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with).
-    fn scan_up<R>(
+    fn scan_up(
         &self,
         cursor: &mut Self::Cursor,
-        from: Bound<&[u8]>,
-        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
-    ) -> Result<Option<R>>;
+        keys: (Bound<&[u8]>, Bound<&[u8]>),
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()>;
 
-    /// What `read` makes of the last entry within `to`, which is where keys end. Successive calls
-    /// with one cursor pass bounds that move down. A cursor serves one direction only.
+    /// The same from the largest key down. A cursor serves one direction only.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with).
-    fn scan_down<R>(
+    fn scan_down(
         &self,
         cursor: &mut Self::Cursor,
-        to: Bound<&[u8]>,
-        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
-    ) -> Result<Option<R>>;
+        keys: (Bound<&[u8]>, Bound<&[u8]>),
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()>;
 
     /// How many entries there are.
     ///

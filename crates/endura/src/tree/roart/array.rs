@@ -7,7 +7,7 @@
 //! | 0 | lock, version, number of records ([`lock`](super::lock)), volatile |
 //! | 8 | what this is: magic, kind; immutable |
 //! | 16 | for each slot a byte of its fingerprint, volatile |
-//! | 16 + n | spare: n bytes |
+//! | 16 + n | the slots in the order of their keys ([`order`](super::order)), volatile |
 //! | 16 + 2 n | n slots: offset of the record, fingerprint |
 
 use crate::media::{LINE, Media, Ordering, Region};
@@ -18,7 +18,7 @@ use super::record::Record;
 use super::word::{ArrayKind, Fingerprint, Slot};
 
 const META: usize = 1;
-const FINGERPRINTS: usize = 2;
+pub(super) const FINGERPRINTS: usize = 2;
 
 const MAGIC: u64 = 0xA47A << 48;
 
@@ -144,6 +144,11 @@ impl<'m, M: Media> Array<'m, M> {
             }
         }
         Ok(None)
+    }
+
+    /// Asks for all lines of an array that has yet to be entered.
+    pub(super) fn prefetch_all(media: &M, at: u64, kind: ArrayKind) {
+        media.prefetch(at, Self::bytes_of(kind));
     }
 
     /// Asks for the lines that a search looks at first: the slots follow where a fingerprint fits.

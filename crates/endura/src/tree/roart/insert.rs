@@ -62,6 +62,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 array.vacancy(live).ok_or_else(|| array.corrupt("a full array with room"))?;
             let noted = array.note(slot, key.fingerprint);
             lock.set_live(live + 1);
+            lock.set_ordered(false);
             lock.keep_metadata::<T>(noted);
             publish::<T, M>(&array.words(), array.place(slot), new.slot(key).0);
             fresh.linked();

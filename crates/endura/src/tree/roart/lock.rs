@@ -1,14 +1,17 @@
 //! The first word of a node or leaf array: lock, version, and how many children there are.
 //!
 //! ```text
-//! 63           44 43        12 11    3 2       1          0
-//! | generation 20 | version 32 | live 9 | ready | obsolete | locked |
+//! 63           44 43        13 12        11    3 2       1          0
+//! | generation 20 | version 31 | ordered | live 9 | ready | obsolete | locked |
 //! ```
 //!
 //! A word of another generation than the session's means: unlocked, not obsolete, and nothing
 //! volatile in the chunk can be trusted. Who locks it first in a session makes it ready.
 //!
-//! The version counts locks. A chunk whose word was unlocked and is the same later has not changed
+//! Ordered says that an array remembers the order of its keys ([`order`](super::order)); writers who
+//! enter a key take it back.
+//!
+//! The version counts locks of writers. A chunk whose word was unlocked and is the same later has not changed
 //! in between; that is all that the version is for: searches do not need it.
 
 use crate::media::{LINE, Media, Ordering, Region};
@@ -24,8 +27,9 @@ const OBSOLETE: u64 = 1 << 1;
 const READY: u64 = 1 << 2;
 const LIVE_SHIFT: u32 = 3;
 const LIVE: u64 = 0x1FF << LIVE_SHIFT;
-const VERSION_ONE: u64 = 1 << 12;
-const VERSION: u64 = 0xFFFF_FFFF << 12;
+const ORDERED: u64 = 1 << 12;
+const VERSION_ONE: u64 = 1 << 13;
+const VERSION: u64 = 0x7FFF_FFFF << 13;
 const GENERATION_SHIFT: u32 = 44;
 
 /// A lock word as it was read.
@@ -65,18 +69,26 @@ impl Version {
         self.0 & OBSOLETE != 0 && self.is_current(generation)
     }
 
+    /// Whether the order of the keys is remembered.
+    #[inline]
+    pub(super) fn is_ordered(self, generation: u64) -> bool {
+        self.0 & (LOCKED | ORDERED) == ORDERED && self.is_ready(generation)
+    }
+
     /// How many children there are, where it is known.
     pub(super) fn live(self, generation: u64) -> Option<usize> {
         self.is_ready(generation).then_some(((self.0 & LIVE) >> LIVE_SHIFT) as usize)
     }
 
-    /// Whether nobody has locked the chunk since this word was read, nor held it then.
+    /// Whether no writer has locked the chunk since this word was read, nor held it then.
+    #[inline]
     #[track_caller]
     pub(super) fn still_holds<M: Media>(self, words: &Region<'_, M>) -> bool {
         // Keeps the loads before it before the one after it. Pairs with the Release of a holder's
         // stores: whoever saw one of them sees the lock that came before it.
         fence(Ordering::Acquire);
-        self.0 & (LOCKED | OBSOLETE) == 0 && words.load(LOCK, Ordering::Relaxed) == self.0
+        let now = words.load(LOCK, Ordering::Relaxed);
+        self.0 & (LOCKED | OBSOLETE) == 0 && (now ^ self.0) & !ORDERED == 0
     }
 }
 
@@ -111,6 +123,30 @@ impl<'g, M: Media> Locked<'g, M> {
                 return Some(Self { words, guard, word });
             }
         }
+    }
+
+    /// Locks the chunk if nobody has since `seen` was read, which was unlocked. The version stays: the
+    /// holder changes nothing that readers of this version have seen.
+    #[track_caller]
+    pub(super) fn try_acquire(
+        guard: &'g Guard<'g, M>,
+        words: Region<'g, M>,
+        seen: Version,
+    ) -> Option<Self> {
+        let generation = guard.space().generation();
+        let word = match seen.is_current(generation) {
+            true if seen.0 & (LOCKED | OBSOLETE) != 0 => return None,
+            true => seen.0 | LOCKED,
+            false => generation << GENERATION_SHIFT | LOCKED,
+        };
+        // AcqRel, as in `acquire`.
+        let exchanged = words.compare_exchange(LOCK, seen.0, word);
+        exchanged.is_ok().then_some(Self { words, guard, word })
+    }
+
+    /// Says whether from the unlock on the order of the keys is remembered.
+    pub(super) fn set_ordered(&mut self, is_ordered: bool) {
+        self.word = if is_ordered { self.word | ORDERED } else { self.word & !ORDERED };
     }
 
     /// Whether what is volatile in the chunk is right.

@@ -60,6 +60,7 @@ mod lock;
 mod many;
 mod mark;
 mod node;
+mod order;
 mod publish;
 mod record;
 mod scan;
@@ -67,12 +68,13 @@ mod shrink;
 mod split;
 mod techniques;
 mod verify;
+mod walk;
 mod word;
 mod write;
 
 use std::io;
 use std::marker::PhantomData;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use crate::media::{Mark, Media, Ordering, Region};
@@ -263,22 +265,22 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         self.space.with_room(|| self.write_from(key, len, &mut write))
     }
 
-    fn scan_up<R>(
+    fn scan_up(
         &self,
         cursor: &mut Cursor,
-        from: Bound<&[u8]>,
-        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
-    ) -> Result<Option<R>> {
-        self.scan::<true, R>(cursor, from, read)
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<true>(cursor, from, to, &mut visit)
     }
 
-    fn scan_down<R>(
+    fn scan_down(
         &self,
         cursor: &mut Cursor,
-        to: Bound<&[u8]>,
-        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
-    ) -> Result<Option<R>> {
-        self.scan::<false, R>(cursor, to, read)
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<false>(cursor, to, from, &mut visit)
     }
 
     fn len(&self) -> Result<Len> {

@@ -235,6 +235,35 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
+    /// Takes children from `byte` on, up or down, into `out`, as many as may hold `want` records; gives
+    /// the byte from which on there may be more.
+    pub(super) fn take_children<const UP: bool>(
+        &self,
+        byte: u8,
+        want: usize,
+        out: &mut Vec<(u8, Link)>,
+    ) -> Result<Option<u8>> {
+        if self.kind != NodeKind::N256 {
+            let present = self.places().map(|i| self.load(i)).filter(|link| !link.is_empty());
+            let is_left = |at: &u8| if UP { *at >= byte } else { *at <= byte };
+            out.extend(present.map(|link| (link.byte(), link)).filter(|(at, _)| is_left(at)));
+            out.sort_unstable_by_key(|&(at, _)| if UP { at } else { !at });
+            return Ok(None);
+        }
+        let (mut at, mut records) = (byte, 0);
+        while records < want {
+            let link = self.load(CHILDREN + usize::from(at));
+            if !link.is_empty() {
+                out.push((at, link));
+                records += link.kind()?.likely_records();
+            }
+            let next = if UP { at.checked_add(1) } else { at.checked_sub(1) };
+            let Some(next) = next else { return Ok(None) };
+            at = next;
+        }
+        Ok(Some(at))
+    }
+
     /// A word for a new child under `byte`; none if the node is full. The holder of the lock asks.
     pub(super) fn vacancy(&self, byte: u8) -> Option<usize> {
         if self.kind == NodeKind::N256 {

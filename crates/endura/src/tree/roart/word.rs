@@ -108,6 +108,15 @@ impl Kind {
         }
     }
 
+    /// How many records to expect behind the word, for reading ahead: an array is half full on average.
+    pub(super) fn likely_records(self) -> usize {
+        match self {
+            Self::Record => 1,
+            Self::Array(kind) => kind.capacity() / 2,
+            Self::Node(_) => 64,
+        }
+    }
+
     #[inline(always)]
     fn from_code(code: u64) -> Option<Self> {
         match code {

@@ -1,0 +1,76 @@
+//! The order of the keys in a leaf array, remembered: scans need not sort it again, nor look at a key
+//! before its turn.
+//!
+//! The slots stand in an array in no order. A scan that has sorted them leaves their numbers, one byte
+//! each, [`END`] behind the last, and says so in the lock word. It does so under the lock, if that is
+//! free at once, and of an array that is ready; the order it leaves is that of the version it has
+//! sorted. The order stays right when records are replaced and when slots are emptied, which scans
+//! skip. Whoever enters a key says that it is gone.
+//!
+//! Volatile in meaning, as fingerprints are: never flushed, and void in the next session.
+
+use crate::Result;
+use crate::media::{Media, Ordering};
+
+use super::array::{Array, FINGERPRINTS};
+use super::lock::{Locked, Version};
+use super::word::Slot;
+
+/// Behind the last number, where there are fewer than slots.
+const END: u8 = 0xFF;
+
+impl<'m, M: Media> Array<'m, M> {
+    /// Where byte `i` of the order is: word and byte in it.
+    fn order_place(&self, i: usize) -> (usize, usize) {
+        let byte = self.kind().capacity() + i;
+        (FINGERPRINTS + byte / 8, byte % 8)
+    }
+
+    /// Calls `visit` with the occupied slots in key order. `false` if it is not remembered; then, or
+    /// if a writer came by, what was visited means nothing.
+    pub(super) fn in_order(
+        &self,
+        version: Version,
+        generation: u64,
+        mut visit: impl FnMut(Slot),
+    ) -> Result<bool> {
+        if !version.is_ordered(generation) {
+            return Ok(false);
+        }
+        let capacity = self.kind().capacity();
+        let (first, inside) = self.order_place(0);
+        let numbers = (0..capacity.div_ceil(8)).flat_map(|word| {
+            // Relaxed: came before the lock word, which was read with Acquire; else the version has changed.
+            self.words().load(first + word, Ordering::Relaxed).to_le_bytes()
+        });
+        for number in numbers.skip(inside).take(capacity).take_while(|&number| number != END) {
+            if usize::from(number) >= capacity {
+                return Err(self.corrupt("a slot beyond the end of its array"));
+            }
+            let slot = self.load(usize::from(number));
+            if !slot.is_empty() {
+                visit(slot);
+            }
+        }
+        Ok(version.still_holds(&self.words()))
+    }
+
+    /// Leaves the order for later scans. `numbers` are the occupied slots by their keys.
+    pub(super) fn keep_order(&self, lock: &mut Locked<'_, M>, numbers: &[u8]) {
+        let capacity = self.kind().capacity();
+        let (first, inside) = self.order_place(0);
+        for word in 0..capacity.div_ceil(8) {
+            let mut bytes = [END; 8];
+            if inside > 0 {
+                // The fingerprints of an array of 4, in the same word.
+                bytes = self.words().load(first, Ordering::Relaxed).to_le_bytes();
+                bytes[inside..].fill(END);
+            }
+            let rest = numbers.get(8 * word..).unwrap_or(&[]);
+            bytes[inside..].iter_mut().zip(rest).for_each(|(byte, &number)| *byte = number);
+            // Release, as for all stores to the pool. Readers see it behind the lock word.
+            self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
+        }
+        lock.set_ordered(true);
+    }
+}
