@@ -118,10 +118,8 @@ impl<I: ByteIndex> Session for RoartSession<I> {
 
     #[inline]
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
+        let spelled: Vec<Vec<u8>> = keys.iter().map(|&key| self.buffers.spell(key)).collect();
+        let found = self.map.get_many(&spelled)?.iter().flatten().count();
         Ok(found)
     }
 }

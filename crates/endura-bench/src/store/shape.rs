@@ -59,6 +59,12 @@ impl Buffers {
         }
     }
 
+    /// The key of a number, for itself.
+    pub(crate) fn spell(&mut self, number: u64) -> Vec<u8> {
+        self.set_key(number);
+        self.key.clone()
+    }
+
     /// Writes the value of a number: its bytes, then always the same.
     #[inline]
     pub(crate) fn set_value(&mut self, number: u64) {

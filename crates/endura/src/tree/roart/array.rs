@@ -151,8 +151,25 @@ impl<'m, M: Media> Array<'m, M> {
         media.prefetch(at, Self::bytes_of(kind));
     }
 
+    /// Whether a search asks for all lines of such an array, so that the slots come with the
+    /// fingerprints. What a larger one costs more in lines it does not gain.
+    #[inline]
+    pub(super) fn is_prefetched_whole(kind: ArrayKind) -> bool {
+        kind.capacity() <= 64
+    }
+
+    /// Asks for what a search looks at first.
+    #[inline]
+    pub(super) fn prefetch_for_search(media: &M, at: u64, kind: ArrayKind) {
+        if Self::is_prefetched_whole(kind) {
+            Self::prefetch_all(media, at, kind);
+        } else {
+            Self::prefetch_head(media, at, kind);
+        }
+    }
+
     /// Asks for the lines that a search looks at first: the slots follow where a fingerprint fits.
-    pub(super) fn prefetch_head(media: &M, at: u64, kind: ArrayKind) {
+    fn prefetch_head(media: &M, at: u64, kind: ArrayKind) {
         media.prefetch(at, 8 * head(kind) as u64);
     }
 
@@ -171,7 +188,7 @@ impl<'m, M: Media> Array<'m, M> {
                 let place = self.place(i);
                 if RECORDS {
                     let slot = Slot(self.words.load(place, Ordering::Relaxed));
-                    self.words.media().prefetch(slot.at(), LINE);
+                    Record::prefetch(self.words.media(), slot.at());
                 } else {
                     self.words.media().prefetch(self.at() + 8 * place as u64, 8);
                 }
@@ -197,6 +214,7 @@ impl<'m, M: Media> Array<'m, M> {
                 self.words.help_flush(self.place(i), 1);
             }
             if !slot.is_empty() {
+                Record::prefetch(self.words.media(), slot.at());
                 let record = Record::enter(self.words.media(), slot.at())?;
                 if record.is_of(key) {
                     return Ok(Some((i, record)));

@@ -124,6 +124,7 @@ pub(super) fn find<'g, M: Media>(
                 continue;
             }
             Kind::Array(kind) => {
+                Array::prefetch_for_search(media, link.at(), kind);
                 let array = Array::enter(media, link.at(), kind)?;
                 let found = array.find(key.bytes, key.fingerprint, generation)?;
                 Below::Array(array, found.map(|(_, record)| record))

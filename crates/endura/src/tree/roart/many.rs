@@ -88,7 +88,7 @@ fn below<'g, M: Media>(
     }
     match link.kind()? {
         Kind::Array(kind) => {
-            Array::prefetch_head(guard.media(), link.at(), kind);
+            Array::prefetch_for_search(guard.media(), link.at(), kind);
             Ok(Turn::Fingerprints(link.at(), kind))
         }
         Kind::Record if !link.admits(key.fingerprint) => Ok(Turn::Done),
@@ -117,6 +117,10 @@ fn take<'g, M: Media>(
         }
         Turn::Fingerprints(at, kind) => {
             let array = Array::enter(media, at, kind)?;
+            if Array::<M>::is_prefetched_whole(kind) {
+                array.prefetch_hits::<true>(key.fingerprint);
+                return Ok(Turn::Records(array));
+            }
             array.prefetch_hits::<false>(key.fingerprint);
             return Ok(Turn::Slots(array));
         }

@@ -10,11 +10,15 @@
 
 use std::cmp::Ordering as Order;
 
-use crate::media::{Media, Ordering, Region};
+use crate::media::{LINE, Media, Ordering, Region};
 use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
 const HEADER: usize = 2;
+
+/// Bytes of a record that are asked for before its length is known: header, a key and a value of some
+/// hundred bytes.
+const AHEAD: u64 = 2 * LINE + 1;
 
 /// Bytes of the record of a key and a value of so many bytes.
 pub(super) fn bytes_for(key: usize, value: usize) -> u64 {
@@ -47,6 +51,13 @@ impl<'m, M: Media> Record<'m, M> {
         }
         let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;
         Ok(Self { words, key, value })
+    }
+
+    /// Asks for the lines of a record that is about to be read: it says how many only when it is there,
+    /// and then the rest of them would be a second wait.
+    #[inline]
+    pub(super) fn prefetch(media: &M, at: u64) {
+        media.prefetch(at, AHEAD);
     }
 
     #[inline]
