@@ -111,9 +111,7 @@ impl<T: Techniques> Index for Spelled<T> {
 }
 
 /// Notes one entry.
-fn first(
-    found: &mut Option<(u64, u64)>,
-) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
+fn first(found: &mut Option<(u64, u64)>) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
     |key, bytes| {
         *found = Some((number(key).unwrap_or(1), value(bytes)));
         ControlFlow::Break(())

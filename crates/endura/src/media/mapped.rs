@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::slice;
 use std::sync::atomic::AtomicU64;
 
 use super::pair::{self, Pair};
@@ -152,6 +153,12 @@ unsafe impl<D: Domain> Media for Mapped<D> {
             Err(Error::Full { .. }) if sufficient < generous => self.extend_to(have, sufficient),
             outcome => outcome,
         }
+    }
+
+    #[inline(always)]
+    unsafe fn in_memory(&self, at: u64, words: usize) -> Option<&[AtomicU64]> {
+        // SAFETY: as in `word`; the caller keeps all of the words inside `len`.
+        Some(unsafe { slice::from_raw_parts(self.base.add(at as usize).cast().as_ptr(), words) })
     }
 
     #[inline(always)]

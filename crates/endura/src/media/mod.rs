@@ -37,10 +37,13 @@ pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};
 pub use pair::has_pair_exchange;
+pub(crate) use span::copy_bytes;
 pub use span::{Region, Span};
 pub use staged::{Halt, Staged, Stop};
 
 pub use std::sync::atomic::Ordering;
+
+use std::sync::atomic::AtomicU64;
 
 use crate::{Error, Result};
 
@@ -100,6 +103,17 @@ pub unsafe trait Media: Send + Sync + 'static {
     fn grow(&self, len: u64) -> Result<()> {
         let have = self.len();
         if len <= have { Ok(()) } else { Err(Error::Full { need: len - have, free: 0 }) }
+    }
+
+    /// The `words` words from `at` on where they lie, if they lie in memory and nobody has to know that
+    /// they are read.
+    ///
+    /// # Safety
+    ///
+    /// `at` is a multiple of 8 and `at + 8 * words <= self.len()`.
+    unsafe fn in_memory(&self, at: u64, words: usize) -> Option<&[AtomicU64]> {
+        let _ = (at, words);
+        None
     }
 
     /// Reads one word.

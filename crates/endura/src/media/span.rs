@@ -1,5 +1,7 @@
 //! Checked views: the range is verified once, every access after that is in bounds.
 
+use std::sync::atomic::AtomicU64;
+
 use super::{LINE, Media, Ordering, help_flush};
 use crate::{Error, Result};
 
@@ -230,13 +232,41 @@ impl<'m, M: Media> Region<'m, M> {
     /// Where the region ends before `out` does.
     #[track_caller]
     pub fn read(&self, from: usize, out: &mut [u8]) {
-        let (mut word, mut inside, mut rest) = (from / 8, from % 8, out);
-        while !rest.is_empty() {
-            // Relaxed: whoever led here synchronized with the writer.
-            let bytes = self.load(word, Ordering::Relaxed).to_le_bytes();
-            let (now, later) = rest.split_at_mut(rest.len().min(8 - inside));
-            now.copy_from_slice(&bytes[inside..inside + now.len()]);
-            (word, inside, rest) = (word + 1, 0, later);
+        // Relaxed: whoever led here synchronized with the writer.
+        copy_bytes(|word| self.load(word, Ordering::Relaxed), from, out);
+    }
+
+    /// The words where they lie, if they lie in memory: for reading many without a call for each.
+    #[inline(always)]
+    pub(crate) fn in_memory(&self) -> Option<&'m [AtomicU64]> {
+        // SAFETY: `new` checked the range, and media never shrink.
+        unsafe { self.media.in_memory(self.at, self.words) }
+    }
+}
+
+/// Copies bytes from byte `from` on of the words that `load` gives.
+#[inline(always)]
+pub(crate) fn copy_bytes(load: impl Fn(usize) -> u64, from: usize, out: &mut [u8]) {
+    let (mut word, shift) = (from / 8, 8 * (from % 8) as u32);
+    let mut chunks = out.chunks_exact_mut(8);
+    if shift == 0 {
+        for chunk in chunks.by_ref() {
+            chunk.copy_from_slice(&load(word).to_le_bytes());
+            word += 1;
         }
+    } else {
+        for chunk in chunks.by_ref() {
+            let value = load(word) >> shift | load(word + 1) << (64 - shift);
+            chunk.copy_from_slice(&value.to_le_bytes());
+            word += 1;
+        }
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        let mut value = load(word) >> shift;
+        if rest.len() > 8 - shift as usize / 8 {
+            value |= load(word + 1) << (64 - shift);
+        }
+        rest.copy_from_slice(&value.to_le_bytes()[..rest.len()]);
     }
 }

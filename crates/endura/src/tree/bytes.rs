@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Len;
 use crate::Result;
-use crate::media::{Media, Region};
+use crate::media::{Media, Region, copy_bytes};
 
 /// The longest key, in bytes.
 pub const LONGEST_KEY: usize = 64 << 10;
@@ -121,12 +122,21 @@ pub enum ByteChange<'v> {
 /// which two maps claim the same bytes, is no undefined behaviour.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
-    medium: &'a dyn ReadAt,
-    at: u64,
+    source: Source<'a>,
+    /// Where they begin: in bytes from the first of the words, or from the start of the medium.
+    from: u64,
     len: usize,
 }
 
-/// A medium of any kind, for copying bytes out.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    /// In memory: an access is a load.
+    Words(&'a [AtomicU64]),
+    /// A medium of any kind, which has to be asked.
+    Medium(&'a dyn ReadAt),
+}
+
+/// For copying bytes out of a medium.
 trait ReadAt: Sync {
     fn read_at(&self, at: u64, out: &mut [u8]);
 }
@@ -143,12 +153,21 @@ impl<M: Media> ReadAt for M {
 }
 
 impl<'a> Bytes<'a> {
-    /// `len` bytes that the caller knows to lie in the medium.
-    pub(super) fn new(medium: &'a impl Media, at: u64, len: usize) -> Self {
-        Self { medium, at, len }
+    /// `len` bytes from byte `from` of a region on, which has so many.
+    #[inline]
+    pub(super) fn new<M: Media>(region: &Region<'a, M>, from: usize, len: usize) -> Self {
+        debug_assert!(from + len <= 8 * region.words());
+        match region.in_memory() {
+            Some(words) => Self { source: Source::Words(words), from: from as u64, len },
+            None => {
+                let from = region.offset() + from as u64;
+                Self { source: Source::Medium(region.media()), from, len }
+            }
+        }
     }
 
     /// How many.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -163,9 +182,17 @@ impl<'a> Bytes<'a> {
     /// # Panics
     ///
     /// If there are not so many.
+    #[inline]
     pub fn copy_to(&self, from: usize, out: &mut [u8]) {
         assert!(from <= self.len && out.len() <= self.len - from, "beyond the end");
-        self.medium.read_at(self.at + from as u64, out);
+        let at = self.from + from as u64;
+        match self.source {
+            // Relaxed: whoever led here synchronized with the writer.
+            Source::Words(words) => {
+                copy_bytes(|i| words[i].load(Ordering::Relaxed), at as usize, out);
+            }
+            Source::Medium(medium) => medium.read_at(at, out),
+        }
     }
 
     /// All of them.

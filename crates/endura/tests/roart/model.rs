@@ -2,13 +2,14 @@
 //! are prefixes of each other, and fan out widely, with all leaf arrays, tiny ones and none.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use endura::Len;
 use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use endura::tree::{ByteIndex, Bytes};
+use endura::{ByteMap, Len};
 
 use crate::world::World;
 
@@ -248,7 +249,9 @@ impl<T: Techniques> Pair<T> {
                 let expected =
                     reference.iter().filter(|(key, _)| is_inside(&bounds, key)).map(entry);
                 let found = map.range(bounds.clone()).map(|entry| entry.unwrap());
+                let seen: Vec<_> = { &expected }.clone().collect();
                 assert_eq!(both_ends(found, walk), both_ends(expected, walk));
+                shown(map, &bounds, &seen, walk as usize % (seen.len() + 1));
             }
             Op::Prefix(prefix, walk) => {
                 let expected = reference.iter().filter(|(key, _)| key.starts_with(&prefix));
@@ -284,6 +287,28 @@ impl<T: Techniques> Pair<T> {
             }
             op => unreachable!("{op:?}"),
         }
+    }
+}
+
+/// Compares what is shown of a range, whole and up to entry `stop`, in both directions.
+fn shown<I: ByteIndex>(
+    map: &ByteMap<I>,
+    bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    expected: &[(Vec<u8>, Vec<u8>)],
+    stop: usize,
+) {
+    for most in [stop.max(1), usize::MAX] {
+        let (mut up, mut down) = (Vec::new(), Vec::new());
+        let note = |seen: &mut Vec<_>, key: Bytes<'_>, value: Bytes<'_>| {
+            seen.push((key.to_vec(), value.to_vec()));
+            if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        map.range_with(bounds.clone(), |key, value| note(&mut up, key, value)).unwrap();
+        map.range_rev_with(bounds.clone(), |key, value| note(&mut down, key, value)).unwrap();
+        let most = most.min(expected.len());
+        assert_eq!(up, expected[..most]);
+        down.reverse();
+        assert_eq!(down, expected[expected.len() - most..]);
     }
 }
 

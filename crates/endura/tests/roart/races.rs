@@ -2,11 +2,12 @@
 //! they leave behind are those of one order or the other.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use endura::media::{Halt, Heap, Staged, Stop};
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
 
@@ -61,6 +62,8 @@ enum Op {
     Update(&'static str),
     Remove(&'static str),
     Get(&'static str),
+    /// All entries, shown.
+    Scan,
 }
 
 type Model = BTreeMap<String, String>;
@@ -74,6 +77,18 @@ impl Op {
             Self::Update(key) => text(map.update(key, value).unwrap()),
             Self::Remove(key) => text(map.remove(key).unwrap()),
             Self::Get(key) => text(map.get(key).unwrap()),
+            Self::Scan => {
+                let mut seen = String::new();
+                map.range_with::<&[u8]>(.., |key, value| {
+                    for bytes in [key, value] {
+                        seen.extend(text(Some(bytes.to_vec())));
+                        seen.push(' ');
+                    }
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+                Some(seen)
+            }
         }
     }
 
@@ -88,6 +103,9 @@ impl Op {
             Self::Update(key) => model.get_mut(key).map(|old| std::mem::replace(old, value.into())),
             Self::Remove(key) => model.remove(key),
             Self::Get(key) => model.get(key).cloned(),
+            Self::Scan => {
+                Some(model.iter().map(|(key, value)| format!("{key} {value} ")).collect())
+            }
         }
     }
 }
@@ -102,18 +120,36 @@ fn specify(start: &Model, first: (&[Op], &str), second: (&[Op], &str)) -> Outcom
     (run(first), run(second), model)
 }
 
+/// What a race begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    Written,
+    /// Arrays remember the order of their keys.
+    Scanned,
+    /// Arrays are not ready.
+    Killed,
+}
+
+fn race<T: Techniques>(restart: bool, keys: &[&str], one: Op, other: &[Op]) {
+    race_from::<T>(if restart { Start::Killed } else { Start::Written }, keys, one, other);
+}
+
 /// Runs `one` stopped everywhere with `other` in between. Each list counts as one operation, so
 /// `other` must be a single one where `one` may be overtaken in the middle.
-fn race<T: Techniques>(restart: bool, keys: &[&str], one: Op, other: &[Op]) {
-    let start: Model = keys.iter().map(|&key| (key.to_owned(), key.to_owned())).collect();
-    let in_order = specify(&start, (&[one], "one"), (other, "other"));
-    let (theirs, ours, after) = specify(&start, (other, "other"), (&[one], "one"));
+fn race_from<T: Techniques>(start: Start, keys: &[&str], one: Op, other: &[Op]) {
+    let restart = start == Start::Killed;
+    let model: Model = keys.iter().map(|&key| (key.to_owned(), key.to_owned())).collect();
+    let in_order = specify(&model, (&[one], "one"), (other, "other"));
+    let (theirs, ours, after) = specify(&model, (other, "other"), (&[one], "one"));
     let reversed = (ours, theirs, after);
     let (mut stops, mut runs) = (0, 0);
     for stop in [Stop::at_load as fn(u64) -> Stop, Stop::at_store] {
         stops += at_every(stop, |stop| {
             let world = World::<T>::adr().with(keys);
             let world = if restart { world.killed() } else { world };
+            if start == Start::Scanned {
+                assert_eq!(world.entries().len(), keys.len());
+            }
             let (found, stood) = both(&world, stop, one, other);
             assert!(
                 found == in_order || found == reversed,
@@ -156,7 +192,24 @@ fn both<T: Techniques>(world: &World<T>, stop: Stop, one: Op, other: &[Op]) -> (
     ((ours, theirs, entries.collect()), stood)
 }
 
-use Op::{Get, Insert, InsertNew, Remove, Update};
+use Op::{Get, Insert, InsertNew, Remove, Scan, Update};
+
+/// R15: a scan shows a map as it is before or after a write beside it, and the order that it leaves or
+/// finds is that of the keys.
+#[test]
+fn r15_a_scan_that_sorts_against_a_writer() {
+    let five = ["k1", "k2", "k3", "k4", "k5"];
+    for keys in [&["k1", "k2"][..], &["k1", "k2", "k3"], &five] {
+        for write in [Insert("k0"), Insert("k25"), Insert("k1"), Remove("k2"), Update("k2")] {
+            for start in [Start::Written, Start::Scanned, Start::Killed] {
+                race_from::<Tiny>(start, keys, Scan, &[write]);
+                race_from::<Full>(start, keys, Scan, &[write]);
+                race_from::<Full>(start, keys, write, &[Scan, Scan]);
+            }
+        }
+    }
+    race_from::<Full>(Start::Written, &five, Scan, &[Scan]);
+}
 
 /// R6: the second thread enters the key between the first one's look and its lock.
 #[test]

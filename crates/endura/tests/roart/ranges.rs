@@ -1,8 +1,9 @@
 //! R15: ranges in both directions, with bounds that are prefixes of keys and of each other.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
+use endura::tree::Bytes;
 use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
@@ -48,6 +49,13 @@ fn check<T: Techniques>() {
             let mut down: Vec<_> = range().rev().map(|entry| entry.unwrap().0).collect();
             down.reverse();
             assert_eq!(down, expected, "{from:?} {to:?} from the end");
+            let mut shown = Vec::new();
+            let note = |key: Bytes<'_>, _: Bytes<'_>| {
+                shown.push(key.to_vec());
+                ControlFlow::Continue(())
+            };
+            world.map().range_with((from.clone(), to.clone()), note).unwrap();
+            assert_eq!(shown, expected, "{from:?} {to:?} shown");
         }
     }
     for prefix in &keys {
@@ -111,4 +119,38 @@ fn a_range_returns_present_values() {
         assert_eq!((&key[..], &value[..]), (&n.to_be_bytes()[..], &b"new"[..]));
     }
     assert!(range.next().is_none());
+}
+
+/// R15: what a scan shows is what was there when it came to it, also of an array whose order it has
+/// noted before the visitor changed it.
+#[test]
+fn r15_a_visitor_may_change_the_map() {
+    let world = World::<Full>::new();
+    let map = world.map();
+    many(map);
+    // The second time in the order that the first left.
+    for round in 0..2_u32 {
+        let mut seen = Vec::new();
+        map.range_with::<&[u8]>(.., |key, value| {
+            assert_eq!(value.len(), 4);
+            let n = u32::from_be_bytes(key.to_vec().try_into().unwrap());
+            seen.push(n);
+            // The next one goes, and the one after it gets another value.
+            if n % 3 == 0 {
+                map.remove((n + 1).to_be_bytes()).unwrap();
+                map.insert((n + 2).to_be_bytes(), round.to_be_bytes()).unwrap();
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        // Key 2,000 came on the way, ahead of the scan.
+        assert!(seen.iter().copied().eq((0..=2_000).filter(|n| n % 3 != 1)), "{seen:?}");
+    }
+    let mut last = Vec::new();
+    map.range_rev_with::<&[u8]>(.., |key, _| {
+        last.extend(key.to_vec());
+        ControlFlow::Break(())
+    })
+    .unwrap();
+    assert_eq!(last, 2_000_u32.to_be_bytes());
 }

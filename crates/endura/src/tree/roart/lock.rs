@@ -141,7 +141,7 @@ impl<'g, M: Media> Locked<'g, M> {
         };
         // AcqRel, as in `acquire`.
         let exchanged = words.compare_exchange(LOCK, seen.0, word);
-        exchanged.is_ok().then_some(Self { words, guard, word })
+        exchanged.is_ok().then(|| Self { words, guard, word })
     }
 
     /// Says whether from the unlock on the order of the keys is remembered.

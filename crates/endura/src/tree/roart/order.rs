@@ -39,17 +39,20 @@ impl<'m, M: Media> Array<'m, M> {
         }
         let capacity = self.kind().capacity();
         let (first, inside) = self.order_place(0);
-        let numbers = (0..capacity.div_ceil(8)).flat_map(|word| {
+        for place in first..first + capacity.div_ceil(8) {
             // Relaxed: came before the lock word, which was read with Acquire; else the version has changed.
-            self.words().load(first + word, Ordering::Relaxed).to_le_bytes()
-        });
-        for number in numbers.skip(inside).take(capacity).take_while(|&number| number != END) {
-            if usize::from(number) >= capacity {
-                return Err(self.corrupt("a slot beyond the end of its array"));
-            }
-            let slot = self.load(usize::from(number));
-            if !slot.is_empty() {
-                visit(slot);
+            let word = self.words().load(place, Ordering::Relaxed).to_le_bytes();
+            for number in &word[inside..] {
+                match usize::from(*number) {
+                    number if number < capacity => {
+                        let slot = self.load(number);
+                        if !slot.is_empty() {
+                            visit(slot);
+                        }
+                    }
+                    number if number == usize::from(END) => break,
+                    _ => return Err(self.corrupt("a slot beyond the end of its array")),
+                }
             }
         }
         Ok(version.still_holds(&self.words()))

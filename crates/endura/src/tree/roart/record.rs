@@ -75,14 +75,15 @@ impl<'m, M: Media> Record<'m, M> {
     }
 
     /// The key.
+    #[inline]
     pub(super) fn key(&self) -> Bytes<'m> {
-        Bytes::new(self.words.media(), self.words.offset() + 8 * HEADER as u64, self.key)
+        Bytes::new(&self.words, 8 * HEADER, self.key)
     }
 
     /// The value.
+    #[inline]
     pub(super) fn value(&self) -> Bytes<'m> {
-        let at = self.words.offset() + (8 * HEADER + self.key) as u64;
-        Bytes::new(self.words.media(), at, self.value)
+        Bytes::new(&self.words, 8 * HEADER + self.key, self.value)
     }
 
     /// Copies the key to the end of `out`.

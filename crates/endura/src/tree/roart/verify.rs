@@ -11,7 +11,7 @@ use super::lock::{LOCK, Version};
 use super::node::{EOK, Node};
 use super::record::Record;
 use super::root_node;
-use super::word::{Fingerprint, Kind, Link};
+use super::word::{Fingerprint, Kind, Link, Slot};
 use crate::media::Ordering;
 
 /// What a walk over a tree found.
@@ -154,6 +154,7 @@ pub(crate) fn survey<M: Media>(
                 survey.barren += u64::from(array.slots().is_empty());
                 let slots = 0..array.kind().capacity();
                 survey.dirty += slots.filter(|&i| array.load(i).is_dirty()).count() as u64;
+                check_order(guard, &array)?;
             }
             Met::Record(record, claim) => {
                 survey.entries += 1;
@@ -163,6 +164,21 @@ pub(crate) fn survey<M: Media>(
         Ok(())
     })?;
     Ok(survey)
+}
+
+/// Checks that the order of an array's keys, where it is remembered, is one, and of all of them.
+fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<()> {
+    let (mut records, media) = (Vec::new(), guard.media());
+    let note = |slot: Slot| records.push(slot.at());
+    if array.in_order(array.version(), guard.space().generation(), note)? {
+        let is_whole = records.len() == array.slots().len();
+        let records: Vec<_> =
+            records.into_iter().map(|at| Record::enter(media, at)).collect::<Result<_>>()?;
+        if !is_whole || !records.is_sorted_by(|a, b| a.compare_with(b, 0).is_lt()) {
+            return Err(array.corrupt("a leaf array whose order is not that of its keys"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks a record, and that a search for its key finds it and no other: so no key stands in two

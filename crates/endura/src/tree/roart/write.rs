@@ -269,11 +269,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     /// Makes a locked array ready, if this is the first lock of the session.
-    pub(super) fn ready_array(
-        &self,
-        array: &Array<'_, M>,
-        lock: &mut Locked<'_, M>,
-    ) -> Result<()> {
+    pub(super) fn ready_array(&self, array: &Array<'_, M>, lock: &mut Locked<'_, M>) -> Result<()> {
         if !lock.is_ready() {
             settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
             array.rebuild_fingerprints();
