@@ -62,11 +62,6 @@ pub(crate) const LISTED: &[(&str, Why, &str)] = &[
         "whoever goes by the link must see the node: takes three threads and late visibility",
     ),
     (
-        "without Fence in directory.rs, append_page: media.fence(); (number 2)",
-        Why::Unseen,
-        "takes a thread that links a page and then finds no room for the map, and another one",
-    ),
-    (
         "relaxed Store in directory.rs, append_page: link.store(0, page, Ordering::Release);",
         Why::Unseen,
         "pairs with a collection by another thread; pools are not run under weak visibility",
