@@ -32,7 +32,7 @@ const WEAKEST: [Model; 2] = [Model::WEAKEST_ADR, Model::EADR];
 
 /// The steps that a crash can cut through under every model; those of words that are flushed come
 /// besides, under ADR.
-const STEPS: [&str; 16] = [
+const STEPS: [&str; 17] = [
     "array.replaced",
     "array.shrunk",
     "find.step",
@@ -41,6 +41,7 @@ const STEPS: [&str; 16] = [
     "node.grown",
     "node.shrunk",
     "prefix.split",
+    "prune",
     "publish.durable",
     "publish.word",
     "put.exact",
@@ -282,6 +283,30 @@ fn add_kills(jobs: &mut Vec<Job>, all: bool) {
     }
 }
 
+/// Two processes in a row are killed in a remove: the last key below a node that does not remember its
+/// whole prefix goes before the node does. A third one inserts what may lie there, or beside it.
+fn add_barren(jobs: &mut Vec<Job>) {
+    let keys = ["0123456789a1", "0123456789a2"];
+    let [one, other] = keys.map(|key| ByteOp::Remove(key.as_bytes().to_vec()));
+    for (_, model) in MODELS {
+        for new in ["0123x", "0123456789a3", "0123456789a1"] {
+            let (one, other, new) = (one.clone(), other.clone(), put(new.as_bytes(), 1));
+            let run = move || {
+                let subject =
+                    Roart::<WithoutArrays>::about([keys[0], keys[1], "0123456789a3", "0123x"]);
+                let mut explorer = Explorer::new(&subject, model, LIMIT, KILLS, 1);
+                let told = |failure| format!("{failure}");
+                let start =
+                    explorer.start(&keys.map(|key| put(key.as_bytes(), 3))).map_err(told)?;
+                let next = [vec![other], vec![new]].map(|ops| Next { looks: false, ops });
+                explorer.kill(&start, &one, &next).map_err(told)?;
+                Ok(explorer.tally)
+            };
+            jobs.push(Job { part: "killed twice", model, run: Box::new(run) });
+        }
+    }
+}
+
 fn assert_clean(jobs: Vec<Job>, budget: Duration) {
     let report = jobs::run(jobs, budget, &STEPS);
     report.assert_clean(&STEPS);
@@ -294,6 +319,7 @@ fn every_crash_of_every_short_history_of_a_small_radix_tree() {
     let mut jobs = Vec::new();
     add_shapes(&mut jobs, Plan { longest: 1, twice: 0 });
     add_kills(&mut jobs, false);
+    add_barren(&mut jobs);
     // Walks last: if the time is up, they go on until each step was crossed.
     let effort = Effort { exhaustive: 24, samples: 8, continue_one_in: 8, ..ONE_CRASH };
     add_walks::<Tiny>(&mut jobs, "walks", 7, effort);
@@ -307,6 +333,7 @@ fn every_crash_of_every_history_of_three_operations_on_a_radix_tree() {
     add_walks::<Tiny>(&mut jobs, "walks", 9, TWO_CRASHES);
     add_walks::<WithoutArrays>(&mut jobs, "walks without arrays", 9, TWO_CRASHES);
     add_kills(&mut jobs, true);
+    add_barren(&mut jobs);
     add_shapes(&mut jobs, Plan { longest: 3, twice: 2 });
     assert_clean(jobs, jobs::budget());
 }

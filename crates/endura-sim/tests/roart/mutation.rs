@@ -8,7 +8,7 @@
 //! ```
 
 mod parts;
-mod plans;
+pub(crate) mod plans;
 
 use endura_sim::mutate::Campaign;
 
