@@ -167,9 +167,12 @@ pub(crate) fn duels() -> Vec<(Vec<MapOp>, Vec<Task>, Vec<Task>)> {
     all
 }
 
+/// What makes a tree, what is cut short in it, who stands somewhere, and who comes by.
+pub(crate) type Barren = (Vec<MapOp>, Cut, Vec<Task>, Vec<Task>);
+
 /// Trees in which one node does not remember its whole prefix, and holds little: what was removed before a
 /// kill, what is removed now, and who comes by.
-pub(crate) fn barren() -> Vec<(Vec<MapOp>, Cut, Vec<Task>, Vec<Task>)> {
+pub(crate) fn barren() -> Vec<Barren> {
     let left = [150, 160, 170, 180, 190, 200];
     let before = |gone: &[u64]| {
         let removes = gone.iter().map(|&key| MapOp::Remove(key));
