@@ -7,13 +7,17 @@
 //! of them, or are some of them. After two crashes the first writer that comes by is each operation on
 //! each of the three keys.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use endura::pool::PAGE;
 use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura_sim::choose::Chooser;
 use endura_sim::explore::{Explorer, Next, Start, visible};
+use endura_sim::image::Image;
 use endura_sim::model::Model;
+use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{ByteModel, ByteOp, Roart};
 use endura_sim::tally::Effort;
@@ -169,8 +173,8 @@ impl<T: Techniques> Stem<T> {
         Ok(once.tally)
     }
 
-    /// What the medium is like after an uncrashed run, words that mean nothing after a crash aside: a
-    /// hash; and what the tree holds.
+    /// What the tree is like after an uncrashed run: a hash; and what it holds. Equal for trees of one shape
+    /// whose chunks lie alike in their lines: where those lines are means nothing, nor do free chunks.
     fn state_after(
         &self,
         explorer: &Explorer<'_, Roart<T>>,
@@ -178,16 +182,37 @@ impl<T: Techniques> Stem<T> {
         ops: &[ByteOp],
     ) -> Result<(u64, ByteModel), String> {
         let trace = explorer.trace(start, ops)?;
-        let mut image = visible(&trace, trace.events.len()).image;
-        for line in trace.events.iter().filter_map(|event| event.action.line()) {
-            let words = image.line(line);
-            let words_at = (0..8).map(|i| line * 64 + 8 * i);
-            let volatile = words_at.filter(|&at| self.subject.is_volatile(at, &words));
-            volatile.for_each(|at| image.set(at, 0));
-        }
+        let left = visible(&trace, trace.events.len());
+        let open =
+            self.subject.open(Sim::after(Model::PAGE_CACHE, LIMIT, &left, Chooser::first()), 9)?;
+        let mut chunks = Vec::new();
+        let survey = open.map.index().survey(&mut |at, bytes| chunks.push((at, bytes)));
+        survey.map_err(|error| format!("{error:?}"))?;
         let mut model: BTreeMap<_, _> = start.model.clone();
         ops.iter().for_each(|op| _ = self.subject.specify(&mut model, op));
-        Ok((image.hash(), model))
+        Ok((self.shape_of(&left.image, &chunks), model))
+    }
+
+    /// A hash of chunks, those that lead to others before these, in which offsets are numbers of chunks.
+    fn shape_of(&self, image: &Image, chunks: &[(u64, u64)]) -> u64 {
+        const OFFSET: u64 = (1 << 48) - 2;
+        let numbers: HashMap<u64, u64> =
+            chunks.iter().zip(0..).map(|(&(at, _), number)| (at, number)).collect();
+        let (mut lines, mut hasher) = (HashMap::new(), DefaultHasher::new());
+        for &(at, bytes) in chunks {
+            let next = lines.len();
+            (lines.entry(at / 64).or_insert(next), at % 64, bytes).hash(&mut hasher);
+            let leads_on = image.word(at + 8) >> 48 != 0;
+            for at in (at..at + bytes).step_by(8) {
+                let word = image.word(at);
+                match numbers.get(&(word & OFFSET)) {
+                    _ if self.subject.is_volatile(at, &image.line(at / 64)) => {}
+                    Some(number) if leads_on => (word & !OFFSET, number).hash(&mut hasher),
+                    _ => word.hash(&mut hasher),
+                }
+            }
+        }
+        hasher.finish()
     }
 }
 
