@@ -1,18 +1,20 @@
 //! Runs schedules of several threads with crashes for as long as it is told to.
 //!
 //! ```sh
-//! cargo run --release -p endura-sim --example schedules -- SECONDS [FIRST_SEED [SEEDS]]
+//! cargo run --release -p endura-sim --example schedules -- [roart] SECONDS [FIRST_SEED [SEEDS]]
 //! ```
 //!
-//! Each seed is one schedule of every family on every kind of tree below. The first that goes wrong is
+//! Each seed is one schedule of every family on every kind of tree below: of FAST & FAIR, or of ROART. The first that goes wrong is
 //! printed, with what it takes to run it again, and ends the run with status 1.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use endura::pool::PAGE;
+use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
-use endura_sim::subjects::{FastFair, LIMIT};
+use endura_sim::subjects::{FastFair, LIMIT, SPELLINGS, Spellings};
 use endura_sim::tally::Tally;
 
 /// Seeds that one kind of tree runs before the next one.
@@ -28,10 +30,10 @@ fn keys() -> Vec<u64> {
 /// The seeds from `from` on, every family; what was come across, or what went wrong.
 type Runner = Box<dyn FnMut(std::ops::Range<u64>) -> Result<Figures, String>>;
 
-fn runner<S: OrderedMap>(name: &'static str, subject: S, model: Model) -> Runner {
-    let mut campaign = Campaign::new(subject, model, LIMIT, CRASHES);
+fn runner<S: OrderedMap>(name: &'static str, subject: S, model: Model, limit: u64) -> Runner {
+    let mut campaign = Campaign::new(subject, model, limit, CRASHES);
     Box::new(move |seeds| {
-        for family in Family::ALL {
+        for family in Family::ALL.into_iter().chain([Family::Collection]) {
             campaign
                 .family(family, seeds.clone())
                 .map_err(|unsound| format!("{name}, {family:?}: {unsound}"))?;
@@ -40,12 +42,28 @@ fn runner<S: OrderedMap>(name: &'static str, subject: S, model: Model) -> Runner
     })
 }
 
-fn runners() -> Vec<Runner> {
+fn fast_fair() -> Vec<Runner> {
+    fn of<const I: usize, const L: usize>(name: &'static str, model: Model) -> Runner {
+        runner(name, FastFair::<I, L> { keys: keys() }, model, LIMIT)
+    }
     vec![
-        runner("3 records, ADR", FastFair::<14, 14> { keys: keys() }, Model::WEAKEST_ADR),
-        runner("4 records, ADR", FastFair::<16, 16> { keys: keys() }, Model::WEAKEST_ADR),
-        runner("4 and 8 records, ADR", FastFair::<16, 24> { keys: keys() }, Model::WEAKEST_ADR),
-        runner("3 records, eADR", FastFair::<14, 14> { keys: keys() }, Model::EADR),
+        of::<14, 14>("3 records, ADR", Model::WEAKEST_ADR),
+        of::<16, 16>("4 records, ADR", Model::WEAKEST_ADR),
+        of::<16, 24>("4 and 8 records, ADR", Model::WEAKEST_ADR),
+        of::<14, 14>("3 records, eADR", Model::EADR),
+    ]
+}
+
+fn roart() -> Vec<Runner> {
+    fn of<T: Techniques>(name: &'static str, keys: usize, model: Model) -> Runner {
+        // Every session after a crash takes new pages, one for each size of chunk.
+        runner(name, Spellings::<T>::first(keys as u64), model, 64 * PAGE)
+    }
+    vec![
+        of::<Tiny>("arrays of four, 14 keys, ADR", 14, Model::WEAKEST_ADR),
+        of::<Tiny>("arrays of four, 21 keys, ADR", SPELLINGS.len(), Model::WEAKEST_ADR),
+        of::<WithoutArrays>("without arrays, ADR", SPELLINGS.len(), Model::WEAKEST_ADR),
+        of::<Tiny>("arrays of four, 14 keys, eADR", 14, Model::EADR),
     ]
 }
 
@@ -64,13 +82,14 @@ fn print(all: &Figures, seeds: &std::ops::Range<u64>, since: Instant) {
 fn main() -> ExitCode {
     let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|n| n.parse().ok()).collect();
     let [seconds, rest @ ..] = &numbers[..] else {
-        eprintln!("schedules SECONDS [FIRST_SEED [SEEDS]]");
+        eprintln!("schedules [roart] SECONDS [FIRST_SEED [SEEDS]]");
         return ExitCode::from(2);
     };
     let first = rest.first().copied().unwrap_or(0);
     let end = rest.get(1).map_or(u64::MAX, |seeds| first + seeds);
     let (since, budget) = (Instant::now(), Duration::from_secs(*seconds));
-    let (mut all, mut runners, mut next) = (Figures::default(), runners(), first);
+    let mut runners = if std::env::args().any(|a| a == "roart") { roart() } else { fast_fair() };
+    let (mut all, mut next) = (Figures::default(), first);
     while next < end && since.elapsed() < budget {
         let seeds = next..(next + BATCH).min(end);
         for run in &mut runners {

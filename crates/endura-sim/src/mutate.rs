@@ -4,6 +4,8 @@
 //! A fault that nobody notices is either a call that the program does not need, a promise that the
 //! campaign does not test, or a fault that is none.
 
+mod campaign;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +15,8 @@ use std::{fmt, fs, io, thread};
 use crate::mutant::{Call, Mutant, Use};
 use crate::site::Site;
 use crate::subject::Finding;
+
+pub use campaign::{Campaign, Part, Runner};
 
 /// The calls that a campaign makes when nothing is wrong.
 #[derive(Debug, Clone, Default)]

@@ -67,6 +67,7 @@ impl<T: Techniques> OrderedMap for Spellings<T> {
             "node.grown",
             "node.shrunk",
             "prefix.split",
+            "prune",
             "publish.dirty",
             "publish.durable",
             "publish.word",

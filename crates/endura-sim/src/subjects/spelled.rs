@@ -16,8 +16,9 @@ use crate::sim::Sim;
 use crate::subject::{Finding, Subject, first_wrong_key};
 
 /// What 10, 20, 30 and so on stand for: keys that fill arrays of four, end at nodes, have long prefixes
-/// in common, and fan out.
-pub const SPELLINGS: [&str; 14] = [
+/// in common, and fan out. The last seven lie below a node that does not remember its whole prefix, one of
+/// them at that node, three in an array, and one leaves the prefix.
+pub const SPELLINGS: [&str; 21] = [
     "",
     "a",
     "a1",
@@ -32,6 +33,13 @@ pub const SPELLINGS: [&str; 14] = [
     "c1",
     "c2",
     "d",
+    "e0123456789",
+    "e0123456789a",
+    "e0123456789a1",
+    "e0123456789a2",
+    "e0123456789b",
+    "e0123456789c",
+    "e01x",
 ];
 
 /// What a number stands for.

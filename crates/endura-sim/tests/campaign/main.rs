@@ -15,6 +15,7 @@ mod killed_pool;
 mod nbtree;
 mod pool;
 mod radix;
+mod radix_random;
 mod random;
 mod report;
 

@@ -7,13 +7,17 @@
 //! of them, or are some of them. After two crashes the first writer that comes by is each operation on
 //! each of the three keys.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use endura::pool::PAGE;
 use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura_sim::choose::Chooser;
 use endura_sim::explore::{Explorer, Next, Start, visible};
+use endura_sim::image::Image;
 use endura_sim::model::Model;
+use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{ByteModel, ByteOp, Roart};
 use endura_sim::tally::Effort;
@@ -25,6 +29,7 @@ const LIMIT: u64 = 64 * PAGE;
 
 const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
 const TWO_CRASHES: Effort = Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
+const THREE_CRASHES: Effort = Effort { depth: 3, ..TWO_CRASHES };
 const KILLS: Effort = Effort { depth: 1, exhaustive: 64, samples: 8, ..Effort::EXHAUSTIVE };
 
 /// The models that promise least.
@@ -32,7 +37,7 @@ const WEAKEST: [Model; 2] = [Model::WEAKEST_ADR, Model::EADR];
 
 /// The steps that a crash can cut through under every model; those of words that are flushed come
 /// besides, under ADR.
-const STEPS: [&str; 16] = [
+pub(crate) const STEPS: [&str; 17] = [
     "array.replaced",
     "array.shrunk",
     "find.step",
@@ -41,6 +46,7 @@ const STEPS: [&str; 16] = [
     "node.grown",
     "node.shrunk",
     "prefix.split",
+    "prune",
     "publish.durable",
     "publish.word",
     "put.exact",
@@ -167,8 +173,8 @@ impl<T: Techniques> Stem<T> {
         Ok(once.tally)
     }
 
-    /// What the medium is like after an uncrashed run, words that mean nothing after a crash aside: a
-    /// hash; and what the tree holds.
+    /// What the tree is like after an uncrashed run: a hash; and what it holds. Equal for trees of one shape
+    /// whose chunks lie alike in their lines: where those lines are means nothing, nor do free chunks.
     fn state_after(
         &self,
         explorer: &Explorer<'_, Roart<T>>,
@@ -176,16 +182,37 @@ impl<T: Techniques> Stem<T> {
         ops: &[ByteOp],
     ) -> Result<(u64, ByteModel), String> {
         let trace = explorer.trace(start, ops)?;
-        let mut image = visible(&trace, trace.events.len()).image;
-        for line in trace.events.iter().filter_map(|event| event.action.line()) {
-            let words = image.line(line);
-            let words_at = (0..8).map(|i| line * 64 + 8 * i);
-            let volatile = words_at.filter(|&at| self.subject.is_volatile(at, &words));
-            volatile.for_each(|at| image.set(at, 0));
-        }
+        let left = visible(&trace, trace.events.len());
+        let open =
+            self.subject.open(Sim::after(Model::PAGE_CACHE, LIMIT, &left, Chooser::first()), 9)?;
+        let mut chunks = Vec::new();
+        let survey = open.map.index().survey(&mut |at, bytes| chunks.push((at, bytes)));
+        survey.map_err(|error| format!("{error:?}"))?;
         let mut model: BTreeMap<_, _> = start.model.clone();
         ops.iter().for_each(|op| _ = self.subject.specify(&mut model, op));
-        Ok((image.hash(), model))
+        Ok((self.shape_of(&left.image, &chunks), model))
+    }
+
+    /// A hash of chunks, those that lead to others before these, in which offsets are numbers of chunks.
+    fn shape_of(&self, image: &Image, chunks: &[(u64, u64)]) -> u64 {
+        const OFFSET: u64 = (1 << 48) - 2;
+        let numbers: HashMap<u64, u64> =
+            chunks.iter().zip(0..).map(|(&(at, _), number)| (at, number)).collect();
+        let (mut lines, mut hasher) = (HashMap::new(), DefaultHasher::new());
+        for &(at, bytes) in chunks {
+            let next = lines.len();
+            (lines.entry(at / 64).or_insert(next), at % 64, bytes).hash(&mut hasher);
+            let leads_on = image.word(at + 8) >> 48 != 0;
+            for at in (at..at + bytes).step_by(8) {
+                let word = image.word(at);
+                match numbers.get(&(word & OFFSET)) {
+                    _ if self.subject.is_volatile(at, &image.line(at / 64)) => {}
+                    Some(number) if leads_on => (word & !OFFSET, number).hash(&mut hasher),
+                    _ => word.hash(&mut hasher),
+                }
+            }
+        }
+        hasher.finish()
     }
 }
 
@@ -282,6 +309,38 @@ fn add_kills(jobs: &mut Vec<Job>, all: bool) {
     }
 }
 
+/// Two sessions in a row end in a remove: the last key below a node that does not remember its whole
+/// prefix goes before the node does. The third one inserts what may lie there, or beside it. Where lines
+/// are flushed, processes are killed, and then the power fails; elsewhere that would be nothing new.
+fn add_barren(jobs: &mut Vec<Job>) {
+    let keys = ["0123456789a1", "0123456789a2"];
+    let [one, other] = keys.map(|key| ByteOp::Remove(key.as_bytes().to_vec()));
+    for (_, model) in MODELS {
+        for new in ["0123x", "0123456789a3", "0123456789a1"] {
+            let (one, other, new) = (one.clone(), other.clone(), put(new.as_bytes(), 1));
+            let run = move || {
+                let about = [keys[0], keys[1], "0123456789a3", "0123x"];
+                let subject = Roart::<WithoutArrays>::about(about);
+                let is_killed = model == Model::WEAKEST_ADR;
+                let effort = if is_killed { KILLS } else { THREE_CRASHES };
+                let mut explorer = Explorer::new(&subject, model, LIMIT, effort, 1);
+                let told = |failure| format!("{failure}");
+                let before = keys.map(|key| put(key.as_bytes(), 3));
+                let start = explorer.start(&before).map_err(told)?;
+                if is_killed {
+                    let next = [vec![other], vec![new]].map(|ops| Next { looks: false, ops });
+                    explorer.kill(&start, &one, &next).map_err(told)?;
+                } else {
+                    explorer.begin_with([other, new]);
+                    explorer.explore(&start, &[one], 0).map_err(told)?;
+                }
+                Ok(explorer.tally)
+            };
+            jobs.push(Job { part: "ended twice", model, run: Box::new(run) });
+        }
+    }
+}
+
 fn assert_clean(jobs: Vec<Job>, budget: Duration) {
     let report = jobs::run(jobs, budget, &STEPS);
     report.assert_clean(&STEPS);
@@ -294,6 +353,7 @@ fn every_crash_of_every_short_history_of_a_small_radix_tree() {
     let mut jobs = Vec::new();
     add_shapes(&mut jobs, Plan { longest: 1, twice: 0 });
     add_kills(&mut jobs, false);
+    add_barren(&mut jobs);
     // Walks last: if the time is up, they go on until each step was crossed.
     let effort = Effort { exhaustive: 24, samples: 8, continue_one_in: 8, ..ONE_CRASH };
     add_walks::<Tiny>(&mut jobs, "walks", 7, effort);
@@ -307,6 +367,7 @@ fn every_crash_of_every_history_of_three_operations_on_a_radix_tree() {
     add_walks::<Tiny>(&mut jobs, "walks", 9, TWO_CRASHES);
     add_walks::<WithoutArrays>(&mut jobs, "walks without arrays", 9, TWO_CRASHES);
     add_kills(&mut jobs, true);
+    add_barren(&mut jobs);
     add_shapes(&mut jobs, Plan { longest: 3, twice: 2 });
     assert_clean(jobs, jobs::budget());
 }

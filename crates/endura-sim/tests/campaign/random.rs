@@ -17,7 +17,7 @@ use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, MODELS, Outcome};
 use crate::report::Report;
 
-const EFFORT: Effort = Effort {
+pub(crate) const EFFORT: Effort = Effort {
     exhaustive: 48,
     samples: 16,
     depth: 4,

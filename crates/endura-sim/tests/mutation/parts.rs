@@ -9,7 +9,7 @@ use endura_sim::event::Event;
 use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
-use endura_sim::mutate::Calls;
+use endura_sim::mutate::{self, Calls};
 use endura_sim::schedule::{self, Family, OrderedMap, Place, Plan, Strategy};
 use endura_sim::sim::{Sim, Stale};
 use endura_sim::subject::{Finding, Subject};
@@ -124,10 +124,12 @@ impl fmt::Display for Part {
     }
 }
 
-impl Part {
-    /// Whether it can tell the fault from none, and nobody else does so sooner: faults of the pool are
-    /// looked for by those parts that are about it, and only a relaxed store misleads.
-    pub(crate) fn may_notice(self, mutant: Mutant) -> bool {
+impl mutate::Part for Part {
+    type Runner = Runner;
+
+    /// Faults of the pool are looked for by those parts that are about it, and only a relaxed store
+    /// misleads.
+    fn may_notice(self, mutant: Mutant) -> bool {
         let is_of_the_pool = mutant.call().site.file().contains("/pool/");
         match self {
             Self::Pool(_) => is_of_the_pool,
@@ -143,6 +145,29 @@ impl Part {
                     matches!(sees, Sees::Late(Stale::Misled) | Sees::Unfenced(Stale::Misled));
                 !is_of_the_pool && (misleads || !needs_misled)
             }
+        }
+    }
+
+    fn kind(self) -> String {
+        match self {
+            Self::Family(family, _) => format!("{family:?}"),
+            // Some calls are rare: it takes a few duels to see one.
+            Self::Duel { duel, .. } => format!("duel {}", duel / 16),
+            _ => self.to_string(),
+        }
+    }
+
+    fn place(self) -> String {
+        match self {
+            Self::Duel { duel, .. } => format!("duel number {duel}"),
+            _ => self.kind(),
+        }
+    }
+
+    fn is_sample(self) -> bool {
+        match self {
+            Self::Duel { seed, .. } => seed < 6,
+            _ => true,
         }
     }
 }
@@ -205,17 +230,19 @@ pub(crate) struct Runner {
     campaigns: HashMap<(usize, Sees), schedule::Campaign<Tiny>>,
     families: Option<schedule::Campaign<Tiny>>,
     /// Calls made, where they are counted.
-    pub(crate) calls: Option<Calls>,
+    calls: Option<Calls>,
 }
 
-impl Runner {
-    pub(crate) fn new(mutant: Option<Mutant>, counts: bool) -> Self {
+impl mutate::Runner for Runner {
+    type Part = Part;
+
+    fn new(mutant: Option<Mutant>, counts: bool) -> Self {
         let calls = counts.then(Calls::default);
         let (duels, sweeps, campaigns) = (duels(), sweeps(), HashMap::new());
         Self { mutant, duels, sweeps, campaigns, families: None, calls }
     }
 
-    pub(crate) fn run(&mut self, part: Part) -> Result<(), Finding> {
+    fn run(&mut self, part: Part) -> Result<(), Finding> {
         match part {
             Part::Alone { of, plan, is_eadr, end } => {
                 let plan = plans_of(of).swap_remove(plan);
@@ -238,6 +265,12 @@ impl Runner {
         }
     }
 
+    fn into_calls(self) -> Calls {
+        self.calls.unwrap_or_default()
+    }
+}
+
+impl Runner {
     fn alone<const W: usize>(
         &mut self,
         model: Model,
@@ -435,25 +468,4 @@ const COMES: [&str; 6] =
 fn few(random: &mut Random, most: u64) -> u64 {
     let below = 1 << random.below(most);
     random.below(below)
-}
-
-/// Parts that make the same calls, about: a fault is looked for where its call is made.
-pub(crate) fn kind(part: Part) -> String {
-    match part {
-        Part::Alone { .. } | Part::Killed(_) | Part::Collected(_) | Part::Pool(_) => {
-            part.to_string()
-        }
-        Part::Made | Part::Drained | Part::Sweep(_) => part.to_string(),
-        Part::Family(family, _) => format!("{family:?}"),
-        // Some calls are rare: it takes a few duels to see one.
-        Part::Duel { duel, .. } => format!("duel {}", duel / 16),
-    }
-}
-
-/// The same more narrowly: a call that is rare in a duel may be missing.
-pub(crate) fn duel(part: Part) -> String {
-    match part {
-        Part::Duel { duel, .. } => format!("duel number {duel}"),
-        _ => kind(part),
-    }
 }

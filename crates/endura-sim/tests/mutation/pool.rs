@@ -3,6 +3,7 @@
 use std::fmt;
 
 use endura::pool::PAGE;
+use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Explorer, Next, visible};
@@ -54,6 +55,8 @@ pub(crate) enum Part {
     DropKilled,
     /// The first map of a page of the directory that a killed process had linked, not durably.
     BehindALink,
+    /// The same, of a page that another thread had linked for a map that it had no room to make.
+    BehindARefusal,
 }
 
 /// The model.
@@ -137,7 +140,7 @@ pub(crate) fn parts() -> Vec<Part> {
         parts.extend((0..histories().len()).map(|history| Part::History(history, under)));
     }
     parts.extend((0..kills().len()).map(Part::Killed));
-    parts.extend([Part::DropKilled, Part::BehindALink]);
+    parts.extend([Part::DropKilled, Part::BehindALink, Part::BehindARefusal]);
     parts
 }
 
@@ -178,6 +181,7 @@ pub(crate) fn run(
         }
         Part::DropKilled => drop_killed(mutant, calls),
         Part::BehindALink => behind_a_link(mutant, calls),
+        Part::BehindARefusal => behind_a_refusal(mutant, calls),
     }
 }
 
@@ -232,6 +236,39 @@ fn behind_a_link(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<()
     events.extend(sim.take_trace().events);
     let (from, trace) = (events.len() - 1, Trace { start: trace.start, events });
     let crashed = explorer.crash_trace(&trace, from, |_| vec![found.clone()]);
+    crashed.map_err(|(finding, _)| finding)
+}
+
+fn behind_a_refusal(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
+    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
+    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
+    explorer.plant(mutant);
+    let start = explorer.start(&[MakeMany(ENTRIES - 1)]).map_err(|failure| failure.finding)?;
+    let durable = Aftermath::certain(start.image);
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &durable, Chooser::first());
+    sim.plant(mutant);
+    if calls.is_some() {
+        sim.count_calls();
+    }
+    let (open, mut made) = (PoolSpace.open(sim.clone(), 2)?, start.model);
+    let apply = |op, made: &mut _| {
+        PoolSpace.specify(made, &op);
+        PoolSpace.apply(&open, &op)
+    };
+    // Both threads have chunks: none flushes the number of pages, which lies beside the link.
+    apply(link(0, 0), &mut made)?;
+    apply(link(1, 0), &mut made)?;
+    // The first one gets none for the map's node; the second one does.
+    sim.refuse(1);
+    match apply(Make("first", 2), &mut made) {
+        Err(full) if full.starts_with("Full") => {}
+        other => return Err(format!("{other:?} where a chunk is refused")),
+    }
+    apply(Make("first", 2), &mut made)?;
+    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+    let trace = sim.trace();
+    let from = trace.events.len() - 1;
+    let crashed = explorer.crash_trace(&trace, from, |_| vec![made.clone()]);
     crashed.map_err(|(finding, _)| finding)
 }
 

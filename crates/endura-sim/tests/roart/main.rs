@@ -2,6 +2,7 @@
 //! content of the lines that the crash left open, and work that goes on afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod mutation;
 mod stopped;
 mod threads;
 
@@ -12,9 +13,6 @@ use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::explore::Explorer;
 use endura_sim::failure::Failure;
 use endura_sim::model::Model;
-use endura_sim::mutant::{Call, Mutant, Use};
-use endura_sim::sim::Sim;
-use endura_sim::subject::Subject;
 use endura_sim::subjects::{ByteOp, Roart};
 use endura_sim::tally::{Effort, Tally};
 
@@ -40,10 +38,9 @@ impl Campaign<'_> {
         Roart::about(keys.chain(of_operations).collect::<BTreeSet<_>>())
     }
 
-    fn run<T: Techniques>(&self, mutant: Option<Mutant>) -> Result<Tally, Failed> {
+    fn run<T: Techniques>(&self) -> Result<Tally, Failed> {
         let subject = self.subject::<T>();
         let mut explorer = Explorer::new(&subject, self.model, LIMIT, self.effort, 1);
-        explorer.plant(mutant);
         for keys in self.starts {
             let before: Vec<_> = keys.iter().map(|key| put(key, 3)).collect();
             let start = explorer.start(&before)?;
@@ -56,28 +53,7 @@ impl Campaign<'_> {
 
     /// Explores, and gives how many images there were.
     fn passes<T: Techniques>(&self) -> u64 {
-        self.run::<T>(None).unwrap_or_else(|failure| panic!("{:?}\n{failure}", self.model)).images
-    }
-
-    /// The calls by which the tree makes things durable.
-    fn calls<T: Techniques>(&self) -> BTreeSet<Call> {
-        let subject = self.subject::<T>();
-        let mut calls = BTreeSet::new();
-        for keys in self.starts {
-            let sim = Sim::new(self.model, LIMIT);
-            sim.count_calls();
-            let open = subject.create(sim.clone()).unwrap();
-            let before = keys.iter().map(|key| put(key, 3));
-            before.chain(self.operations.iter().cloned()).for_each(|op| {
-                subject.apply(&open, &op).unwrap();
-            });
-            let is_meant = |call: &Call| {
-                let waits = [Use::Flush, Use::Fence, Use::Drain].contains(&call.what);
-                waits && call.site.file().contains("tree/roart")
-            };
-            calls.extend(sim.calls().into_keys().filter(is_meant));
-        }
-        calls
+        self.run::<T>().unwrap_or_else(|failure| panic!("{:?}\n{failure}", self.model)).images
     }
 }
 
@@ -136,19 +112,4 @@ fn nodes_grow_split_and_collapse() {
     };
     let images: u64 = MODELS.map(campaign).iter().sum();
     assert!(images > 2_000, "{images} images");
-}
-
-/// Each flush and fence of the tree is left out in turn, and missed.
-#[test]
-fn what_is_left_out_is_missed() {
-    let operations =
-        [put("a2", 77), put("a5", 12), put("n5", 7), put("0123x", 1), remove("a1"), remove("p")];
-    let starts = [ARRAYS[1], ARRAYS[3], NODES[0], NODES[1], NODES[2]];
-    let effort = Effort { exhaustive: 30, ..ONCE };
-    let campaign =
-        Campaign { model: Model::WEAKEST_ADR, effort, starts: &starts, operations: &operations };
-    let calls = campaign.calls::<Tiny>();
-    let survives = |call: &Call| campaign.run::<Tiny>(Some(Mutant::Drop(*call))).is_ok();
-    let survivors: Vec<_> = calls.iter().filter(|call| survives(call)).collect();
-    assert!(calls.len() >= 6 && survivors.is_empty(), "of {} survive {survivors:#?}", calls.len());
 }

@@ -7,8 +7,9 @@ use endura::tree::roart::Tiny;
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::schedule::{Campaign, Figures, Plan, Strategy, Task, Unsound, Way};
-use endura_sim::subjects::{MapOp, Spellings};
+use endura_sim::subjects::{MapOp, SPELLINGS, Spellings};
 
+use crate::mutation::plans::barren;
 use crate::threads::LIMIT;
 
 /// Threads, of which number 0 stops at `step`, at its first, second and third visit.
@@ -99,4 +100,26 @@ fn v12_a_writer_makes_the_words_durable_that_it_passes() {
     let threads = [vec![Task::Put(40, 901)], vec![Task::Remove(30)]];
     let scenario = Scenario { name: "V12", before: vec![30], threads, step: "publish.dirty" };
     scenario.needs("descend.rs", "step", "node.child(");
+}
+
+/// A node whose keys are all gone, and of which nobody can tell the whole prefix, is taken out by who comes
+/// to enter a key there: beside the last remove.
+#[test]
+fn what_is_barren_is_pruned_beside_its_last_remove() {
+    let mut figures = Figures::default();
+    for (before, cut, stands, comes) in barren() {
+        let subject = Spellings::<Tiny>::first(SPELLINGS.len() as u64);
+        let campaign = Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, usize::MAX);
+        let mut campaign = campaign.after_cut(cut);
+        for nth in 1..=60 {
+            let strategy = Strategy::StopAt { thread: 0, step: "", nth };
+            let threads = vec![stands.clone(), comes.clone()];
+            let plan = Plan { before: before.clone(), threads, strategy, seed: 1 };
+            campaign.plan(&plan).unwrap_or_else(|found| panic!("{found}"));
+        }
+        figures.add(&campaign.figures);
+    }
+    for step in ["prune", "array.shrunk", "node.shrunk"] {
+        assert!(figures.tally.crossed.contains_key(step), "{step} was not crossed: {figures:?}");
+    }
 }

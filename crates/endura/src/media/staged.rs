@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Mark, Media, Ordering};
+use super::{Mark, Media, Ordering, Region};
 use crate::Result;
 use crate::sync::plain::Mutex;
 
@@ -384,9 +384,10 @@ unsafe impl<M: Media> Media for Staged<M> {
         if let Mark::Fresh { at, bytes } = mark
             && self.poisons.load(Ordering::Relaxed)
         {
-            for word in (at..at + bytes / 8 * 8).step_by(8) {
-                // SAFETY: whoever hands a chunk out has checked that it lies inside, and aligned it.
-                unsafe { self.inner.store(word, POISON, Ordering::Release) };
+            let words = (bytes / 8) as usize;
+            // What does not lie inside is no chunk.
+            if let Ok(chunk) = Region::new(&self.inner, at, words) {
+                (0..words).for_each(|i| chunk.store(i, POISON, Ordering::Release));
             }
         }
         self.inner.mark(mark);

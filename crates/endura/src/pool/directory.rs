@@ -373,7 +373,8 @@ impl<M: Media> Space<M> {
         entry.store(ROOT, root, Ordering::Relaxed);
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
-        // Before LIVE: the commit must not come without name and root, nor without the first nodes. Also before a later entry is used: word 1 tells that this one was.
+        // Before LIVE, which must not come without name, root and first nodes; and before a later entry
+        // is used, for word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));

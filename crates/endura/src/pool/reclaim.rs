@@ -86,7 +86,10 @@ impl<M: Media> Space<M> {
             if have_left {
                 break;
             }
-            sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
+            // Where nobody is inside two looks are enough, and giving way costs a turn of all others.
+            if look > 1 {
+                sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
+            }
         }
         // Inside a pin, for whoever quiesced the pool counts what is free.
         let freed = self.reclaim(&self.pin_mut()?)?;

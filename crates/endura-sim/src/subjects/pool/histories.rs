@@ -77,7 +77,6 @@ pub fn histories() -> Vec<History> {
         of("maps", &[], maps()),
         of("collected", &stranded, collected()),
         of("closed before all is collected", &stranded, closed_early),
-        of("closed when a run is free", &[], vec![link(1, 4), Unlink(1), Relieve, Reopen]),
     ]
 }
 

@@ -8,7 +8,7 @@ use endura_sim::event::{Action, Event};
 use endura_sim::explore::{Explorer, Next};
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
-use endura_sim::mutate::Calls;
+use endura_sim::mutate::{self, Calls};
 use endura_sim::schedule::{Campaign, Family, OrderedMap, Place, Plan, Strategy, Task, Way};
 use endura_sim::sim::Sim;
 use endura_sim::subject::{Finding, Subject};
@@ -225,13 +225,36 @@ pub(crate) fn all() -> Vec<Part> {
     parts
 }
 
+impl mutate::Part for Part {
+    type Runner = Runner;
+}
+
+/// Runs parts.
+pub(crate) struct Runner {
+    mutant: Option<Mutant>,
+    /// Calls made, where they are counted.
+    calls: Option<Calls>,
+}
+
+impl mutate::Runner for Runner {
+    type Part = Part;
+
+    fn new(mutant: Option<Mutant>, counts: bool) -> Self {
+        Self { mutant, calls: counts.then(Calls::default) }
+    }
+
+    fn run(&mut self, part: Part) -> Result<(), Finding> {
+        part.run(self.mutant, &mut self.calls)
+    }
+
+    fn into_calls(self) -> Calls {
+        self.calls.unwrap_or_default()
+    }
+}
+
 impl Part {
     /// Runs it, with a fault or without; takes down what it calls if `calls` is there.
-    pub(crate) fn run(
-        &self,
-        mutant: Option<Mutant>,
-        calls: &mut Option<Calls>,
-    ) -> Result<(), Finding> {
+    fn run(&self, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
         match *self {
             Self::Alone { plan, is_eadr, is_wide } => {
                 let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };

@@ -172,8 +172,8 @@ impl Allocator {
     }
 }
 
-/// Whether a page of free pages up to `end` can be. One of the directory can: taken for it, and never linked,
-/// it is given back as it is. So can the first of a run that has ended, as long as all of it is free.
+/// Whether a page of free pages up to `end` can be free. One of the directory can that was never linked, and
+/// the first of a run that has ended and is free as a whole.
 fn can_be_free<M: Media>(media: &M, page: u64, end: u64) -> bool {
     match header::read(media, page) {
         Ok(Kind::Free | Kind::Slab(_) | Kind::Directory) => true,

@@ -257,7 +257,10 @@ impl<M: Media> Collector<M> {
                 Step::Ended => return Ok(self.space.collection().is_done()),
                 Step::Idle => {
                     idle += 1;
-                    sync::rest((idle > PATIENCE / 10).then_some(PAUSE));
+                    // As in `Space::relieve`.
+                    if idle > 2 {
+                        sync::rest((idle > PATIENCE / 10).then_some(PAUSE));
+                    }
                 }
             }
         }

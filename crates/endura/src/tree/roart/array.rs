@@ -104,6 +104,12 @@ impl<'m, M: Media> Array<'m, M> {
         head(self.kind) + i
     }
 
+    /// Slot `i`, durable or not: for walks that answer nobody.
+    pub(super) fn peek(&self, i: usize) -> Slot {
+        // Acquire, as in `load`.
+        Slot(self.words.load(self.place(i), Ordering::Acquire))
+    }
+
     /// Slot `i`, durable where it matters.
     #[inline]
     #[track_caller]
@@ -238,7 +244,8 @@ impl<'m, M: Media> Array<'m, M> {
         let word = FINGERPRINTS + i / 8;
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[i % 8] = fingerprint.0 as u8;
-        self.words.store(word, u64::from_le_bytes(bytes), Ordering::Release);
+        // Relaxed: the Release of the slot, or of the unlock after the fingerprints were made anew.
+        self.words.store(word, u64::from_le_bytes(bytes), Ordering::Relaxed);
         word
     }
 
@@ -267,16 +274,17 @@ impl<'m, M: Media> Array<'m, M> {
     ) -> Result<Self> {
         let words = Region::new(media, at, words_of(kind))?;
         let array = Self { words, kind };
-        words.store(LOCK, Version::created(generation, slots.len()), Ordering::Release);
-        words.store(META, meta(kind), Ordering::Release);
+        // All relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
+        words.store(LOCK, Version::created(generation, slots.len()), Ordering::Relaxed);
+        words.store(META, meta(kind), Ordering::Relaxed);
         let byte = |i: usize| slots.get(i).map_or(0, |slot| slot.fingerprint().0 as u8);
         for word in FINGERPRINTS..head(kind) {
             let first = 8 * (word - FINGERPRINTS);
             let value = (first..first + 8).rev().fold(0, |sum, i| sum << 8 | u64::from(byte(i)));
-            words.store(word, value, Ordering::Release);
+            words.store(word, value, Ordering::Relaxed);
         }
         for i in 0..kind.capacity() {
-            words.store(array.place(i), slots.get(i).map_or(0, |slot| slot.0), Ordering::Release);
+            words.store(array.place(i), slots.get(i).map_or(0, |slot| slot.0), Ordering::Relaxed);
         }
         words.flush(0, words_of(kind));
         Ok(array)

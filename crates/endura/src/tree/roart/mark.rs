@@ -120,11 +120,11 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         if self.media.needs_flush() {
             node.words().flush(EOK, node.places().end - EOK);
         }
-        let eok = node.load(EOK);
+        let eok = node.peek(EOK);
         if !eok.is_empty() {
             self.record(eok.at())?;
         }
-        let present = node.places().map(|i| (i, node.load(i))).filter(|(_, link)| !link.is_empty());
+        let present = node.places().map(|i| (i, node.peek(i))).filter(|(_, link)| !link.is_empty());
         let mut children: Vec<Link> =
             present.map(|(i, link)| link.under(node.byte_at(i, link))).collect();
         children.sort_unstable_by_key(|link| std::cmp::Reverse(link.byte()));
@@ -155,7 +155,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
                     array.words().flush(array.place(0), kind.capacity());
                 }
                 let slots: Vec<u64> = (0..kind.capacity())
-                    .map(|i| array.load(i).at())
+                    .map(|i| array.peek(i).at())
                     .filter(|&at| at != 0)
                     .collect();
                 // All misses at once.

@@ -145,6 +145,12 @@ impl<'m, M: Media> Node<'m, M> {
         self.depth.saturating_sub(REMEMBERED)
     }
 
+    /// Word `i`, durable or not: for walks that answer nobody.
+    pub(super) fn peek(&self, i: usize) -> Link {
+        // Acquire, as in `load`.
+        Link(self.words.load(i, Ordering::Acquire))
+    }
+
     /// Word `i`, durable where it matters: an answer may rest on it, or on its emptiness.
     #[inline]
     #[track_caller]
@@ -284,7 +290,8 @@ impl<'m, M: Media> Node<'m, M> {
         let word = INDEX + usize::from(byte / 8);
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[usize::from(byte % 8)] = (i - CHILDREN + 1) as u8;
-        self.words.store(word, u64::from_le_bytes(bytes), Ordering::Release);
+        // Relaxed: the Release of the word.
+        self.words.store(word, u64::from_le_bytes(bytes), Ordering::Relaxed);
         word
     }
 
@@ -317,7 +324,8 @@ impl<'m, M: Media> Node<'m, M> {
     fn write_index(&self, index: &[u8; 256]) {
         for (word, bytes) in index.chunks_exact(8).enumerate() {
             let value = bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-            self.words.store(INDEX + word, value, Ordering::Release);
+            // Relaxed: the Release of the unlock, or of the word that leads to a new node.
+            self.words.store(INDEX + word, value, Ordering::Relaxed);
         }
     }
 
@@ -328,13 +336,15 @@ impl<'m, M: Media> Node<'m, M> {
         let depth = new.prefix.len();
         let node = Self { words, kind, depth };
         let live = new.children.len() + usize::from(!new.eok.is_empty());
+        // All relaxed: nothing leads here before the fence in `publish` (or in `make_map`, for a root), and
+        // the Release of its store.
         for (word, value) in [
             (LOCK, Version::created(new.generation, live)),
             (META, meta(kind, depth)),
             (PREFIX, remembered(new.prefix)),
             (EOK, new.eok.0),
         ] {
-            words.store(word, value, Ordering::Release);
+            words.store(word, value, Ordering::Relaxed);
         }
         let mut places = [0; 256];
         let mut index = [0; 256];
@@ -344,7 +354,7 @@ impl<'m, M: Media> Node<'m, M> {
             index[byte] = number as u8 + 1;
         }
         for (i, &link) in node.places().zip(&places) {
-            words.store(i, link, Ordering::Release);
+            words.store(i, link, Ordering::Relaxed);
         }
         if kind == NodeKind::N48 {
             node.write_index(&index);

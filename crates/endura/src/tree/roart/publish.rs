@@ -86,6 +86,7 @@ pub(super) fn settle<M: Media>(words: &Region<'_, M>, places: impl Iterator<Item
     for i in dirty {
         let word = words.load(i, Ordering::Relaxed);
         let is_empty = word == emptied(word);
-        words.store(i, if is_empty { 0 } else { word & !DIRTY }, Ordering::Release);
+        // Relaxed: what the word leads to was there before this session.
+        words.store(i, if is_empty { 0 } else { word & !DIRTY }, Ordering::Relaxed);
     }
 }

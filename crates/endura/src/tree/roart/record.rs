@@ -231,8 +231,8 @@ impl<'m, M: Media> Writer<'m, M> {
     }
 
     fn store(&mut self, word: u64) {
-        // Release, as for every store to the pool: a line reaches persistence in this order.
-        self.words.store(self.next, word, Ordering::Release);
+        // Relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
+        self.words.store(self.next, word, Ordering::Relaxed);
         self.next += 1;
     }
 
@@ -243,8 +243,9 @@ impl<'m, M: Media> Writer<'m, M> {
         if self.filled > 0 {
             self.store(self.pending);
         }
-        self.words.store(0, self.lengths, Ordering::Release);
-        self.words.store(1, u64::from(self.sum), Ordering::Release);
+        // Relaxed, as in `store`.
+        self.words.store(0, self.lengths, Ordering::Relaxed);
+        self.words.store(1, u64::from(self.sum), Ordering::Relaxed);
         self.words.flush(0, self.words.words());
         let (key, value) = (self.lengths as u32 as usize, (self.lengths >> 32) as usize);
         Record { words: self.words, key, value }

@@ -60,7 +60,7 @@ pub(super) fn walk<'m, M: Media>(
     while let Some((node, above)) = to_visit.pop() {
         visit(Met::Node(node, above))?;
         for i in [EOK].into_iter().chain(node.places()) {
-            let link = node.load(i);
+            let link = node.peek(i);
             if link.is_empty() {
                 continue;
             }
@@ -72,7 +72,7 @@ pub(super) fn walk<'m, M: Media>(
                 Kind::Array(kind) => {
                     let array = Array::enter(media, link.at(), kind)?;
                     visit(Met::Array(array))?;
-                    for slot in (0..kind.capacity()).map(|i| array.load(i)) {
+                    for slot in (0..kind.capacity()).map(|i| array.peek(i)) {
                         if !slot.is_empty() {
                             let claim = Claim::Whole(slot.fingerprint());
                             visit(Met::Record(Record::enter(media, slot.at())?, claim))?;
@@ -147,13 +147,13 @@ pub(crate) fn survey<M: Media>(
                 let children = node.children().len() + usize::from(!node.eok().is_empty());
                 survey.barren += u64::from(above > 0 && children < 2);
                 let words = [EOK].into_iter().chain(node.places());
-                survey.dirty += words.filter(|&i| node.load(i).is_dirty()).count() as u64;
+                survey.dirty += words.filter(|&i| node.peek(i).is_dirty()).count() as u64;
             }
             Met::Array(array) => {
                 survey.arrays += 1;
                 survey.barren += u64::from(array.slots().is_empty());
                 let slots = 0..array.kind().capacity();
-                survey.dirty += slots.filter(|&i| array.load(i).is_dirty()).count() as u64;
+                survey.dirty += slots.filter(|&i| array.peek(i).is_dirty()).count() as u64;
                 check_order(guard, &array)?;
             }
             Met::Record(record, claim) => {
