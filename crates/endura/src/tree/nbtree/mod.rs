@@ -68,6 +68,7 @@ mod restart;
 mod route;
 mod scan;
 mod settle;
+mod steps;
 mod verify;
 mod write;
 
@@ -88,6 +89,7 @@ use metadata::Metadata;
 pub use design::{Design, TwoLayers};
 pub use rebuild::Stats;
 pub use scan::Cursor;
+pub use steps::STEPS;
 pub(crate) use verify::survey;
 
 /// The number of this kind of map in the directory.
