@@ -204,6 +204,7 @@ fn timed(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
     use std::collections::BTreeMap;
 

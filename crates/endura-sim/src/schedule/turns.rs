@@ -264,24 +264,26 @@ impl Turns {
                 }
                 self.foremost()
             }
-            Strategy::Relay(ref legs) => {
-                let leg = legs.get(self.legs).copied();
-                if leg
-                    .is_some_and(|(who, to)| who == me && self.on_way[0].is_at(to, step, is_fault))
-                {
-                    self.legs += 1;
-                    self.on_way[0] = OnWay::default();
-                    let next = legs.get(self.legs).map(|&(who, _)| who);
-                    self.demote();
-                    return next.filter(|&next| !self.ended[next]).or_else(|| self.foremost());
-                }
-                Some(me)
-            }
+            Strategy::Relay(_) => self.run_leg(step, is_fault),
             Strategy::Preempt(ref list) => {
                 let to = list.iter().find(|preemption| preemption.0 == self.moves);
                 to.map_or(Some(me), |&(_, ahead)| self.living_from(me + 1 + ahead))
             }
         }
+    }
+
+    /// A move of a relay: who makes the next.
+    fn run_leg(&mut self, step: Option<&'static str>, is_fault: bool) -> Option<usize> {
+        let me = self.current;
+        let Strategy::Relay(legs) = &self.strategy else { return Some(me) };
+        let Some(&(who, to)) = legs.get(self.legs) else { return Some(me) };
+        if who != me || !self.on_way[0].is_at(to, step, is_fault) {
+            return Some(me);
+        }
+        let next = legs.get(self.legs + 1).map(|&(who, _)| who);
+        (self.legs, self.on_way[0]) = (self.legs + 1, OnWay::default());
+        self.demote();
+        next.filter(|&next| !self.ended[next]).or_else(|| self.foremost())
     }
 
     /// The first living thread from number `from` on, going round.

@@ -1,4 +1,5 @@
 //! What trees execute in each persistence domain.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
