@@ -51,6 +51,9 @@ pub enum Strategy {
         /// Where thread 0 stops.
         stops: Place,
     },
+    /// One leg after the other: a thread runs up to a place, counted from the begin of the leg; then they
+    /// run to their end, who stopped first before who stopped later.
+    Relay(Vec<(usize, Place)>),
     /// The same thread, but after so many moves (of all threads) the turn goes to another one: the
     /// next, or the one after it. All lists up to a length are all schedules of so many preemptions.
     Preempt(Vec<(u64, usize)>),
@@ -94,6 +97,8 @@ pub(super) struct Turns {
     seen: usize,
     stopped_at: u64,
     on_way: [OnWay; 2],
+    /// How many legs of a relay are behind.
+    legs: usize,
     pub(super) current: usize,
     /// How the turns went: after so many moves, to whom.
     pub(super) switches: Vec<(u64, usize)>,
@@ -145,6 +150,11 @@ impl Turns {
         {
             priorities.swap(0, 1);
         }
+        if let Strategy::Relay(legs) = &strategy
+            && let Some(&(first, _)) = legs.first()
+        {
+            priorities[first] = threads as i64 + 1;
+        }
         if let Strategy::Random { .. } = strategy {
             priorities.rotate_left(random.below(threads as u64) as usize);
         }
@@ -160,6 +170,7 @@ impl Turns {
             seen: 0,
             stopped_at: 0,
             on_way: [OnWay::default(); 2],
+            legs: 0,
             current: 0,
             switches: Vec::new(),
             steps: vec!["start"; threads],
@@ -253,11 +264,26 @@ impl Turns {
                 }
                 self.foremost()
             }
+            Strategy::Relay(_) => self.run_leg(step, is_fault),
             Strategy::Preempt(ref list) => {
                 let to = list.iter().find(|preemption| preemption.0 == self.moves);
                 to.map_or(Some(me), |&(_, ahead)| self.living_from(me + 1 + ahead))
             }
         }
+    }
+
+    /// A move of a relay: who makes the next.
+    fn run_leg(&mut self, step: Option<&'static str>, is_fault: bool) -> Option<usize> {
+        let me = self.current;
+        let Strategy::Relay(legs) = &self.strategy else { return Some(me) };
+        let Some(&(who, to)) = legs.get(self.legs) else { return Some(me) };
+        if who != me || !self.on_way[0].is_at(to, step, is_fault) {
+            return Some(me);
+        }
+        let next = legs.get(self.legs + 1).map(|&(who, _)| who);
+        (self.legs, self.on_way[0]) = (self.legs + 1, OnWay::default());
+        self.demote();
+        next.filter(|&next| !self.ended[next]).or_else(|| self.foremost())
     }
 
     /// The first living thread from number `from` on, going round.

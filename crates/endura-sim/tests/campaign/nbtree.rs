@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use endura::tree::nbtree::STEPS;
 use endura_sim::subjects::NbTree;
 
 use crate::exhaustive::{
@@ -16,33 +17,6 @@ use crate::exhaustive::{
 use crate::jobs::{self, Job};
 use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore};
-
-/// Every step that the tree announces (`docs/trees.md`).
-const STEPS: [&str; 23] = [
-    "alter.durable",
-    "alter.exchange",
-    "change.S0",
-    "change.S1",
-    "change.S3",
-    "change.S4",
-    "insert.I2",
-    "insert.I3",
-    "insert.I4",
-    "insert.I5",
-    "insert.durable",
-    "merge.M1",
-    "merge.M2",
-    "read.leaf",
-    "read.tags",
-    "reroute.cell",
-    "reroute.frozen",
-    "reroute.root",
-    "settle.S5",
-    "settle.S6",
-    "settle.S7",
-    "settle.S8",
-    "settle.unlink",
-];
 
 type Slots3 = NbTree<8, 4>;
 type Slots5 = NbTree<12, 4>;

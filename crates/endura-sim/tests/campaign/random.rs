@@ -6,13 +6,13 @@
 //! All images count once: within a history the explorer sees to it, and every tree holds the number of
 //! its history.
 
+use endura::tree::fast_fair::STEPS;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::subjects::{FastFair, LIMIT};
 use endura_sim::tally::Effort;
 use endura_sim::workload::Workload;
 
-use crate::STEPS;
 use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, MODELS, Outcome};
 use crate::report::Report;

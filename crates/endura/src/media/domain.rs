@@ -93,6 +93,8 @@ impl FlushInstruction {
     /// The CPU has the instruction, and `line` lies in mapped memory.
     #[inline(always)]
     unsafe fn write_back(self, line: *const u8) {
+        #[cfg(test)]
+        WRITTEN_BACK.with(|lines| lines.set(lines.get() + 1));
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the caller's promise. None of them changes what any load sees; without `nomem`
         // the compiler keeps earlier stores before them.
@@ -115,6 +117,12 @@ impl FlushInstruction {
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = line;
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many lines the calling thread has written back.
+    pub(crate) static WRITTEN_BACK: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// Stores a word past the cache, in no order with other stores but by a fence.

@@ -33,6 +33,8 @@ mod staged;
 
 pub use counting::{Counting, Counts};
 pub use detect::{MediaChoice, Placement};
+#[cfg(test)]
+pub(crate) use domain::WRITTEN_BACK;
 pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};

@@ -322,7 +322,8 @@ fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
 impl<M: Media> Space<M> {
     /// The map of this name, made if there is none. Its kind and parameters are the caller's to
     /// compare. `init` makes the first nodes of a new map, flushes them, and returns its root
-    /// word; it must not open or drop maps. The fence comes before the root is named.
+    /// word; it must not open or drop maps. What it stores in the entry is flushed with that, and the
+    /// fence comes before the root is named.
     ///
     /// Any two calls with one name give the same state, for as long as the map is not dropped.
     ///

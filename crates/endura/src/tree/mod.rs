@@ -8,6 +8,8 @@ pub mod fast_fair;
 pub mod nbtree;
 pub mod roart;
 mod survey;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use crate::Result;
 

@@ -4,40 +4,10 @@
 use std::collections::BTreeSet;
 
 use endura::media::Stop;
+use endura::tree::fast_fair::STEPS;
 
 use crate::support::stage::{at_every_store, ends, raced, stopped};
 use crate::support::world::{Cap3, Cap4, MapOf, Shape, World};
-
-/// Every step that the tree announces (`docs/trees.md`).
-const STEPS: [&str; 27] = [
-    "fast_delete.commit",
-    "fast_delete.shift",
-    "fast_insert.commit",
-    "fast_insert.shift",
-    "lock.taken",
-    "merge.M1",
-    "merge.M2",
-    "merge.M3",
-    "merge.M4.high",
-    "merge.M4.sib",
-    "merge.M4.tag",
-    "merge.M5",
-    "post.P1",
-    "post.P2",
-    "read.inner",
-    "read.leaf",
-    "repair.duplicate",
-    "repair.merging",
-    "repair.splitting",
-    "root.grow",
-    "root.shrink",
-    "split.S2",
-    "split.S3.durable",
-    "split.S3.high",
-    "split.S3.sib",
-    "split.S3.tag",
-    "split.S4",
-];
 
 fn fill<S: Shape>(map: &MapOf<S>, keys: impl Iterator<Item = u64>) {
     keys.for_each(|key| assert_eq!(map.insert(key, key).unwrap(), None));

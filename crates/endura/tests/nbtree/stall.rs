@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use endura::media::Stop;
 use endura::pool::PAGE;
+use endura::tree::nbtree::STEPS;
 
-use crate::steps::{STEPS, work};
+use crate::steps::work;
 use crate::support::ops::scatter;
 use crate::support::stage::{ends, stopped};
 use crate::support::world::{MapOf, Shape, Slots3, Slots7, Slots63, World};

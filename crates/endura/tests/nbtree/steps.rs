@@ -3,37 +3,11 @@
 use std::collections::BTreeSet;
 
 use endura::media::Stop;
+use endura::tree::nbtree::STEPS;
 
 use crate::support::ops::scatter;
 use crate::support::stage::{ends, stopped};
 use crate::support::world::{MapOf, Slots3, World};
-
-/// Every step that the tree announces (`docs/trees.md`).
-pub(crate) const STEPS: [&str; 23] = [
-    "alter.durable",
-    "alter.exchange",
-    "change.S0",
-    "change.S1",
-    "change.S3",
-    "change.S4",
-    "insert.I2",
-    "insert.I3",
-    "insert.I4",
-    "insert.I5",
-    "insert.durable",
-    "merge.M1",
-    "merge.M2",
-    "read.leaf",
-    "read.tags",
-    "reroute.cell",
-    "reroute.frozen",
-    "reroute.root",
-    "settle.S5",
-    "settle.S6",
-    "settle.S7",
-    "settle.S8",
-    "settle.unlink",
-];
 
 /// Inserts, updates and removes that lead through every step.
 pub(crate) fn work(map: &MapOf<Slots3>, keys: u64, random: u64) {

@@ -200,7 +200,7 @@ impl<T: Techniques> Pair<T> {
                 let expected = reference.get(&key);
                 assert_eq!(map.get(&key).unwrap().as_ref(), expected);
                 assert_eq!(map.contains_key(&key).unwrap(), expected.is_some());
-                let is_same = |value: endura::Bytes<'_>| value == expected.unwrap()[..];
+                let is_same = |value: Bytes<'_>| value == expected.unwrap()[..];
                 assert_ne!(map.get_with(&key, is_same).unwrap(), Some(false));
             }
             op => self.conditional(op),

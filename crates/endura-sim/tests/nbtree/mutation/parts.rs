@@ -17,6 +17,7 @@ use endura_sim::tally::Effort;
 
 use MapOp::{Put, Remove};
 
+use super::after;
 use crate::{Slots3, Slots7};
 
 const QUICK: Effort = Effort {
@@ -28,7 +29,7 @@ const QUICK: Effort = Effort {
     deep_ops: 2,
     ..Effort::EXHAUSTIVE
 };
-const KILLS: Effort =
+pub(crate) const KILLS: Effort =
     Effort { exhaustive: 12, samples: 4, depth: 1, continue_one_in: 4, deep_ops: 1, ..QUICK };
 
 /// Seeds of each family.
@@ -41,6 +42,8 @@ pub(crate) enum Part {
     Alone { plan: usize, is_eadr: bool, is_wide: bool },
     /// A process is killed in an operation; what the next one does is crashed.
     Killed { number: usize, is_wide: bool },
+    /// A process was killed in the middle of something, and threads of the next one go on.
+    AfterKill(usize),
     /// A chunk is refused, so that one comes from the reserve.
     Refused(u64),
     /// The making of a map.
@@ -51,6 +54,8 @@ pub(crate) enum Part {
     Stands { duel: usize, step: usize, nth: usize, is_wide: bool },
     /// One thread stands before its flush, another one in the change of the same leaf; a third comes by.
     Meets { duel: usize, stops: usize, is_wide: bool },
+    /// Three inserts of one key: one stands while another enters it, removes it, and then completes the first.
+    Helped,
     /// A schedule of a family.
     Family(Family, u64),
 }
@@ -61,19 +66,19 @@ impl fmt::Display for Part {
     }
 }
 
-fn subject() -> Slots3 {
+pub(crate) fn subject() -> Slots3 {
     Slots3 { keys: (1..=16).map(|key| 10 * key).collect() }
 }
 
-fn wide() -> Slots7 {
+pub(crate) fn wide() -> Slots7 {
     Slots7 { keys: (1..=16).map(|key| 10 * key).collect() }
 }
 
-fn puts(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
+pub(crate) fn puts(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
     keys.into_iter().map(|key| Put(10 * key, key)).collect()
 }
 
-fn removes(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
+pub(crate) fn removes(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
     keys.into_iter().map(|key| Remove(10 * key)).collect()
 }
 
@@ -192,6 +197,23 @@ fn meetings() -> Vec<(Task, Task, Vec<Task>)> {
     ]
 }
 
+/// Thread 0 has found thread 1's insert in a lower slot, and stands before it looks again; thread 1 has
+/// looked before that, enters the key, removes it, and finds thread 0's insert in a lower slot than its
+/// next one: it completes that, and stands before its flush. (The slots lie in different lines.)
+fn helped() -> Plan {
+    let place = |step, nth, moves| Place { step, nth, moves };
+    let legs = vec![
+        (1, place("insert.I5", 1, 0)),
+        (0, place("insert.I4", 1, 2)),
+        (1, place("insert.durable", 2, 0)),
+    ];
+    let threads = vec![
+        vec![Task::PutNew(25, 1)],
+        vec![Task::PutNew(25, 2), Task::Remove(25), Task::PutNew(25, 3)],
+    ];
+    Plan { before: puts([1, 2]), threads, strategy: Strategy::Relay(legs), seed: 1 }
+}
+
 /// Where the change stands.
 const STOPS: [&str; 5] = ["change.S0", "change.S1", "change.S3", "change.S4", "settle.S5"];
 
@@ -205,6 +227,8 @@ pub(crate) fn all() -> Vec<Part> {
         }
     }
     parts.extend((1..=6).map(Part::Refused));
+    parts.extend((0..after::kills().len()).map(Part::AfterKill));
+    parts.push(Part::Helped);
     for is_wide in [false, true] {
         for duel in 0..duels().len() {
             for step in 0..subject().steps().len() {
@@ -266,6 +290,7 @@ impl Part {
             }
             Self::Killed { number, is_wide: true } => killed(&wide(), number, mutant, calls),
             Self::Killed { number, .. } => killed(&subject(), number, mutant, calls),
+            Self::AfterKill(number) => after::kills()[number].run(mutant, calls),
             Self::Refused(nth) => refused(nth, mutant, calls),
             Self::Made { is_eadr } => {
                 let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
@@ -302,6 +327,10 @@ impl Part {
                         scheduled(subject(), all, mutant, calls, |of| of.plan(&plan).map(drop))
                     }
                 }
+            }
+            Self::Helped => {
+                let all = usize::MAX;
+                scheduled(wide(), all, mutant, calls, |of| of.plan(&helped()).map(drop))
             }
             Self::Family(family, seed) => {
                 scheduled(subject(), 4, mutant, calls, |of| of.family(family, seed..seed + 1))
@@ -343,8 +372,8 @@ fn killed<S: Subject<Op = MapOp>>(
     result.map_err(|failure| failure.finding)
 }
 
-/// A leaf whose entries are almost all removed is copied into a chunk of the reserve; the next change
-/// fills that up again.
+/// A leaf whose entries are almost all removed is copied into a chunk of the reserve; a merge that needs
+/// one chunk of two fills that up again.
 fn refused(nth: u64, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
     let subject = subject();
     let before = [puts([1, 2, 3]), removes([2, 3])].concat();
@@ -361,7 +390,8 @@ fn refused(nth: u64, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Resul
     sim.refuse(nth);
     let mut models = vec![(0, start.model.clone())];
     let mut model = start.model;
-    for (i, op) in puts([4, 5, 6, 7, 8, 9]).into_iter().enumerate() {
+    let ops = [puts(4..=9), removes((5..=9).rev())].concat();
+    for (i, op) in ops.into_iter().enumerate() {
         sim.note(Action::Begin(i));
         let answer = subject.apply(&open, &op)?;
         if answer != subject.specify(&mut model, &op) {

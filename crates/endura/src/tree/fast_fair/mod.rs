@@ -66,6 +66,7 @@ mod route;
 mod scan;
 mod search;
 mod split;
+mod steps;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod verify;
@@ -87,6 +88,7 @@ use version::Version;
 pub use super::{Repairs, Survey};
 pub use scan::Cursor;
 pub use search::{Binary, LineBinary, Linear, Search};
+pub use steps::STEPS;
 pub(crate) use verify::survey;
 pub(crate) use version::void_lock;
 

@@ -25,6 +25,7 @@
 //! does not share, at most 2^61 - 1: no key and no value is reserved.
 
 use crate::media::{LINE, Media, Ordering, Span};
+use crate::sync::fence;
 use crate::{Error, Result};
 
 use super::key::Local;
@@ -160,15 +161,19 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     /// Writes a block that nobody can reach; the caller fences.
     #[track_caller]
     pub(super) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) {
-        self.0.store(NEXT, next, Ordering::Release);
-        self.0.store(LOW, low, Ordering::Release);
+        // Pairs with the loads of a cursor without a pin (`read_seat`), which may remember a leaf whose block
+        // was here: whoever reads a word of this one sees that the epoch has moved.
+        fence(Ordering::Release);
+        // Relaxed: the fence before, and the caller's drain before anything leads here.
+        self.0.store(NEXT, next, Ordering::Relaxed);
+        self.0.store(LOW, low, Ordering::Relaxed);
         for slot in 0..Self::SLOTS {
             let (word, value) = match entries.get(slot) {
                 Some(&(key, value)) => (Word::live(key), value),
                 None => (Word::EMPTY, 0),
             };
-            self.0.store(ENTRIES + 2 * slot, word.0, Ordering::Release);
-            self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
+            self.0.store(ENTRIES + 2 * slot, word.0, Ordering::Relaxed);
+            self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Relaxed);
         }
         self.0.flush(0, W);
     }
@@ -218,6 +223,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     #[inline(always)]
     #[track_caller]
     pub(super) fn set_value(&self, slot: usize, value: u64) {
+        // Release: for a cursor without a pin, as in `initialise`.
         self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
     }
 

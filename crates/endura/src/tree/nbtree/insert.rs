@@ -114,7 +114,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     candidate = slot;
                     continue;
                 }
-                Rivals::Decided(Verdict::Won) => return self.won(guard, place, own),
+                Rivals::Decided(Verdict::Won) => return self.won(place, own),
                 Rivals::Decided(verdict) => return verdict,
             };
             let word = self.commit(guard, place, candidate, key, dead);
@@ -128,16 +128,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             match verdict(word, pending) {
                 // Still undecided, and the rival is gone.
                 Verdict::Frozen if !word.is_frozen() => candidate = own,
-                Verdict::Won => return self.won(guard, place, own),
+                Verdict::Won => return self.won(place, own),
                 verdict => return verdict,
             }
         }
     }
 
-    /// The own insert was completed by another thread, which may not have made it durable yet.
-    fn won(&self, guard: &Guard<'_, M>, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
+    /// The own insert was completed by another thread, which may not have made it durable yet. (Where
+    /// caches are durable it is: both exchanges have emptied the store buffers.)
+    fn won(&self, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
         place.block.help_flush_slot(own);
-        guard.media().drain();
         Verdict::Won
     }
 

@@ -68,6 +68,7 @@ mod restart;
 mod route;
 mod scan;
 mod settle;
+mod steps;
 mod verify;
 mod write;
 
@@ -88,6 +89,7 @@ use metadata::Metadata;
 pub use design::{Design, TwoLayers};
 pub use rebuild::Stats;
 pub use scan::Cursor;
+pub use steps::STEPS;
 pub(crate) use verify::survey;
 
 /// The number of this kind of map in the directory.
@@ -189,8 +191,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Self { space: Arc::clone(space), map, meta, design: PhantomData })
     }
 
-    /// Writes an empty tree, one block a partition, with a reserve, and gives its root word. Nothing leads to it yet;
-    /// it is durable once the caller's next fence is. Fails with nothing taken.
+    /// Writes an empty tree, one block a partition, with a reserve, and gives its root word. Nothing leads to it yet.
+    /// The blocks are flushed; the caller flushes the entry, and fences before it names the map. Fails with nothing
+    /// taken.
     fn create(guard: &Guard<'_, M>, entry: u64) -> Result<u64> {
         let mut blocks = [0; PARTITIONS + RESERVE];
         for i in 0..blocks.len() {
@@ -209,11 +212,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 let block = Block::<M, W>::at(guard.media(), at)?;
                 block.initialise(join(i, Local(0)), 0, &[]);
             }
-            words.store(i, at, Ordering::Release);
+            // Relaxed: who finds the map sees LIVE, which the caller stores, or waits for its lock.
+            words.store(i, at, Ordering::Relaxed);
         }
-        words.flush(0, words.words());
-        // Before the caller names the map: all blocks are durable.
-        guard.media().fence();
         Ok(PARTITIONS as u64)
     }
 
