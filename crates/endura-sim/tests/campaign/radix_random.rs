@@ -16,7 +16,7 @@ use crate::random;
 const LIMIT: u64 = 96 * PAGE;
 
 /// Operations of a history.
-const OPS: usize = 32;
+const OPS: usize = 12;
 
 /// What key number `i` of a workload stands for: keys in one array or node, each a prefix of the next, with
 /// fourteen bytes in common, with a part of them, with none.
