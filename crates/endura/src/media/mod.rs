@@ -20,6 +20,7 @@
 mod counting;
 mod detect;
 mod domain;
+mod emulated;
 pub(crate) mod extend;
 mod heap;
 mod mapped;
@@ -34,6 +35,7 @@ mod staged;
 pub use counting::{Counting, Counts};
 pub use detect::{MediaChoice, Placement};
 pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
+pub use emulated::{Charges, Emulated, Pace, Slow};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};
 pub use pair::has_pair_exchange;
