@@ -16,6 +16,7 @@
 //! | [`operation`] | the operations and one thread's share of each |
 //! | [`run`] | threads, rounds and the order of everything |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
+//! | [`result`] | what a run leaves behind, as JSON |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
 //! | [`ablations`] | NBTrees without one of its techniques each |
 
@@ -26,6 +27,7 @@ pub mod counts;
 pub mod keys;
 pub mod operation;
 pub mod peer;
+pub mod result;
 pub mod run;
 pub mod store;
 pub mod summary;
