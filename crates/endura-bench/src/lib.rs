@@ -18,18 +18,23 @@
 //! | [`summary`] | medians, spreads, ratios, as numbers |
 //! | [`result`] | what a run leaves behind, as JSON |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
+//! | [`floor`] | what the hardware takes for the least that an index can do; is slow memory as slow as set? |
+//! | [`subject`], [`drive`] | any index over any medium, and mixed work on it |
 //! | [`ablations`] | NBTrees without one of its techniques each |
 
 #![deny(unsafe_code)]
 
 pub mod ablations;
 pub mod counts;
+pub mod drive;
+pub mod floor;
 pub mod keys;
 pub mod operation;
 pub mod peer;
 pub mod result;
 pub mod run;
 pub mod store;
+pub mod subject;
 pub mod summary;
 
 mod error;

@@ -207,7 +207,8 @@ impl<M: Media> Emulated<M> {
     fn fetch(&self, thread: &Thread, line: u64, dirty: bool, now: u64) -> u64 {
         // The total latency has the real one in it.
         self.inner.prefetch(line * LINE, LINE);
-        let ready = thread.admit(now, self.slow.overlap, |begin| self.over_channel(begin) + self.read);
+        let ready =
+            thread.admit(now, self.slow.overlap, |begin| self.over_channel(begin) + self.read);
         if self.cache.admit(line, dirty, ready) {
             self.lines_written.fetch_add(1, Relaxed);
         }

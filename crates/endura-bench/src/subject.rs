@@ -1,0 +1,197 @@
+//! Any index over any medium, behind one type: what experiments that vary both are run on.
+//!
+//! [`Store`](crate::store::Store) is compiled for each store, as a comparison with a peer wants it. An
+//! experiment of a paper has dozens of trees, media and options; a call through a table of functions
+//! costs it a nanosecond.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use endura::media::{
+    Adr, Domain, FlushInstruction, Mapped, Mapping, Media, PageCache, Reservation,
+};
+use endura::pool::{self, Space};
+use endura::tree::nbtree::{Design, TwoLayers};
+use endura::tree::roart::Techniques;
+use endura::tree::{Index, fast_fair, nbtree, roart};
+use endura::{AnyLayout, ByteMap, Map, NodeLayout};
+
+use crate::store::{RoartSession, Session, Shape};
+use crate::{Error, Result};
+
+/// An index with its medium.
+pub struct Subject {
+    /// Its name in tables and plots.
+    pub name: String,
+    session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>,
+    /// Bytes of DRAM that belong to it, beside the medium.
+    dram_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// Bytes of the medium in use.
+    medium_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+/// One thread's work with a map of numbers.
+struct Words<I>(Map<I>);
+
+impl<I: Index> Session for Words<I> {
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        Ok(self.0.insert(key, value).map(drop)?)
+    }
+
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        Ok(self.0.update(key, value)?.is_some())
+    }
+
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        Ok(self.0.remove(key)?.is_some())
+    }
+
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        Ok(self.0.get(key)?)
+    }
+
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        let (mut seen, mut sum) = (0, 0);
+        for entry in self.0.range(from..).take(count) {
+            let (key, value) = entry?;
+            seen += 1;
+            sum ^= key ^ value;
+        }
+        Ok((seen, sum))
+    }
+
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        Ok(self.0.get_many(keys)?.iter().flatten().count())
+    }
+}
+
+impl Subject {
+    /// One thread's work. Not measured.
+    pub fn session(&self) -> Box<dyn Session> {
+        (self.session)()
+    }
+
+    /// Bytes of DRAM that belong to the index, beside the medium.
+    pub fn dram_bytes(&self) -> u64 {
+        (self.dram_bytes)()
+    }
+
+    /// Bytes of pages in use on the medium.
+    pub fn medium_bytes(&self) -> u64 {
+        (self.medium_bytes)()
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    fn over<M: Media, I: Index>(name: &str, space: &Arc<Space<M>>, map: Map<I>) -> Self {
+        let used = Arc::clone(space);
+        Self {
+            name: name.into(),
+            session: Box::new(move || Box::new(Words(map.clone()))),
+            dram_bytes: Box::new(|| 0),
+            medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
+        }
+    }
+
+    /// A FAST & FAIR tree with the nodes that it would choose itself, or others.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pool says; so for the others.
+    pub fn fast_fair<M: Media>(medium: M, layout: Option<NodeLayout>) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(AnyLayout::open(&space, "subject", layout)?);
+        Ok(Self::over("FastFair", &space, map))
+    }
+
+    /// The same with nodes of `WORDS` words on all levels, searched by `S`.
+    pub fn fast_fair_of<M: Media, const WORDS: usize, S: fast_fair::Search>(
+        medium: M,
+    ) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(fast_fair::Tree::<_, WORDS, WORDS, S>::open(&space, "subject")?);
+        Ok(Self::over("FastFair", &space, map))
+    }
+
+    /// An NBTree.
+    pub fn nbtree<M: Media>(medium: M) -> Result<Self> {
+        Self::nbtree_of::<M, TwoLayers>(medium)
+    }
+
+    /// An NBTree of another design.
+    pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
+        let tree = map.clone();
+        let dram_bytes = Box::new(move || tree.index().stats().metadata_bytes);
+        Ok(Self { dram_bytes, ..Self::over("NbTree", &space, map) })
+    }
+
+    /// A ROART with keys and values of this shape and these techniques.
+    pub fn roart<M: Media, T: Techniques>(medium: M, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let space = space(medium)?;
+        let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
+        Ok(Self {
+            name: "Roart".into(),
+            session: Box::new(move || Box::new(RoartSession::new(map.clone(), shape))),
+            dram_bytes: Box::new(|| 0),
+            medium_bytes: Box::new(move || space.stats().page_bytes_in_use),
+        })
+    }
+}
+
+/// A fresh pool on a medium.
+///
+/// # Errors
+///
+/// [`Error::Endura`] where the medium is too small.
+pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
+    Space::format(&medium)?;
+    let session = pool::Session { generation: 1, clean: true, read_only: false };
+    Ok(Arc::new(Space::mount(medium, session)?))
+}
+
+/// Bytes of a medium that holds so many entries of this shape with room to spare.
+pub fn room(entries: u64, shape: Shape) -> u64 {
+    (96 << 20) + entries * (160 + 3 * (shape.key_bytes + shape.value_bytes) as u64)
+}
+
+/// A mapped file without a name in `dir`, that can grow to `bytes`: lines are written back and fences
+/// run as `D` has it.
+///
+/// # Errors
+///
+/// [`Error::Io`] where the file cannot be made or mapped.
+pub fn mapped<D: Domain>(dir: &Path, bytes: u64) -> Result<Mapped<D>> {
+    let doing = || format!("cannot make a file in {}", dir.display());
+    let failure = |source| Error::Io { doing: doing(), source };
+    let file: File = tempfile::tempfile_in(dir).map_err(failure)?;
+    let reservation = Reservation::new(bytes).map_err(failure)?;
+    let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
+    let mapping = Mapping { read_only: false, direct: false, instruction };
+    Ok(Mapped::new(file, reservation, mapping)?)
+}
+
+/// [`mapped`] with write-backs and fences as persistent memory wants them.
+///
+/// # Errors
+///
+/// As for [`mapped`].
+pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped<Adr>> {
+    mapped(dir, bytes)
+}
+
+/// [`mapped`] with neither.
+///
+/// # Errors
+///
+/// As for [`mapped`].
+pub fn page_cache(dir: &Path, bytes: u64) -> Result<Mapped<PageCache>> {
+    mapped(dir, bytes)
+}
