@@ -62,6 +62,8 @@ pub struct Work {
     pub keys: u64,
     /// Where new keys begin: beyond what was inserted before.
     pub next: u64,
+    /// Loaded keys that are gone: the first so many.
+    pub removed: u64,
     /// Operations, all threads together.
     pub operations: u64,
     /// Threads.
@@ -138,7 +140,7 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
     Ok(Rate { ns: wall / work.operations.max(1) as f64, latency: Latency::of(&latencies) })
 }
 
-/// The median of several runs; new keys never meet.
+/// The median of several runs, each with new keys of its own to insert and to remove.
 ///
 /// # Errors
 ///
@@ -146,8 +148,9 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
 pub fn median(subject: &Subject, mix: Mix, work: Work, rounds: u32) -> Result<(Median, Latency)> {
     let mut rates = Vec::new();
     for round in 0..u64::from(rounds.max(1)) {
-        let (seed, next) = (work.seed + round, work.next + round * work.operations);
-        rates.push(drive(subject, mix, Work { seed, next, ..work })?);
+        let (seed, done) = (work.seed + round, round * work.operations);
+        let (next, removed) = (work.next + done, work.removed + done);
+        rates.push(drive(subject, mix, Work { seed, next, removed, ..work })?);
     }
     rates.sort_by(|a, b| a.ns.total_cmp(&b.ns));
     let latency = rates[rates.len() / 2].latency;
@@ -170,7 +173,7 @@ fn plan(mix: Mix, work: Work, zipf: Option<&Zipf>, thread: u64) -> Vec<Step> {
     let mut rng = fastrand::Rng::with_seed(work.seed ^ (thread + 1) << 48);
     let first = work.next + work.operations * thread / threads;
     let (mut inserted, mut removed) = (0, 0);
-    let mut removed_loaded = thread;
+    let mut gone = work.removed + work.operations * thread / threads;
     let total = mix.get + mix.insert + mix.update + mix.remove + mix.scan;
     // A mix without removes may choose any loaded key; with them, none that may be gone.
     (0..share)
@@ -198,8 +201,8 @@ fn plan(mix: Mix, work: Work, zipf: Option<&Zipf>, thread: u64) -> Vec<Step> {
                     }
                     _ if mix.get + mix.update > 0 => Step::Get(any),
                     _ => {
-                        removed_loaded += threads;
-                        Step::Remove(removed_loaded - threads)
+                        gone += 1;
+                        Step::Remove(gone - 1)
                     }
                 };
             }
@@ -242,6 +245,7 @@ mod tests {
             let work = Work {
                 keys: 1000,
                 next: 1000,
+                removed: 0,
                 operations: 3000,
                 threads,
                 seed: 1,

@@ -31,29 +31,27 @@ pub struct Subject {
     medium_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// One thread's work with a map of numbers.
-struct Words<I>(Map<I>);
-
-impl<I: Index> Session for Words<I> {
+impl<I: Index> Session for Map<I> {
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        Ok(self.0.insert(key, value).map(drop)?)
+        Self::insert(self, key, value)?;
+        Ok(())
     }
 
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        Ok(self.0.update(key, value)?.is_some())
+        Ok(Self::update(self, key, value)?.is_some())
     }
 
     fn remove(&mut self, key: u64) -> Result<bool> {
-        Ok(self.0.remove(key)?.is_some())
+        Ok(Self::remove(self, key)?.is_some())
     }
 
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(self.0.get(key)?)
+        Ok(Self::get(self, key)?)
     }
 
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let (mut seen, mut sum) = (0, 0);
-        for entry in self.0.range(from..).take(count) {
+        for entry in self.range(from..).take(count) {
             let (key, value) = entry?;
             seen += 1;
             sum ^= key ^ value;
@@ -62,7 +60,7 @@ impl<I: Index> Session for Words<I> {
     }
 
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        Ok(self.0.get_many(keys)?.iter().flatten().count())
+        Ok(Self::get_many(self, keys)?.iter().flatten().count())
     }
 }
 
@@ -92,7 +90,7 @@ impl Subject {
         let used = Arc::clone(space);
         Self {
             name: name.into(),
-            session: Box::new(move || Box::new(Words(map.clone()))),
+            session: Box::new(move || Box::new(map.clone())),
             dram_bytes: Box::new(|| 0),
             medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
         }

@@ -7,8 +7,9 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use endura::media::DomainKind;
 use endura::{Kind, NodeLayout};
-use endura_bench::counts::{counts_of_fast_fair, counts_of_nbtree, counts_of_roart};
+use endura_bench::counts::{Counted, counts as count};
 use endura_bench::operation::{Operation, Sizes};
 use endura_bench::peer::Peer;
 use endura_bench::run::{Config, Outcome, run as measure};
@@ -207,11 +208,14 @@ fn config(args: &Args, dir: PathBuf) -> Config {
 fn counts(args: &Args) -> Result {
     let keys = args.keys.unwrap_or(1_000_000);
     let spinner = progress::spinner();
-    let rows = match args.kind.kind() {
-        Kind::NbTree => counts_of_nbtree(keys),
-        Kind::Roart => counts_of_roart(keys, args.shape()),
-        _ => counts_of_fast_fair(keys, args.layout),
+    let counted = Counted {
+        keys,
+        kind: args.kind.kind(),
+        domain: DomainKind::Adr,
+        shape: args.shape(),
+        layout: args.layout,
     };
+    let rows = count(counted);
     spinner.finish_and_clear();
     let rows = rows?;
     if args.json {

@@ -52,10 +52,12 @@ pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> 
 /// Exact counts.
 pub(crate) fn write_counts(out: &mut dyn Write, keys: u64, rows: &[PerOperation]) -> Result<()> {
     writeln!(out, "{} uniform keys, one thread, exact averages per operation", grouped(keys))?;
-    let mut table =
-        Table::new(1, &["on persistent memory (ADR)", "line flushes", "fences", "stores", "loads"]);
+    let header = ["on ADR", "flushes", "fences", "lines w", "lines r", "stores", "loads", "chunks"];
+    let mut table = Table::new(1, &header);
     for row in rows {
-        let numbers = [row.line_flushes, row.fences, row.stores, row.loads];
+        let (lines, words) = ([row.lines_written, row.lines_read], [row.stores, row.loads]);
+        let numbers =
+            [row.line_flushes, row.fences, lines[0], lines[1], words[0], words[1], row.allocations];
         let numbers = numbers.map(|number| format!("{number:.2}"));
         table.row([row.operation.to_string()].into_iter().chain(numbers));
     }

@@ -12,7 +12,8 @@
 //!   per thread, as a core has so many fill buffers.
 //! * The prefetcher fetches the other half of an aligned pair of lines, and, after two neighbouring
 //!   lines, the next ones in the same direction, as those of processors do.
-//! * A store to a missing line asks for it and does not wait: it sits in the store buffer.
+//! * A store to a missing line asks for it and does not wait for it: it sits in the store buffer. It
+//!   waits for a fill buffer, or stores would run ahead of the memory without end.
 //! * A flushed line is durable one write latency after its flush; the fence waits for the last of
 //!   them. Flushes between two fences overlap.
 //! * With a bandwidth, lines follow each other at their distance, reads and writes alike.
@@ -92,11 +93,11 @@ impl Slow {
 pub struct Charges {
     /// Lines fetched from the medium: misses and what was fetched ahead.
     pub lines_fetched: u64,
-    /// Loads that found their line missing or still on its way.
+    /// Loads that found their line missing or still on its way, and stores that had to wait.
     pub misses: u64,
     /// Lines written to the medium: flushed while dirty, or dirty when they left the cache.
     pub lines_written: u64,
-    /// Nanoseconds that loads waited.
+    /// Nanoseconds that these waited.
     pub read_stall_ns: u64,
     /// Nanoseconds that fences waited.
     pub write_stall_ns: u64,
@@ -267,6 +268,9 @@ impl<M: Media> Emulated<M> {
             thread.missed(ready - now);
             self.cache.arrived(line);
             self.clock.wait_until(thread, ready);
+        } else if ready > now + self.read {
+            thread.missed(ready - self.read - now);
+            self.clock.wait_until(thread, ready - self.read);
         }
     }
 
