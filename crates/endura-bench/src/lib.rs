@@ -17,6 +17,8 @@
 //! | [`run`] | threads, rounds and the order of everything |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
 //! | [`result`] | what a run leaves behind, as JSON |
+//! | [`recovery`] | a crash, and what requests see of it |
+//! | [`paper`] | the figures of the papers, rerun row by row |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
 //! | [`floor`] | what the hardware takes for the least that an index can do; is slow memory as slow as set? |
 //! | [`subject`], [`drive`] | any index over any medium, and mixed work on it |
@@ -30,7 +32,9 @@ pub mod drive;
 pub mod floor;
 pub mod keys;
 pub mod operation;
+pub mod paper;
 pub mod peer;
+pub mod recovery;
 pub mod result;
 pub mod run;
 pub mod store;

@@ -140,8 +140,8 @@ pub struct Emulated<M> {
     /// When the channel to the memory is free again, in ticks of the clock.
     channel: AtomicU64,
     /// Ticks of the latencies and of a line at the given bandwidth.
-    read: u64,
-    write: u64,
+    read: AtomicU64,
+    write: AtomicU64,
     transfer: u64,
     lines_written: AtomicU64,
 }
@@ -160,8 +160,8 @@ impl<M: Media> Emulated<M> {
             cache: Cache::new(slow.cache_bytes / LINE, slow.ways),
             threads: PerThread::new(),
             channel: AtomicU64::new(0),
-            read: clock.ticks(slow.read_ns as f64),
-            write: clock.ticks(slow.write_ns as f64),
+            read: clock.ticks(slow.read_ns as f64).into(),
+            write: clock.ticks(slow.write_ns as f64).into(),
             transfer: clock.ticks(transfer_ns),
             lines_written: AtomicU64::new(0),
             inner,
@@ -170,9 +170,12 @@ impl<M: Media> Emulated<M> {
         }
     }
 
-    /// How slow it is.
-    pub fn slow(&self) -> Slow {
-        self.slow
+    /// Gives it other latencies, in nanoseconds, from the next access on; with 0 nothing waits, and the
+    /// cache goes on as before.
+    pub fn set_latency(&self, read_ns: u64, write_ns: u64) {
+        // Relaxed: an access of another thread may still see the old ones.
+        self.read.store(self.clock.ticks(read_ns as f64), Relaxed);
+        self.write.store(self.clock.ticks(write_ns as f64), Relaxed);
     }
 
     /// What it has cost so far. Exact while no other thread is inside an operation.
@@ -208,8 +211,8 @@ impl<M: Media> Emulated<M> {
     fn fetch(&self, thread: &Thread, line: u64, dirty: bool, now: u64) -> u64 {
         // The total latency has the real one in it.
         self.inner.prefetch(line * LINE, LINE);
-        let ready =
-            thread.admit(now, self.slow.overlap, |begin| self.over_channel(begin) + self.read);
+        let read = self.read.load(Relaxed);
+        let ready = thread.admit(now, self.slow.overlap, |begin| self.over_channel(begin) + read);
         if self.cache.admit(line, dirty, ready) {
             self.lines_written.fetch_add(1, Relaxed);
         }
@@ -268,9 +271,12 @@ impl<M: Media> Emulated<M> {
             thread.missed(ready - now);
             self.cache.arrived(line);
             self.clock.wait_until(thread, ready);
-        } else if ready > now + self.read {
-            thread.missed(ready - self.read - now);
-            self.clock.wait_until(thread, ready - self.read);
+        } else {
+            let begun = ready.saturating_sub(self.read.load(Relaxed));
+            if begun > now {
+                thread.missed(begun - now);
+                self.clock.wait_until(thread, begun);
+            }
         }
     }
 
@@ -279,7 +285,7 @@ impl<M: Media> Emulated<M> {
         let now = self.clock.now(thread);
         let Some(ready) = self.cache.clean(line, self.slow.flush_evicts) else { return };
         self.lines_written.fetch_add(1, Relaxed);
-        thread.durable_at(self.over_channel(now.max(ready)) + self.write);
+        thread.durable_at(self.over_channel(now.max(ready)) + self.write.load(Relaxed));
     }
 
     /// Waits for the thread's write-backs.
@@ -354,7 +360,7 @@ unsafe impl<M: Media> Media for Emulated<M> {
         let now = self.clock.now(thread);
         self.cache.clean(line, true);
         self.lines_written.fetch_add(1, Relaxed);
-        thread.durable_at(self.over_channel(now) + self.write);
+        thread.durable_at(self.over_channel(now) + self.write.load(Relaxed));
     }
 
     fn fence(&self) {
