@@ -222,9 +222,8 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
 
 #[cfg(test)]
 mod tests {
-    use endura::media::Heap;
-
     use super::*;
+    use crate::subject::page_cache;
 
     #[test]
     fn requests_go_on_after_a_crash_and_all_space_is_found_again() {
@@ -238,12 +237,14 @@ mod tests {
             after: ms(60),
             step: ms(10),
         };
-        let timeline = timeline(Heap::new(256 << 20), plan).expect("a timeline");
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let medium = || page_cache(dir.path(), 256 << 20).expect("a medium");
+        let timeline = timeline(medium(), plan).expect("a timeline");
         assert_eq!(timeline.points.len(), 14);
         assert!(timeline.crash < timeline.restart && timeline.collected.is_some(), "{timeline:?}");
         let sent: f64 = timeline.points.iter().map(|point| point.1).sum();
         assert!(sent > 0.0);
-        let restart = restart(Heap::new(256 << 20), 5_000).expect("a restart");
+        let restart = restart(medium(), 5_000).expect("a restart");
         assert!(restart.first_answer_ms > 0.0 && restart.collection_ms > 0.0);
     }
 }

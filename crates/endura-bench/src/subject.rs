@@ -15,7 +15,7 @@ use endura::pool::{self, Space};
 use endura::tree::nbtree::{Design, TwoLayers};
 use endura::tree::roart::Techniques;
 use endura::tree::{Index, fast_fair, nbtree, roart};
-use endura::{AnyLayout, ByteMap, Map, NodeLayout};
+use endura::{AnyIndex, ByteMap, Kind, Map, MediaChoice, Pool};
 
 use crate::store::{RoartSession, Session, Shape};
 use crate::{Error, Result};
@@ -96,18 +96,48 @@ impl Subject {
         }
     }
 
-    /// A FAST & FAIR tree with the nodes that it would choose itself, or others.
+    /// A map in a pool of its own, in a folder of its own in `dir`: an index as users have it.
     ///
     /// # Errors
     ///
     /// Whatever the pool says; so for the others.
-    pub fn fast_fair<M: Media>(medium: M, layout: Option<NodeLayout>) -> Result<Self> {
-        let space = space(medium)?;
-        let map = Map::over(AnyLayout::open(&space, "subject", layout)?);
-        Ok(Self::over("FastFair", &space, map))
+    pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let doing = || format!("cannot make a folder in {}", dir.display());
+        let folder =
+            tempfile::tempdir_in(dir).map_err(|source| Error::Io { doing: doing(), source })?;
+        let pool = Pool::options().media(media).create(folder.path().join("pool"))?;
+        let session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
+        let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
+        if kind == Kind::Roart {
+            let map = pool.roart("subject")?;
+            session = Box::new(move || Box::new(RoartSession::new(map.clone(), shape)));
+        } else {
+            let map = pool.any_map("subject", Some(kind))?;
+            let of = map.clone();
+            session = Box::new(move || Box::new(map.clone()));
+            dram_bytes = Box::new(move || match of.index() {
+                AnyIndex::NbTree(tree) => tree.stats().metadata_bytes,
+                AnyIndex::FastFair(_) => 0,
+            });
+        }
+        let name = match kind {
+            Kind::NbTree => "NbTree",
+            Kind::Roart => "Roart",
+            _ => "FastFair",
+        };
+        // The pool is closed before its folder goes.
+        let held = (pool, folder);
+        let medium_bytes =
+            Box::new(move || held.0.stats().map_or(0, |stats| stats.page_bytes_in_use));
+        Ok(Self { name: name.into(), session, dram_bytes, medium_bytes })
     }
 
-    /// The same with nodes of `WORDS` words on all levels, searched by `S`.
+    /// A FAST & FAIR tree over any medium, with nodes of `WORDS` words on all levels, searched by `S`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
     pub fn fast_fair_of<M: Media, const WORDS: usize, S: fast_fair::Search>(
         medium: M,
     ) -> Result<Self> {
@@ -116,12 +146,20 @@ impl Subject {
         Ok(Self::over("FastFair", &space, map))
     }
 
-    /// An NBTree.
+    /// An NBTree over any medium.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
     pub fn nbtree<M: Media>(medium: M) -> Result<Self> {
         Self::nbtree_of::<M, TwoLayers>(medium)
     }
 
     /// An NBTree of another design.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
     pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
         let space = space(medium)?;
         let map = Map::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
@@ -130,7 +168,11 @@ impl Subject {
         Ok(Self { dram_bytes, ..Self::over("NbTree", &space, map) })
     }
 
-    /// A ROART with keys and values of this shape and these techniques.
+    /// A ROART over any medium, with keys and values of this shape and these techniques.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
     pub fn roart<M: Media, T: Techniques>(medium: M, shape: Shape) -> Result<Self> {
         shape.check()?;
         let space = space(medium)?;

@@ -2,6 +2,8 @@
 
 use endura::media::{Emulated, Heap, Media, Pace, Slow};
 
+use endura::{Kind, MediaChoice};
+
 use crate::Result;
 use crate::drive::{Choice, Mix, Work, load, median};
 use crate::result::Better;
@@ -15,6 +17,11 @@ use super::{Across, Plot, Point, Scale, Series};
 pub(super) fn loaded(subject: Subject, scale: &Scale) -> Result<Subject> {
     load(&subject, 0..scale.keys)?;
     Ok(subject)
+}
+
+/// An index of numbers as users have it.
+pub(super) fn in_pool(scale: &Scale, kind: Kind, media: MediaChoice) -> Result<Subject> {
+    Subject::pool(&scale.dir, kind, media, Shape::WORDS)
 }
 
 /// Work on a loaded index: uniform, one thread.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use endura::media::DomainKind;
 use endura::media::{Charges, Emulated, Heap, Slow};
+use endura::tree::fast_fair::LineBinary;
 use endura::tree::roart::WithoutArrays;
 use endura::{Kind, NodeLayout};
 
@@ -37,7 +38,7 @@ fn indexes(scale: &Scale) -> Result<Vec<OnSlow>> {
     let [a, b, c] = [medium(), medium(), medium()];
     let radix = Subject::roart::<_, WithoutArrays>(Arc::clone(&c), Shape::WORDS)?;
     Ok(vec![
-        of(Arc::clone(&a), Subject::fast_fair(a, Some(NodeLayout::Paper)))?,
+        of(Arc::clone(&a), Subject::fast_fair_of::<_, 64, LineBinary>(a))?,
         of(Arc::clone(&b), Subject::nbtree(b))?,
         of(c, Ok(radix.named("radix tree")))?,
     ])

@@ -1,6 +1,6 @@
 //! Figure 3: how large nodes should be, and how they are searched.
 
-use endura::tree::fast_fair::{Binary, LineBinary, Linear, Search};
+use endura::tree::fast_fair::{Binary, Linear, Search};
 
 use crate::Result;
 use crate::drive::Mix;
@@ -31,7 +31,6 @@ fn curves<S: Search>(name: &str, scale: &Scale) -> Result<[Series; 2]> {
         point::<32, S>(scale)?,
         point::<64, S>(scale)?,
         point::<128, S>(scale)?,
-        point::<256, S>(scale)?,
         point::<512, S>(scale)?,
     ];
     let of = |pick: fn(&(f64, Median, Median)) -> Median| {
@@ -41,11 +40,7 @@ fn curves<S: Search>(name: &str, scale: &Scale) -> Result<[Series; 2]> {
 }
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
-    let all = [
-        curves::<Linear>("linear", scale)?,
-        curves::<Binary>("binary", scale)?,
-        curves::<LineBinary>("by lines (ours)", scale)?,
-    ];
+    let all = [curves::<Linear>("linear", scale)?, curves::<Binary>("binary", scale)?];
     let plot = |title, which: usize| {
         let curves = all.iter().map(|pair| pair[which].clone()).collect();
         times(title, number("node size", "bytes", true), curves)
@@ -67,7 +62,7 @@ fn checks(plots: &[Plot]) -> Vec<Check> {
     let of = |plot: usize, curve: usize| plots[plot].series[curve].heights();
     let (insert, get, binary) = (of(0, 0), of(1, 0), of(1, 1));
     let grown = &insert[1..];
-    let slower = ratios(&get[..4], &binary[..4]);
+    let slower = ratios(&get[..3], &binary[..3]);
     let both: Vec<f64> = insert.iter().zip(&get).map(|(a, b)| a + b).collect();
     let best = both[1].min(both[2]);
     vec![
@@ -80,7 +75,7 @@ fn checks(plots: &[Plot]) -> Vec<Check> {
         Check::new(
             "lookups by binary search are slower than by linear search below 4 KB",
             format!("binary takes {} times as long", list(&slower)),
-            nowhere_above(&get[..4], &binary[..4], 0.05) && middle(&slower) > 1.0,
+            nowhere_above(&get[..3], &binary[..3], 0.05) && middle(&slower) > 1.0,
             "today's processors predict past a binary search's branches, and all lines of a node are \
              prefetched here the moment its address is known, so that no search order saves a miss",
         ),

@@ -2,11 +2,11 @@
 
 use crate::Result;
 use crate::drive::Mix;
-use crate::paper::bed::{bytes, loaded, scale_text};
+use crate::paper::bed::{in_pool, loaded, scale_text};
 use crate::paper::scaling::{efficiency_check, keeps_up, scaling};
 use crate::paper::{Finding, Scale};
-use crate::store::Shape;
-use crate::subject::{Subject, adr};
+use crate::subject::Subject;
+use endura::{Kind, MediaChoice};
 
 pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
     measure(scale, "lookups", Mix::GET, 11.7)
@@ -22,14 +22,10 @@ pub(super) fn mixed(scale: &Scale) -> Result<Finding> {
 }
 
 fn measure(scale: &Scale, what: &str, mix: Mix, of_16: f64) -> Result<Finding> {
-    let fast_fair = || -> Result<Subject> {
-        let medium = adr(&scale.dir, bytes(scale, Shape::WORDS))?;
-        loaded(Subject::fast_fair(medium, None)?, scale)
-    };
-    let nbtree = || -> Result<Subject> {
-        let medium = adr(&scale.dir, bytes(scale, Shape::WORDS))?;
-        loaded(Subject::nbtree(medium)?, scale)
-    };
+    let fast_fair =
+        || -> Result<Subject> { loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale) };
+    let nbtree =
+        || -> Result<Subject> { loaded(in_pool(scale, Kind::NbTree, MediaChoice::Adr)?, scale) };
     let plot = scaling(scale, what, mix, &[&fast_fair, &nbtree])?;
     let checks =
         vec![efficiency_check(&plot, "FastFair", of_16, scale), keeps_up(&plot, "FastFair", scale)];

@@ -2,30 +2,26 @@
 
 use std::sync::Arc;
 
-use endura::media::{Adr, Eadr, Emulated, Heap, Media, PageCache};
-use endura::tree::roart::{Full, WithoutArrays};
+use endura::media::{Emulated, Heap};
+use endura::tree::fast_fair::LineBinary;
+use endura::tree::roart::Full;
+use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::drive::{Choice, Mix, Work, drive};
 use crate::paper::bed::{
-    bytes, charging, costs, emulated, exact, groups, loaded, mops, rates, scale_text, series,
+    charging, costs, emulated, exact, groups, in_pool, loaded, mops, rates, scale_text, series,
     shared, time, times, work,
 };
 use crate::paper::shape::{figure, is_least, list};
 use crate::paper::{Check, Finding, Scale};
 use crate::store::Shape;
-use crate::subject::{Subject, mapped};
+use crate::subject::Subject;
 use endura::media::Slow;
 
 const NAMES: [&str; 3] = ["NbTree", "FastFair", "Roart"];
 
-fn three<M: Media>(medium: impl Fn() -> Result<M>) -> Result<[Subject; 3]> {
-    Ok([
-        Subject::nbtree(medium()?)?,
-        Subject::fast_fair(medium()?, None)?,
-        Subject::roart::<_, Full>(medium()?, Shape::WORDS)?,
-    ])
-}
+const KINDS: [Kind; 3] = [Kind::NbTree, Kind::FastFair, Kind::Roart];
 
 /// Nanoseconds that fences wait, and lines that reach the medium, per insert or update.
 fn written(scale: &Scale, flushes: bool) -> Result<Vec<[f64; 2]>> {
@@ -34,7 +30,7 @@ fn written(scale: &Scale, flushes: bool) -> Result<Vec<[f64; 2]>> {
     let [a, b, c] = media.each_ref().map(Arc::clone);
     let subjects = [
         Subject::nbtree(a)?,
-        Subject::fast_fair(b, None)?,
+        Subject::fast_fair_of::<_, 64, LineBinary>(b)?,
         Subject::roart::<_, Full>(c, Shape::WORDS)?,
     ];
     let mut all = Vec::new();
@@ -96,14 +92,11 @@ pub(super) fn media_cost(scale: &Scale) -> Result<Finding> {
 
 pub(super) fn throughput(scale: &Scale) -> Result<Finding> {
     let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
-    let room = bytes(scale, Shape::WORDS);
-    let domains =
-        [three(|| mapped::<Adr>(&scale.dir, room))?, three(|| mapped::<Eadr>(&scale.dir, room))?];
     let plan = Work { threads: scale.cores(), choice: Choice::Zipf(0.99), ..work(scale) };
     let mut points = [const { Vec::new() }; 3];
-    for (x, subjects) in domains.into_iter().enumerate() {
-        for (subject, points) in subjects.into_iter().zip(&mut points) {
-            let subject = loaded(subject, scale)?;
+    for (x, media) in [MediaChoice::Adr, MediaChoice::Eadr].into_iter().enumerate() {
+        for (kind, points) in KINDS.into_iter().zip(&mut points) {
+            let subject = loaded(in_pool(scale, kind, media)?, scale)?;
             points.push((x as f64, mops(time(&subject, mix, plan, scale)?)));
         }
     }
@@ -143,12 +136,11 @@ pub(super) fn throughput(scale: &Scale) -> Result<Finding> {
 
 pub(super) fn dram(scale: &Scale) -> Result<Finding> {
     let slow = shared(emulated(scale, Slow::of(0), false));
-    let plain = || mapped::<PageCache>(&scale.dir, bytes(scale, Shape::WORDS));
-    let art = Subject::roart::<_, WithoutArrays>(plain()?, Shape::WORDS)?;
+    let plain = |kind| in_pool(scale, kind, MediaChoice::PageCache);
     let subjects = [
         Subject::nbtree(Arc::clone(&slow))?.named("NbTree on memory of 300 ns"),
-        Subject::nbtree(plain()?)?.named("NbTree on DRAM"),
-        art.named("radix tree on DRAM"),
+        plain(Kind::NbTree)?.named("NbTree on DRAM"),
+        plain(Kind::Roart)?.named("radix tree on DRAM"),
     ];
     let mut bars = Vec::new();
     for (subject, read_ns) in subjects.into_iter().zip([300, 0, 0]) {
@@ -171,7 +163,7 @@ pub(super) fn dram(scale: &Scale) -> Result<Finding> {
             "the one line that an operation needs is asked for early, so that little is left to wait for",
         ),
         Check::new(
-            "on DRAM it is comparable with a radix tree (ROART without leaf arrays, in ART's place)",
+            "on DRAM it is comparable with a radix tree (ROART, in ART's place)",
             format!("the radix tree takes {} times as long", list(&art)),
             art.iter().all(|&ratio| ratio > 0.67),
             &format!("random keys of 8 bytes suit a radix tree: {} times", figure(art[0])),

@@ -1,15 +1,12 @@
 //! Figure 5: single operations, one after the other.
 
-use endura::media::Eadr;
-use endura::tree::roart::Full;
+use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::drive::{Mix, Work};
-use crate::paper::bed::{bytes, groups, loaded, scale_text, series, time, times, work};
+use crate::paper::bed::{groups, in_pool, loaded, scale_text, series, time, times, work};
 use crate::paper::shape::{figure, is_least};
 use crate::paper::{Check, Finding, Scale};
-use crate::store::Shape;
-use crate::subject::{Subject, mapped};
 
 const OPERATIONS: [(&str, Mix); 4] = [
     ("lookup", Mix::GET),
@@ -19,15 +16,10 @@ const OPERATIONS: [(&str, Mix); 4] = [
 ];
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
-    let medium = || mapped::<Eadr>(&scale.dir, bytes(scale, Shape::WORDS));
-    let subjects = [
-        Subject::nbtree(medium()?)?,
-        Subject::fast_fair(medium()?, None)?,
-        Subject::roart::<_, Full>(medium()?, Shape::WORDS)?,
-    ];
+    let subjects = [Kind::NbTree, Kind::FastFair, Kind::Roart];
     let mut bars = Vec::new();
     for subject in subjects {
-        let subject = loaded(subject, scale)?;
+        let subject = loaded(in_pool(scale, subject, MediaChoice::Eadr)?, scale)?;
         let mut points = Vec::new();
         for (x, (_, mix)) in OPERATIONS.into_iter().enumerate() {
             // Removes take what was loaded: fewer, that there is enough for all rounds.

@@ -1,34 +1,26 @@
 //! Figure 9: skew, and the part of writes.
 
-use endura::media::Eadr;
-use endura::tree::roart::Full;
+use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::drive::{Choice, Mix, Work, median};
 use crate::paper::bed::{
-    bytes, costs, exact, heights, loaded, mops, number, rates, scale_text, series, work,
+    costs, exact, heights, in_pool, loaded, mops, number, rates, scale_text, series, work,
 };
 use crate::paper::shape::{figure, growth, list};
 use crate::paper::{Check, Finding, Plot, Scale};
-use crate::store::Shape;
-use crate::subject::{Subject, mapped};
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
 const WRITES: [u32; 5] = [0, 25, 50, 75, 100];
 
 /// Throughput and p99 of the three indexes along a sweep.
 fn sweep(scale: &Scale, across: (&str, &str), points: &[(f64, Mix, f64)]) -> Result<[Plot; 2]> {
-    let medium = || mapped::<Eadr>(&scale.dir, bytes(scale, Shape::WORDS));
-    let subjects = [
-        Subject::nbtree(medium()?)?,
-        Subject::fast_fair(medium()?, None)?,
-        Subject::roart::<_, Full>(medium()?, Shape::WORDS)?,
-    ];
+    let subjects = [Kind::NbTree, Kind::FastFair, Kind::Roart];
     let (mut curves, mut tails) = (Vec::new(), Vec::new());
     // More threads than processors: that is where a lock shows.
     let threads = scale.most_threads();
     for subject in subjects {
-        let subject = loaded(subject, scale)?;
+        let subject = loaded(in_pool(scale, subject, MediaChoice::Eadr)?, scale)?;
         let (mut rate, mut p99) = (Vec::new(), Vec::new());
         for &(x, mix, skew) in points {
             let plan = Work { threads, choice: Choice::Zipf(skew), ..work(scale) };

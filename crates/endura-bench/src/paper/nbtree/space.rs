@@ -1,19 +1,17 @@
 //! Figure 7: bytes in DRAM and on the medium.
 
-use endura::media::Heap;
+use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::paper::bed::{bytes, costs, exact, grouped, groups, loaded, series};
+use crate::paper::bed::{costs, exact, grouped, groups, in_pool, loaded, series};
 use crate::paper::shape::{figure, list};
 use crate::paper::{Check, Finding, Plot, Scale};
-use crate::store::Shape;
-use crate::subject::Subject;
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let (mut names, mut dram, mut medium) = (Vec::new(), Vec::new(), Vec::new());
     for keys in [scale.keys, 2 * scale.keys] {
-        let heap = || Heap::new(bytes(&Scale { keys, ..scale.clone() }, Shape::WORDS));
-        for subject in [Subject::nbtree(heap())?, Subject::fast_fair(heap(), None)?] {
+        for kind in [Kind::NbTree, Kind::FastFair] {
+            let subject = in_pool(scale, kind, MediaChoice::PageCache)?;
             let subject = loaded(subject, &Scale { keys, ..scale.clone() })?;
             let (x, per_key) = (names.len() as f64, |bytes: u64| exact(bytes as f64 / keys as f64));
             names.push(format!("{}, {} keys", subject.name, grouped(keys)));

@@ -1,63 +1,55 @@
 //! Figures 6 and 8: all threads, and what each technique is worth.
 
-use endura::media::Eadr;
-use endura::tree::nbtree::Design;
-use endura::tree::roart::Full;
+use endura::media::Heap;
+use endura::tree::nbtree::{Design, TwoLayers};
+use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::ablations::{LockedReaders, LockedWriters, SingleLayer};
 use crate::drive::{Choice, Mix, Work, median};
 use crate::paper::bed::{
-    bytes, costs, groups, loaded, mops, number, rates, scale_text, series, work,
+    bytes, costs, groups, in_pool, loaded, mops, number, rates, scale_text, series, work,
 };
 use crate::paper::scaling::{at_threads, efficiency_check};
 use crate::paper::shape::{figure, list, middle};
 use crate::paper::{Check, Finding, Scale};
 use crate::store::Shape;
-use crate::subject::{Subject, mapped};
+use crate::subject::Subject;
 
-/// An index, and how it is made.
-type Maker<'s> = (&'static str, Box<dyn Fn() -> Result<Subject> + 's>);
-
-fn design<D: Design>(scale: &Scale) -> Result<Subject> {
-    Subject::nbtree_of::<_, D>(mapped::<Eadr>(&scale.dir, bytes(scale, Shape::WORDS))?)
+/// An NBTree of a design, on plain memory.
+fn design<D: Design>(scale: &Scale, name: &str) -> Result<Subject> {
+    let medium = Heap::new(bytes(scale, Shape::WORDS));
+    loaded(Subject::nbtree_of::<_, D>(medium)?.named(name), scale)
 }
 
-fn others(scale: &Scale) -> Vec<Maker<'_>> {
-    let medium = || mapped::<Eadr>(&scale.dir, bytes(scale, Shape::WORDS));
-    vec![
-        ("FastFair", Box::new(move || Subject::fast_fair(medium()?, None))),
-        ("Roart", Box::new(move || Subject::roart::<_, Full>(medium()?, Shape::WORDS))),
-    ]
-}
-
-fn nbtree(scale: &Scale) -> Maker<'_> {
-    let medium = || mapped::<Eadr>(&scale.dir, bytes(scale, Shape::WORDS));
-    ("NbTree", Box::new(move || Subject::nbtree(medium()?)))
+fn indexes(scale: &Scale) -> Result<Vec<Subject>> {
+    let of = |kind| loaded(in_pool(scale, kind, MediaChoice::Eadr)?, scale);
+    Ok(vec![of(Kind::NbTree)?, of(Kind::FastFair)?, of(Kind::Roart)?])
 }
 
 const OPERATIONS: [(&str, Mix, [f64; 2]); 4] = [
     ("insert", Mix::INSERT, [1.6, 7.5]),
     ("update", Mix::UPDATE, [1.5, 5.0]),
-    ("remove", Mix::REMOVE, [2.0, 4.9]),
     ("lookup", Mix::GET, [1.6, 5.1]),
+    ("remove", Mix::REMOVE, [2.0, 4.9]),
 ];
+
+const FREE: &str = "nobody waits, plain memory";
 
 pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
     let threads = scale.cores();
-    let mut makers = vec![nbtree(scale)];
-    makers.extend(others(scale));
-    makers.push(("leaves of one layer", Box::new(|| design::<SingleLayer>(scale))));
+    let mut subjects = indexes(scale)?;
+    subjects.push(design::<TwoLayers>(scale, "two layers, plain memory")?);
+    subjects.push(design::<SingleLayer>(scale, "one layer, plain memory")?);
     let mut bars = Vec::new();
-    for (name, make) in &makers {
-        let subject = loaded(make()?, scale)?;
+    for subject in subjects {
         let mut points = Vec::new();
         for (x, (_, mix, _)) in OPERATIONS.into_iter().enumerate() {
             let most = scale.keys / u64::from(scale.rounds.max(1));
             let plan = Work { threads, operations: scale.operations.min(most), ..work(scale) };
             points.push((x as f64, mops(median(&subject, mix, plan, scale.rounds)?.0)));
         }
-        bars.push(series(*name, points));
+        bars.push(series(subject.name, points));
     }
     let plot = rates(&format!("{threads} threads"), groups(OPERATIONS.map(|o| o.0)), bars);
     let height = |of: usize, x: usize| plot.series[of].heights()[x];
@@ -74,10 +66,10 @@ pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
             )
         })
         .collect();
-    let gains: Vec<f64> = (0..4).map(|x| height(0, x) / height(3, x)).collect();
+    let gains: Vec<f64> = (0..4).map(|x| height(3, x) / height(4, x)).collect();
     checks.push(Check::new(
         "leaves of two layers give 2.4 times the inserts of leaves of one",
-        format!("{} times (update, remove, lookup: {})", figure(gains[0]), list(&gains[1..])),
+        format!("{} times (update, lookup, remove: {})", figure(gains[0]), list(&gains[1..])),
         gains[0] >= 2.4 * 0.8,
         "on DRAM a block that is read costs what a line in DRAM costs: the tags save reads of a slower medium",
     ));
@@ -93,13 +85,12 @@ pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
 
 pub(super) fn zipfian(scale: &Scale) -> Result<Finding> {
     let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
-    let mut makers = vec![nbtree(scale)];
-    makers.extend(others(scale));
-    makers.push(("locked writers", Box::new(|| design::<LockedWriters>(scale))));
-    makers.push(("locked readers too", Box::new(|| design::<LockedReaders>(scale))));
+    let mut subjects = indexes(scale)?;
+    subjects.push(design::<TwoLayers>(scale, FREE)?);
+    subjects.push(design::<LockedWriters>(scale, "locked writers")?);
+    subjects.push(design::<LockedReaders>(scale, "locked readers too")?);
     let (mut curves, mut tails) = (Vec::new(), Vec::new());
-    for (name, make) in &makers {
-        let subject = loaded(make()?, scale)?;
+    for subject in subjects {
         let (mut points, mut p99) = (Vec::new(), Vec::new());
         for &threads in &scale.threads {
             let plan = Work { threads, choice: Choice::Zipf(0.99), ..work(scale) };
@@ -107,8 +98,8 @@ pub(super) fn zipfian(scale: &Scale) -> Result<Finding> {
             points.push((threads as f64, mops(ns)));
             p99.push((threads as f64, crate::paper::bed::exact(latency.p99 as f64)));
         }
-        curves.push(series(*name, points));
-        tails.push(series(*name, p99));
+        curves.push(series(subject.name.clone(), points));
+        tails.push(series(subject.name, p99));
     }
     let across = || number("threads", "", true);
     let plot = rates("throughput", across(), curves);
@@ -117,7 +108,7 @@ pub(super) fn zipfian(scale: &Scale) -> Result<Finding> {
     let of = |name| at_threads(&plot, name, most);
     let others = [of("NbTree") / of("FastFair"), of("NbTree") / of("Roart")];
     let (writers, readers) =
-        (of("NbTree") / of("locked writers"), of("locked writers") / of("locked readers too"));
+        (of(FREE) / of("locked writers"), of("locked writers") / of("locked readers too"));
     let p99 = |name| at_threads(&tail, name, most);
     let tail_ratio = middle(&[p99("FastFair") / p99("NbTree"), p99("Roart") / p99("NbTree")]);
     let few =

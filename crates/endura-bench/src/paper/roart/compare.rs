@@ -1,11 +1,12 @@
 //! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
 
-use endura::tree::roart::{Full, Techniques, WithoutArrays};
+use endura::tree::roart::{Techniques, WithoutArrays};
+use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::drive::{Mix, Work};
 use crate::paper::bed::{
-    bytes, groups, loaded, mops, number, rates, scale_text, series, time, work,
+    bytes, groups, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
 };
 use crate::paper::shape::{figure, list, middle, ratios};
 use crate::paper::{Check, Finding, Plot, Scale};
@@ -25,6 +26,12 @@ pub(super) const OPERATIONS: [(&str, Mix); 5] = [
     ("remove", Mix::REMOVE),
 ];
 
+/// All techniques, as users have it.
+pub(super) fn full(scale: &Scale, shape: Shape) -> Result<Subject> {
+    loaded(Subject::pool(&scale.dir, Kind::Roart, MediaChoice::Adr, shape)?, scale)
+}
+
+/// Other techniques.
 pub(super) fn roart<T: Techniques>(scale: &Scale, shape: Shape) -> Result<Subject> {
     loaded(Subject::roart::<_, T>(adr(&scale.dir, bytes(scale, shape))?, shape)?, scale)
 }
@@ -50,8 +57,7 @@ fn setup(scale: &Scale, what: &str) -> String {
 }
 
 pub(super) fn operations(scale: &Scale) -> Result<Finding> {
-    let subjects =
-        vec![roart::<Full>(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
+    let subjects = vec![full(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
     let plot = bars(subjects, scale, scale.cores())?;
     let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());
     let check = |what: &str, gain: f64, theirs: f64| {
@@ -96,7 +102,7 @@ pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
         let mut curves = Vec::new();
         for which in 0..2 {
             let subject = match which {
-                0 => roart::<Full>(scale, KEYS)?,
+                0 => full(scale, KEYS)?,
                 _ => roart::<WithoutArrays>(scale, KEYS)?.named(RADIX),
             };
             let (mut points, mut next) = (Vec::new(), scale.keys);
@@ -128,10 +134,9 @@ pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
 }
 
 pub(super) fn words(scale: &Scale) -> Result<Finding> {
-    let medium = adr(&scale.dir, bytes(scale, Shape::WORDS))?;
     let subjects = vec![
-        roart::<Full>(scale, Shape::WORDS)?,
-        loaded(Subject::fast_fair(medium, None)?, scale)?,
+        full(scale, Shape::WORDS)?,
+        loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale)?,
     ];
     let plot = bars(subjects, scale, scale.cores())?;
     let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());

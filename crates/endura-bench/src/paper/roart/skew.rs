@@ -3,28 +3,20 @@
 use crate::Result;
 use crate::drive::{Choice, Mix, Work};
 use crate::paper::bed::{
-    bytes, heights, loaded, mops, number, rates, scale_text, series, time, work,
+    heights, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
 };
 use crate::paper::shape::{figure, growth};
 use crate::paper::{Check, Finding, Scale};
-use crate::store::Shape;
-use crate::subject::{Subject, adr};
-
-use super::compare::roart;
-use endura::tree::roart::Full;
+use endura::{Kind, MediaChoice};
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.85, 0.9, 0.99];
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
-    let medium = || adr(&scale.dir, bytes(scale, Shape::WORDS));
-    let subjects = [
-        roart::<Full>(scale, Shape::WORDS)?,
-        loaded(Subject::fast_fair(medium()?, None)?, scale)?,
-        loaded(Subject::nbtree(medium()?)?, scale)?,
-    ];
+    let subjects = [Kind::Roart, Kind::FastFair, Kind::NbTree];
     let mut curves = Vec::new();
-    for subject in subjects {
+    for kind in subjects {
+        let subject = loaded(in_pool(scale, kind, MediaChoice::Adr)?, scale)?;
         let mut points = Vec::new();
         for skew in SKEWS {
             let threads = scale.most_threads();

@@ -1,27 +1,20 @@
 //! Figure 20: bytes by number of keys.
 
-use endura::media::Heap;
-use endura::tree::roart::{Full, WithoutArrays};
+use endura::tree::roart::WithoutArrays;
 
 use crate::Result;
-use crate::paper::bed::{bytes, costs, exact, loaded, number, series};
+use crate::paper::bed::{costs, exact, number, series};
 use crate::paper::shape::list;
 use crate::paper::{Check, Finding, Scale};
-use crate::subject::Subject;
 
-use super::compare::KEYS;
+use super::compare::{KEYS, full, roart};
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let mut curves = [const { Vec::new() }; 2];
     for part in [8, 4, 2, 1] {
         let scale = Scale { keys: (scale.keys / part).max(1), operations: 0, ..scale.clone() };
-        let heap = || Heap::new(bytes(&scale, KEYS));
-        let subjects = [
-            Subject::roart::<_, Full>(heap(), KEYS)?,
-            Subject::roart::<_, WithoutArrays>(heap(), KEYS)?,
-        ];
+        let subjects = [full(&scale, KEYS)?, roart::<WithoutArrays>(&scale, KEYS)?];
         for (subject, curve) in subjects.into_iter().zip(&mut curves) {
-            let subject = loaded(subject, &scale)?;
             curve.push((
                 scale.keys as f64,
                 exact(subject.medium_bytes() as f64 / scale.keys as f64),
