@@ -19,6 +19,7 @@
 //! | [`result`] | what a run leaves behind, as JSON |
 //! | [`recovery`] | a crash, and what requests see of it |
 //! | [`paper`] | the figures of the papers, rerun row by row |
+//! | [`report`] | one page that tells all |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
 //! | [`floor`] | what the hardware takes for the least that an index can do; is slow memory as slow as set? |
 //! | [`subject`], [`drive`] | any index over any medium, and mixed work on it |
@@ -35,6 +36,7 @@ pub mod operation;
 pub mod paper;
 pub mod peer;
 pub mod recovery;
+pub mod report;
 pub mod result;
 pub mod run;
 pub mod store;
