@@ -69,6 +69,16 @@ impl Contender {
         }
     }
 
+    /// The name on a command line.
+    pub const fn argument(self) -> &'static str {
+        match self {
+            Self::Lmdb => "lmdb",
+            Self::RocksDb => "rocksdb",
+            Self::BTreeMap => "btreemap",
+            other => other.name(),
+        }
+    }
+
     /// Whose it is.
     pub const fn role(self) -> Role {
         match self {

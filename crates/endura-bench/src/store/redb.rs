@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use redb::{Database, ReadOnlyTable, ReadableTable, StorageBackend, TableDefinition};
+use redb::{Database, ReadOnlyTable, ReadableDatabase, StorageBackend, TableDefinition};
 
 use super::bytes::{ByteSession, Numbers, copy};
 use super::place::size_of_files;
@@ -121,7 +121,6 @@ impl RedbSession<'_> {
     #[inline]
     fn reading(&mut self) -> Result<&ReadOnlyTable<&'static [u8], &'static [u8]>> {
         if self.reading.is_none() {
-            use redb::ReadableDatabase;
             let txn = self.store.database.begin_read().map_err(refused)?;
             self.reading = Some(txn.open_table(TABLE).map_err(refused)?);
         }
