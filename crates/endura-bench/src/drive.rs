@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use hdrhistogram::Histogram;
 
-use crate::keys::{Zipf, key, value};
+use crate::keys::{key, value};
 use crate::store::Session;
 use crate::subject::Subject;
 use crate::summary::{Latency, Median};
-use crate::timing::{empty_histogram, sampled};
+use crate::timing::{Pace, empty_histogram, timed};
+use crate::workload::Zipf;
 use crate::{Error, Result};
 
 /// Which keys are looked up, updated and scanned from.
@@ -128,8 +129,8 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
         0 => {}
         wrong => {
             return Err(Error::Wrong {
-                store: "endura",
-                operation: "a mix",
+                store: subject.name.clone(),
+                operation: "a mix".into(),
                 wrong,
                 of: work.operations,
             });
@@ -217,7 +218,7 @@ fn perform(
     plan: &[Step],
     latencies: &mut Histogram<u64>,
 ) -> Result<u64> {
-    sampled(0..plan.len() as u64, latencies, |i| match plan[i as usize] {
+    timed(plan.len(), Pace::FREE, latencies, |i| match plan[i] {
         // What an update left is the number itself or its first value.
         Step::Get(i) => Ok(session.get(key(i))?.is_some()),
         Step::Insert(i) => session.insert(key(i), value(i)).map(|()| true),

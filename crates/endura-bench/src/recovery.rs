@@ -10,8 +10,9 @@ use endura::media::Media;
 use endura::pool::{self, Collector, Space};
 use endura::tree::roart::Tree;
 
-use crate::keys::{Zipf, key, value};
+use crate::keys::{key, value};
 use crate::store::{RoartSession, Session, Shape};
+use crate::workload::Zipf;
 use crate::{Error, Result};
 
 /// How long the parts of a [`Timeline`] are.
@@ -102,7 +103,7 @@ impl Requests {
                     false => session.update(key(i), i)?,
                 };
                 if !right {
-                    let (store, operation) = ("endura", "a request after a crash");
+                    let (store, operation) = ("endura".into(), "a request after a crash".into());
                     return Err(Error::Wrong { store, operation, wrong: 1, of: self.keys });
                 }
             }
@@ -206,7 +207,7 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     let found = session(&tree).get(key(keys - 1))?;
     let first_answer = begun.elapsed();
     if found != Some(value(keys - 1)) {
-        let (store, operation) = ("endura", "a lookup after a crash");
+        let (store, operation) = ("endura".into(), "a lookup after a crash".into());
         return Err(Error::Wrong { store, operation, wrong: 1, of: 1 });
     }
     let begun = Instant::now();

@@ -15,6 +15,9 @@ use crate::{Error, Result};
 /// The version of the format that this build writes and reads.
 pub const FORMAT: u32 = 1;
 
+/// The unit of exact counts: two runs of the same code must agree on them.
+pub const EXACT_UNIT: &str = "per operation";
+
 /// Everything that one command measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {

@@ -199,7 +199,7 @@ pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
 
 /// Bytes of a medium that holds so many entries of this shape with room to spare.
 pub fn room(entries: u64, shape: Shape) -> u64 {
-    (96 << 20) + entries * (160 + 3 * (shape.key_bytes + shape.value_bytes) as u64)
+    (96 << 20) + entries * (160 + 3 * (shape.longest_key_bytes + shape.value_bytes) as u64)
 }
 
 /// A mapped file without a name in `dir`, that can grow to `bytes`: lines are written back and fences

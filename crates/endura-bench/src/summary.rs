@@ -4,10 +4,10 @@ use hdrhistogram::Histogram;
 
 use crate::operation::Operation;
 use crate::run::{Outcome, Sample};
-use crate::store::{EnduraStore, Store};
 use crate::timing::empty_histogram;
 
-const ENDURA: &str = EnduraStore::NAME;
+/// What endura's index is called beside its one peer.
+pub const ENDURA: &str = "endura";
 
 /// A median over the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -77,7 +77,7 @@ enum Command {
     Torture(torture::Args),
     /// Crash an index in every way the hardware allows, for as long as there is time
     Explore(explore::Args),
-    /// Measure endura beside LMDB
+    /// Measure endura's indexes beside other stores
     Bench(bench::Args),
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),

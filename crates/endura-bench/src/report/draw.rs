@@ -1,6 +1,5 @@
 //! Plots as SVG. Colours are names: the page's style sheet gives them their light and dark values.
 
-use plotters::coord::combinators::BindKeyPointMethod;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -29,11 +28,7 @@ pub(super) const COLOURS: [RGBColor; 8] = [
 ];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Chart<'a, 'b> = ChartContext<
-    'a,
-    SVGBackend<'b>,
-    Cartesian2d<plotters::coord::combinators::WithKeyPoints<RangedCoordf64>, plotters::coord::combinators::WithKeyPoints<RangedCoordf64>>,
->;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// How a plot is drawn.
@@ -87,15 +82,22 @@ fn axes(plot: &Plot, look: Look<'_>) -> (Axis, Axis) {
         Across::Number { log, .. } => Axis::across(&places, *log),
     };
     let tops: Vec<f64> = if plot.stacked {
-        let at = |x: f64| plot.series.iter().flat_map(|s| &s.points).filter(move |p| p.x == x).map(|p| p.y).sum();
+        let at = |x: f64| {
+            plot.series.iter().flat_map(|s| &s.points).filter(move |p| p.x == x).map(|p| p.y).sum()
+        };
         places.iter().map(|&x| at(x)).collect()
     } else {
-        plot.series.iter().flat_map(|s| &s.points).map(|p| p.y * (1.0 + p.spread_percent / 100.0)).collect()
+        plot.series
+            .iter()
+            .flat_map(|s| &s.points)
+            .map(|p| p.y * (1.0 + p.spread_percent / 100.0))
+            .collect()
     };
     let tops: Vec<f64> = tops.into_iter().filter(|top| top.is_finite()).collect();
     let greatest = tops.iter().copied().fold(0.0, f64::max);
     let least = tops.iter().copied().filter(|&top| top > 0.0).fold(f64::MAX, f64::min);
-    let up = if look.log_up { Axis::up_log(least.min(greatest), greatest) } else { Axis::up(greatest) };
+    let up =
+        if look.log_up { Axis::up_log(least.min(greatest), greatest) } else { Axis::up(greatest) };
     (across, up)
 }
 
@@ -119,27 +121,17 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
         .margin_left(4)
         .x_label_area_size(bottom)
         .y_label_area_size(56)
-        .build_cartesian_2d(
-            (across.from..across.to)
-                .with_key_points(across.marks.iter().map(|&mark| across.place_across(mark)).collect()),
-            (up.from..up.to).with_key_points(up.marks.iter().map(|&mark| up.place_up(mark)).collect()),
-        )?;
-    let label = |place: &f64| short(if up.log { 10_f64.powf(*place) } else { *place });
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(0)
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .axis_style(MUTED)
-        .y_label_formatter(&label)
-        .label_style(style(14, MUTED, HPos::Center, VPos::Center))
-        .draw()?;
+        .build_cartesian_2d(across.from..across.to, up.from..up.to)?;
+    mark_up(area, &mut chart, &across, &up)?;
     mark_across(area, &chart, plot, &across, &up)?;
     for &(at, what) in look.moments {
         moment(area, &mut chart, (at, what), &across, &up)?;
     }
-    if lines { curves(area, &mut chart, plot, &across, &up) } else { bars(area, &mut chart, plot, &up) }
+    if lines {
+        curves(area, &mut chart, plot, &across, &up)
+    } else {
+        bars(area, &mut chart, plot, &up)
+    }
 }
 
 fn longest_name(plot: &Plot) -> u32 {
@@ -147,19 +139,46 @@ fn longest_name(plot: &Plot) -> u32 {
     names.max().unwrap_or(0).min(22) as u32
 }
 
+/// Lines across at the marks of the vertical axis, and its figures.
+fn mark_up(area: &Area<'_>, chart: &mut Chart<'_, '_>, across: &Axis, up: &Axis) -> Drawn {
+    for &mark in &up.marks {
+        let y = up.place_up(mark);
+        let colour = if y == up.from { MUTED } else { GRID };
+        chart.draw_series([PathElement::new([(across.from, y), (across.to, y)], colour)])?;
+        let at = chart.backend_coord(&(across.from, y));
+        area.draw_text(
+            &short(mark),
+            &style(14, MUTED, HPos::Right, VPos::Center),
+            (at.0 - 8, at.1),
+        )?;
+    }
+    Ok(())
+}
+
 /// What stands below the horizontal axis.
-fn mark_across(area: &Area<'_>, chart: &Chart<'_, '_>, plot: &Plot, across: &Axis, up: &Axis) -> Drawn {
+fn mark_across(
+    area: &Area<'_>,
+    chart: &Chart<'_, '_>,
+    plot: &Plot,
+    across: &Axis,
+    up: &Axis,
+) -> Drawn {
     let at = |value: f64| chart.backend_coord(&(across.place_across(value), up.from));
     for &mark in &across.marks {
         let (x, y) = at(mark);
         match &plot.across {
             Across::Number { .. } => {
-                area.draw_text(&short(mark), &style(14, MUTED, HPos::Center, VPos::Top), (x, y + 8))?;
+                area.draw_text(
+                    &short(mark),
+                    &style(14, MUTED, HPos::Center, VPos::Top),
+                    (x, y + 8),
+                )?;
             }
             Across::Groups(names) if rotated(plot) => {
                 let name = names.get(mark as usize).map_or("", String::as_str);
                 // Upwards from below, so that a name ends at its group.
-                let style = style(13, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
+                let style =
+                    style(13, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
                 area.draw_text(&clip(name, 19), &style, (x, y + 8))?;
             }
             Across::Groups(names) => {
@@ -171,7 +190,11 @@ fn mark_across(area: &Area<'_>, chart: &Chart<'_, '_>, plot: &Plot, across: &Axi
     if let Across::Number { name, unit, .. } = &plot.across {
         let title = if unit.is_empty() { name.clone() } else { format!("{name} ({unit})") };
         let middle = chart.backend_coord(&(f64::midpoint(across.from, across.to), up.from));
-        area.draw_text(&title, &style(15, MUTED, HPos::Center, VPos::Top), (middle.0, middle.1 + 27))?;
+        area.draw_text(
+            &title,
+            &style(15, MUTED, HPos::Center, VPos::Top),
+            (middle.0, middle.1 + 27),
+        )?;
     }
     Ok(())
 }
@@ -183,27 +206,48 @@ fn clip(name: &str, most: usize) -> String {
     name.chars().take(most - 1).chain(['…']).collect()
 }
 
-fn moment(area: &Area<'_>, chart: &mut Chart<'_, '_>, (at, what): (f64, &str), across: &Axis, up: &Axis) -> Drawn {
+fn moment(
+    area: &Area<'_>,
+    chart: &mut Chart<'_, '_>,
+    (at, what): (f64, &str),
+    across: &Axis,
+    up: &Axis,
+) -> Drawn {
     let x = across.place_across(at);
     chart.draw_series([PathElement::new([(x, up.from), (x, up.to)], MUTED)])?;
     let (px, py) = chart.backend_coord(&(x, up.to));
     Ok(area.draw_text(what, &style(13, MUTED, HPos::Center, VPos::Bottom), (px, py - 1))?)
 }
 
-fn curves(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, across: &Axis, up: &Axis) -> Drawn {
+fn curves(
+    area: &Area<'_>,
+    chart: &mut Chart<'_, '_>,
+    plot: &Plot,
+    across: &Axis,
+    up: &Axis,
+) -> Drawn {
     let mut ends = Vec::new();
     for (series, colour) in plot.series.iter().zip(COLOURS.iter().cycle()) {
         let place = |p: &crate::paper::Point| (across.place_across(p.x), up.place_up(p.y));
         let points: Vec<_> = series.points.iter().filter(|p| p.y.is_finite()).collect();
-        chart.draw_series(LineSeries::new(points.iter().map(|p| place(p)), colour.stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(
+            points.iter().map(|p| place(p)),
+            colour.stroke_width(2),
+        ))?;
         // A timeline has too many points for marks.
         if points.len() <= 24 {
             chart.draw_series(points.iter().map(|p| Circle::new(place(p), 3, colour.filled())))?;
             for p in points.iter().filter(|p| p.spread_percent > 0.0) {
                 let reach = |sign: f64| {
-                    (across.place_across(p.x), up.place_up(p.y * (1.0 + sign * p.spread_percent / 100.0)))
+                    (
+                        across.place_across(p.x),
+                        up.place_up(p.y * (1.0 + sign * p.spread_percent / 100.0)),
+                    )
                 };
-                chart.draw_series([PathElement::new([reach(-1.0), reach(1.0)], colour.stroke_width(1))])?;
+                chart.draw_series([PathElement::new(
+                    [reach(-1.0), reach(1.0)],
+                    colour.stroke_width(1),
+                )])?;
             }
         }
         if let Some(last) = points.last() {
@@ -225,7 +269,13 @@ fn curves(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, across: &Axis
 fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis) -> Drawn {
     let count = if plot.stacked { 1 } else { plot.series.len().max(1) };
     let width = 0.78 / count as f64;
-    let groups = plot.series.iter().flat_map(|s| s.points.iter()).map(|p| p.x as usize + 1).max().unwrap_or(1);
+    let groups = plot
+        .series
+        .iter()
+        .flat_map(|s| s.points.iter())
+        .map(|p| p.x as usize + 1)
+        .max()
+        .unwrap_or(1);
     // Figures on the bars as long as they have room: about 30 units each.
     let labelled = groups * count <= 22;
     let mut base = vec![0.0; groups];
@@ -247,13 +297,19 @@ fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis) -> D
             let middle = left + width / 2.0;
             let mut top = to;
             if !plot.stacked && point.spread_percent > 0.5 {
-                let reach = |sign: f64| up.place_up(point.y * (1.0 + sign * point.spread_percent / 100.0));
+                let reach =
+                    |sign: f64| up.place_up(point.y * (1.0 + sign * point.spread_percent / 100.0));
                 top = reach(1.0);
-                chart.draw_series([PathElement::new([(middle, reach(-1.0)), (middle, top)], INK)])?;
+                chart
+                    .draw_series([PathElement::new([(middle, reach(-1.0)), (middle, top)], INK)])?;
             }
             if labelled && !plot.stacked {
                 let (x, y) = chart.backend_coord(&(middle, top));
-                area.draw_text(&short(point.y), &style(12, MUTED, HPos::Center, VPos::Bottom), (x, y - 2))?;
+                area.draw_text(
+                    &short(point.y),
+                    &style(12, MUTED, HPos::Center, VPos::Bottom),
+                    (x, y - 2),
+                )?;
             }
         }
     }
@@ -268,7 +324,13 @@ mod tests {
 
     fn plot(across: Across, stacked: bool) -> Plot {
         let points = |times: f64| {
-            (0..3).map(|x| Point { x: f64::from(x), y: times * f64::from(x + 1), spread_percent: 5.0 }).collect()
+            (0..3)
+                .map(|x| Point {
+                    x: f64::from(x),
+                    y: times * f64::from(x + 1),
+                    spread_percent: 5.0,
+                })
+                .collect()
         };
         Plot {
             title: "a title".into(),

@@ -24,13 +24,20 @@ fn point(x: usize, y: f64, spread_percent: f64) -> Point {
 }
 
 pub(super) fn counts(report: &Report) -> String {
-    let adr: Vec<&CountTable> = report.counts.iter().filter(|table| table.domain == "ADR").collect();
-    let operations: Vec<String> =
-        adr.first().map_or(Vec::new(), |table| table.rows.iter().map(|row| row.operation.into()).collect());
+    let adr: Vec<&CountTable> =
+        report.counts.iter().filter(|table| table.domain == "ADR").collect();
+    let operations: Vec<String> = adr
+        .first()
+        .map_or(Vec::new(), |table| table.rows.iter().map(|row| row.operation.into()).collect());
     let plot = |title: &str, quantity: &str, pick: fn(&crate::counts::PerOperation) -> f64| {
         let series = adr.iter().map(|table| Series {
             name: table.index.clone(),
-            points: table.rows.iter().enumerate().map(|(x, row)| point(x, pick(row), 0.0)).collect(),
+            points: table
+                .rows
+                .iter()
+                .enumerate()
+                .map(|(x, row)| point(x, pick(row), 0.0))
+                .collect(),
         });
         bars(title, "per operation", quantity, operations.clone(), series.collect())
     };
@@ -53,7 +60,15 @@ pub(super) fn counts(report: &Report) -> String {
 
 fn all(tables: &[CountTable]) -> String {
     let head = [
-        "index", "~medium", "~operation", "flushes", "fences", "lines written", "lines read", "stores", "loads",
+        "index",
+        "~medium",
+        "~operation",
+        "flushes",
+        "fences",
+        "lines written",
+        "lines read",
+        "stores",
+        "loads",
         "chunks",
     ];
     let rows = tables.iter().flat_map(|table| {
@@ -67,7 +82,8 @@ fn all(tables: &[CountTable]) -> String {
                 row.loads,
                 row.allocations,
             ];
-            let mut cells = vec![table.index.clone(), table.domain.clone(), row.operation.to_string()];
+            let mut cells =
+                vec![table.index.clone(), table.domain.clone(), row.operation.to_string()];
             cells.extend(figures.map(|figure| format!("{figure:.3}")));
             cells
         })
@@ -93,13 +109,15 @@ fn instructions(counter: &Counter) -> String {
     }
     let series = indexes.iter().map(|index| {
         let of = counts.iter().filter(|count| count.index == *index);
-        let place = |name: &str| operations.iter().position(|operation| operation == name).unwrap_or(0);
+        let place =
+            |name: &str| operations.iter().position(|operation| operation == name).unwrap_or(0);
         Series {
             name: index.clone(),
             points: of.map(|count| point(place(&count.operation), count.count, 0.0)).collect(),
         }
     });
-    let plot = bars("Instructions", "per operation", "instructions", operations.clone(), series.collect());
+    let plot =
+        bars("Instructions", "per operation", "instructions", operations.clone(), series.collect());
     format!("<h3>Instructions, counted by {}</h3>{}", escape(tool), grid(&[plot], Look::default()))
 }
 
@@ -110,7 +128,8 @@ fn floor(report: &Report) -> String {
         ("store, write-back, fence, random line", floor.durable_store_ns),
         ("next line of a pass over all", floor.sequential_line_ns),
     ];
-    let points = all.iter().enumerate().map(|(x, (_, ns))| point(x, ns.median, ns.spread_percent)).collect();
+    let points =
+        all.iter().enumerate().map(|(x, (_, ns))| point(x, ns.median, ns.spread_percent)).collect();
     let groups = all.iter().map(|(name, _)| name.to_string()).collect();
     let series = vec![Series { name: "hardware".into(), points }];
     let plot = bars("The floor", "ns", "time", groups, series);
@@ -136,7 +155,8 @@ pub(super) fn chases(report: &Report) -> String {
                 off(chase.wall_ns.median, chase.set_ns),
                 format!("{:.0} ns", chase.charged_ns),
                 off(chase.charged_ns, chase.set_ns),
-                if within { "yes" } else { "no: the machine was busy, or its clock is coarse" }.into(),
+                if within { "yes" } else { "no: the machine was busy, or its clock is coarse" }
+                    .into(),
             ]
         })
         .collect();

@@ -51,7 +51,8 @@ fn plot(title: String, across: Across, like: &Measurement, series: Vec<Series>) 
 pub(super) fn bars(results: &Results, wanted: impl Fn(&Measurement) -> bool) -> Vec<Plot> {
     let measurements = results.measurements.iter().filter(|m| m.parameter.is_none() && wanted(m));
     let title = |m: &Measurement| {
-        let threads = if m.threads == 1 { "1 thread".into() } else { format!("{} threads", m.threads) };
+        let threads =
+            if m.threads == 1 { "1 thread".into() } else { format!("{} threads", m.threads) };
         format!("{}, {threads}", m.suite)
     };
     let key = |m: &Measurement| format!("{}\u{1}{}\u{1}{}", title(m), m.quantity, m.unit);
@@ -78,7 +79,14 @@ pub(super) fn sweeps(results: &Results, wanted: impl Fn(&Measurement) -> bool) -
     let swept = results.measurements.iter().filter(|m| m.parameter.is_some() && wanted(m));
     let name = |m: &Measurement| m.parameter.as_ref().map_or(String::new(), |p| p.name.clone());
     let key = |m: &Measurement| {
-        format!("{}\u{1}{}\u{1}{}\u{1}{}\u{1}{}", m.suite, m.workload, m.threads, m.quantity, name(m))
+        format!(
+            "{}\u{1}{}\u{1}{}\u{1}{}\u{1}{}",
+            m.suite,
+            m.workload,
+            m.threads,
+            m.quantity,
+            name(m)
+        )
     };
     group(swept, key)
         .into_iter()
@@ -200,9 +208,14 @@ fn same(a: &Measurement, b: &Measurement) -> bool {
 fn entry(ours: &Measurement, theirs: &Measurement, volatile: bool, times: f64) -> Slower {
     let spread = ours.median.spread_percent + theirs.median.spread_percent;
     let at = ours.parameter.as_ref();
-    let at = at.map_or(String::new(), |p| format!(", {} {}{}", p.name, super::ticks::short(p.value), p.unit));
+    let at = at.map_or(String::new(), |p| {
+        format!(", {} {}{}", p.name, super::ticks::short(p.value), p.unit)
+    });
     Slower {
-        what: format!("{}: {} ({}, {} thread(s){at})", ours.suite, ours.workload, ours.quantity, ours.threads),
+        what: format!(
+            "{}: {} ({}, {} thread(s){at})",
+            ours.suite, ours.workload, ours.quantity, ours.threads
+        ),
         ours: ours.store.clone(),
         other: theirs.store.clone(),
         volatile,
@@ -243,7 +256,10 @@ mod tests {
         let slower = slower(&results());
         // Ours has 1.0 Mop/s where LMDB has 2.0, and 50 B where it has 40.
         let throughput = slower.iter().find(|s| s.what.contains("throughput")).expect("an entry");
-        assert_eq!((throughput.other.as_str(), throughput.times, throughput.volatile), ("LMDB", 2.0, false));
+        assert_eq!(
+            (throughput.other.as_str(), throughput.times, throughput.volatile),
+            ("LMDB", 2.0, false)
+        );
         assert!(!throughput.within_spread);
         let space = slower.iter().find(|s| s.what.contains("space")).expect("an entry");
         assert!((space.times - 1.25).abs() < 1e-9);

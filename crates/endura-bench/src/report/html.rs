@@ -41,11 +41,14 @@ pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     };
     let heads: String = head.iter().map(|name| cell("th", name, name)).collect();
     let line = |row: &Vec<String>| {
-        let cells: String = head.iter().zip(row).map(|(name, text)| cell("td", name, text)).collect();
+        let cells: String =
+            head.iter().zip(row).map(|(name, text)| cell("td", name, text)).collect();
         format!("<tr>{cells}</tr>")
     };
     let body: String = rows.iter().map(line).collect();
-    format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>")
+    format!(
+        "<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 }
 
 /// A plot with its title, legend and figures; nothing where it holds none.
@@ -57,7 +60,11 @@ pub(super) fn figure(plot: &Plot, look: Look<'_>, wide: bool) -> String {
     });
     let class = if wide { "card wide" } else { "card" };
     // The drawing has a name for those who hear the page.
-    let svg = svg.replacen("<svg", &format!("<svg role=\"img\" aria-label=\"{}\"", escape(&plot.title)), 1);
+    let svg = svg.replacen(
+        "<svg",
+        &format!("<svg role=\"img\" aria-label=\"{}\"", escape(&plot.title)),
+        1,
+    );
     format!(
         "<figure class=\"{class}\"><h4>{}</h4><ul class=\"legend\">{}</ul>{svg}\
          <details><summary>figures</summary>{}</details></figure>",

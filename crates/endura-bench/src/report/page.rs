@@ -45,7 +45,12 @@ fn sections(report: &Report) -> Vec<Section> {
         section("counts", "Counts", "Exact counts and the physical floor", floors::counts(report)),
         section("space", "Space", "Space and reopening", space(report)),
         section("recovery", "Recovery", "Through a crash", recovery(report)),
-        section("slow-memory", "Slow memory", "Is emulated memory as slow as set?", floors::chases(report)),
+        section(
+            "slow-memory",
+            "Slow memory",
+            "Is emulated memory as slow as set?",
+            floors::chases(report),
+        ),
         section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
         section("behind", "Behind", "Where endura is behind", behind(report)),
         section("settings", "Settings", "Who ran, and how", settings(report)),
@@ -71,7 +76,8 @@ fn head(report: &Report) -> String {
         ("spread", spread(report)),
         ("took", format!("{:.0} s", report.seconds)),
     ];
-    let facts: String = facts.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>")).collect();
+    let facts: String =
+        facts.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>")).collect();
     format!(
         "<header class=\"top\"><h1>endura, measured</h1><p class=\"lead\">Three persistent indexes beside the \
          stores that people would use instead, and the claims of the papers they come from, rerun in one go.</p>\
@@ -81,8 +87,13 @@ fn head(report: &Report) -> String {
 }
 
 fn spread(report: &Report) -> String {
-    let mut spreads: Vec<f64> =
-        report.results.measurements.iter().filter(|m| m.rounds.len() > 1).map(|m| m.median.spread_percent).collect();
+    let mut spreads: Vec<f64> = report
+        .results
+        .measurements
+        .iter()
+        .filter(|m| m.rounds.len() > 1)
+        .map(|m| m.median.spread_percent)
+        .collect();
     spreads.sort_by(f64::total_cmp);
     match spreads[..] {
         [] => "every time was measured once: no spread is known".into(),
@@ -107,7 +118,9 @@ fn tiles(report: &Report) -> String {
         (not, "rows that hold in part or not at all"),
         (count(Verdict::CannotTell), "rows that this machine cannot tell"),
     ];
-    let tile = |(n, what): (usize, &str)| format!("<div class=\"tile\"><b>{n}</b><span>{what}</span></div>");
+    let tile = |(n, what): (usize, &str)| {
+        format!("<div class=\"tile\"><b>{n}</b><span>{what}</span></div>")
+    };
     format!("<div class=\"tiles\">{}</div>", tiles.map(tile).concat())
 }
 
@@ -134,7 +147,9 @@ fn latency(report: &Report) -> String {
 
 fn scaling(report: &Report) -> String {
     let mut plots = gather::scaling(&report.results);
-    plots.extend(gather::sweeps(&report.results, |m| m.quantity != "cpu time" && m.claim.is_none() && !is_paper(&m.suite)));
+    plots.extend(gather::sweeps(&report.results, |m| {
+        m.quantity != "cpu time" && m.claim.is_none() && !is_paper(&m.suite)
+    }));
     let threads = report.results.machine.threads;
     format!(
         "<p>This machine runs {threads} threads at once: beyond that threads share processors, and a store that \
@@ -155,13 +170,18 @@ fn space(report: &Report) -> String {
         "<p>Bytes of the pages in use after the load, per key; and the time from opening the store to the first \
          answer. Equal steps of the second multiply.</p>{}{}",
         grid(&space, Look::default()),
-        if reopen.is_empty() { String::new() } else { grid(&reopen, Look { log_up: true, ..Look::default() }) }
+        if reopen.is_empty() {
+            String::new()
+        } else {
+            grid(&reopen, Look { log_up: true, ..Look::default() })
+        }
     )
 }
 
 fn recovery(report: &Report) -> String {
     let (timeline, what) = &report.timeline;
-    let points = timeline.points.iter().map(|&(x, y)| Point { x, y, spread_percent: 0.0 }).collect();
+    let points =
+        timeline.points.iter().map(|&(x, y)| Point { x, y, spread_percent: 0.0 }).collect();
     let plot = Plot {
         title: "Requests through a crash and a restart".into(),
         across: Across::Number { name: "time".into(), unit: "s".into(), log: false },
@@ -197,7 +217,14 @@ fn behind(report: &Report) -> String {
         of.map(|s| {
             let doubt = if s.within_spread { "yes" } else { "no" };
             let times = format!("{:.2}", s.times);
-            vec![s.what.clone(), s.ours.clone(), s.other.clone(), s.figures.clone(), times, doubt.into()]
+            vec![
+                s.what.clone(),
+                s.ours.clone(),
+                s.other.clone(),
+                s.figures.clone(),
+                times,
+                doubt.into(),
+            ]
         })
         .collect()
     };
@@ -231,7 +258,9 @@ fn settings(report: &Report) -> String {
         .results
         .stores
         .iter()
-        .map(|s| vec![s.name.clone(), role(s.role).into(), promise(s.promise).into(), s.setting.clone()])
+        .map(|s| {
+            vec![s.name.clone(), role(s.role).into(), promise(s.promise).into(), s.setting.clone()]
+        })
         .collect();
     table(&["store", "~", "~what returned survives", "~settings"], &rows)
 }

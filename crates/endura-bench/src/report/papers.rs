@@ -16,7 +16,9 @@ fn class(verdict: Verdict) -> &'static str {
 
 fn anchor(row: &Outcome) -> String {
     let name = format!("{} {}", row.paper, row.figure);
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect()
 }
 
 pub(super) fn section(rows: &[Outcome]) -> String {
@@ -102,5 +104,9 @@ fn check(check: &Check) -> String {
         "" => String::new(),
         why => format!(" Why: {}.", escape(why)),
     };
-    format!("<li class=\"{class}\">{}: <b>{}</b>.{why}</li>", escape(&check.claim), escape(&check.ours))
+    format!(
+        "<li class=\"{class}\">{}: <b>{}</b>.{why}</li>",
+        escape(&check.claim),
+        escape(&check.ours)
+    )
 }

@@ -11,21 +11,37 @@ pub(super) fn results() -> Results {
     for (name, role, promise) in
         [("nbtree", Role::Ours, Promise::Sigkill), ("LMDB", Role::Peer, Promise::Sigkill)]
     {
-        results.stores.push(StoreInfo { name: name.into(), role, promise, setting: "as it comes".into() });
+        results.stores.push(StoreInfo {
+            name: name.into(),
+            role,
+            promise,
+            setting: "as it comes".into(),
+        });
         let rate = if role == Role::Ours { 1.0 } else { 2.0 };
         for (workload, threads) in [("A", 1), ("A", 2), ("B", 1)] {
             let rounds = Quantity::throughput(vec![rate, rate * 1.1, rate * 0.9]);
             let mut one = Measurement::new("ycsb", workload, name, rounds);
             one.threads = threads;
             let ns = 1000;
-            one.latency_ns = Some(Latency { p50: ns, p90: ns, p99: ns, p999: ns, p9999: ns, max: ns, samples: 9 });
+            one.latency_ns = Some(Latency {
+                p50: ns,
+                p90: ns,
+                p99: ns,
+                p999: ns,
+                p9999: ns,
+                max: ns,
+                samples: 9,
+            });
             results.measurements.push(one);
         }
-        let space = Quantity::cost("space", "B/key", vec![if role == Role::Ours { 50.0 } else { 40.0 }]);
+        let space =
+            Quantity::cost("space", "B/key", vec![if role == Role::Ours { 50.0 } else { 40.0 }]);
         results.measurements.push(Measurement::new("ycsb", "load", name, space));
         for length in [10.0, 100.0] {
-            let mut one = Measurement::new("scans", "scan", name, Quantity::throughput(vec![rate / length]));
-            one.parameter = Some(Parameter { name: "scan length".into(), unit: String::new(), value: length });
+            let mut one =
+                Measurement::new("scans", "scan", name, Quantity::throughput(vec![rate / length]));
+            one.parameter =
+                Some(Parameter { name: "scan length".into(), unit: String::new(), value: length });
             results.measurements.push(one);
         }
     }
@@ -76,13 +92,31 @@ fn report(papers: Vec<Outcome>) -> Report {
 #[test]
 fn every_section_stands_in_the_page_and_says_what_is_behind() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let scale = Scale { keys: 3000, operations: 1000, rounds: 1, threads: vec![1, 2], dir: dir.path().into(), seed: 1 };
+    let scale = Scale {
+        keys: 3000,
+        operations: 1000,
+        rounds: 1,
+        threads: vec![1, 2],
+        dir: dir.path().into(),
+        seed: 1,
+    };
     let row = crate::paper::rows().find(|row| row.figure == "table 4").expect("a row");
     let html = report(vec![row.run(&scale).expect("counts")]).html();
     for section in [
-        "throughput", "latency", "scaling", "counts", "space", "recovery", "slow-memory", "papers", "behind", "settings",
+        "throughput",
+        "latency",
+        "scaling",
+        "counts",
+        "space",
+        "recovery",
+        "slow-memory",
+        "papers",
+        "behind",
+        "settings",
     ] {
-        let at = html.find(&format!("<section id=\"{section}\">")).unwrap_or_else(|| panic!("no {section}"));
+        let at = html
+            .find(&format!("<section id=\"{section}\">"))
+            .unwrap_or_else(|| panic!("no {section}"));
         let end = html[at..].find("</section>").expect("its end") + at;
         assert!(end - at > 150, "{section} is empty: {}", &html[at..end]);
     }
@@ -97,7 +131,8 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
     assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
     assert!(html.matches("<svg").count() >= 8);
     for tag in ["section", "article", "figure", "table", "ul", "details", "div"] {
-        let opened = html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
+        let opened =
+            html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
     }
 }

@@ -45,7 +45,8 @@ impl Axis {
             // A time: round numbers in place of steps.
             let step = nice_step((to - from) / 8.0);
             let count = ((to - from) / step).floor() as u32;
-            marks = (0..=count).map(|n| (from / step).ceil() * step + f64::from(n) * step).collect();
+            marks =
+                (0..=count).map(|n| (from / step).ceil() * step + f64::from(n) * step).collect();
             marks.retain(|&mark| mark <= to);
         } else {
             thin(&mut marks, |mark| (place(mark) - from) / (to - from).max(1e-12));
@@ -106,7 +107,8 @@ pub(super) fn short(value: f64) -> String {
         _ => 3,
     };
     let text = format!("{scaled:.digits$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{suffix}")
 }
 
@@ -137,7 +139,9 @@ mod tests {
     #[test]
     fn figures_are_short() {
         let cases = [(0.0, "0"), (1.5, "1.5"), (0.123_4, "0.123"), (12.34, "12.3"), (850.4, "850")];
-        for (value, text) in cases.into_iter().chain([(12_500.0, "12.5k"), (3e6, "3M"), (1000.0, "1000")]) {
+        for (value, text) in
+            cases.into_iter().chain([(12_500.0, "12.5k"), (3e6, "3M"), (1000.0, "1000")])
+        {
             assert_eq!(short(value), text);
         }
     }

@@ -17,7 +17,9 @@ pub struct CongeeStore(Congee<usize, usize>);
 impl Store for CongeeStore {
     type Session<'s> = CongeeSession<'s>;
 
-    const NAME: &'static str = "congee";
+    fn name(&self) -> &'static str {
+        "congee"
+    }
 
     fn session(&self) -> Result<CongeeSession<'_>> {
         Ok(CongeeSession { tree: &self.0, guard: self.0.pin(), left: OPERATIONS_PER_GUARD })
@@ -25,7 +27,7 @@ impl Store for CongeeStore {
 
     /// It does not say what it takes up.
     fn footprint(&self) -> Result<Footprint> {
-        Ok(Footprint { used_bytes: 0, file_bytes: 0 })
+        Ok(Footprint::UNKNOWN)
     }
 
     fn settings(&self) -> String {
@@ -86,14 +88,5 @@ impl Session for CongeeSession<'_> {
         let seen = tree.range(&(from as usize), &usize::MAX, &mut entries, self.guard());
         let sum = entries[..seen].iter().fold(0, |sum, (key, value)| sum ^ key ^ value);
         Ok((seen, sum as u64))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
-        Ok(found)
     }
 }

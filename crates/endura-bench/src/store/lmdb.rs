@@ -16,19 +16,23 @@ use crate::{Error, Result};
 type Word = U64<NativeEndian>;
 type Map<'e> = Database<'e, Word, Word, IntegerComparator>;
 
-/// A fresh LMDB environment: WRITE_MAP and NO_SYNC, integer keys, one write transaction per write,
+/// An LMDB environment: WRITE_MAP and NO_SYNC, integer keys, one write transaction per write,
 /// a read transaction that stays open until the thread's own next write.
 pub struct Lmdb {
     env: Env<WithTls>,
 }
 
 impl Lmdb {
-    /// Creates an environment in the empty directory `dir` that can grow to `map_size` bytes.
+    /// The name in tables.
+    pub const NAME: &'static str = "LMDB";
+
+    /// Opens the environment in the directory `dir`, which may be empty, to grow up to `map_size`
+    /// bytes.
     ///
     /// # Errors
     ///
     /// Whatever LMDB says.
-    pub fn create(dir: &Path, map_size: u64) -> Result<Self> {
+    pub fn open(dir: &Path, map_size: u64) -> Result<Self> {
         Ok(Self { env: environment(dir, map_size)? })
     }
 }
@@ -53,10 +57,10 @@ pub(super) fn footprint(env: &Env<WithTls>, stat: &DatabaseStat) -> Footprint {
 #[expect(unsafe_code, reason = "heed's constructor is unsafe")]
 fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithTls>> {
     let mut options = options.clone();
-    // SAFETY: `dir` is a temporary directory that this process has just made and that no other
-    // process knows, so that nobody changes the mapped file; it is on a local file system. The two
-    // flags weaken what survives a power loss, not memory safety: with WRITE_MAP a stray write of
-    // this process could damage the file, and nothing reads it after this process.
+    // SAFETY: `dir` is a temporary directory that this benchmark, or its parent, has made and that no
+    // other program knows, so that nobody changes the mapped file behind LMDB's back; it is on a local
+    // file system. The two flags weaken what survives a power loss, not memory safety: with WRITE_MAP
+    // a stray write of this process could damage the file, and a benchmark's file is all it could be.
     unsafe {
         options.flags(EnvFlags::WRITE_MAP | EnvFlags::NO_SYNC);
         options.open(dir)
@@ -66,7 +70,9 @@ fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithT
 impl Store for Lmdb {
     type Session<'s> = LmdbSession<'s>;
 
-    const NAME: &'static str = "LMDB";
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
 
     fn session(&self) -> Result<LmdbSession<'_>> {
         let made = self.env.create_databases_and_commit(self.env.write_txn()?, |opener, txn| {
@@ -151,14 +157,5 @@ impl Session for LmdbSession<'_> {
             sum ^= key ^ value;
         }
         Ok((seen, sum))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
-        Ok(found)
     }
 }

@@ -1,15 +1,13 @@
 //! A map of byte strings in an endura pool as a [`Store`].
 
-use std::path::Path;
-
 use endura::tree::ByteIndex;
-use endura::{AnyRoart, ByteMap, Pool, PoolOptions, Roart};
+use endura::{AnyRoart, ByteMap, Pool, Roart};
 
 use super::shape::{Buffers, Shape, number};
-use super::{EnduraStore, Footprint, Session, Store};
+use super::{Footprint, Place, Session, Store};
 use crate::Result;
 
-/// A fresh endura pool with one map of byte strings.
+/// A map of byte strings in an endura pool.
 pub struct RoartStore {
     pool: Pool,
     map: Roart,
@@ -17,23 +15,26 @@ pub struct RoartStore {
 }
 
 impl RoartStore {
-    /// Creates a pool at `path`, which must not exist, with one empty map.
+    /// The maps of the pool at `place`, which is made if it is not there.
     ///
     /// # Errors
     ///
-    /// Whatever [`PoolOptions::create`] says.
-    pub fn create(path: &Path, options: PoolOptions, shape: Shape) -> Result<Self> {
+    /// Whatever [`PoolOptions::open_or_create`](endura::PoolOptions::open_or_create) says.
+    pub fn open(place: &Place) -> Result<Vec<Self>> {
+        let shape = place.shape;
         shape.check()?;
-        let pool = options.create(path)?;
-        let map = pool.roart("bench")?;
-        Ok(Self { pool, map, shape })
+        let pool = place.open_pool()?;
+        let map = |name: String| Ok(Self { map: pool.roart(&name)?, pool: pool.clone(), shape });
+        place.map_names().map(map).collect()
     }
 }
 
 impl Store for RoartStore {
     type Session<'s> = RoartSession<AnyRoart>;
 
-    const NAME: &'static str = EnduraStore::NAME;
+    fn name(&self) -> &'static str {
+        "roart"
+    }
 
     fn session(&self) -> Result<RoartSession<AnyRoart>> {
         Ok(RoartSession::new(self.map.clone(), self.shape))
@@ -105,17 +106,8 @@ impl<I: ByteIndex> Session for RoartSession<I> {
         for entry in self.map.range::<Vec<u8>>(&self.buffers.key..).take(count) {
             let (key, value) = entry?;
             seen += 1;
-            sum ^= number(&key) ^ number(&value);
+            sum ^= self.buffers.key_number(&key) ^ number(&value);
         }
         Ok((seen, sum))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
-        Ok(found)
     }
 }

@@ -4,13 +4,10 @@ use std::io::Write;
 
 use endura_bench::counts::PerOperation;
 use endura_bench::run::{Config, Outcome};
-use endura_bench::store::{EnduraStore, Store};
-use endura_bench::summary::{Figure, Median, figures};
+use endura_bench::summary::{ENDURA, Figure, Median, figures};
 
 use crate::outcome::Result;
 use crate::text::{Table, bold, bytes, counted, grouped};
-
-const ENDURA: &str = EnduraStore::NAME;
 
 pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> Result<()> {
     let (keys, dir) = (grouped(config.sizes.keys), config.dir.display());
@@ -139,7 +136,7 @@ fn latencies(figures: &[&Figure], peer: &str) -> Table {
 }
 
 /// Nanoseconds in at most six characters.
-fn short(nanos: u64) -> String {
+pub(super) fn short(nanos: u64) -> String {
     match nanos {
         0..10_000 => nanos.to_string(),
         10_000..10_000_000 => format!("{}us", nanos / 1000),

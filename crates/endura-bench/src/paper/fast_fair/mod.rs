@@ -4,6 +4,7 @@ mod latency;
 mod node_size;
 mod range;
 mod threads;
+mod tpcc;
 
 use super::{Check, Finding, Row, Scale};
 use crate::Result;
@@ -64,6 +65,15 @@ pub(super) const ROWS: &[Row] = &[
                 where writes are slow.",
         missing: &["an ARM processor", "FP-tree", "wB+-tree"],
         measure: unordered,
+    },
+    Row {
+        paper: PAPER,
+        figure: "fig 7",
+        title: "TPC-C's transactions in four mixes",
+        claim: "FAST+FAIR is first in every mix, from the one with most new orders (W1) to the one with most order \
+                statuses (W4); WORT suffers on ranges.",
+        missing: &["FP-tree", "WORT", "wB+-tree", "SkipList"],
+        measure: tpcc::measure,
     },
     Row {
         paper: PAPER,

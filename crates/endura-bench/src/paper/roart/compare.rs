@@ -13,8 +13,8 @@ use crate::paper::{Check, Finding, Plot, Scale};
 use crate::store::Shape;
 use crate::subject::{Subject, adr};
 
-/// Keys as in the paper, in the middle of 4 to 128 bytes; values of 8.
-pub(super) const KEYS: Shape = Shape { key_bytes: 64, value_bytes: 8 };
+/// Keys of 4 to 128 random bytes, values of 8.
+pub(super) const KEYS: Shape = Shape::ROART;
 
 const RADIX: &str = "radix tree without leaf arrays";
 
@@ -81,7 +81,7 @@ pub(super) fn operations(scale: &Scale) -> Result<Finding> {
     Ok(Finding {
         setup: setup(
             scale,
-            "keys of 64 bytes, values of 8 (paper: 4 to 128 bytes, 30 M keys, 4 threads, Optane)",
+            "keys of 4 to 128 bytes, values of 8 (paper: 30 M keys, 4 threads, Optane)",
         ),
         plots: vec![plot],
         checks,
@@ -124,10 +124,7 @@ pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
         plots.push(rates(name, number("threads", "", true), curves));
     }
     Ok(Finding {
-        setup: setup(
-            scale,
-            "keys of 64 bytes, values of 8 (paper: 4 to 128 bytes, 30 M keys, 36 threads)",
-        ),
+        setup: setup(scale, "keys of 4 to 128 bytes, values of 8 (paper: 30 M keys, 36 threads)"),
         plots,
         checks,
     })

@@ -40,7 +40,7 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
         ),
     ];
     Ok(Finding {
-        setup: "keys of 64 bytes, values of 8; pages of 2 MiB count whole, so that few keys seem to take more".into(),
+        setup: "keys of 4 to 128 bytes, values of 8; pages of 2 MiB count whole, so that few keys seem to take more".into(),
         plots: vec![plot],
         checks,
     })

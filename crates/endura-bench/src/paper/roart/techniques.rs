@@ -57,7 +57,7 @@ pub(super) fn each(scale: &Scale) -> Result<Finding> {
     ];
     Ok(Finding {
         setup: format!(
-            "keys of 64 bytes, values of 8, one thread, lines written back by clwb; each technique taken away from \
+            "keys of 4 to 128 bytes, values of 8, one thread, lines written back by clwb; each technique taken away from \
              all (the paper adds them one after the other, 4 threads); {}",
             scale_text(scale)
         ),
@@ -104,7 +104,7 @@ pub(super) fn scans(scale: &Scale) -> Result<Finding> {
         ),
     ];
     Ok(Finding {
-        setup: format!("keys of 64 bytes, values of 8, one thread; {}", scale_text(scale)),
+        setup: format!("keys of 4 to 128 bytes, values of 8, one thread; {}", scale_text(scale)),
         plots: vec![plot],
         checks,
     })
