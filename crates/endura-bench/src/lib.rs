@@ -23,6 +23,7 @@
 //! | [`paper`] | the figures of the papers, rerun row by row |
 //! | [`report`] | one page that tells all |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
+//! | [`instructions`] | instructions per operation, where a tool counts them |
 //! | [`floor`] | what the hardware takes for the least that an index can do; is slow memory as slow as set? |
 //! | [`subject`], [`drive`] | any index over any medium, and mixed work on it |
 //! | [`ablations`] | NBTrees without one of its techniques each |
@@ -36,6 +37,7 @@ pub mod counts;
 pub mod drive;
 pub mod entrant;
 pub mod floor;
+pub mod instructions;
 pub mod keys;
 pub mod operation;
 pub mod paper;

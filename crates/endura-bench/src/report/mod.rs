@@ -1,7 +1,7 @@
 //! One page that tells all: plots, counts, claims, and where endura is behind.
 //!
 //! [`Report`] holds what was measured; [`Report::write`] makes of it one HTML file that needs no network,
-//! and beside it the same as CSV and JSON. Nothing is measured here, and nothing is left out that was: what
+//! and beside it the same as CSV and JSON. [`measure`] makes one. Nothing is left out that was measured: what
 //! is slower than a peer stands in a section of its own, in the same type as the rest.
 
 mod csv;
@@ -9,6 +9,7 @@ mod draw;
 mod floors;
 mod gather;
 mod html;
+mod measure;
 mod page;
 mod papers;
 mod ticks;
@@ -26,6 +27,7 @@ use crate::result::Results;
 use crate::{Error, Result};
 
 pub use gather::{Slower, slower};
+pub use measure::{Extent, measure};
 
 /// Exact counts of an index on a medium.
 #[derive(Debug, Clone, Serialize)]

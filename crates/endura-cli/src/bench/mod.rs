@@ -6,12 +6,16 @@
 
 mod compare;
 mod contenders;
+mod floor;
+mod instructions;
 mod mixes;
+mod paper;
 mod pibench;
 mod place;
 mod plain;
 mod print;
 mod reopen;
+mod report;
 mod suite_args;
 mod sweep;
 mod table;
@@ -44,6 +48,14 @@ enum Suite {
     /// Any mix of operations, with the parameters of PiBench
     #[command(visible_alias = "mix")]
     Pibench(pibench::Args),
+    /// The figures of the papers, rerun row by row; exit code 1 if a claim does not hold
+    Paper(paper::Args),
+    /// One page with everything: workloads, counts, the papers, where endura is behind
+    Report(report::Args),
+    /// What the hardware takes for the least that an index can do; is emulated memory as slow as set?
+    Floor(floor::Args),
+    #[command(hide = true)]
+    InstructionsChild(instructions::Args),
     /// Two runs side by side; exit code 1 if something became worse
     Compare(compare::Args),
 }
@@ -56,6 +68,10 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(Suite::Tpcc(args)) => tpcc::run(args),
         Some(Suite::Sweep(args)) => sweep::run(args),
         Some(Suite::Pibench(args)) => pibench::run(args),
+        Some(Suite::Paper(args)) => paper::run(args),
+        Some(Suite::Report(args)) => report::run(args),
+        Some(Suite::Floor(args)) => floor::run(args),
+        Some(Suite::InstructionsChild(args)) => instructions::run(args),
         Some(Suite::Compare(args)) => compare::run(args),
     }
 }
