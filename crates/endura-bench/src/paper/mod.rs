@@ -51,9 +51,10 @@ impl Scale {
         Self { keys: 2_000_000, operations: 400_000, rounds: 5, threads, dir, seed: 1 }
     }
 
-    /// The most threads that have a processor of their own.
+    /// The most of these threads that have a processor each.
     fn cores(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from).min(self.most_threads())
+        let have = std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.iter().copied().filter(|&threads| threads <= have).max().unwrap_or(1)
     }
 
     fn most_threads(&self) -> usize {

@@ -7,8 +7,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::ticks::{Axis, short};
 use crate::paper::{Across, Plot, Series};
 
-/// Width of a plot in the SVG's own units; the page scales it.
-const WIDTH: u32 = 760;
+/// Widths of a plot in the SVG's own units, in one column of the page and in both; the page scales it.
+const WIDTH: u32 = 640;
+const WIDE: u32 = 1300;
 
 /// What the style sheet knows as `--ink`, `--muted` and `--grid`.
 const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
@@ -36,6 +37,8 @@ type Drawn = Result<(), Box<dyn std::error::Error>>;
 pub(super) struct Look<'a> {
     /// Whether equal steps upwards multiply.
     pub(super) log_up: bool,
+    /// Whether it has the whole width of the page.
+    pub(super) wide: bool,
     /// Moments to mark on the horizontal axis.
     pub(super) moments: &'a [(f64, &'a str)],
 }
@@ -48,7 +51,11 @@ pub(super) fn svg(plot: &Plot, look: Look<'_>) -> Option<String> {
     }
     let mut text = String::new();
     {
-        let area = SVGBackend::with_string(&mut text, (WIDTH, height(plot))).into_drawing_area();
+        let area = SVGBackend::with_string(
+            &mut text,
+            (if look.wide { WIDE } else { WIDTH }, height(plot, look)),
+        )
+        .into_drawing_area();
         draw(&area, plot, look).ok()?;
         area.present().ok()?;
     }
@@ -56,8 +63,8 @@ pub(super) fn svg(plot: &Plot, look: Look<'_>) -> Option<String> {
     text.find("<svg").map(|at| text[at..].to_string())
 }
 
-fn height(plot: &Plot) -> u32 {
-    if rotated(plot) { 420 } else { 340 }
+fn height(plot: &Plot, look: Look<'_>) -> u32 {
+    if rotated(plot, look) { 420 } else { 340 }
 }
 
 fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
@@ -65,11 +72,11 @@ fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'stat
 }
 
 /// Whether the names of the groups need a slope.
-fn rotated(plot: &Plot) -> bool {
+fn rotated(plot: &Plot, look: Look<'_>) -> bool {
     match &plot.across {
         Across::Groups(names) => {
             let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-            longest * names.len() > 95
+            longest * names.len() > if look.wide { 165 } else { 76 }
         }
         Across::Number { .. } => false,
     }
@@ -105,7 +112,7 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     let (across, up) = axes(plot, look);
     let lines = matches!(plot.across, Across::Number { .. });
     let right = if lines { 40 + 7 * longest_name(plot) } else { 12 };
-    let bottom = if rotated(plot) { 130 } else { 46 };
+    let bottom = if rotated(plot, look) { 130 } else { 46 };
     let arrow = match plot.better {
         crate::result::Better::Higher => "higher is better",
         crate::result::Better::Lower => "lower is better",
@@ -123,14 +130,14 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
         .y_label_area_size(56)
         .build_cartesian_2d(across.from..across.to, up.from..up.to)?;
     mark_up(area, &mut chart, &across, &up)?;
-    mark_across(area, &chart, plot, &across, &up)?;
+    mark_across(area, &chart, plot, (&across, &up), rotated(plot, look))?;
     for &(at, what) in look.moments {
         moment(area, &mut chart, (at, what), &across, &up)?;
     }
     if lines {
         curves(area, &mut chart, plot, &across, &up)
     } else {
-        bars(area, &mut chart, plot, &up)
+        bars(area, &mut chart, plot, &up, look.wide)
     }
 }
 
@@ -160,8 +167,8 @@ fn mark_across(
     area: &Area<'_>,
     chart: &Chart<'_, '_>,
     plot: &Plot,
-    across: &Axis,
-    up: &Axis,
+    (across, up): (&Axis, &Axis),
+    sloped: bool,
 ) -> Drawn {
     let at = |value: f64| chart.backend_coord(&(across.place_across(value), up.from));
     for &mark in &across.marks {
@@ -174,7 +181,7 @@ fn mark_across(
                     (x, y + 8),
                 )?;
             }
-            Across::Groups(names) if rotated(plot) => {
+            Across::Groups(names) if sloped => {
                 let name = names.get(mark as usize).map_or("", String::as_str);
                 // Upwards from below, so that a name ends at its group.
                 let style =
@@ -266,7 +273,7 @@ fn curves(
     Ok(())
 }
 
-fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis) -> Drawn {
+fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis, wide: bool) -> Drawn {
     let count = if plot.stacked { 1 } else { plot.series.len().max(1) };
     let width = 0.78 / count as f64;
     let groups = plot
@@ -277,7 +284,7 @@ fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis) -> D
         .max()
         .unwrap_or(1);
     // Figures on the bars as long as they have room: about 30 units each.
-    let labelled = groups * count <= 22;
+    let labelled = groups * count <= if wide { 44 } else { 20 };
     let mut base = vec![0.0; groups];
     for ((number, series), colour) in plot.series.iter().enumerate().zip(COLOURS.iter().cycle()) {
         for point in series.points.iter().filter(|p| p.y.is_finite()) {
@@ -352,7 +359,8 @@ mod tests {
         let groups = Across::Groups(["one", "two", "three"].map(String::from).to_vec());
         for (across, stacked) in [(number, false), (groups.clone(), false), (groups, true)] {
             let plot = plot(across, stacked);
-            let svg = svg(&plot, Look { log_up: false, moments: &[(1.0, "now")] }).expect("an SVG");
+            let svg =
+                svg(&plot, Look { moments: &[(1.0, "now")], ..Look::default() }).expect("an SVG");
             assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
             assert!(svg.contains("time (ns), lower is better") && svg.contains("now"));
             match plot.across {

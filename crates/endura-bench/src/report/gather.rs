@@ -177,7 +177,8 @@ pub struct Slower {
 pub fn slower(results: &Results) -> Vec<Slower> {
     let role = |name: &str| results.stores.iter().find(|s| s.name == name).map(|store| store.role);
     let mut all = Vec::new();
-    for ours in results.measurements.iter().filter(|m| role(&m.store) == Some(Role::Ours)) {
+    let ours = |m: &&Measurement| role(&m.store) == Some(Role::Ours) && m.quantity != "cpu time";
+    for ours in results.measurements.iter().filter(ours) {
         for theirs in results.measurements.iter().filter(|m| same(ours, m)) {
             let volatile = match role(&theirs.store) {
                 Some(Role::Peer) => false,

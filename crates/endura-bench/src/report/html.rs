@@ -53,7 +53,7 @@ pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// A plot with its title, legend and figures; nothing where it holds none.
 pub(super) fn figure(plot: &Plot, look: Look<'_>, wide: bool) -> String {
-    let Some(svg) = svg(plot, look) else { return String::new() };
+    let Some(svg) = svg(plot, Look { wide, ..look }) else { return String::new() };
     let names = plot.series.iter().enumerate().map(|(n, series)| {
         let colour = n % COLOURS.len();
         format!("<li><i class=\"k{colour}\"></i>{}</li>", escape(&series.name))

@@ -1,13 +1,12 @@
 //! The page, section by section.
 
 use crate::paper::Verdict;
-use crate::result::{Promise, Role};
+use crate::result::{Better, Promise, Results, Role};
 
 use super::draw::Look;
 use super::html::{escape, figure, grid, grouped, table};
 use super::{Report, floors, gather, papers};
 use crate::paper::{Across, Plot, Point, Series};
-use crate::result::Better;
 
 /// Identifier, name in the bar, heading, contents.
 struct Section {
@@ -18,7 +17,10 @@ struct Section {
 }
 
 pub(super) fn page(report: &Report) -> String {
-    let sections = sections(report);
+    // The papers' rows have plots of their own.
+    let mut workloads = report.results.clone();
+    workloads.measurements.retain(|measurement| !is_paper(&measurement.suite));
+    let sections = sections(report, &workloads);
     let links: String =
         sections.iter().map(|s| format!("<a href=\"#{}\">{}</a>", s.id, s.name)).collect();
     let bodies: String = sections
@@ -36,14 +38,14 @@ pub(super) fn page(report: &Report) -> String {
     )
 }
 
-fn sections(report: &Report) -> Vec<Section> {
+fn sections(report: &Report, workloads: &Results) -> Vec<Section> {
     let section = |id, name, heading, body| Section { id, name, heading, body };
     vec![
-        section("throughput", "Throughput", "Throughput", throughput(report)),
-        section("latency", "Latency", "Latency", latency(report)),
-        section("scaling", "Scaling", "Threads, lengths and sizes", scaling(report)),
+        section("throughput", "Throughput", "Throughput", throughput(workloads)),
+        section("latency", "Latency", "Latency", latency(workloads)),
+        section("scaling", "Scaling", "Threads, lengths and sizes", scaling(workloads)),
         section("counts", "Counts", "Exact counts and the physical floor", floors::counts(report)),
-        section("space", "Space", "Space and reopening", space(report)),
+        section("space", "Space", "Space and reopening", space(workloads)),
         section("recovery", "Recovery", "Through a crash", recovery(report)),
         section(
             "slow-memory",
@@ -52,7 +54,7 @@ fn sections(report: &Report) -> Vec<Section> {
             floors::chases(report),
         ),
         section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
-        section("behind", "Behind", "Where endura is behind", behind(report)),
+        section("behind", "Behind", "Where endura is behind", behind(workloads)),
         section("settings", "Settings", "Who ran, and how", settings(report)),
     ]
 }
@@ -91,7 +93,7 @@ fn spread(report: &Report) -> String {
         .results
         .measurements
         .iter()
-        .filter(|m| m.rounds.len() > 1)
+        .filter(|m| m.rounds.len() > 1 || m.median.spread_percent > 0.0)
         .map(|m| m.median.spread_percent)
         .collect();
     spreads.sort_by(f64::total_cmp);
@@ -124,9 +126,9 @@ fn tiles(report: &Report) -> String {
     format!("<div class=\"tiles\">{}</div>", tiles.map(tile).concat())
 }
 
-fn throughput(report: &Report) -> String {
-    let least = report.results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
-    let plots = gather::bars(&report.results, |m| m.quantity == "throughput" && m.threads == least);
+fn throughput(results: &Results) -> String {
+    let least = results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
+    let plots = gather::bars(results, |m| m.quantity == "throughput" && m.threads == least);
     format!(
         "<p>Operations per second of wall time, medians over rounds in which the stores take turns. All of them \
          promise that an operation which returned survives SIGKILL, but for maps in DRAM, which promise nothing \
@@ -135,8 +137,8 @@ fn throughput(report: &Report) -> String {
     )
 }
 
-fn latency(report: &Report) -> String {
-    let plots = gather::latencies(&report.results);
+fn latency(results: &Results) -> String {
+    let plots = gather::latencies(results);
     format!(
         "<p>What single operations took, all rounds together. Mind the scale: equal steps multiply. An operation is \
          timed by itself once in a while, so that the clock does not distort the throughput; the last percentiles \
@@ -145,12 +147,10 @@ fn latency(report: &Report) -> String {
     )
 }
 
-fn scaling(report: &Report) -> String {
-    let mut plots = gather::scaling(&report.results);
-    plots.extend(gather::sweeps(&report.results, |m| {
-        m.quantity != "cpu time" && m.claim.is_none() && !is_paper(&m.suite)
-    }));
-    let threads = report.results.machine.threads;
+fn scaling(results: &Results) -> String {
+    let mut plots = gather::scaling(results);
+    plots.extend(gather::sweeps(results, |m| m.quantity != "cpu time"));
+    let threads = results.machine.threads;
     format!(
         "<p>This machine runs {threads} threads at once: beyond that threads share processors, and a store that \
          keeps its throughput does well.</p>{}",
@@ -163,9 +163,9 @@ fn is_paper(suite: &str) -> bool {
     crate::paper::rows().any(|row| row.name() == suite)
 }
 
-fn space(report: &Report) -> String {
-    let space = gather::bars(&report.results, |m| m.quantity == "space" && !is_paper(&m.suite));
-    let reopen = gather::bars(&report.results, |m| m.quantity == "reopen time");
+fn space(results: &Results) -> String {
+    let space = gather::bars(results, |m| m.quantity == "space");
+    let reopen = gather::bars(results, |m| m.quantity == "reopen time");
     format!(
         "<p>Bytes of the pages in use after the load, per key; and the time from opening the store to the first \
          answer. Equal steps of the second multiply.</p>{}{}",
@@ -206,12 +206,12 @@ fn recovery(report: &Report) -> String {
          after the restart; {collected}. Nothing is replayed and nobody waits.</p><div class=\"grid\">{}</div>",
         escape(what),
         timeline.first_answer_ms,
-        figure(&plot, Look { log_up: false, moments: &moments }, true)
+        figure(&plot, Look { moments: &moments, ..Look::default() }, true)
     )
 }
 
-fn behind(report: &Report) -> String {
-    let all = gather::slower(&report.results);
+fn behind(results: &Results) -> String {
+    let all = gather::slower(results);
     let rows = |volatile: bool| -> Vec<Vec<String>> {
         let of = all.iter().filter(|s| s.volatile == volatile);
         of.map(|s| {
