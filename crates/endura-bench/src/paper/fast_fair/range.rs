@@ -9,7 +9,7 @@ use crate::paper::bed::{
     costs, emulated, heights, loaded, number, scale_text, series, shared, time, work,
 };
 use crate::paper::shape::{list, middle, nowhere_above, ratios};
-use crate::paper::{Check, Finding, Scale};
+use crate::paper::{Check, Finding, Plot, Scale};
 use crate::store::Shape;
 use crate::subject::Subject;
 use crate::summary::Median;
@@ -53,15 +53,28 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
         "ns",
         curves,
     );
-    let ours = heights(&plot, "FastFair");
-    let radix = ratios(&ours, &heights(&plot, "radix tree without leaf arrays"));
+    let checks = checks(&plot);
+    Ok(Finding {
+        setup: format!(
+            "nodes of 1 KB; emulated reads of 300 ns behind a cache of an eighth of the entries; {} \
+             (paper: 10 M keys)",
+            scale_text(scale)
+        ),
+        plots: vec![plot],
+        checks,
+    })
+}
+
+fn checks(plot: &Plot) -> Vec<Check> {
+    let ours = heights(plot, "FastFair");
+    let radix = ratios(&ours, &heights(plot, "radix tree without leaf arrays"));
     let others: Vec<f64> =
-        ["NbTree", "Roart"].iter().flat_map(|name| ratios(&ours, &heights(&plot, name))).collect();
-    let checks = vec![
+        ["NbTree", "Roart"].iter().flat_map(|name| ratios(&ours, &heights(plot, name))).collect();
+    vec![
         Check::new(
             "a radix tree (in WORT's place: ROART without leaf arrays) is slower at every ratio",
             format!("{} times FastFair's time", list(&radix)),
-            nowhere_above(&ours, &heights(&plot, "radix tree without leaf arrays"), 0.0),
+            nowhere_above(&ours, &heights(plot, "radix tree without leaf arrays"), 0.0),
             "its records are fetched ahead of the scan, which hides the latency that the paper's WORT pays \
              for each",
         ),
@@ -76,14 +89,5 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
             "the first entries of a short range cost a descent, which is cheaper where inner nodes lie in \
              DRAM (NBTree)",
         ),
-    ];
-    Ok(Finding {
-        setup: format!(
-            "nodes of 1 KB; emulated reads of 300 ns behind a cache of an eighth of the entries; {} \
-             (paper: 10 M keys)",
-            scale_text(scale)
-        ),
-        plots: vec![plot],
-        checks,
-    })
+    ]
 }

@@ -47,12 +47,25 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let names = groups(mixes.iter().map(|mix| mix.0));
     let plot = rates("transactions", names, CONTENDERS.map(curve).to_vec());
     let plot = Plot { unit: "Ktx/s".into(), ..plot };
+    let checks = checks(&plot);
+    Ok(Finding {
+        setup: format!(
+            "one warehouse with {} items and {} customers in a district, one thread, {transactions} transactions of \
+             each mix, lines written back by clwb on DRAM; medians of {} (paper: latencies of 300 ns)",
+            tables.items, tables.customers, scale.rounds
+        ),
+        plots: vec![plot],
+        checks,
+    })
+}
+
+fn checks(plot: &Plot) -> Vec<Check> {
     let heights: Vec<Vec<f64>> = plot.series.iter().map(|series| series.heights()).collect();
     let ratio = |other: usize| -> Vec<f64> {
         heights[0].iter().zip(&heights[other]).map(|(ours, theirs)| ours / theirs).collect()
     };
     let (nbtree, roart) = (ratio(1), ratio(2));
-    let checks = vec![
+    vec![
         Check::new(
             "FastFair is ahead of the radix tree (ROART, in WORT's place) in every mix",
             format!("{} times for W1 to W4", list(&roart)),
@@ -65,14 +78,5 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
             nbtree.iter().all(|&ratio| ratio > 1.0),
             "most of a transaction are lookups and inserts, which wait for fewer lines in NBTree",
         ),
-    ];
-    Ok(Finding {
-        setup: format!(
-            "one warehouse with {} items and {} customers in a district, one thread, {transactions} transactions of \
-             each mix, lines written back by clwb on DRAM; medians of {} (paper: latencies of 300 ns)",
-            tables.items, tables.customers, scale.rounds
-        ),
-        plots: vec![plot],
-        checks,
-    })
+    ]
 }
