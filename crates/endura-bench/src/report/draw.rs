@@ -8,8 +8,8 @@ use super::ticks::{Axis, short};
 use crate::paper::{Across, Plot, Series};
 
 /// Widths of a plot in the SVG's own units, in one column of the page and in both; the page scales it.
-const WIDTH: u32 = 640;
-const WIDE: u32 = 1300;
+const WIDTH: u32 = 530;
+const WIDE: u32 = 1100;
 
 /// What the style sheet knows as `--ink`, `--muted` and `--grid`.
 const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
@@ -64,7 +64,7 @@ pub(super) fn svg(plot: &Plot, look: Look<'_>) -> Option<String> {
 }
 
 fn height(plot: &Plot, look: Look<'_>) -> u32 {
-    if rotated(plot, look) { 420 } else { 340 }
+    if rotated(plot, look) { 400 } else { 310 }
 }
 
 fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
@@ -111,7 +111,7 @@ fn axes(plot: &Plot, look: Look<'_>) -> (Axis, Axis) {
 fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     let (across, up) = axes(plot, look);
     let lines = matches!(plot.across, Across::Number { .. });
-    let right = if lines { 40 + 7 * longest_name(plot) } else { 12 };
+    let right = if lines { named_at_ends(plot).map_or(24, |longest| 18 + 8 * longest) } else { 8 };
     let bottom = if rotated(plot, look) { 130 } else { 46 };
     let arrow = match plot.better {
         crate::result::Better::Higher => "higher is better",
@@ -119,7 +119,7 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     };
     area.draw_text(
         &format!("{} ({}), {arrow}", plot.quantity, plot.unit),
-        &style(15, MUTED, HPos::Left, VPos::Top),
+        &style(16, MUTED, HPos::Left, VPos::Top),
         (8, 6),
     )?;
     let mut chart = ChartBuilder::on(area)
@@ -141,9 +141,10 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     }
 }
 
-fn longest_name(plot: &Plot) -> u32 {
+/// Names at the ends of curves, where they are short enough to leave room for the curves.
+fn named_at_ends(plot: &Plot) -> Option<u32> {
     let names = plot.series.iter().map(|series| series.name.chars().count());
-    names.max().unwrap_or(0).min(22) as u32
+    names.max().filter(|&longest| longest <= 18).map(|longest| longest as u32)
 }
 
 /// Lines across at the marks of the vertical axis, and its figures.
@@ -155,7 +156,7 @@ fn mark_up(area: &Area<'_>, chart: &mut Chart<'_, '_>, across: &Axis, up: &Axis)
         let at = chart.backend_coord(&(across.from, y));
         area.draw_text(
             &short(mark),
-            &style(14, MUTED, HPos::Right, VPos::Center),
+            &style(16, MUTED, HPos::Right, VPos::Center),
             (at.0 - 8, at.1),
         )?;
     }
@@ -177,7 +178,7 @@ fn mark_across(
             Across::Number { .. } => {
                 area.draw_text(
                     &short(mark),
-                    &style(14, MUTED, HPos::Center, VPos::Top),
+                    &style(16, MUTED, HPos::Center, VPos::Top),
                     (x, y + 8),
                 )?;
             }
@@ -185,12 +186,12 @@ fn mark_across(
                 let name = names.get(mark as usize).map_or("", String::as_str);
                 // Upwards from below, so that a name ends at its group.
                 let style =
-                    style(13, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
+                    style(15, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
                 area.draw_text(&clip(name, 19), &style, (x, y + 8))?;
             }
             Across::Groups(names) => {
                 let name = names.get(mark as usize).map_or("", String::as_str);
-                area.draw_text(name, &style(14, INK, HPos::Center, VPos::Top), (x, y + 8))?;
+                area.draw_text(name, &style(16, INK, HPos::Center, VPos::Top), (x, y + 8))?;
             }
         }
     }
@@ -199,7 +200,7 @@ fn mark_across(
         let middle = chart.backend_coord(&(f64::midpoint(across.from, across.to), up.from));
         area.draw_text(
             &title,
-            &style(15, MUTED, HPos::Center, VPos::Top),
+            &style(16, MUTED, HPos::Center, VPos::Top),
             (middle.0, middle.1 + 27),
         )?;
     }
@@ -223,7 +224,7 @@ fn moment(
     let x = across.place_across(at);
     chart.draw_series([PathElement::new([(x, up.from), (x, up.to)], MUTED)])?;
     let (px, py) = chart.backend_coord(&(x, up.to));
-    Ok(area.draw_text(what, &style(13, MUTED, HPos::Center, VPos::Bottom), (px, py - 1))?)
+    Ok(area.draw_text(what, &style(15, MUTED, HPos::Center, VPos::Bottom), (px, py - 1))?)
 }
 
 fn curves(
@@ -262,13 +263,16 @@ fn curves(
             ends.push((x, y, series.name.as_str(), *colour));
         }
     }
-    // Labels at the ends of their curves, moved apart where they would overlap.
+    if named_at_ends(plot).is_none() {
+        return Ok(());
+    }
+    // Names at the ends of their curves, moved apart where they would overlap.
     ends.sort_by_key(|end| end.1);
     let mut below = i32::MIN;
     for (x, y, name, colour) in ends {
         let y = y.max(below.saturating_add(15));
         below = y;
-        area.draw_text(&clip(name, 24), &style(14, colour, HPos::Left, VPos::Center), (x + 8, y))?;
+        area.draw_text(name, &style(16, colour, HPos::Left, VPos::Center), (x + 8, y))?;
     }
     Ok(())
 }
@@ -314,7 +318,7 @@ fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis, wide
                 let (x, y) = chart.backend_coord(&(middle, top));
                 area.draw_text(
                     &short(point.y),
-                    &style(12, MUTED, HPos::Center, VPos::Bottom),
+                    &style(14, MUTED, HPos::Center, VPos::Bottom),
                     (x, y - 2),
                 )?;
             }
