@@ -241,3 +241,37 @@ pub(super) fn writes(scale: &Scale) -> Result<Finding> {
     )];
     Ok(Finding { setup: setup(scale, "inserts, reads of 120 ns"), plots: vec![plot], checks })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::bed::charging;
+
+    /// What figure 6(a) rests on, without a clock: the lines of a node come together.
+    #[test]
+    fn lookups_wait_for_less_than_the_lines_that_they_fetch() {
+        let dir = std::env::temp_dir();
+        let scale = Scale { keys: 30_000, operations: 5_000, rounds: 1, ..Scale::quick(dir) };
+        let medium = shared(emulated(&scale, charging(300, 300), true));
+        let subject = Subject::fast_fair_of::<_, 64, LineBinary>(Arc::clone(&medium));
+        let subject = loaded(subject.expect("a tree"), &scale).expect("a load");
+        let stalls = [300, 900].map(|ns| {
+            medium.set_latency(ns, ns);
+            medium.empty_cache();
+            let before = medium.charges();
+            time(&subject, Mix::GET, work(&scale), &scale).expect("lookups");
+            medium.charges().since(before)
+        });
+        for (stall, ns) in stalls.iter().zip([300.0, 900.0]) {
+            let alone = stall.lines_fetched as f64 * ns;
+            assert!((stall.read_stall_ns as f64) < 0.5 * alone, "{stall:?}");
+            // A leaf at least lies outside of the cache.
+            assert!(stall.read_stall_ns as f64 > 5_000.0 * ns, "{stall:?}");
+        }
+        let misses = stalls.map(|stall| stall.misses as f64);
+        assert!(
+            (misses[0] / misses[1] - 1.0).abs() < 0.01,
+            "what misses hangs on no latency: {misses:?}"
+        );
+    }
+}
