@@ -6,6 +6,7 @@
 
 mod compare;
 mod contenders;
+mod kills;
 mod mixes;
 mod pibench;
 mod place;
@@ -21,6 +22,8 @@ mod ycsb;
 use clap::Subcommand;
 
 use crate::outcome::Result;
+
+pub(crate) use contenders::contender;
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
