@@ -141,8 +141,8 @@ pub fn measure<D: Design>(design: &'static str, keys: u64, threads: u64) -> Resu
             match wrong {
                 0 => Ok(took.as_nanos() as f64 / keys.max(1) as f64),
                 wrong => {
-                    let (store, operation) = (design.into(), operation.into());
-                    Err(Error::Wrong { store, operation, wrong, of: keys })
+                    let operation = operation.into();
+                    Err(Error::Wrong { store: design, operation, wrong, of: keys })
                 }
             }
         };

@@ -110,16 +110,16 @@ impl Contender {
     }
 
     /// Whether this build has it.
-    pub const fn is_built(self) -> bool {
-        match self {
-            Self::Redb => cfg!(feature = "redb"),
-            Self::Fjall => cfg!(feature = "fjall"),
-            Self::RocksDb => cfg!(feature = "rocksdb"),
-            Self::Congee => cfg!(feature = "congee"),
-            Self::SkipList => cfg!(feature = "crossbeam-skiplist"),
-            Self::Scc => cfg!(feature = "scc"),
-            _ => true,
-        }
+    pub fn is_built(self) -> bool {
+        let built = [
+            ("redb", cfg!(feature = "redb")),
+            ("fjall", cfg!(feature = "fjall")),
+            ("rocksdb", cfg!(feature = "rocksdb")),
+            ("congee", cfg!(feature = "congee")),
+            ("crossbeam-skiplist", cfg!(feature = "crossbeam-skiplist")),
+            ("scc", cfg!(feature = "scc")),
+        ];
+        self.feature().is_none_or(|needed| built.contains(&(needed, true)))
     }
 
     /// Whether it can hold such keys and values.

@@ -1,7 +1,7 @@
 //! Mixed work on a [`Subject`], by threads that start together.
 
 use std::sync::Barrier;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
@@ -9,7 +9,7 @@ use crate::keys::{key, value};
 use crate::store::Session;
 use crate::subject::Subject;
 use crate::summary::{Latency, Median};
-use crate::timing::{Pace, empty_histogram, timed};
+use crate::timing::{Pace, empty_histogram, thread_cpu_time, timed};
 use crate::workload::Zipf;
 use crate::{Error, Result};
 
@@ -78,7 +78,8 @@ pub struct Work {
 /// How fast it went.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
-    /// Nanoseconds of wall time per operation, all threads together.
+    /// Nanoseconds per operation, all threads together: of wall time; with one thread of its CPU time,
+    /// which is the same on a machine that has nothing else to do, and nearly the same on a busy one.
     pub ns: f64,
     /// What single operations took.
     pub latency: Latency,
@@ -105,15 +106,15 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
         Choice::Zipf(theta) => Some(Zipf::new(work.keys, theta)),
         Choice::Uniform => None,
     };
-    let run = |thread: u64| -> Result<(Instant, Instant, u64, Histogram<u64>)> {
+    let run = |thread: u64| -> Result<Part> {
         let (mut session, mut latencies) = (subject.session(), empty_histogram());
         let plan = plan(mix, work, zipf.as_ref(), thread);
         barrier.wait();
-        let begun = Instant::now();
+        let (begun, cpu) = (Instant::now(), thread_cpu_time());
         let wrong = perform(&mut *session, mix, &plan, &mut latencies)?;
-        Ok((begun, Instant::now(), wrong, latencies))
+        Ok(Part { begun, ended: Instant::now(), cpu: thread_cpu_time() - cpu, wrong, latencies })
     };
-    let parts: Vec<_> = std::thread::scope(|scope| {
+    let parts: Vec<Part> = std::thread::scope(|scope| {
         let run = &run;
         let workers: Vec<_> =
             (0..work.threads as u64).map(|thread| scope.spawn(move || run(thread))).collect();
@@ -122,23 +123,34 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
         };
         workers.into_iter().map(join).collect::<Result<_>>()
     })?;
-    let begun = parts.iter().map(|part| part.0).min();
-    let ended = parts.iter().map(|part| part.1).max();
-    let wall = ended.zip(begun).map_or(0.0, |(end, begin)| (end - begin).as_nanos() as f64);
-    match parts.iter().map(|part| part.2).sum() {
+    let begun = parts.iter().map(|part| part.begun).min();
+    let ended = parts.iter().map(|part| part.ended).max();
+    let wall = ended.zip(begun).map(|(end, begin)| end - begin).unwrap_or_default();
+    let took = if let [only] = &parts[..] { only.cpu } else { wall };
+    match parts.iter().map(|part| part.wrong).sum() {
         0 => {}
         wrong => {
             return Err(Error::Wrong {
-                store: subject.name.clone(),
-                operation: "a mix".into(),
+                store: "endura",
+                operation: format!("a mix on {}", subject.name),
                 wrong,
                 of: work.operations,
             });
         }
     }
     let mut latencies = empty_histogram();
-    parts.iter().for_each(|part| latencies += &part.3);
-    Ok(Rate { ns: wall / work.operations.max(1) as f64, latency: Latency::of(&latencies) })
+    parts.iter().for_each(|part| latencies += &part.latencies);
+    let ns = took.as_nanos() as f64 / work.operations.max(1) as f64;
+    Ok(Rate { ns, latency: Latency::of(&latencies) })
+}
+
+/// What one thread found out.
+struct Part {
+    begun: Instant,
+    ended: Instant,
+    cpu: Duration,
+    wrong: u64,
+    latencies: Histogram<u64>,
 }
 
 /// The median of several runs, each with new keys of its own to insert and to remove.

@@ -41,7 +41,7 @@ pub enum Error {
     #[error("{store} answered {wrong} of {of} operations of `{operation}` wrongly: no figures")]
     Wrong {
         /// The store.
-        store: String,
+        store: &'static str,
         /// The operation.
         operation: String,
         /// How many answers were wrong.

@@ -103,7 +103,7 @@ impl Requests {
                     false => session.update(key(i), i)?,
                 };
                 if !right {
-                    let (store, operation) = ("endura".into(), "a request after a crash".into());
+                    let (store, operation) = ("endura", "a request after a crash".into());
                     return Err(Error::Wrong { store, operation, wrong: 1, of: self.keys });
                 }
             }
@@ -207,7 +207,7 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     let found = session(&tree).get(key(keys - 1))?;
     let first_answer = begun.elapsed();
     if found != Some(value(keys - 1)) {
-        let (store, operation) = ("endura".into(), "a lookup after a crash".into());
+        let (store, operation) = ("endura", "a lookup after a crash".into());
         return Err(Error::Wrong { store, operation, wrong: 1, of: 1 });
     }
     let begun = Instant::now();

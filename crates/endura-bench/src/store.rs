@@ -96,6 +96,10 @@ pub trait Session {
     /// many there were and the exclusive or of the numbers of all of them.
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)>;
 
+    /// The first entry whose key is at least `from`. Not measured: it looks at the whole store for
+    /// `endura torture`.
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>>;
+
     /// Looks all of `keys` up; gives how many were found.
     #[inline]
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {

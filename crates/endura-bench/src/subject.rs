@@ -49,6 +49,10 @@ impl<I: Index> Session for Map<I> {
         Ok(Self::get(self, key)?)
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().transpose()?)
+    }
+
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let (mut seen, mut sum) = (0, 0);
         for entry in self.range(from..).take(count) {

@@ -1,5 +1,6 @@
 //! Every workload at a small scale: each answer of each store beside that of a model, threads beside
 //! each other, and stores that lie.
+#![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
 use std::cell::Cell;
 use std::path::Path;
@@ -89,6 +90,10 @@ impl Session for BesideSession<'_> {
         self.both(|session| session.scan(from, count))
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        self.both(|session| session.first(from))
+    }
+
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
         self.both(|session| session.get_many(keys))
     }
@@ -127,6 +132,19 @@ fn built() -> impl Iterator<Item = Contender> {
     Contender::ALL.into_iter().filter(|contender| contender.is_built())
 }
 
+/// How many entries there are, one after the other. The numbers of keys follow their order where all
+/// keys are alike in length.
+fn walk(store: &Beside) -> u64 {
+    let mut session = store.session().expect("a session");
+    let (mut from, mut count) = (0, 0);
+    while let Some((key, _)) = session.first(from).expect("an answer") {
+        count += 1;
+        let Some(next) = key.checked_add(1) else { break };
+        from = next;
+    }
+    count
+}
+
 #[test]
 fn every_store_answers_every_workload_as_a_btree() {
     let dir = tempfile::tempdir().expect("a temporary folder");
@@ -145,6 +163,9 @@ fn every_store_answers_every_workload_as_a_btree() {
                 assert_eq!(timing.operations, 300, "{workload:?}");
             }
             workload::verify(&store, &population, 10_000).expect("all keys");
+            if shape != Shape::ROART {
+                assert_eq!(walk(&store), population.len(), "{contender:?} {shape:?}");
+            }
             stores += 1;
         }
     }
@@ -271,6 +292,10 @@ impl Session for LiarSession<'_> {
 
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         if self.lies(Lie::EndsScans) { Ok((0, 0)) } else { self.honest.scan(from, count) }
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        self.honest.first(from)
     }
 }
 

@@ -78,7 +78,7 @@ enum Command {
     /// Crash an index in every way the hardware allows, for as long as there is time
     Explore(explore::Args),
     /// Measure endura's indexes beside other stores
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
     #[command(hide = true)]

@@ -128,7 +128,7 @@ fn bench_reruns_a_table_of_a_paper_and_names_what_is_missing() {
     assert!(text.contains("NBTree table 1") && text.contains("ROART table 4"), "{text}");
     assert!(text.contains("missing: ") && text.contains("FPTree"), "{text}");
     let output = endura(dir.path(), &[&rerun[..], &["--json"]].concat());
-    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(rows.as_array().map(Vec::len), Some(2));
     assert!(rows[0]["checks"][0]["ours"].is_string() && rows[0]["plots"][0]["series"].is_array());
 }

@@ -67,6 +67,10 @@ impl Session for &BTreeStore {
         Ok(read(&self.0).get(&key).copied())
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(read(&self.0).range(from..).next().map(|(&key, &value)| (key, value)))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let map = read(&self.0);

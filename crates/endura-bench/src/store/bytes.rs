@@ -70,6 +70,15 @@ impl<S: ByteSession> Session for Numbers<S> {
         Ok(found.then(|| number(&self.buffers.read)))
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        self.buffers.set_key(from);
+        let (mut first, buffers) = (None, &self.buffers);
+        self.session.scan(&buffers.key, 1, |key, value| {
+            first = Some((buffers.key_number(key), number(value)));
+        })?;
+        Ok(first)
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         self.buffers.set_key(from);

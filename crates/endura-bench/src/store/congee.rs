@@ -81,6 +81,13 @@ impl Session for CongeeSession<'_> {
         Ok(tree.get(&(key as usize), self.guard()).map(|value| value as u64))
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        let mut entry = [(0, 0)];
+        let tree = self.tree;
+        let seen = tree.range(&(from as usize), &usize::MAX, &mut entry, self.guard());
+        Ok(entry[..seen].first().map(|&(key, value)| (key as u64, value as u64)))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let mut entries = vec![(0, 0); count];

@@ -86,6 +86,10 @@ impl Session for &AnyMap {
         Ok(AnyMap::get(self, key)?)
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().transpose()?)
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let (mut seen, mut sum) = (0, 0);

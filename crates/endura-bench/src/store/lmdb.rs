@@ -147,6 +147,11 @@ impl Session for LmdbSession<'_> {
         Ok(map.get(self.reading()?, &key)?)
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        let map = self.map;
+        Ok(map.range(self.reading()?, &(from..))?.next().transpose()?)
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let map = self.map;

@@ -99,6 +99,12 @@ impl<I: ByteIndex> Session for RoartSession<I> {
         })?)
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        self.buffers.set_key(from);
+        let entry = self.map.range::<Vec<u8>>(&self.buffers.key..).next().transpose()?;
+        Ok(entry.map(|(key, value)| (self.buffers.key_number(&key), number(&value))))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         self.buffers.set_key(from);

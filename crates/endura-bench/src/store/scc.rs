@@ -53,6 +53,11 @@ impl Session for &TreeIndex<u64, u64> {
         Ok(self.peek_with(&key, |_, value| *value))
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        let guard = Guard::new();
+        Ok(self.range(from.., &guard).next().map(|(&key, &value)| (key, value)))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let guard = Guard::new();

@@ -53,6 +53,10 @@ impl Session for &SkipMap<u64, u64> {
         Ok(SkipMap::get(self, &key).map(|entry| *entry.value()))
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().map(|entry| (*entry.key(), *entry.value())))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let entries = self.range(from..).take(count);

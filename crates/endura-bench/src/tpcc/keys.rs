@@ -103,7 +103,7 @@ pub(super) fn stock(warehouse: u64, item: u64) -> u64 {
 
 /// A number below `below` of two random ones, some of them more often than others: TPC-C's NURand.
 pub(super) fn uneven(below: u64, a: u64, random: u64, other: u64) -> u64 {
-    (random % (a + 1) | other % below) % below
+    ((random % (a + 1)) | (other % below)) % below
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn run<S: Store>(maps: &[S], tables: &Tables, mix: Mix, plan: Plan) -> Resul
     let (timing, wrong) = (Timing::of(&parts), parts.iter().map(|part| part.wrong).sum());
     match (wrong, maps.first()) {
         (1.., Some(store)) => {
-            let (store, of) = (store.name().into(), timing.operations);
+            let (store, of) = (store.name(), timing.operations);
             Err(Error::Wrong { store, operation: "TPC-C".into(), wrong, of })
         }
         _ => Ok(timing),

@@ -135,7 +135,7 @@ pub fn run<S: Store>(
     })?;
     let (timing, wrong) = (Timing::of(&parts), parts.iter().map(|part| part.wrong).sum());
     if wrong > 0 {
-        let (store, operation) = (store.name().into(), workload.name.clone());
+        let (store, operation) = (store.name(), workload.name.clone());
         return Err(Error::Wrong { store, operation, wrong, of: timing.operations });
     }
     Ok(timing)
@@ -195,8 +195,6 @@ pub fn verify<S: Store>(store: &S, population: &Population, sample: u64) -> Resu
     }
     match wrong {
         0 => Ok(()),
-        wrong => {
-            Err(Error::Wrong { store: store.name().into(), operation: "verify".into(), wrong, of })
-        }
+        wrong => Err(Error::Wrong { store: store.name(), operation: "verify".into(), wrong, of }),
     }
 }

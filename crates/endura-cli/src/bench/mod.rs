@@ -8,6 +8,7 @@ mod compare;
 mod contenders;
 mod floor;
 mod instructions;
+mod kills;
 mod mixes;
 mod paper;
 mod pibench;
@@ -25,6 +26,8 @@ mod ycsb;
 use clap::Subcommand;
 
 use crate::outcome::Result;
+
+pub(crate) use contenders::contender;
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]

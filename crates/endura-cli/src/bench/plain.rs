@@ -27,6 +27,7 @@ const MANY: u64 = 10_000_000;
 const MANY_STRINGS: u64 = 2_000_000;
 
 #[derive(clap::Args)]
+#[group(id = "plain")]
 pub(crate) struct Args {
     /// Keys that are loaded [default: 10000000, 2000000 with --kind roart; 1000000 with --counts]
     #[arg(long, alias = "entries", value_parser = parse_number)]

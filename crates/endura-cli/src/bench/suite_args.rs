@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use endura::NodeLayout;
 use endura_bench::contender::Contender;
-use endura_bench::result::Results;
+use endura_bench::result::{Promise, Results};
 use endura_bench::store::Shape;
 use endura_bench::suite::{self, Progress, Settings, Suite};
 
 use super::contenders::contender;
+use super::kills::broken;
 use super::place::{default_dir, parse_layout};
 use super::table;
 use crate::outcome::{Answer, Failure, Result};
@@ -36,6 +37,10 @@ pub(super) struct RunArgs {
     /// Time one operation in so many; with --rate each is timed
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
     sampled: u64,
+    /// Before measuring, kill each persistent store so often in the middle of its work, as `endura
+    /// torture` does, and mark those that lose what they acknowledged
+    #[arg(long, default_value_t = 0)]
+    kills: u64,
     /// Where the random numbers start
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
@@ -139,14 +144,18 @@ impl RunArgs {
     pub(super) fn run_with_threads(&self, threads: &[usize], suites: &[Suite]) -> Result {
         let shapes: Vec<Shape> = suites.iter().map(|suite| suite.shape).collect();
         let settings = Settings { threads: threads.to_vec(), ..self.settings(&shapes)? };
-        self.measure(|results, observe| suite::run(suites, &settings, results, observe))
+        self.measure(&settings.contenders, |results, observe| {
+            suite::run(suites, &settings, results, observe)
+        })
     }
 
     /// Measures beside a progress bar, and shows what was measured.
     pub(super) fn measure(
         &self,
+        contenders: &[Contender],
         measure: impl FnOnce(&mut Results, &mut dyn FnMut(Progress)) -> endura_bench::Result<()>,
     ) -> Result {
+        let broken = broken(contenders, self.kills)?;
         let mut results = Results::new(command_line(), self.seed);
         let bar = progress::bar(1, "stages");
         let measured = measure(&mut results, &mut |at| {
@@ -163,6 +172,11 @@ impl RunArgs {
         });
         bar.finish_and_clear();
         measured?;
+        for store in &mut results.stores {
+            if broken.iter().any(|contender| contender.name() == store.name) {
+                store.promise = Promise::Broken;
+            }
+        }
         if let Some(path) = &self.out {
             results.write(path)?;
         }

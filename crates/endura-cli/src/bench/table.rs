@@ -25,8 +25,8 @@ pub(super) fn write(out: &mut dyn Write, results: &Results) -> Result<()> {
         }
     }
     for group in groups {
-        let of_group: Vec<&Measurement> =
-            results.measurements.iter().filter(|m| Group::of(m) == group).collect();
+        let of_group = results.measurements.iter().filter(|m| Group::of(m) == group);
+        let of_group = side_by_side(of_group.collect());
         let threads = counted(group.threads as u64, "thread");
         let entries = grouped(group.entries);
         let title = format!("{}, {entries} entries, {threads}: {}", group.suite, group.quantity);
@@ -34,6 +34,13 @@ pub(super) fn write(out: &mut dyn Write, results: &Results) -> Result<()> {
         table(&of_group).write(out)?;
     }
     Ok(())
+}
+
+/// The stores of a workload one below the other, workloads and stores in the order in which they ran.
+fn side_by_side(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
+    let order: Vec<String> = measurements.iter().map(|m| label(m)).collect();
+    measurements.sort_by_cached_key(|m| order.iter().position(|other| *other == label(m)));
+    measurements
 }
 
 /// What has a table of its own.

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result {
         customers: args.items * 3 / 100 / 3 * 3,
     };
     let settings = args.run.settings(&[Shape::WORDS])?;
-    args.run.measure(|results, observe| {
+    args.run.measure(&settings.contenders, |results, observe| {
         suite::tpcc(scale, &mixes, args.transactions, &settings, results, observe)
     })
 }

@@ -10,11 +10,35 @@ use std::ptr::{self, NonNull};
 
 use crate::{Error, Result};
 
-macro_rules! opaque {
-    ($($name:ident),*) => { $(#[repr(C)] struct $name { _opaque: [u8; 0] })* };
+#[repr(C)]
+struct RawDb {
+    _opaque: [u8; 0],
 }
 
-opaque!(RawDb, RawOptions, RawWriteOptions, RawReadOptions, RawIterator, RawSlice);
+#[repr(C)]
+struct RawOptions {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct RawWriteOptions {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct RawReadOptions {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct RawIterator {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct RawSlice {
+    _opaque: [u8; 0],
+}
 
 #[link(name = "rocksdb")]
 unsafe extern "C" {
