@@ -17,7 +17,7 @@ const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
 const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
 
 /// What it knows as `--c0` to `--c7`: colours that people who see few of them can tell apart.
-pub(super) const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; 8] = [
     RGBColor(0x25, 0x63, 0xeb),
     RGBColor(0xd9, 0x77, 0x06),
     RGBColor(0x05, 0x96, 0x69),
@@ -27,6 +27,28 @@ pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x08, 0x91, 0xb2),
     RGBColor(0x85, 0x4d, 0x0e),
 ];
+
+/// Which colour each series has: a store has one and the same in every plot, others take what is left.
+pub(super) fn colours(plot: &Plot) -> Vec<usize> {
+    let known = |name: &str| match name {
+        "fast-fair" | "FastFair" => Some(0),
+        "nbtree" | "NbTree" => Some(1),
+        "roart" | "Roart" => Some(2),
+        "LMDB" => Some(3),
+        "BTreeMap" => Some(5),
+        _ => None,
+    };
+    let mut taken: Vec<usize> = plot.series.iter().filter_map(|s| known(&s.name)).collect();
+    let mut of = |series: &Series| {
+        known(&series.name).unwrap_or_else(|| {
+            let free = (0..COLOURS.len()).find(|colour| !taken.contains(colour));
+            let colour = free.unwrap_or(taken.len() % COLOURS.len());
+            taken.push(colour);
+            colour
+        })
+    };
+    plot.series.iter().map(&mut of).collect()
+}
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -112,7 +134,11 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     let (across, up) = axes(plot, look);
     let lines = matches!(plot.across, Across::Number { .. });
     let right = if lines { named_at_ends(plot).map_or(24, |longest| 18 + 8 * longest) } else { 8 };
-    let bottom = if rotated(plot, look) { 130 } else { 46 };
+    let bottom = match lines {
+        true => 50,
+        false if rotated(plot, look) => 130,
+        false => 30,
+    };
     let arrow = match plot.better {
         crate::result::Better::Higher => "higher is better",
         crate::result::Better::Lower => "lower is better",
@@ -235,7 +261,8 @@ fn curves(
     up: &Axis,
 ) -> Drawn {
     let mut ends = Vec::new();
-    for (series, colour) in plot.series.iter().zip(COLOURS.iter().cycle()) {
+    for (series, colour) in plot.series.iter().zip(colours(plot)) {
+        let colour = &COLOURS[colour];
         let place = |p: &crate::paper::Point| (across.place_across(p.x), up.place_up(p.y));
         let points: Vec<_> = series.points.iter().filter(|p| p.y.is_finite()).collect();
         chart.draw_series(LineSeries::new(
@@ -290,7 +317,8 @@ fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis, wide
     // Figures on the bars as long as they have room: about 30 units each.
     let labelled = groups * count <= if wide { 44 } else { 20 };
     let mut base = vec![0.0; groups];
-    for ((number, series), colour) in plot.series.iter().enumerate().zip(COLOURS.iter().cycle()) {
+    for ((number, series), colour) in plot.series.iter().enumerate().zip(colours(plot)) {
+        let colour = &COLOURS[colour];
         for point in series.points.iter().filter(|p| p.y.is_finite()) {
             let slot = if plot.stacked { 0.0 } else { number as f64 };
             let left = point.x - 0.39 + width * slot;
@@ -376,6 +404,17 @@ mod tests {
             // The first colour of a series, which the page's style sheet replaces.
             assert!(svg.contains("#2563EB"), "{svg}");
         }
+    }
+
+    #[test]
+    fn a_store_has_one_colour_everywhere_and_shares_it_with_nobody() {
+        let mut plot = plot(Across::Groups(vec!["one".into()]), false);
+        plot.series[1].name = "LMDB".into();
+        assert_eq!(colours(&plot), [0, 3]);
+        plot.series.reverse();
+        assert_eq!(colours(&plot), [3, 0]);
+        plot.series[1].name = "NbTree".into();
+        assert_eq!(colours(&plot), [3, 1]);
     }
 
     #[test]

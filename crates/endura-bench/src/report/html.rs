@@ -2,7 +2,7 @@
 
 use crate::paper::{Across, Plot};
 
-use super::draw::{COLOURS, Look, svg};
+use super::draw::{Look, colours, svg};
 use super::ticks::short;
 
 /// Text that may hold anything.
@@ -54,8 +54,7 @@ pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 /// A plot with its title, legend and figures; nothing where it holds none.
 pub(super) fn figure(plot: &Plot, look: Look<'_>, wide: bool) -> String {
     let Some(svg) = svg(plot, Look { wide, ..look }) else { return String::new() };
-    let names = plot.series.iter().enumerate().map(|(n, series)| {
-        let colour = n % COLOURS.len();
+    let names = plot.series.iter().zip(colours(plot)).map(|(series, colour)| {
         format!("<li><i class=\"k{colour}\"></i>{}</li>", escape(&series.name))
     });
     let class = if wide { "card wide" } else { "card" };
