@@ -4,6 +4,7 @@
 //! Each suite makes a [`Results`](endura_bench::result::Results), which is printed as tables or as
 //! JSON; [`compare`] reads two of them.
 
+mod after_kill;
 mod compare;
 mod contenders;
 mod kills;
@@ -23,6 +24,7 @@ use clap::Subcommand;
 
 use crate::outcome::Result;
 
+pub(crate) use after_kill::{LoaderArgs, load};
 pub(crate) use contenders::contender;
 
 #[derive(clap::Args)]
@@ -47,6 +49,8 @@ enum Suite {
     /// Any mix of operations, with the parameters of PiBench
     #[command(visible_alias = "mix")]
     Pibench(pibench::Args),
+    /// How long a store takes to answer again after SIGKILL
+    Reopen(after_kill::Args),
     /// Two runs side by side; exit code 1 if something became worse
     Compare(compare::Args),
 }
@@ -59,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(Suite::Tpcc(args)) => tpcc::run(args),
         Some(Suite::Sweep(args)) => sweep::run(args),
         Some(Suite::Pibench(args)) => pibench::run(args),
+        Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Compare(args)) => compare::run(args),
     }
 }
