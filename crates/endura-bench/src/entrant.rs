@@ -20,7 +20,7 @@ pub trait Entrant: Sync + Send {
     /// Whatever the store says.
     fn footprint(&self) -> Result<Footprint>;
 
-    /// [`workload::run`] on the first map.
+    /// [`workload::run()`] on the first map.
     ///
     /// # Errors
     ///
@@ -34,14 +34,14 @@ pub trait Entrant: Sync + Send {
     /// As there.
     fn verify(&self, population: &Population, sample: u64) -> Result<()>;
 
-    /// [`tpcc::load`] on [`tpcc::MAPS`] maps.
+    /// [`tpcc::load()`] on [`tpcc::MAPS`] maps.
     ///
     /// # Errors
     ///
     /// As there.
     fn tpcc_load(&self, scale: Scale) -> Result<Timing>;
 
-    /// [`tpcc::run`] on [`tpcc::MAPS`] maps.
+    /// [`tpcc::run()`] on [`tpcc::MAPS`] maps.
     ///
     /// # Errors
     ///

@@ -20,6 +20,7 @@ mod scc;
 mod shape;
 #[cfg(feature = "crossbeam-skiplist")]
 mod skiplist;
+mod snapshot;
 
 pub use btree::{BTreeBytes, BTreeStore};
 pub use bytes::{ByteSession, Numbers};

@@ -83,6 +83,8 @@ enum Command {
     DemoWriter(demo::WriterArgs),
     #[command(hide = true)]
     TortureWriter(torture::WriterArgs),
+    #[command(hide = true)]
+    BenchLoader(bench::LoaderArgs),
 }
 
 impl Command {
@@ -102,6 +104,7 @@ impl Command {
             Self::Bench(args) => bench::run(args),
             Self::DemoWriter(args) => demo::write(args),
             Self::TortureWriter(args) => torture::write(args),
+            Self::BenchLoader(args) => bench::load(args),
         }
     }
 }

@@ -137,6 +137,17 @@ fn pibench_takes_its_parameters() {
 }
 
 #[test]
+fn reopen_kills_and_finds() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let sizes = ["-n", "3000", "--rounds", "2", "--stores", "fast-fair,nbtree,roart,lmdb,btreemap"];
+    let results = measured(dir.path(), &[&["reopen"], &sizes[..]].concat());
+    let times = quantity(&results, "reopen time");
+    assert_eq!(times.len(), 4, "{results}");
+    assert!(times.iter().all(|m| m["rounds"].as_array().map(Vec::len) == Some(2)), "{results}");
+    assert_eq!(results["stores"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
 fn compare_tells_a_regression_by_its_exit_code() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let run = ["pibench", "-n", "500", "-p", "300", "--rounds", "1", "--stores", "btreemap"];

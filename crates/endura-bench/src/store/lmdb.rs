@@ -10,6 +10,7 @@ use heed::{
     WithTls,
 };
 
+use super::snapshot::{Commits, Kept};
 use super::{Footprint, Session, Store};
 use crate::{Error, Result};
 
@@ -17,9 +18,10 @@ type Word = U64<NativeEndian>;
 type Map<'e> = Database<'e, Word, Word, IntegerComparator>;
 
 /// An LMDB environment: WRITE_MAP and NO_SYNC, integer keys, one write transaction per write,
-/// a read transaction that stays open until the thread's own next write.
+/// a read transaction that stays open until the next commit of any thread.
 pub struct Lmdb {
     env: Env<WithTls>,
+    commits: Commits,
 }
 
 impl Lmdb {
@@ -33,7 +35,7 @@ impl Lmdb {
     ///
     /// Whatever LMDB says.
     pub fn open(dir: &Path, map_size: u64) -> Result<Self> {
-        Ok(Self { env: environment(dir, map_size)? })
+        Ok(Self { env: environment(dir, map_size)?, commits: Commits::default() })
     }
 }
 
@@ -84,7 +86,7 @@ impl Store for Lmdb {
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        Ok(LmdbSession { env: &self.env, map, reading: None })
+        Ok(LmdbSession { env: &self.env, commits: &self.commits, map, reading: None })
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -94,25 +96,30 @@ impl Store for Lmdb {
     }
 
     fn settings(&self) -> String {
-        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open".into()
+        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open until a commit".into()
     }
 }
 
 /// One thread's work with LMDB.
 pub struct LmdbSession<'e> {
     env: &'e Env<WithTls>,
+    commits: &'e Commits,
     map: Map<'e>,
-    reading: Option<RoTxn<'e, WithTls>>,
+    reading: Option<Kept<RoTxn<'e, WithTls>>>,
 }
 
 impl<'e> LmdbSession<'e> {
-    /// The open read transaction. A thread must see its own writes, so that each write closes it.
+    /// A read transaction as of the last commit.
     #[inline]
     fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
-        if self.reading.is_none() {
-            self.reading = Some(self.env.read_txn()?);
+        let commits = self.commits.count();
+        if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
+            // A thread has one at a time.
+            self.reading = None;
+            self.reading = Some(Kept { commits, snapshot: self.env.read_txn()? });
         }
-        self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))
+        let kept = self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))?;
+        Ok(&kept.snapshot)
     }
 }
 
@@ -122,7 +129,9 @@ impl Session for LmdbSession<'_> {
         self.reading = None;
         let mut txn = self.env.write_txn()?;
         self.map.put(&mut txn, &key, &value)?;
-        Ok(txn.commit()?)
+        txn.commit()?;
+        self.commits.add();
+        Ok(())
     }
 
     /// An upsert: LMDB has no update that spares the search, and the keys measured are present.
@@ -138,6 +147,7 @@ impl Session for LmdbSession<'_> {
         let mut txn = self.env.write_txn()?;
         let found = self.map.delete(&mut txn, &key)?;
         txn.commit()?;
+        self.commits.add();
         Ok(found)
     }
 

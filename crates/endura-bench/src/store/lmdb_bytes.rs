@@ -7,15 +7,17 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, RoTxn, WithTls};
 
 use super::bytes::{ByteSession, Numbers, copy};
+use super::snapshot::{Commits, Kept};
 use super::{Footprint, Lmdb, Shape, Store, lmdb};
 use crate::{Error, Result};
 
 type Map<'e> = Database<'e, Bytes, Bytes>;
 
 /// An LMDB environment: WRITE_MAP and NO_SYNC, one write transaction per write, a read transaction
-/// that stays open until the thread's own next write.
+/// that stays open until the next commit of any thread.
 pub struct LmdbBytes {
     env: Env<WithTls>,
+    commits: Commits,
     shape: Shape,
 }
 
@@ -28,7 +30,7 @@ impl LmdbBytes {
     /// Whatever LMDB says.
     pub fn open(dir: &Path, map_size: u64, shape: Shape) -> Result<Self> {
         shape.check()?;
-        Ok(Self { env: lmdb::environment(dir, map_size)?, shape })
+        Ok(Self { env: lmdb::environment(dir, map_size)?, commits: Commits::default(), shape })
     }
 }
 
@@ -45,7 +47,10 @@ impl Store for LmdbBytes {
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        Ok(Numbers::new(LmdbBytesSession { env: &self.env, map, reading: None }, self.shape))
+        Ok(Numbers::new(
+            LmdbBytesSession { env: &self.env, commits: &self.commits, map, reading: None },
+            self.shape,
+        ))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -55,25 +60,30 @@ impl Store for LmdbBytes {
     }
 
     fn settings(&self) -> String {
-        "WRITE_MAP, NO_SYNC, read transactions kept open".into()
+        "WRITE_MAP, NO_SYNC, read transactions kept open until a commit".into()
     }
 }
 
 /// One thread's work with LMDB.
 pub struct LmdbBytesSession<'e> {
     env: &'e Env<WithTls>,
+    commits: &'e Commits,
     map: Map<'e>,
-    reading: Option<RoTxn<'e, WithTls>>,
+    reading: Option<Kept<RoTxn<'e, WithTls>>>,
 }
 
 impl<'e> LmdbBytesSession<'e> {
-    /// The open read transaction. A thread must see its own writes, so that each write closes it.
+    /// A read transaction as of the last commit.
     #[inline]
     fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
-        if self.reading.is_none() {
-            self.reading = Some(self.env.read_txn()?);
+        let commits = self.commits.count();
+        if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
+            // A thread has one at a time.
+            self.reading = None;
+            self.reading = Some(Kept { commits, snapshot: self.env.read_txn()? });
         }
-        self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))
+        let kept = self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))?;
+        Ok(&kept.snapshot)
     }
 }
 
@@ -83,7 +93,9 @@ impl ByteSession for LmdbBytesSession<'_> {
         self.reading = None;
         let mut txn = self.env.write_txn()?;
         self.map.put(&mut txn, key, value)?;
-        Ok(txn.commit()?)
+        txn.commit()?;
+        self.commits.add();
+        Ok(())
     }
 
     #[inline]
@@ -92,6 +104,7 @@ impl ByteSession for LmdbBytesSession<'_> {
         let mut txn = self.env.write_txn()?;
         let found = self.map.delete(&mut txn, key)?;
         txn.commit()?;
+        self.commits.add();
         Ok(found)
     }
 

@@ -11,6 +11,7 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase, StorageBackend, TableDefin
 
 use super::bytes::{ByteSession, Numbers, copy};
 use super::place::size_of_files;
+use super::snapshot::{Commits, Kept};
 use super::{Footprint, Shape, Store};
 use crate::{Error, Result};
 
@@ -48,6 +49,7 @@ impl StorageBackend for PageCacheFile {
 /// A database with one table.
 pub struct RedbStore {
     database: Database,
+    commits: Commits,
     dir: std::path::PathBuf,
     shape: Shape,
 }
@@ -72,7 +74,8 @@ impl RedbStore {
         let backend = PageCacheFile(file.map_err(failure)?);
         let mut builder = Database::builder();
         let database = builder.set_cache_size(CACHE).create_with_backend(backend);
-        let store = Self { database: database.map_err(refused)?, dir: dir.into(), shape };
+        let (database, commits) = (database.map_err(refused)?, Commits::default());
+        let store = Self { database, commits, dir: dir.into(), shape };
         // Readers ask for a table that is there.
         store.write(|_| Ok(()))?;
         Ok(store)
@@ -84,6 +87,7 @@ impl RedbStore {
         let changed = change(&mut table)?;
         drop(table);
         txn.commit().map_err(refused)?;
+        self.commits.add();
         Ok(changed)
     }
 }
@@ -106,25 +110,28 @@ impl Store for RedbStore {
     }
 
     fn settings(&self) -> String {
-        "a commit per write, fsync made a no-op, cache of 1 GiB, read transactions kept open".into()
+        "a commit per write, fsync made a no-op, cache of 1 GiB, read transactions kept open until a commit".into()
     }
 }
 
 /// One thread's work.
 pub struct RedbSession<'s> {
     store: &'s RedbStore,
-    reading: Option<ReadOnlyTable<&'static [u8], &'static [u8]>>,
+    reading: Option<Kept<ReadOnlyTable<&'static [u8], &'static [u8]>>>,
 }
 
 impl RedbSession<'_> {
-    /// The table as it was after the thread's own last write, or later.
+    /// The table as of the last commit.
     #[inline]
     fn reading(&mut self) -> Result<&ReadOnlyTable<&'static [u8], &'static [u8]>> {
-        if self.reading.is_none() {
+        let commits = self.store.commits.count();
+        if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
             let txn = self.store.database.begin_read().map_err(refused)?;
-            self.reading = Some(txn.open_table(TABLE).map_err(refused)?);
+            let snapshot = txn.open_table(TABLE).map_err(refused)?;
+            self.reading = Some(Kept { commits, snapshot });
         }
-        self.reading.as_ref().ok_or(Error::Config("redb gave no table"))
+        let kept = self.reading.as_ref().ok_or(Error::Config("redb gave no table"))?;
+        Ok(&kept.snapshot)
     }
 }
 

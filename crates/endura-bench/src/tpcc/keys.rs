@@ -24,9 +24,9 @@ pub enum Table {
     Stock,
     /// District and number to customer and lines.
     Order,
-    /// Customer and number, the highest first, to [`MARK`].
+    /// Customer and number, the highest first, to a mark.
     OrderOf,
-    /// District and number of an open order, to [`MARK`].
+    /// District and number of an open order, to a mark.
     NewOrder,
     /// Order and line to item.
     OrderLine,

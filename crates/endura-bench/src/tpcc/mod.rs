@@ -136,7 +136,7 @@ impl District {
 }
 
 impl Tables {
-    /// As [`load`] leaves them, for so many threads.
+    /// As [`load()`] leaves them, for so many threads.
     ///
     /// # Errors
     ///

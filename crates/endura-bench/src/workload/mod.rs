@@ -1,7 +1,7 @@
 //! What is done with a store: a mix of actions, a choice of keys, a length of scans.
 //!
 //! Every workload, YCSB's, the papers', a sweep's, and each of the plain operations, is a
-//! [`Workload`]; [`run`] runs it on any [`Store`](crate::store::Store) with threads that start
+//! [`Workload`]; [`run()`] runs it on any [`Store`](crate::store::Store) with threads that start
 //! together. What a thread does is drawn before the clock starts. Every answer is checked: the
 //! [`Population`] says which keys must be there whatever the other threads do.
 //!

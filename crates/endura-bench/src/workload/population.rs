@@ -37,6 +37,16 @@ impl Population {
         Self { stripes: (0..threads.max(1)).map(|_| Stripe::default()).collect() }
     }
 
+    /// Of a store with the first `keys` keys, as a load leaves it.
+    pub fn loaded(threads: usize, keys: u64) -> Self {
+        let population = Self::new(threads);
+        let threads = population.threads() as u64;
+        for (stripe, s) in population.stripes.iter().zip(0..) {
+            stripe.end.store((keys + threads - 1 - s) / threads, Ordering::Release);
+        }
+        population
+    }
+
     /// How many threads use the store.
     pub fn threads(&self) -> usize {
         self.stripes.len()
@@ -96,11 +106,9 @@ mod tests {
 
     #[test]
     fn stripes_number_all_keys_once() {
-        let population = Population::new(3);
-        assert!(population.is_empty());
-        for position in 0..4 {
-            (0..3).for_each(|stripe| population.inserted(stripe, position));
-        }
+        assert!(Population::new(3).is_empty());
+        assert_eq!([10, 11].map(|keys| Population::loaded(3, keys).len()), [10, 11]);
+        let population = Population::loaded(3, 12);
         let numbers: std::collections::BTreeSet<u64> = (0..3)
             .flat_map(|stripe| population.window(stripe).map(move |p| (stripe, p)))
             .map(|(stripe, p)| population.number(stripe, p))

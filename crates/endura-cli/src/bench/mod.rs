@@ -4,6 +4,7 @@
 //! Each suite makes a [`Results`](endura_bench::result::Results), which is printed as tables or as
 //! JSON; [`compare`] reads two of them.
 
+mod after_kill;
 mod compare;
 mod contenders;
 mod floor;
@@ -27,6 +28,7 @@ use clap::Subcommand;
 
 use crate::outcome::Result;
 
+pub(crate) use after_kill::{LoaderArgs, load};
 pub(crate) use contenders::contender;
 
 #[derive(clap::Args)]
@@ -59,6 +61,8 @@ enum Suite {
     Floor(floor::Args),
     #[command(hide = true)]
     InstructionsChild(instructions::Args),
+    /// How long a store takes to answer again after SIGKILL
+    Reopen(after_kill::Args),
     /// Two runs side by side; exit code 1 if something became worse
     Compare(compare::Args),
 }
@@ -75,6 +79,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(Suite::Report(args)) => report::run(args),
         Some(Suite::Floor(args)) => floor::run(args),
         Some(Suite::InstructionsChild(args)) => instructions::run(args),
+        Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Compare(args)) => compare::run(args),
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct RunArgs {
     pub(super) threads: Vec<usize>,
     /// How often everything is repeated, the stores taking turns; medians are shown
     #[arg(long, default_value_t = 3)]
-    rounds: u32,
+    pub(super) rounds: u32,
     /// Operations that arrive per second, all threads together; latencies then count from when an
     /// operation was due, not from when it began [default: as many as it can do]
     #[arg(long)]
@@ -57,7 +57,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
-    media: MediaArgs,
+    pub(super) media: MediaArgs,
 }
 
 /// How much.
@@ -106,6 +106,15 @@ impl ShapeArgs {
             value_bytes: self.value_bytes.unwrap_or(8),
         }
     }
+}
+
+/// The arguments that stand for a shape, for a child process.
+pub(super) fn shape_arguments(shape: Shape) -> [String; 6] {
+    let lengths = [shape.key_bytes, shape.longest_key_bytes, shape.value_bytes];
+    let [key, longest, value] = lengths.map(|length| length.to_string());
+    let names = ["--key-bytes", "--longest-key-bytes", "--value-bytes"].map(String::from);
+    let [for_key, for_longest, for_value] = names;
+    [for_key, key, for_longest, longest, for_value, value]
 }
 
 impl RunArgs {
