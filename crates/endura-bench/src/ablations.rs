@@ -159,13 +159,17 @@ pub fn measure<D: Design>(design: &'static str, keys: u64, threads: u64) -> Resu
     let session = Session { generation: 1, clean: true, read_only: false };
     let space = Arc::new(Space::mount(medium, session)?);
     let map = Map::over(Tree::<_, 128, 64, D>::open_as(&space, "ablation")?);
-    let run = |operation, run: &(dyn Fn(u64) -> endura::Result<bool> + Sync)| -> Result<f64> {
-        let (took, wrong) = timed(keys, threads, run)?;
-        match wrong {
-            0 => Ok(took.as_nanos() as f64 / keys.max(1) as f64),
-            wrong => Err(Error::Wrong { store: design, operation, wrong, of: keys }),
-        }
-    };
+    let run =
+        |operation: &str, run: &(dyn Fn(u64) -> endura::Result<bool> + Sync)| -> Result<f64> {
+            let (took, wrong) = timed(keys, threads, run)?;
+            match wrong {
+                0 => Ok(took.as_nanos() as f64 / keys.max(1) as f64),
+                wrong => {
+                    let operation = operation.into();
+                    Err(Error::Wrong { store: design, operation, wrong, of: keys })
+                }
+            }
+        };
     Ok(Row {
         design,
         insert: run("insert", &|i| map.insert_new(key(i), value(i)))?,

@@ -1,18 +1,19 @@
-//! Exact numbers of flushes, fences and stores per operation, from a counting medium.
+//! Exact numbers of flushes, fences, lines and allocations per operation, from a counting medium.
+//!
+//! One thread, keys in a fixed order: the same figures on every run and every machine. (Timing-dependent
+//! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
-use std::sync::Arc;
-
-use endura::media::{Counting, Counts, Heap};
-use endura::pool::{Session, Space};
+use endura::media::{Counting, Counts, DomainKind, Heap};
 use endura::tree::{nbtree, roart};
-use endura::{AnyLayout, ByteMap, Map, NodeLayout, OrderedMap};
+use endura::{AnyLayout, ByteMap, Kind, Map, NodeLayout};
 
 use crate::Result;
 use crate::keys::{key, value};
-use crate::store::{RoartSession, Session as _, Shape};
+use crate::store::{RoartSession, Session, Shape};
+use crate::subject::{room, space};
 
 /// What one kind of operation asked of its medium, per operation.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct PerOperation {
     /// What was run.
     pub operation: &'static str,
@@ -26,143 +27,180 @@ pub struct PerOperation {
     pub stores: f64,
     /// Words loaded, per operation.
     pub loads: f64,
+    /// Lines of the medium loaded from, each once in an operation.
+    pub lines_read: f64,
+    /// Lines written back while they held something new, and lines written past the cache; on a medium
+    /// that is not flushed nothing says when a line is written.
+    pub lines_written: f64,
+    /// Chunks of the pool handed out, per operation.
+    pub allocations: f64,
 }
 
-/// Runs `keys` operations of each kind on an empty map, one thread, and divides what `counters`
-/// says by them. The counters are those of the medium that `map` lies on.
+/// What is counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// Keys that are loaded, and operations of each kind.
+    pub keys: u64,
+    /// The index.
+    pub kind: Kind,
+    /// Which flushes and fences the medium runs: all on ADR, the fence at the end of an operation on
+    /// eADR, none on the page cache.
+    pub domain: DomainKind,
+    /// Keys and values, where the index takes byte strings.
+    pub shape: Shape,
+    /// The nodes of FAST & FAIR; none = its own choice.
+    pub layout: Option<NodeLayout>,
+}
+
+/// Entries of the scans that are counted.
+pub const SCAN: usize = 100;
+
+/// Runs `keys` operations of each kind on an empty map, and divides what the medium counted by them.
 ///
 /// # Errors
 ///
-/// Whatever the map says.
-pub fn counts<T: OrderedMap>(
-    map: &T,
-    keys: u64,
-    counters: impl Fn() -> Counts,
-) -> Result<Vec<PerOperation>> {
-    let count = Counted { keys, counters };
-    Ok(vec![
-        count.row("insert", |i| Ok(map.insert(key(i), value(i)).map(drop)?))?,
-        count.row("get", |i| Ok(map.get(key(i)).map(drop)?))?,
-        count.row("miss", |i| Ok(map.get(key((1 << 48) + i)).map(drop)?))?,
-        count.row("update", |i| Ok(map.update(key(i), i).map(drop)?))?,
-        count.row("compare_exchange", |i| {
-            Ok(map.compare_exchange(key(i), Some(i), Some(value(i))).map(drop)?)
-        })?,
-        count.row("remove", |i| Ok(map.remove(key(i)).map(drop)?))?,
-    ])
-}
-
-/// The counters of a medium, looked at before and after `keys` operations.
-struct Counted<C> {
-    keys: u64,
-    counters: C,
-}
-
-impl<C: Fn() -> Counts> Counted<C> {
-    fn row(
-        &self,
-        operation: &'static str,
-        mut run: impl FnMut(u64) -> Result<()>,
-    ) -> Result<PerOperation> {
-        let before = (self.counters)();
-        (0..self.keys).try_for_each(&mut run)?;
-        let delta = (self.counters)().since(before);
-        let per = |n: u64| n as f64 / self.keys.max(1) as f64;
-        Ok(PerOperation {
-            operation,
-            operations: self.keys,
-            line_flushes: per(delta.line_flushes),
-            fences: per(delta.fences),
-            stores: per(delta.stores),
-            loads: per(delta.loads),
-        })
+/// Whatever the map says, and [`Error::Config`](crate::Error::Config) for a shape that holds no numbers.
+pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
+    let Counted { keys, shape, .. } = counted;
+    shape.check()?;
+    let shape = if counted.kind == Kind::Roart { shape } else { Shape::WORDS };
+    let heap = match counted.domain {
+        DomainKind::Adr => Heap::adr(room(keys, shape)),
+        _ => Heap::new(room(keys, shape)),
+    };
+    let space = space(Counting::by_line(heap))?;
+    let count = Counter { keys, domain: counted.domain, medium: space.media() };
+    match counted.kind {
+        Kind::NbTree => {
+            count.rows(&mut Map::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?))
+        }
+        Kind::Roart => {
+            let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
+            count.rows(&mut RoartSession::new(map, shape))
+        }
+        _ => count.rows(&mut Map::over(AnyLayout::open(&space, "counts", counted.layout)?)),
     }
 }
 
-/// [`counts`] of a FAST & FAIR map on plain memory that asks for every flush and fence that
-/// persistent memory (ADR) needs.
-///
-/// # Errors
-///
-/// As for [`counts`].
-pub fn counts_of_fast_fair(keys: u64, layout: Option<NodeLayout>) -> Result<Vec<PerOperation>> {
-    let space = counted_space(keys)?;
-    let map = Map::over(AnyLayout::open(&space, "counts", layout)?);
-    counts(&map, keys, || space.media().counts())
+/// The counters of a medium, looked at before and after `keys` operations.
+struct Counter<'m> {
+    keys: u64,
+    domain: DomainKind,
+    medium: &'m Counting<Heap>,
 }
 
-/// The same of an NBTree map.
-///
-/// # Errors
-///
-/// As for [`counts`].
-pub fn counts_of_nbtree(keys: u64) -> Result<Vec<PerOperation>> {
-    let space = counted_space(keys)?;
-    let map = Map::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?);
-    counts(&map, keys, || space.media().counts())
-}
+impl Counter<'_> {
+    fn rows(&self, session: &mut dyn Session) -> Result<Vec<PerOperation>> {
+        let (keys, scans) = (self.keys, self.keys.div_ceil(SCAN as u64));
+        let mut rows = vec![
+            self.row("insert", keys, |i| session.insert(key(i), value(i)))?,
+            self.row("get", keys, |i| session.get(key(i)).map(drop))?,
+            self.row("miss", keys, |i| session.get(key((1 << 48) + i)).map(drop))?,
+            self.row("scan 100", scans, |i| session.scan(key(i), SCAN).map(drop))?,
+            self.row("update", keys, |i| session.update(key(i), i).map(drop))?,
+        ];
+        rows.push(self.row("remove", keys, |i| session.remove(key(i)).map(drop))?);
+        Ok(rows)
+    }
 
-/// The same of a ROART map with keys and values of this shape.
-///
-/// # Errors
-///
-/// As for [`counts`], and [`Error::Config`](crate::Error::Config) for a shape that holds no numbers.
-pub fn counts_of_roart(keys: u64, shape: Shape) -> Result<Vec<PerOperation>> {
-    shape.check()?;
-    let space = counted_space(keys * (1 + (shape.key_bytes + shape.value_bytes) as u64 / 16))?;
-    let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
-    let mut session = RoartSession::new(map, shape);
-    let count = Counted { keys, counters: || space.media().counts() };
-    Ok(vec![
-        count.row("insert", |i| session.insert(key(i), value(i)))?,
-        count.row("get", |i| session.get(key(i)).map(drop))?,
-        count.row("miss", |i| session.get(key((1 << 48) + i)).map(drop))?,
-        count.row("update", |i| session.update(key(i), i).map(drop))?,
-        count.row("remove", |i| session.remove(key(i)).map(drop))?,
-    ])
-}
-
-fn counted_space(keys: u64) -> Result<Arc<Space<Counting<Heap>>>> {
-    // Twice what the nodes take, and some pages for a small map.
-    let medium = Counting::new(Heap::adr((64 << 20) + 64 * keys));
-    Space::format(&medium)?;
-    let session = Session { generation: 1, clean: true, read_only: false };
-    Ok(Arc::new(Space::mount(medium, session)?))
+    fn row(
+        &self,
+        operation: &'static str,
+        operations: u64,
+        mut run: impl FnMut(u64) -> Result<()>,
+    ) -> Result<PerOperation> {
+        let before = self.medium.counts();
+        for i in 0..operations {
+            self.medium.begin();
+            run(i)?;
+        }
+        let delta = self.medium.counts().since(before);
+        let per = |n: u64| n as f64 / operations.max(1) as f64;
+        let Counts { line_flushes, fences, drains, stores, loads, .. } = delta;
+        let (line_flushes, fences) = match self.domain {
+            DomainKind::Adr => (line_flushes, fences),
+            DomainKind::Eadr => (0, drains),
+            _ => (0, 0),
+        };
+        let lines_written = if line_flushes == 0 { 0 } else { delta.lines_written };
+        Ok(PerOperation {
+            operation,
+            operations,
+            line_flushes: per(line_flushes),
+            fences: per(fences),
+            stores: per(stores),
+            loads: per(loads),
+            lines_read: per(delta.lines_read),
+            lines_written: per(lines_written),
+            allocations: per(delta.allocations),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(kind: Kind, domain: DomainKind) -> Vec<PerOperation> {
+        let shape = Shape::STRINGS;
+        counts(Counted { keys: 20_000, kind, domain, shape, layout: None }).expect("counts")
+    }
+
+    fn row(rows: &[PerOperation], name: &str) -> PerOperation {
+        *rows.iter().find(|row| row.operation == name).expect("a row")
+    }
+
     #[test]
     fn a_lookup_writes_nothing_and_an_update_is_one_line() {
-        let rows = counts_of_fast_fair(20_000, None).expect("counts");
-        let of = |name| *rows.iter().find(|row| row.operation == name).expect("a row");
-        assert_eq!((of("get").line_flushes, of("get").fences, of("get").stores), (0.0, 0.0, 0.0));
-        assert_eq!((of("update").line_flushes, of("update").fences), (1.0, 1.0));
-        assert!(of("insert").line_flushes >= 1.0 && of("insert").fences >= 1.0);
-        assert!(of("insert").loads > of("insert").stores);
+        let rows = of(Kind::FastFair, DomainKind::Adr);
+        let (get, update) = (row(&rows, "get"), row(&rows, "update"));
+        assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
+        assert_eq!((get.lines_written, get.allocations), (0.0, 0.0));
+        assert!((3.0..30.0).contains(&get.lines_read), "{get:?}");
+        assert_eq!((update.line_flushes, update.fences, update.lines_written), (1.0, 1.0, 1.0));
+        let insert = row(&rows, "insert");
+        assert!(insert.line_flushes >= 1.0 && insert.fences >= 1.0);
+        assert!(insert.loads > insert.stores && insert.allocations < 0.1);
+        assert!(insert.lines_written <= insert.line_flushes);
     }
 
     #[test]
     fn an_nbtree_writes_one_line_and_little_more() {
-        let rows = counts_of_nbtree(20_000).expect("counts");
-        let of = |name| *rows.iter().find(|row| row.operation == name).expect("a row");
-        assert_eq!((of("get").line_flushes, of("get").fences, of("get").stores), (0.0, 0.0, 0.0));
-        assert_eq!((of("update").line_flushes, of("update").fences), (1.0, 1.0));
-        assert!((1.0..2.2).contains(&of("insert").line_flushes), "{rows:?}");
-        assert!((1.0..1.2).contains(&of("insert").fences), "{rows:?}");
+        let rows = of(Kind::NbTree, DomainKind::Adr);
+        let (get, update, insert) = (row(&rows, "get"), row(&rows, "update"), row(&rows, "insert"));
+        assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
+        assert!((1.0..1.5).contains(&get.lines_read), "{get:?}");
+        assert_eq!((update.line_flushes, update.fences), (1.0, 1.0));
+        assert!((1.0..2.2).contains(&insert.line_flushes), "{insert:?}");
+        assert!((1.0..1.2).contains(&insert.fences), "{insert:?}");
     }
 
     #[test]
     fn a_roart_asks_for_what_the_paper_says_and_little_more() {
-        let rows = counts_of_roart(20_000, Shape::STRINGS).expect("counts");
-        let of = |name| *rows.iter().find(|row| row.operation == name).expect("a row");
-        for read in ["get", "miss"] {
-            let row = of(read);
+        let rows = of(Kind::Roart, DomainKind::Adr);
+        for read in ["get", "miss", "scan 100"] {
+            let row = row(&rows, read);
             assert_eq!((row.line_flushes, row.fences, row.stores), (0.0, 0.0, 0.0), "{read}");
         }
-        assert!(of("insert").line_flushes >= 2.0 && of("remove").line_flushes >= 1.0);
-        assert!(of("insert").loads > of("miss").loads);
+        let insert = row(&rows, "insert");
+        assert!(insert.line_flushes >= 2.0 && row(&rows, "remove").line_flushes >= 1.0);
+        assert!(insert.loads > row(&rows, "miss").loads && insert.allocations >= 1.0);
+    }
+
+    #[test]
+    fn other_domains_run_fewer_flushes_and_fences() {
+        let eadr = row(&of(Kind::FastFair, DomainKind::Eadr), "insert");
+        assert_eq!((eadr.line_flushes, eadr.lines_written), (0.0, 0.0));
+        assert!((1.0..1.2).contains(&eadr.fences), "{eadr:?}");
+        let page_cache = row(&of(Kind::NbTree, DomainKind::PageCache), "insert");
+        assert_eq!((page_cache.line_flushes, page_cache.fences), (0.0, 0.0));
+        assert!(page_cache.lines_read >= 1.0);
+    }
+
+    #[test]
+    fn a_second_run_counts_the_same() {
+        for kind in [Kind::FastFair, Kind::NbTree, Kind::Roart] {
+            assert_eq!(of(kind, DomainKind::Adr), of(kind, DomainKind::Adr), "{kind}");
+        }
     }
 }

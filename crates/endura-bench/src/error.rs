@@ -13,13 +13,37 @@ pub enum Error {
     /// LMDB refused.
     #[error("LMDB: {0}")]
     Lmdb(#[from] heed::Error),
+    /// A peer refused.
+    #[error("{store}: {what}")]
+    Peer {
+        /// The store.
+        store: &'static str,
+        /// What it said.
+        what: String,
+    },
+    /// A peer is not in this build.
+    #[error("this build has no {store}: build it with `--features {feature}`")]
+    NotBuilt {
+        /// The store.
+        store: &'static str,
+        /// The feature that it needs.
+        feature: &'static str,
+    },
+    /// A store does not hold such keys and values.
+    #[error("{store} holds no {shape}")]
+    Shape {
+        /// The store.
+        store: &'static str,
+        /// The keys and values.
+        shape: String,
+    },
     /// A store gave a wrong answer: its figures would be worth nothing.
     #[error("{store} answered {wrong} of {of} operations of `{operation}` wrongly: no figures")]
     Wrong {
         /// The store.
         store: &'static str,
         /// The operation.
-        operation: &'static str,
+        operation: String,
         /// How many answers were wrong.
         wrong: u64,
         /// Out of how many.

@@ -10,27 +10,50 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`keys`] | which number is the i-th key, and skewed choices among them |
-//! | [`store`] | what is measured: the [`Store`](store::Store) trait, endura, LMDB, congee |
-//! | [`peer`] | who runs beside endura |
-//! | [`operation`] | the operations and one thread's share of each |
-//! | [`run`] | threads, rounds and the order of everything |
+//! | [`keys`] | which number is the i-th key |
+//! | [`store`] | what is measured: the [`Store`](store::Store) trait, endura, its peers |
+//! | [`contender`], [`entrant`] | who takes part, and an open store of whatever type |
+//! | [`workload`] | mixes of actions on chosen keys: YCSB's, the papers', any |
+//! | [`tpcc`] | TPC-C's transactions as operations on ordered maps |
+//! | [`suite`] | workloads on many stores, threads, rounds: what `endura bench ycsb` runs |
+//! | [`operation`], [`run`] | endura beside one peer, operation by operation |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
+//! | [`result`], [`compare`] | what a run leaves behind, as JSON, and two of them side by side |
+//! | [`recovery`] | a crash, and what requests see of it |
+//! | [`paper`] | the figures of the papers, rerun row by row |
+//! | [`report`] | one page that tells all |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
+//! | [`instructions`] | instructions per operation, where a tool counts them |
+//! | [`floor`] | what the hardware takes for the least that an index can do; is slow memory as slow as set? |
+//! | [`subject`], [`drive`] | any index over any medium, and mixed work on it |
 //! | [`ablations`] | NBTrees without one of its techniques each |
 
 #![deny(unsafe_code)]
 
 pub mod ablations;
+pub mod compare;
+pub mod contender;
 pub mod counts;
+pub mod drive;
+pub mod entrant;
+pub mod floor;
+pub mod instructions;
 pub mod keys;
 pub mod operation;
-pub mod peer;
+pub mod paper;
+pub mod recovery;
+pub mod report;
+pub mod result;
 pub mod run;
 pub mod store;
+pub mod subject;
+pub mod suite;
 pub mod summary;
+pub mod tpcc;
+pub mod workload;
 
 mod error;
 mod timing;
 
 pub use error::{Error, Result};
+pub use timing::Pace;

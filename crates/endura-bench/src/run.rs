@@ -1,18 +1,19 @@
-//! Threads, rounds and the order of everything.
+//! endura beside one peer: rounds, in which they take turns operation by operation.
 
 use std::path::PathBuf;
-use std::sync::Barrier;
-use std::time::Instant;
 
 use endura::{Kind, NodeLayout, PoolOptions};
 use hdrhistogram::Histogram;
 
-use crate::keys::Zipf;
-use crate::operation::{BATCH, Operation, Share, Sizes};
-use crate::peer::{Contest, Peer};
-use crate::store::{Footprint, Shape, Store};
-use crate::timing::{empty_histogram, thread_cpu_time};
-use crate::{Error, Result, peer};
+use crate::contender::Contender;
+use crate::entrant::Entrant;
+use crate::operation::{Operation, Sizes};
+use crate::store::{Footprint, Place, Shape};
+use crate::suite::temporary;
+use crate::summary::ENDURA;
+use crate::timing::Pace;
+use crate::workload::{Plan, Population};
+use crate::{Error, Result};
 
 /// What to measure.
 #[derive(Clone)]
@@ -36,7 +37,7 @@ pub struct Config {
     /// How long keys and values are where the index takes byte strings.
     pub shape: Shape,
     /// Who runs beside endura.
-    pub peer: Option<Peer>,
+    pub peer: Option<Contender>,
     /// Where the random numbers start.
     pub seed: u64,
 }
@@ -106,15 +107,11 @@ pub struct Progress {
 /// What a store said, or [`Error::Wrong`] if one gave a wrong answer.
 pub fn run(config: &Config, observe: &mut dyn FnMut(Progress)) -> Result<Outcome> {
     check(config)?;
-    let mut runner = Runner {
-        config,
-        zipf: Zipf::new(config.sizes.keys, Zipf::YCSB),
-        outcome: Outcome { samples: Vec::new(), space: Vec::new(), settings: Vec::new() },
-        observe,
-    };
+    let outcome = Outcome { samples: Vec::new(), space: Vec::new(), settings: Vec::new() };
+    let mut runner = Runner { config, outcome, observe };
     for round in 0..config.rounds {
         for &threads in &config.threads {
-            peer::round(config, round, threads, &mut runner)?;
+            runner.round(round, threads)?;
         }
     }
     Ok(runner.outcome)
@@ -137,48 +134,60 @@ fn check(config: &Config) -> Result<()> {
 
 struct Runner<'a> {
     config: &'a Config,
-    zipf: Zipf,
     outcome: Outcome,
     observe: &'a mut dyn FnMut(Progress),
 }
 
-impl Contest for Runner<'_> {
-    fn round<S: Store, P: Store>(
-        &mut self,
-        round: u32,
-        threads: usize,
-        endura: &S,
-        peer: Option<&P>,
-    ) -> Result<()> {
+/// A store of one round.
+struct Open {
+    name: &'static str,
+    store: Box<dyn Entrant>,
+    population: Population,
+}
+
+impl Runner<'_> {
+    /// Runs all operations on fresh stores.
+    fn round(&mut self, round: u32, threads: usize) -> Result<()> {
         let config = self.config;
+        let dir = temporary(&config.dir)?;
+        let shape = if config.kind == Kind::Roart { config.shape } else { Shape::WORDS };
+        let open = |contender: Contender, name: &'static str| -> Result<Open> {
+            let place = Place {
+                pool: config.pool.clone(),
+                layout: config.layout,
+                ..Place::new(
+                    dir.path().join(name),
+                    shape,
+                    config.sizes.keys + config.sizes.operations,
+                )
+            };
+            let store = contender.open(&place)?;
+            Ok(Open { name, store, population: Population::new(threads) })
+        };
+        let mut stores = vec![open(Contender::of(config.kind), ENDURA)?];
+        if let Some(peer) = config.peer {
+            stores.push(open(peer, peer.name())?);
+        }
+        // The first to run finds a cooler processor: the stores take turns at being first.
+        if !round.is_multiple_of(2) {
+            stores.reverse();
+        }
         for operation in Operation::ALL {
-            if operation != Operation::Load && !config.operations.contains(&operation) {
-                continue;
-            }
-            // The first to run finds a cooler processor: the stores take turns at being first.
-            if round.is_multiple_of(2) {
-                self.measure(endura, round, threads, operation)?;
-            }
-            if let Some(peer) = peer {
-                self.measure(peer, round, threads, operation)?;
-            }
-            if !round.is_multiple_of(2) {
-                self.measure(endura, round, threads, operation)?;
+            if operation == Operation::Load || config.operations.contains(&operation) {
+                stores.iter().try_for_each(|open| self.measure(open, round, threads, operation))?;
             }
         }
         Ok(())
     }
-}
 
-impl Runner<'_> {
-    fn measure<S: Store>(
+    fn measure(
         &mut self,
-        store: &S,
+        open: &Open,
         round: u32,
         threads: usize,
         operation: Operation,
     ) -> Result<()> {
-        let config = self.config;
+        let (config, store) = (self.config, open.name);
         let stores = 1 + u64::from(config.peer.is_some());
         let each = config.operations.iter().filter(|&&o| o != Operation::Load).count() as u64 + 1;
         (self.observe)(Progress {
@@ -187,95 +196,27 @@ impl Runner<'_> {
             round,
             threads,
             operation,
-            store: S::NAME,
+            store,
         });
         let seed = config.seed ^ (u64::from(round) << 32) ^ operation as u64;
-        let sample = measure(store, operation, config.sizes, threads, seed, &self.zipf)?;
-        self.outcome.samples.push(sample);
-        if operation == Operation::Load && !self.outcome.space.iter().any(|s| s.store == S::NAME) {
-            let (keys, footprint) = (config.sizes.keys, store.footprint()?);
-            self.outcome.space.push(Space { store: S::NAME, keys, footprint });
-            self.outcome.settings.push((S::NAME, store.settings()));
+        let plan = Plan { operations: config.sizes.of(operation), pace: Pace::FREE, seed };
+        let timing = open.store.run(&open.population, &operation.workload(), plan)?;
+        self.outcome.samples.push(Sample {
+            store,
+            operation,
+            threads,
+            operations: timing.operations,
+            wall_seconds: timing.wall_seconds,
+            cpu_seconds: timing.cpu_seconds,
+            latencies: timing.latencies,
+        });
+        if operation == Operation::Load && !self.outcome.space.iter().any(|s| s.store == store) {
+            let (keys, footprint) = (config.sizes.keys, open.store.footprint()?);
+            self.outcome.space.push(Space { store, keys, footprint });
+            self.outcome.settings.push((store, open.store.info().setting));
         }
         Ok(())
     }
-}
-
-/// Runs one operation on one store with threads that start together.
-fn measure<S: Store>(
-    store: &S,
-    operation: Operation,
-    sizes: Sizes,
-    threads: usize,
-    seed: u64,
-    zipf: &Zipf,
-) -> Result<Sample> {
-    let barrier = Barrier::new(threads);
-    let total = sizes.of(operation);
-    let shares = (0..threads).map(|thread| Share {
-        operation,
-        sizes,
-        range: part(total, operation, thread, threads),
-        seed: seed.wrapping_add((thread as u64 + 1) << 48),
-        zipf,
-    });
-    let parts: Vec<Result<Part>> = std::thread::scope(|scope| {
-        let barrier = &barrier;
-        let workers: Vec<_> =
-            shares.map(|share| scope.spawn(move || worker(store, share, barrier))).collect();
-        workers.into_iter().map(|w| w.join().unwrap_or(Err(Error::Panicked))).collect()
-    });
-    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
-    let wrong: u64 = parts.iter().map(|part| part.wrong).sum();
-    if wrong > 0 {
-        let (store, operation) = (S::NAME, operation.name());
-        return Err(Error::Wrong { store, operation, wrong, of: total });
-    }
-    let mut latencies = empty_histogram();
-    for part in &parts {
-        latencies += &part.latencies;
-    }
-    let first = parts.iter().map(|part| part.begun).min();
-    let last = parts.iter().map(|part| part.ended).max();
-    let wall = last.zip(first).map(|(last, first)| last - first).unwrap_or_default();
-    Ok(Sample {
-        store: S::NAME,
-        operation,
-        threads,
-        operations: total,
-        wall_seconds: wall.as_secs_f64(),
-        cpu_seconds: parts.iter().map(|part| part.cpu_seconds).sum(),
-        latencies,
-    })
-}
-
-/// The part of `0..total` that is one thread's, in whole batches where the operation has batches.
-fn part(total: u64, operation: Operation, thread: usize, threads: usize) -> std::ops::Range<u64> {
-    let unit = if operation == Operation::GetMany { BATCH as u64 } else { 1 };
-    let cut = |thread: usize| total / unit * thread as u64 / threads as u64 * unit;
-    cut(thread)..cut(thread + 1)
-}
-
-/// What one thread found out.
-struct Part {
-    begun: Instant,
-    ended: Instant,
-    cpu_seconds: f64,
-    wrong: u64,
-    latencies: Histogram<u64>,
-}
-
-fn worker<S: Store>(store: &S, share: Share<'_>, barrier: &Barrier) -> Result<Part> {
-    let ranks = share.prepare();
-    let mut latencies = empty_histogram();
-    let session = store.session();
-    // Reached by every thread, also by one whose session failed: the others would wait for ever.
-    barrier.wait();
-    let mut session = session?;
-    let (begun, cpu) = (Instant::now(), thread_cpu_time());
-    let wrong = share.work(&mut session, &ranks, &mut latencies)?;
-    let cpu_seconds = (thread_cpu_time() - cpu).as_secs_f64();
-    Ok(Part { begun, ended: Instant::now(), cpu_seconds, wrong, latencies })
 }
 
 #[cfg(test)]
@@ -283,25 +224,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_cover_everything_once_and_in_whole_batches() {
-        for operation in [Operation::Get, Operation::GetMany] {
-            for threads in 1..=7 {
-                let parts: Vec<_> =
-                    (0..threads).map(|t| part(16 * 100, operation, t, threads)).collect();
-                assert_eq!(parts[0].start, 0);
-                assert_eq!(parts[threads - 1].end, 1600);
-                assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
-                if operation == Operation::GetMany {
-                    assert!(parts.iter().all(|part| part.start % 16 == 0));
-                }
-            }
-        }
-    }
-
-    #[test]
     fn a_small_run_measures_every_operation_on_both_stores() {
         small_run(Kind::FastFair, Shape::WORDS);
-        small_run(Kind::Roart, Shape { key_bytes: 13, value_bytes: 100 });
+        small_run(Kind::Roart, Shape::fixed(13, 100));
     }
 
     fn small_run(kind: Kind, shape: Shape) {
@@ -316,7 +241,7 @@ mod tests {
             kind,
             layout: None,
             shape,
-            peer: Some(Peer::Lmdb),
+            peer: Some(Contender::Lmdb),
             seed: 7,
         };
         let mut seen = 0;

@@ -1,20 +1,47 @@
 //! What is measured: a store, and a thread's session with it.
 
+mod btree;
+mod bytes;
 #[cfg(feature = "congee")]
 mod congee;
 mod endura_store;
+#[cfg(feature = "fjall")]
+mod fjall;
 mod lmdb;
 mod lmdb_bytes;
+mod place;
+#[cfg(feature = "redb")]
+mod redb;
 mod roart_store;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
+#[cfg(feature = "scc")]
+mod scc;
 mod shape;
+#[cfg(feature = "crossbeam-skiplist")]
+mod skiplist;
+mod snapshot;
 
+pub use btree::{BTreeBytes, BTreeStore};
+pub use bytes::{ByteSession, Numbers};
 #[cfg(feature = "congee")]
 pub use congee::CongeeStore;
 pub use endura_store::EnduraStore;
+#[cfg(feature = "fjall")]
+pub use fjall::FjallStore;
 pub use lmdb::Lmdb;
 pub use lmdb_bytes::LmdbBytes;
+pub use place::Place;
+#[cfg(feature = "redb")]
+pub use redb::RedbStore;
 pub use roart_store::{RoartSession, RoartStore};
+#[cfg(feature = "rocksdb")]
+pub use rocksdb::RocksDbStore;
+#[cfg(feature = "scc")]
+pub use scc::SccStore;
 pub use shape::Shape;
+#[cfg(feature = "crossbeam-skiplist")]
+pub use skiplist::SkipListStore;
 
 use crate::Result;
 
@@ -27,7 +54,7 @@ pub trait Store: Sync {
         Self: 's;
 
     /// The name in tables.
-    const NAME: &'static str;
+    fn name(&self) -> &'static str;
 
     /// Begins one thread's work. Not measured.
     ///
@@ -56,21 +83,33 @@ pub trait Session {
     /// Whatever the store says; so for the others.
     fn insert(&mut self, key: u64, value: u64) -> Result<()>;
 
-    /// Replaces the value of `key`; says whether the key was there.
+    /// Replaces the value of `key`; says whether the key was there. A store without such an operation
+    /// inserts, and says yes.
     fn update(&mut self, key: u64, value: u64) -> Result<bool>;
 
-    /// Removes `key`; says whether it was there.
+    /// Removes `key`; says whether it was there, or yes without looking.
     fn remove(&mut self, key: u64) -> Result<bool>;
 
     /// The value of `key`.
     fn get(&mut self, key: u64) -> Result<Option<u64>>;
 
     /// Reads up to `count` entries from `from` upwards, every key and value looked at; gives how
-    /// many there were and the exclusive or of all of them.
+    /// many there were and the exclusive or of the numbers of all of them.
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)>;
 
+    /// The first entry whose key is at least `from`. Not measured: it looks at the whole store for
+    /// `endura torture`.
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>>;
+
     /// Looks all of `keys` up; gives how many were found.
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize>;
+    #[inline]
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        let mut found = 0;
+        for &key in keys {
+            found += usize::from(self.get(key)?.is_some());
+        }
+        Ok(found)
+    }
 }
 
 /// What a store takes up.
@@ -80,4 +119,9 @@ pub struct Footprint {
     pub used_bytes: u64,
     /// Bytes of the file. Holes count.
     pub file_bytes: u64,
+}
+
+impl Footprint {
+    /// Of a store that does not say.
+    pub const UNKNOWN: Self = Self { used_bytes: 0, file_bytes: 0 };
 }

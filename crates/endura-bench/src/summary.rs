@@ -1,19 +1,36 @@
 //! Medians, spreads and ratios of a run.
 
+use hdrhistogram::Histogram;
+
 use crate::operation::Operation;
 use crate::run::{Outcome, Sample};
-use crate::store::{EnduraStore, Store};
 use crate::timing::empty_histogram;
 
-const ENDURA: &str = EnduraStore::NAME;
+/// What endura's index is called beside its one peer.
+pub const ENDURA: &str = "endura";
 
 /// A median over the rounds.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Median {
     /// The median.
     pub median: f64,
     /// Half the distance between the least and the greatest, in percent of the median.
     pub spread_percent: f64,
+}
+
+impl Latency {
+    /// The percentiles of a histogram of nanoseconds.
+    pub fn of(latencies: &Histogram<u64>) -> Self {
+        Self {
+            p50: latencies.value_at_quantile(0.5),
+            p90: latencies.value_at_quantile(0.9),
+            p99: latencies.value_at_quantile(0.99),
+            p999: latencies.value_at_quantile(0.999),
+            p9999: latencies.value_at_quantile(0.9999),
+            max: latencies.max(),
+            samples: latencies.len(),
+        }
+    }
 }
 
 impl Median {
@@ -29,19 +46,24 @@ impl Median {
         } else {
             f64::midpoint(values[half - 1], values[half])
         };
-        Self { median, spread_percent: 50.0 * (greatest - least) / median }
+        let spread = if median == 0.0 { 0.0 } else { 50.0 * (greatest - least) / median };
+        Self { median, spread_percent: spread }
     }
 }
 
 /// Percentiles in nanoseconds.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Latency {
     /// Half are faster.
     pub p50: u64,
+    /// One in ten is slower.
+    pub p90: u64,
     /// One in a hundred is slower.
     pub p99: u64,
     /// One in a thousand is slower.
     pub p999: u64,
+    /// One in ten thousand is slower.
+    pub p9999: u64,
     /// The slowest.
     pub max: u64,
     /// How many were timed.
@@ -126,13 +148,7 @@ fn figure(samples: &[&Sample]) -> Figure {
         threads: samples[0].threads,
         mops_cpu: of(|s| s.cpu_seconds),
         mops_wall: of(|s| s.wall_seconds),
-        latency_ns: Latency {
-            p50: latencies.value_at_quantile(0.5),
-            p99: latencies.value_at_quantile(0.99),
-            p999: latencies.value_at_quantile(0.999),
-            max: latencies.max(),
-            samples: latencies.len(),
-        },
+        latency_ns: Latency::of(&latencies),
         ratio_to_peer: None,
         wall_ratio_to_peer: None,
         speedup: None,

@@ -7,9 +7,27 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Result;
 
-/// One operation in this many is timed by itself: two clock readings cost about as much as a
-/// lookup, and spread over 64 operations they do not show.
-const SAMPLE_EVERY: u64 = 64;
+/// When operations begin, and which are timed by themselves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// Each as soon as the one before has returned; one in so many is timed. Two clock readings cost
+    /// about as much as a lookup, and spread over 64 operations they do not show.
+    Free {
+        /// One in so many, at least 1.
+        sampled: u64,
+    },
+    /// At a fixed rate whether or not those before have returned; each is timed from when it was
+    /// due, so that one that stalls counts for all that it delayed ("coordinated omission").
+    Due {
+        /// Nanoseconds from one to the next.
+        every_ns: u64,
+    },
+}
+
+impl Pace {
+    /// As fast as it goes, one in 64 timed.
+    pub const FREE: Self = Self::Free { sampled: 64 };
+}
 
 /// The CPU time that the calling thread has used.
 pub(crate) fn thread_cpu_time() -> Duration {
@@ -23,24 +41,86 @@ pub(crate) fn empty_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|_| unreachable!("valid bounds"))
 }
 
-/// Runs `operation` for each number of `range`, timing every 64th; gives how many answered wrongly.
+/// Runs `operation` for each number below `count`; gives how many answered wrongly.
 #[inline]
-pub(crate) fn sampled(
-    range: std::ops::Range<u64>,
+pub(crate) fn timed(
+    count: usize,
+    pace: Pace,
     latencies: &mut Histogram<u64>,
-    mut operation: impl FnMut(u64) -> Result<bool>,
+    mut operation: impl FnMut(usize) -> Result<bool>,
 ) -> Result<u64> {
     let mut wrong = 0;
-    for i in range {
-        let right = if i.is_multiple_of(SAMPLE_EVERY) {
+    match pace {
+        Pace::Free { sampled } => {
+            // Counted down: no division in the loop.
+            let mut left = 1;
+            for n in 0..count {
+                left -= 1;
+                let right = if left == 0 {
+                    left = sampled.max(1);
+                    let begun = Instant::now();
+                    let right = operation(n)?;
+                    latencies.saturating_record(begun.elapsed().as_nanos() as u64);
+                    right
+                } else {
+                    operation(n)?
+                };
+                wrong += u64::from(!right);
+            }
+        }
+        Pace::Due { every_ns } => {
             let begun = Instant::now();
-            let right = operation(i)?;
-            latencies.saturating_record(begun.elapsed().as_nanos() as u64);
-            right
-        } else {
-            operation(i)?
-        };
-        wrong += u64::from(!right);
+            for n in 0..count {
+                let due = Duration::from_nanos(every_ns.saturating_mul(n as u64));
+                wait_until(begun + due);
+                wrong += u64::from(!operation(n)?);
+                let late = begun.elapsed().saturating_sub(due);
+                latencies.saturating_record(late.as_nanos() as u64);
+            }
+        }
     }
     Ok(wrong)
+}
+
+/// Sleeps while there is time, and looks at the clock for the rest: a sleep may be late by more than
+/// an operation takes.
+fn wait_until(due: Instant) {
+    const CLOSE: Duration = Duration::from_micros(200);
+    loop {
+        let left = due.saturating_duration_since(Instant::now());
+        match left {
+            Duration::ZERO => return,
+            left if left > CLOSE => std::thread::sleep(left - CLOSE),
+            _ => std::hint::spin_loop(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stalled(pace: Pace) -> Histogram<u64> {
+        let mut latencies = empty_histogram();
+        let wrong = timed(100, pace, &mut latencies, |n| {
+            if n == 10 {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Ok(n % 2 == 0)
+        });
+        assert_eq!(wrong.expect("no error"), 50);
+        latencies
+    }
+
+    /// One stall of 20 ms among a hundred operations that are due every 0.2 ms delays the ninety
+    /// after it, by less and less. A loop without a rate sees one slow operation.
+    #[test]
+    fn a_stall_counts_for_all_that_it_delays() {
+        let due = stalled(Pace::Due { every_ns: 200_000 });
+        assert_eq!(due.len(), 100);
+        assert!(due.value_at_quantile(0.5) > 5_000_000, "{}", due.value_at_quantile(0.5));
+        let free = stalled(Pace::Free { sampled: 1 });
+        assert!(free.max() >= 20_000_000 && free.value_at_quantile(0.9) < 5_000_000);
+        assert_eq!(stalled(Pace::Free { sampled: 10 }).len(), 10);
+    }
 }

@@ -77,12 +77,14 @@ enum Command {
     Torture(torture::Args),
     /// Crash an index in every way the hardware allows, for as long as there is time
     Explore(explore::Args),
-    /// Measure endura beside LMDB
-    Bench(bench::Args),
+    /// Measure endura's indexes beside other stores
+    Bench(Box<bench::Args>),
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
     #[command(hide = true)]
     TortureWriter(torture::WriterArgs),
+    #[command(hide = true)]
+    BenchLoader(bench::LoaderArgs),
 }
 
 impl Command {
@@ -102,6 +104,7 @@ impl Command {
             Self::Bench(args) => bench::run(args),
             Self::DemoWriter(args) => demo::write(args),
             Self::TortureWriter(args) => torture::write(args),
+            Self::BenchLoader(args) => bench::load(args),
         }
     }
 }

@@ -9,7 +9,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  it worked, and the answer is yes
   1  the answer is no: the key is absent, check found damage, a demo, torture or
-     explore run lost a key
+     explore run lost a key, a benchmark became slower
   2  the command line makes no sense
   3  it did not work: the pool cannot be opened, the disk is full, a line is not a number";
 
@@ -66,6 +66,7 @@ impl From<endura_bench::Error> for Failure {
     fn from(error: endura_bench::Error) -> Self {
         match error {
             endura_bench::Error::Config(what) => Self::Usage(what.into()),
+            error @ endura_bench::Error::Shape { .. } => Self::Usage(error.to_string()),
             other => Self::Message(other.to_string()),
         }
     }

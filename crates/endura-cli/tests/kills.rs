@@ -113,3 +113,22 @@ fn bench_measures_both_stores() {
     assert!(out.contains("\"found\":true"), "{out}");
     assert!(is_empty(dir.path()));
 }
+
+#[test]
+fn bench_reruns_a_table_of_a_paper_and_names_what_is_missing() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let list = endura(dir.path(), &["bench", "paper", "--list"]);
+    let list = String::from_utf8(list.stdout).expect("text");
+    assert!(list.contains("FAST & FAIR fig 6(a)") && list.contains("ROART fig 21(b)"), "{list}");
+    let rerun = ["bench", "paper", "--only", "table", "-n", "5000", "-p", "1000"];
+    let output = endura(dir.path(), &rerun);
+    // Whether the claims hold is what the exit code says, and none of this test's business.
+    assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("NBTree table 1") && text.contains("ROART table 4"), "{text}");
+    assert!(text.contains("missing: ") && text.contains("FPTree"), "{text}");
+    let output = endura(dir.path(), &[&rerun[..], &["--json"]].concat());
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(rows.as_array().map(Vec::len), Some(2));
+    assert!(rows[0]["checks"][0]["ours"].is_string() && rows[0]["plots"][0]["series"].is_array());
+}

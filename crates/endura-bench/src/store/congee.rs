@@ -17,7 +17,9 @@ pub struct CongeeStore(Congee<usize, usize>);
 impl Store for CongeeStore {
     type Session<'s> = CongeeSession<'s>;
 
-    const NAME: &'static str = "congee";
+    fn name(&self) -> &'static str {
+        "congee"
+    }
 
     fn session(&self) -> Result<CongeeSession<'_>> {
         Ok(CongeeSession { tree: &self.0, guard: self.0.pin(), left: OPERATIONS_PER_GUARD })
@@ -25,7 +27,7 @@ impl Store for CongeeStore {
 
     /// It does not say what it takes up.
     fn footprint(&self) -> Result<Footprint> {
-        Ok(Footprint { used_bytes: 0, file_bytes: 0 })
+        Ok(Footprint::UNKNOWN)
     }
 
     fn settings(&self) -> String {
@@ -79,6 +81,13 @@ impl Session for CongeeSession<'_> {
         Ok(tree.get(&(key as usize), self.guard()).map(|value| value as u64))
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        let mut entry = [(0, 0)];
+        let tree = self.tree;
+        let seen = tree.range(&(from as usize), &usize::MAX, &mut entry, self.guard());
+        Ok(entry[..seen].first().map(|&(key, value)| (key as u64, value as u64)))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let mut entries = vec![(0, 0); count];
@@ -86,14 +95,5 @@ impl Session for CongeeSession<'_> {
         let seen = tree.range(&(from as usize), &usize::MAX, &mut entries, self.guard());
         let sum = entries[..seen].iter().fold(0, |sum, (key, value)| sum ^ key ^ value);
         Ok((seen, sum as u64))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
-        Ok(found)
     }
 }

@@ -1,43 +1,43 @@
 //! endura as a [`Store`].
 
-use std::path::Path;
+use endura::{AnyIndex, AnyMap, Kind, Pool};
 
-use endura::{AnyIndex, AnyMap, Kind, NodeLayout, Pool, PoolOptions};
-
-use super::{Footprint, Session, Store};
+use super::{Footprint, Place, Session, Store};
 use crate::Result;
 
-/// A fresh endura pool with one map.
+/// A map of numbers in an endura pool.
 pub struct EnduraStore {
     pool: Pool,
     map: AnyMap,
 }
 
 impl EnduraStore {
-    /// Creates a pool at `path`, which must not exist, with one empty map.
+    /// The maps of the pool at `place`, which are made as `kind` if they are not there.
     ///
     /// # Errors
     ///
-    /// Whatever [`PoolOptions::create`] says.
-    pub fn create(
-        path: &Path,
-        options: PoolOptions,
-        kind: Kind,
-        layout: Option<NodeLayout>,
-    ) -> Result<Self> {
-        let pool = options.create(path)?;
-        if let (Kind::FastFair, Some(layout)) = (kind, layout) {
-            pool.fast_fair_with("bench", layout)?;
-        }
-        let map = pool.any_map("bench", Some(kind))?;
-        Ok(Self { pool, map })
+    /// Whatever [`PoolOptions::open_or_create`](endura::PoolOptions::open_or_create) says.
+    pub fn open(place: &Place, kind: Kind) -> Result<Vec<Self>> {
+        let pool = place.open_pool()?;
+        let map = |name: String| {
+            if let (Kind::FastFair, Some(layout)) = (kind, place.layout) {
+                pool.fast_fair_with(&name, layout)?;
+            }
+            Ok(Self { map: pool.any_map(&name, Some(kind))?, pool: pool.clone() })
+        };
+        place.map_names().map(map).collect()
     }
 }
 
 impl Store for EnduraStore {
     type Session<'s> = &'s AnyMap;
 
-    const NAME: &'static str = "endura";
+    fn name(&self) -> &'static str {
+        match self.map.index() {
+            AnyIndex::FastFair(_) => "fast-fair",
+            AnyIndex::NbTree(_) => "nbtree",
+        }
+    }
 
     fn session(&self) -> Result<&AnyMap> {
         Ok(&self.map)
@@ -84,6 +84,10 @@ impl Session for &AnyMap {
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
         Ok(AnyMap::get(self, key)?)
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().transpose()?)
     }
 
     #[inline]

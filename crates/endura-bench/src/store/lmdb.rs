@@ -10,26 +10,32 @@ use heed::{
     WithTls,
 };
 
+use super::snapshot::{Commits, Kept};
 use super::{Footprint, Session, Store};
 use crate::{Error, Result};
 
 type Word = U64<NativeEndian>;
 type Map<'e> = Database<'e, Word, Word, IntegerComparator>;
 
-/// A fresh LMDB environment: WRITE_MAP and NO_SYNC, integer keys, one write transaction per write,
-/// a read transaction that stays open until the thread's own next write.
+/// An LMDB environment: WRITE_MAP and NO_SYNC, integer keys, one write transaction per write,
+/// a read transaction that stays open until the next commit of any thread.
 pub struct Lmdb {
     env: Env<WithTls>,
+    commits: Commits,
 }
 
 impl Lmdb {
-    /// Creates an environment in the empty directory `dir` that can grow to `map_size` bytes.
+    /// The name in tables.
+    pub const NAME: &'static str = "LMDB";
+
+    /// Opens the environment in the directory `dir`, which may be empty, to grow up to `map_size`
+    /// bytes.
     ///
     /// # Errors
     ///
     /// Whatever LMDB says.
-    pub fn create(dir: &Path, map_size: u64) -> Result<Self> {
-        Ok(Self { env: environment(dir, map_size)? })
+    pub fn open(dir: &Path, map_size: u64) -> Result<Self> {
+        Ok(Self { env: environment(dir, map_size)?, commits: Commits::default() })
     }
 }
 
@@ -53,10 +59,10 @@ pub(super) fn footprint(env: &Env<WithTls>, stat: &DatabaseStat) -> Footprint {
 #[expect(unsafe_code, reason = "heed's constructor is unsafe")]
 fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithTls>> {
     let mut options = options.clone();
-    // SAFETY: `dir` is a temporary directory that this process has just made and that no other
-    // process knows, so that nobody changes the mapped file; it is on a local file system. The two
-    // flags weaken what survives a power loss, not memory safety: with WRITE_MAP a stray write of
-    // this process could damage the file, and nothing reads it after this process.
+    // SAFETY: `dir` is a temporary directory that this benchmark, or its parent, has made and that no
+    // other program knows, so that nobody changes the mapped file behind LMDB's back; it is on a local
+    // file system. The two flags weaken what survives a power loss, not memory safety: with WRITE_MAP
+    // a stray write of this process could damage the file, and a benchmark's file is all it could be.
     unsafe {
         options.flags(EnvFlags::WRITE_MAP | EnvFlags::NO_SYNC);
         options.open(dir)
@@ -66,7 +72,9 @@ fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithT
 impl Store for Lmdb {
     type Session<'s> = LmdbSession<'s>;
 
-    const NAME: &'static str = "LMDB";
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
 
     fn session(&self) -> Result<LmdbSession<'_>> {
         let made = self.env.create_databases_and_commit(self.env.write_txn()?, |opener, txn| {
@@ -78,7 +86,7 @@ impl Store for Lmdb {
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        Ok(LmdbSession { env: &self.env, map, reading: None })
+        Ok(LmdbSession { env: &self.env, commits: &self.commits, map, reading: None })
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -88,25 +96,30 @@ impl Store for Lmdb {
     }
 
     fn settings(&self) -> String {
-        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open".into()
+        "WRITE_MAP, NO_SYNC, integer keys, read transactions kept open until a commit".into()
     }
 }
 
 /// One thread's work with LMDB.
 pub struct LmdbSession<'e> {
     env: &'e Env<WithTls>,
+    commits: &'e Commits,
     map: Map<'e>,
-    reading: Option<RoTxn<'e, WithTls>>,
+    reading: Option<Kept<RoTxn<'e, WithTls>>>,
 }
 
 impl<'e> LmdbSession<'e> {
-    /// The open read transaction. A thread must see its own writes, so that each write closes it.
+    /// A read transaction as of the last commit.
     #[inline]
     fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
-        if self.reading.is_none() {
-            self.reading = Some(self.env.read_txn()?);
+        let commits = self.commits.count();
+        if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
+            // A thread has one at a time.
+            self.reading = None;
+            self.reading = Some(Kept { commits, snapshot: self.env.read_txn()? });
         }
-        self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))
+        let kept = self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))?;
+        Ok(&kept.snapshot)
     }
 }
 
@@ -116,7 +129,9 @@ impl Session for LmdbSession<'_> {
         self.reading = None;
         let mut txn = self.env.write_txn()?;
         self.map.put(&mut txn, &key, &value)?;
-        Ok(txn.commit()?)
+        txn.commit()?;
+        self.commits.add();
+        Ok(())
     }
 
     /// An upsert: LMDB has no update that spares the search, and the keys measured are present.
@@ -132,6 +147,7 @@ impl Session for LmdbSession<'_> {
         let mut txn = self.env.write_txn()?;
         let found = self.map.delete(&mut txn, &key)?;
         txn.commit()?;
+        self.commits.add();
         Ok(found)
     }
 
@@ -139,6 +155,11 @@ impl Session for LmdbSession<'_> {
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
         let map = self.map;
         Ok(map.get(self.reading()?, &key)?)
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        let map = self.map;
+        Ok(map.range(self.reading()?, &(from..))?.next().transpose()?)
     }
 
     #[inline]
@@ -151,14 +172,5 @@ impl Session for LmdbSession<'_> {
             sum ^= key ^ value;
         }
         Ok((seen, sum))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
-        Ok(found)
     }
 }

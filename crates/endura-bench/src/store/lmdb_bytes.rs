@@ -6,136 +6,127 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, RoTxn, WithTls};
 
-use super::shape::{Buffers, Shape, number};
-use super::{Footprint, Lmdb, Session, Store, lmdb};
+use super::bytes::{ByteSession, Numbers, copy};
+use super::snapshot::{Commits, Kept};
+use super::{Footprint, Lmdb, Shape, Store, lmdb};
 use crate::{Error, Result};
 
 type Map<'e> = Database<'e, Bytes, Bytes>;
 
-/// A fresh LMDB environment: WRITE_MAP and NO_SYNC, one write transaction per write, a read
-/// transaction that stays open until the thread's own next write.
+/// An LMDB environment: WRITE_MAP and NO_SYNC, one write transaction per write, a read transaction
+/// that stays open until the next commit of any thread.
 pub struct LmdbBytes {
     env: Env<WithTls>,
+    commits: Commits,
     shape: Shape,
 }
 
 impl LmdbBytes {
-    /// Creates an environment in the empty directory `dir` that can grow to `map_size` bytes.
+    /// Opens the environment in the directory `dir`, which may be empty, to grow up to `map_size`
+    /// bytes.
     ///
     /// # Errors
     ///
     /// Whatever LMDB says.
-    pub fn create(dir: &Path, map_size: u64, shape: Shape) -> Result<Self> {
+    pub fn open(dir: &Path, map_size: u64, shape: Shape) -> Result<Self> {
         shape.check()?;
-        Ok(Self { env: lmdb::environment(dir, map_size)?, shape })
+        Ok(Self { env: lmdb::environment(dir, map_size)?, commits: Commits::default(), shape })
     }
 }
 
 impl Store for LmdbBytes {
-    type Session<'s> = LmdbBytesSession<'s>;
+    type Session<'s> = Numbers<LmdbBytesSession<'s>>;
 
-    const NAME: &'static str = Lmdb::NAME;
+    fn name(&self) -> &'static str {
+        Lmdb::NAME
+    }
 
-    fn session(&self) -> Result<LmdbBytesSession<'_>> {
+    fn session(&self) -> Result<Self::Session<'_>> {
         let made = self.env.create_databases_and_commit(self.env.write_txn()?, |opener, txn| {
             let map = opener.database_options().types::<Bytes, Bytes>().create(txn)?;
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        let buffers = Buffers::new(self.shape);
-        Ok(LmdbBytesSession { env: &self.env, map, reading: None, buffers })
+        Ok(Numbers::new(
+            LmdbBytesSession { env: &self.env, commits: &self.commits, map, reading: None },
+            self.shape,
+        ))
     }
 
     fn footprint(&self) -> Result<Footprint> {
         let session = self.session()?;
         let txn = self.env.read_txn()?;
-        Ok(lmdb::footprint(&self.env, &session.map.stat(&txn)?))
+        Ok(lmdb::footprint(&self.env, &session.session.map.stat(&txn)?))
     }
 
     fn settings(&self) -> String {
-        "WRITE_MAP, NO_SYNC, read transactions kept open".into()
+        "WRITE_MAP, NO_SYNC, read transactions kept open until a commit".into()
     }
 }
 
 /// One thread's work with LMDB.
 pub struct LmdbBytesSession<'e> {
     env: &'e Env<WithTls>,
+    commits: &'e Commits,
     map: Map<'e>,
-    reading: Option<RoTxn<'e, WithTls>>,
-    buffers: Buffers,
+    reading: Option<Kept<RoTxn<'e, WithTls>>>,
 }
 
-/// The open read transaction. A thread must see its own writes, so that each write closes it.
-#[inline]
-fn reading<'t, 'e>(
-    env: &'e Env<WithTls>,
-    open: &'t mut Option<RoTxn<'e, WithTls>>,
-) -> Result<&'t RoTxn<'e, WithTls>> {
-    if open.is_none() {
-        *open = Some(env.read_txn()?);
+impl<'e> LmdbBytesSession<'e> {
+    /// A read transaction as of the last commit.
+    #[inline]
+    fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
+        let commits = self.commits.count();
+        if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
+            // A thread has one at a time.
+            self.reading = None;
+            self.reading = Some(Kept { commits, snapshot: self.env.read_txn()? });
+        }
+        let kept = self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))?;
+        Ok(&kept.snapshot)
     }
-    open.as_ref().ok_or(Error::Config("LMDB gave no transaction"))
 }
 
-impl Session for LmdbBytesSession<'_> {
+impl ByteSession for LmdbBytesSession<'_> {
     #[inline]
-    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        self.buffers.set_key(key);
-        self.buffers.set_value(value);
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.reading = None;
         let mut txn = self.env.write_txn()?;
-        self.map.put(&mut txn, &self.buffers.key, &self.buffers.value)?;
-        Ok(txn.commit()?)
-    }
-
-    /// An upsert: LMDB has no update that spares the search, and the keys measured are present.
-    #[inline]
-    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        self.insert(key, value)?;
-        Ok(true)
-    }
-
-    #[inline]
-    fn remove(&mut self, key: u64) -> Result<bool> {
-        self.buffers.set_key(key);
-        self.reading = None;
-        let mut txn = self.env.write_txn()?;
-        let found = self.map.delete(&mut txn, &self.buffers.key)?;
+        self.map.put(&mut txn, key, value)?;
         txn.commit()?;
+        self.commits.add();
+        Ok(())
+    }
+
+    #[inline]
+    fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        self.reading = None;
+        let mut txn = self.env.write_txn()?;
+        let found = self.map.delete(&mut txn, key)?;
+        txn.commit()?;
+        self.commits.add();
         Ok(found)
     }
 
-    /// Copies the value out, all of it.
     #[inline]
-    fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        self.buffers.set_key(key);
-        let txn = reading(self.env, &mut self.reading)?;
-        let Some(value) = self.map.get(txn, &self.buffers.key)? else { return Ok(None) };
-        let length = value.len().min(self.buffers.read.len());
-        self.buffers.read[..length].copy_from_slice(&value[..length]);
-        Ok(Some(number(&self.buffers.read)))
+    fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool> {
+        let map = self.map;
+        let value = map.get(self.reading()?, key)?;
+        Ok(value.map(|value| copy(value, into)).is_some())
     }
 
     #[inline]
-    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
-        self.buffers.set_key(from);
-        let txn = reading(self.env, &mut self.reading)?;
-        let range = (Bound::Included(&self.buffers.key[..]), Bound::Unbounded);
-        let (mut seen, mut sum) = (0, 0);
-        for entry in self.map.range(txn, &range)?.take(count) {
+    fn scan(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        mut each: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let (map, range) = (self.map, (Bound::Included(from), Bound::Unbounded));
+        for entry in map.range(self.reading()?, &range)?.take(count) {
             let (key, value) = entry?;
-            seen += 1;
-            sum ^= number(key) ^ number(value);
+            each(key, value);
         }
-        Ok((seen, sum))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        let mut found = 0;
-        for &key in keys {
-            found += usize::from(self.get(key)?.is_some());
-        }
-        Ok(found)
+        Ok(())
     }
 }

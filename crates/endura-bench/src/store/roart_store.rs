@@ -1,16 +1,15 @@
 //! A map of byte strings in an endura pool as a [`Store`].
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use endura::tree::{ByteIndex, Bytes};
-use endura::{AnyRoart, ByteMap, Pool, PoolOptions, Roart};
+use endura::{AnyRoart, ByteMap, Pool, Roart};
 
-use super::shape::{Buffers, Shape, number};
-use super::{EnduraStore, Footprint, Session, Store};
+use super::shape::{Buffers, Shape, key_number, number};
+use super::{Footprint, Place, Session, Store};
 use crate::Result;
 
-/// A fresh endura pool with one map of byte strings.
+/// A map of byte strings in an endura pool.
 pub struct RoartStore {
     pool: Pool,
     map: Roart,
@@ -18,23 +17,26 @@ pub struct RoartStore {
 }
 
 impl RoartStore {
-    /// Creates a pool at `path`, which must not exist, with one empty map.
+    /// The maps of the pool at `place`, which is made if it is not there.
     ///
     /// # Errors
     ///
-    /// Whatever [`PoolOptions::create`] says.
-    pub fn create(path: &Path, options: PoolOptions, shape: Shape) -> Result<Self> {
+    /// Whatever [`PoolOptions::open_or_create`](endura::PoolOptions::open_or_create) says.
+    pub fn open(place: &Place) -> Result<Vec<Self>> {
+        let shape = place.shape;
         shape.check()?;
-        let pool = options.create(path)?;
-        let map = pool.roart("bench")?;
-        Ok(Self { pool, map, shape })
+        let pool = place.open_pool()?;
+        let map = |name: String| Ok(Self { map: pool.roart(&name)?, pool: pool.clone(), shape });
+        place.map_names().map(map).collect()
     }
 }
 
 impl Store for RoartStore {
     type Session<'s> = RoartSession<AnyRoart>;
 
-    const NAME: &'static str = EnduraStore::NAME;
+    fn name(&self) -> &'static str {
+        "roart"
+    }
 
     fn session(&self) -> Result<RoartSession<AnyRoart>> {
         Ok(RoartSession::new(self.map.clone(), self.shape))
@@ -99,18 +101,25 @@ impl<I: ByteIndex> Session for RoartSession<I> {
         })?)
     }
 
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        self.buffers.set_key(from);
+        let entry = self.map.range::<Vec<u8>>(&self.buffers.key..).next().transpose()?;
+        Ok(entry.map(|(key, value)| (self.buffers.key_number(&key), number(&value))))
+    }
+
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         self.buffers.set_key(from);
         let (mut seen, mut sum) = (0, 0);
-        let word = |bytes: Bytes<'_>| {
+        let shape = self.buffers.shape();
+        let first = |bytes: Bytes<'_>| {
             let mut first = [0; 8];
-            bytes.copy_to(0, &mut first);
-            u64::from_le_bytes(first)
+            bytes.copy_to(0, &mut first[..bytes.len().min(8)]);
+            first
         };
         self.map.range_with::<&Vec<u8>>(&self.buffers.key.., |key, value| {
             seen += 1;
-            sum ^= word(key) ^ word(value);
+            sum ^= key_number(shape, &first(key)) ^ number(&first(value));
             if seen < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         Ok((seen, sum))

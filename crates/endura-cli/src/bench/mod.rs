@@ -1,242 +1,85 @@
-//! `endura bench`: endura beside a peer, in one process run.
+//! `endura bench`: endura's indexes beside other stores, in one process run.
+//!
+//! Without a subcommand it measures the plain operations of one index beside one peer ([`plain`]).
+//! Each suite makes a [`Results`](endura_bench::result::Results), which is printed as tables or as
+//! JSON; [`compare`] reads two of them.
 
+mod after_kill;
+mod compare;
+mod contenders;
+mod floor;
+mod instructions;
+mod kills;
+mod mixes;
+mod paper;
+mod pibench;
+mod place;
+mod plain;
 mod print;
 mod reopen;
+mod report;
+mod suite_args;
+mod sweep;
+mod table;
+mod tpcc;
+mod ycsb;
 
-use std::io::{Write, stdout};
-use std::path::{Path, PathBuf};
+use clap::Subcommand;
 
-use clap::ValueEnum;
-use endura::{Kind, NodeLayout};
-use endura_bench::counts::{counts_of_fast_fair, counts_of_nbtree, counts_of_roart};
-use endura_bench::operation::{Operation, Sizes};
-use endura_bench::peer::Peer;
-use endura_bench::run::{Config, Outcome, run as measure};
-use endura_bench::store::Shape;
-use endura_bench::summary::figures;
-use serde_json::json;
+use crate::outcome::Result;
 
-use crate::outcome::{Answer, Result};
-use crate::pool_args::{KindArgs, MediaArgs};
-use crate::progress;
-use crate::text::parse_number;
-
-/// More than any cache holds.
-const MANY: u64 = 10_000_000;
-const MANY_STRINGS: u64 = 2_000_000;
+pub(crate) use after_kill::{LoaderArgs, load};
+pub(crate) use contenders::contender;
 
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
-    /// Keys that are loaded [default: 10000000, 2000000 with --kind roart; 1000000 with --counts]
-    #[arg(long, alias = "entries", value_parser = parse_number)]
-    keys: Option<u64>,
-    /// Operations of each kind but load and scan (a tenth of it) [default: a fifth of the keys]
-    #[arg(long, value_parser = parse_number)]
-    operations: Option<u64>,
-    /// Numbers of threads, each measured by itself
-    #[arg(long, value_delimiter = ',', default_value = "1,2")]
-    threads: Vec<usize>,
-    /// How often everything is repeated; medians are shown
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-    /// Measure only these, after a load
-    #[arg(long, value_enum, value_delimiter = ',')]
-    only: Vec<Measured>,
-    /// Leave the peer out
-    #[arg(long)]
-    alone: bool,
-    /// Who runs beside endura; congee, a volatile radix tree with keys and values of 8 bytes, needs a
-    /// build with --features congee
-    #[arg(long, value_enum, default_value_t = PeerName::Lmdb, conflicts_with = "alone")]
-    peer: PeerName,
-    /// Bytes of a key, with --kind roart
-    #[arg(long, default_value_t = Shape::STRINGS.key_bytes)]
-    key_bytes: usize,
-    /// Bytes of a value, with --kind roart
-    #[arg(long, default_value_t = Shape::STRINGS.value_bytes)]
-    value_bytes: usize,
-    /// Measure only the time to open a pool of --keys keys after SIGKILL and to find a key
-    #[arg(long)]
-    reopen: bool,
-    /// Count flushes, fences, stores and loads per operation on persistent memory (ADR), exactly, in
-    /// place of measuring time
-    #[arg(long, conflicts_with = "reopen")]
-    counts: bool,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Bytes of endura's leaf and inner nodes, for example 512/1024 [default: the library's]
-    #[arg(long, value_parser = parse_layout)]
-    layout: Option<NodeLayout>,
-    /// Where the random numbers start
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(subcommand)]
+    suite: Option<Suite>,
     #[command(flatten)]
-    kind: KindArgs,
-    #[command(flatten)]
-    media: MediaArgs,
+    plain: plain::Args,
 }
 
-/// The peers as arguments.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PeerName {
-    Lmdb,
-    Congee,
-}
-
-/// The operations as arguments.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Measured {
-    Load,
-    Insert,
-    Get,
-    Miss,
-    GetMany,
-    Scan,
-    Update,
-    Zipf,
-    Remove,
-}
-
-impl From<Measured> for Operation {
-    fn from(measured: Measured) -> Self {
-        match measured {
-            Measured::Load => Self::Load,
-            Measured::Insert => Self::Insert,
-            Measured::Get => Self::Get,
-            Measured::Miss => Self::Miss,
-            Measured::GetMany => Self::GetMany,
-            Measured::Scan => Self::Scan,
-            Measured::Update => Self::Update,
-            Measured::Zipf => Self::Zipf,
-            Measured::Remove => Self::Remove,
-        }
-    }
-}
-
-impl Args {
-    fn shape(&self) -> Shape {
-        match self.kind.kind() {
-            Kind::Roart => Shape { key_bytes: self.key_bytes, value_bytes: self.value_bytes },
-            _ => Shape::WORDS,
-        }
-    }
-
-    fn many(&self) -> u64 {
-        if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY }
-    }
-}
-
-fn parse_layout(text: &str) -> Result<NodeLayout, String> {
-    let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves, NodeLayout::Paper];
-    let name = |layout: &NodeLayout| format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes());
-    let found = layouts.into_iter().find(|layout| name(layout) == text);
-    found.ok_or_else(|| format!("one of {}", layouts.each_ref().map(name).join(", ")))
+#[derive(Subcommand)]
+enum Suite {
+    /// The core workloads of YCSB, A to F
+    Ycsb(ycsb::Args),
+    /// The mixes of the FAST & FAIR, NBTree and ROART papers
+    Mixes(mixes::Args),
+    /// TPC-C's transactions on eleven maps, in FAST & FAIR's four mixes
+    Tpcc(tpcc::Args),
+    /// One thing varied: length of scans, size, threads, skew, share of writes
+    Sweep(sweep::Args),
+    /// Any mix of operations, with the parameters of PiBench
+    #[command(visible_alias = "mix")]
+    Pibench(pibench::Args),
+    /// The figures of the papers, rerun row by row; exit code 1 if a claim does not hold
+    Paper(paper::Args),
+    /// One page with everything: workloads, counts, the papers, where endura is behind
+    Report(report::Args),
+    /// What the hardware takes for the least that an index can do; is emulated memory as slow as set?
+    Floor(floor::Args),
+    #[command(hide = true)]
+    InstructionsChild(instructions::Args),
+    /// How long a store takes to answer again after SIGKILL
+    Reopen(after_kill::Args),
+    /// Two runs side by side; exit code 1 if something became worse
+    Compare(compare::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    if args.counts {
-        return counts(args);
+    match &args.suite {
+        None => plain::run(&args.plain),
+        Some(Suite::Ycsb(args)) => ycsb::run(args),
+        Some(Suite::Mixes(args)) => mixes::run(args),
+        Some(Suite::Tpcc(args)) => tpcc::run(args),
+        Some(Suite::Sweep(args)) => sweep::run(args),
+        Some(Suite::Pibench(args)) => pibench::run(args),
+        Some(Suite::Paper(args)) => paper::run(args),
+        Some(Suite::Report(args)) => report::run(args),
+        Some(Suite::Floor(args)) => floor::run(args),
+        Some(Suite::InstructionsChild(args)) => instructions::run(args),
+        Some(Suite::Reopen(args)) => after_kill::run(args),
+        Some(Suite::Compare(args)) => compare::run(args),
     }
-    let dir = args.dir.clone().unwrap_or_else(default_dir);
-    if args.reopen {
-        return reopen::run(args, args.keys.unwrap_or(args.many()), &dir);
-    }
-    let config = config(args, dir);
-    let bar = progress::spinner();
-    let outcome = measure(&config, &mut |at| {
-        bar.set_message(format!(
-            "{}/{}  round {}/{}, {} thread(s): {} {}",
-            at.done + 1,
-            at.total,
-            at.round + 1,
-            args.rounds,
-            at.threads,
-            at.store,
-            at.operation.name()
-        ));
-    });
-    bar.finish_and_clear();
-    let outcome = outcome?;
-    if args.json {
-        writeln!(stdout(), "{}", to_json(args, &config, &outcome))?;
-    } else {
-        print::write(&mut stdout().lock(), &config, &outcome)?;
-    }
-    Ok(Answer::Yes)
-}
-
-fn default_dir() -> PathBuf {
-    let shm = Path::new("/dev/shm");
-    if shm.is_dir() { shm.into() } else { std::env::temp_dir() }
-}
-
-fn config(args: &Args, dir: PathBuf) -> Config {
-    let mut operations: Vec<Operation> = args.only.iter().map(|&only| only.into()).collect();
-    if operations.is_empty() {
-        operations = Operation::ALL.to_vec();
-    }
-    // What is removed must have been inserted.
-    if operations.contains(&Operation::Remove) && !operations.contains(&Operation::Insert) {
-        operations.push(Operation::Insert);
-    }
-    let keys = args.keys.unwrap_or(args.many());
-    let sizes = Sizes { keys, operations: args.operations.unwrap_or(keys / 5).max(1) };
-    Config {
-        sizes,
-        operations,
-        threads: args.threads.clone(),
-        rounds: args.rounds,
-        dir,
-        pool: args.media.options(),
-        kind: args.kind.kind(),
-        layout: args.layout,
-        shape: args.shape(),
-        peer: match args.peer {
-            _ if args.alone => None,
-            PeerName::Lmdb => Some(Peer::Lmdb),
-            PeerName::Congee => Some(Peer::Congee),
-        },
-        seed: args.seed,
-    }
-}
-
-fn counts(args: &Args) -> Result {
-    let keys = args.keys.unwrap_or(1_000_000);
-    let spinner = progress::spinner();
-    let rows = match args.kind.kind() {
-        Kind::NbTree => counts_of_nbtree(keys),
-        Kind::Roart => counts_of_roart(keys, args.shape()),
-        _ => counts_of_fast_fair(keys, args.layout),
-    };
-    spinner.finish_and_clear();
-    let rows = rows?;
-    if args.json {
-        writeln!(stdout(), "{}", json!({ "keys": keys, "per_operation": rows }))?;
-    } else {
-        print::write_counts(&mut stdout().lock(), keys, &rows)?;
-    }
-    Ok(Answer::Yes)
-}
-
-fn to_json(args: &Args, config: &Config, outcome: &Outcome) -> serde_json::Value {
-    let settings: serde_json::Map<_, _> = outcome
-        .settings
-        .iter()
-        .map(|(store, text)| (store.to_string(), text.clone().into()))
-        .collect();
-    json!({
-        "keys": config.sizes.keys,
-        "shape": config.shape,
-        "operations": config.sizes.operations,
-        "rounds": args.rounds,
-        "seed": args.seed,
-        "dir": config.dir,
-        "settings": settings,
-        "space": outcome.space,
-        "figures": figures(outcome),
-    })
 }

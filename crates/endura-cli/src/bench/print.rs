@@ -4,13 +4,10 @@ use std::io::Write;
 
 use endura_bench::counts::PerOperation;
 use endura_bench::run::{Config, Outcome};
-use endura_bench::store::{EnduraStore, Store};
-use endura_bench::summary::{Figure, Median, figures};
+use endura_bench::summary::{ENDURA, Figure, Median, figures};
 
 use crate::outcome::Result;
 use crate::text::{Table, bold, bytes, counted, grouped};
-
-const ENDURA: &str = EnduraStore::NAME;
 
 pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> Result<()> {
     let (keys, dir) = (grouped(config.sizes.keys), config.dir.display());
@@ -52,10 +49,12 @@ pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> 
 /// Exact counts.
 pub(crate) fn write_counts(out: &mut dyn Write, keys: u64, rows: &[PerOperation]) -> Result<()> {
     writeln!(out, "{} uniform keys, one thread, exact averages per operation", grouped(keys))?;
-    let mut table =
-        Table::new(1, &["on persistent memory (ADR)", "line flushes", "fences", "stores", "loads"]);
+    let header = ["on ADR", "flushes", "fences", "lines w", "lines r", "stores", "loads", "chunks"];
+    let mut table = Table::new(1, &header);
     for row in rows {
-        let numbers = [row.line_flushes, row.fences, row.stores, row.loads];
+        let (lines, words) = ([row.lines_written, row.lines_read], [row.stores, row.loads]);
+        let numbers =
+            [row.line_flushes, row.fences, lines[0], lines[1], words[0], words[1], row.allocations];
         let numbers = numbers.map(|number| format!("{number:.2}"));
         table.row([row.operation.to_string()].into_iter().chain(numbers));
     }
@@ -137,7 +136,7 @@ fn latencies(figures: &[&Figure], peer: &str) -> Table {
 }
 
 /// Nanoseconds in at most six characters.
-fn short(nanos: u64) -> String {
+pub(super) fn short(nanos: u64) -> String {
     match nanos {
         0..10_000 => nanos.to_string(),
         10_000..10_000_000 => format!("{}us", nanos / 1000),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use endura::Kind;
 use serde_json::json;
 
-use super::Args;
+use super::plain::Args;
 use crate::demo::{LoadPlan, Lookup, Maps, load_until_killed};
 use crate::outcome::{Answer, Failure, Result};
 use crate::text::{duration, grouped};

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use endura::Kind;
 use serde_json::json;
 
 use super::round::{Campaign, RoundOutcome};
+use super::target::Target;
 use super::{kept_line, share};
 use crate::outcome::Result;
 use crate::text::{Table, bytes, duration, grouped, verdict};
@@ -19,6 +19,8 @@ const TELLING_PERCENT: u64 = 20;
 /// Sums over all rounds.
 #[derive(Default)]
 pub(crate) struct Report {
+    store: &'static str,
+    is_peer: bool,
     seed: u64,
     threads: u64,
     /// Whether kills leave things to repair in maps of this kind.
@@ -41,9 +43,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(kind: Kind, seed: u64, threads: u64) -> Self {
-        // Nearly every change of a ROART is one store: a kill rarely comes between two.
-        Self { seed, threads, repairs_expected: kind != Kind::Roart, ..Self::default() }
+    pub(crate) fn new(target: Target, seed: u64, threads: u64) -> Self {
+        let (store, repairs_expected) = (target.name(), target.repairs_expected());
+        let is_peer = matches!(target, Target::Peer(_));
+        Self { store, is_peer, seed, threads, repairs_expected, ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, round: RoundOutcome) {
@@ -81,7 +84,11 @@ impl Report {
     }
 
     pub(crate) fn write(&self, out: &mut dyn Write, kept: Option<&Path>) -> Result<()> {
-        writeln!(out, "endura torture, seed {}, {} writer threads", self.seed, self.threads)?;
+        writeln!(
+            out,
+            "endura torture, {}, seed {}, {} writer threads",
+            self.store, self.seed, self.threads
+        )?;
         let mut table = Table::new(1, &[]);
         let mut line = |name: &str, text: String| table.row([name.to_string(), text]);
         line("kills", grouped(self.rounds));
@@ -111,13 +118,18 @@ impl Report {
             )?;
         }
         let sound = self.violations() == 0;
-        let text = if sound { "Nothing was lost." } else { "THE POOL BROKE ITS PROMISE." };
-        writeln!(out, "{}", verdict(text, sound))?;
+        let text = match (sound, self.is_peer) {
+            (true, _) => "Nothing was lost.".to_string(),
+            (false, false) => "THE POOL BROKE ITS PROMISE.".to_string(),
+            (false, true) => format!("{} LOSES WHAT IT ACKNOWLEDGED.", self.store),
+        };
+        writeln!(out, "{}", verdict(&text, sound))?;
         Ok(())
     }
 
     pub(crate) fn json(&self, kept: Option<&Path>) -> serde_json::Value {
         json!({
+            "store": self.store,
             "seed": self.seed,
             "threads": self.threads,
             "rounds": self.rounds,

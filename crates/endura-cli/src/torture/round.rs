@@ -5,10 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use endura::{Error, Kind, Pool};
-
 use super::plan::Plan;
-use super::subject::Subject;
+use super::target::Target;
 use super::verify::{Expected, Violations, compare, contents};
 use crate::child::Child;
 use crate::ledger::Ledger;
@@ -19,6 +17,7 @@ use crate::pool_args::MediaArgs;
 pub(crate) struct Campaign {
     pool: PathBuf,
     ledger: PathBuf,
+    target: Target,
     media: MediaArgs,
     threads: usize,
     seed: u64,
@@ -43,22 +42,18 @@ impl Campaign {
     /// Creates the pool.
     pub(crate) fn begin(
         pool: PathBuf,
+        target: Target,
         media: MediaArgs,
-        kind: Kind,
         threads: usize,
         seed: u64,
     ) -> Result<Self> {
-        let create = || -> endura::Result<()> {
-            let created = media.options().create(&pool)?;
-            Subject::open(&created, Some(kind))?;
-            created.close()
-        };
-        create().map_err(|error| Failure::at(&pool, &error))?;
+        target.create(&pool, media).map_err(|error| Failure::at(&pool, &error))?;
         let mut ledger = pool.clone().into_os_string();
         ledger.push(".ledger");
         Ok(Self {
             pool,
             ledger: ledger.into(),
+            target,
             media,
             threads,
             seed,
@@ -100,14 +95,14 @@ impl Campaign {
         // Readers must find a crashed pool in order without repairing it, and the next writer must
         // find it as the crash left it: every other round looks without writing.
         let begun = Instant::now();
-        let (pool, map) = self.open(round % 2 == 1)?;
+        let open = self.target.open(&self.pool, self.media, round % 2 == 1)?;
         outcome.open = begun.elapsed();
-        let report = pool.verify()?;
-        outcome.repairs_pending = report.repairs_pending();
-        self.contents = contents(&map, &mut outcome.violations)?;
+        outcome.repairs_pending = open.repairs_pending()?;
+        self.contents = contents(&open.map, &mut outcome.violations)?;
         outcome.entries = self.contents.len() as u64;
-        outcome.in_flight_kept = compare(&map, &self.contents, expected, &mut outcome.violations)?;
-        pool.close()
+        outcome.in_flight_kept =
+            compare(&open.map, &self.contents, expected, &mut outcome.violations)?;
+        open.close()
     }
 
     fn spawn(&self, round: u64) -> Result<Child> {
@@ -118,6 +113,9 @@ impl Campaign {
         ];
         let numbers = [self.seed, round, self.threads as u64];
         arguments.extend(numbers.map(|number| number.to_string().into()));
+        if let Target::Peer(contender) = self.target {
+            arguments.extend(["--peer".into(), contender.argument().into()]);
+        }
         arguments.extend(self.media.to_arguments().into_iter().map(Into::into));
         Child::spawn(arguments)
     }
@@ -147,16 +145,6 @@ impl Campaign {
         Ok(expected)
     }
 
-    fn open(&self, read_only: bool) -> endura::Result<(Pool, Subject)> {
-        let options = self.media.options();
-        let pool = match options.clone().read_only(read_only).open(&self.pool) {
-            Err(Error::NeedsRecovery) => options.open(&self.pool)?,
-            other => other?,
-        };
-        let map = Subject::open(&pool, None)?;
-        Ok((pool, map))
-    }
-
     /// What the map holds now.
     pub(crate) fn entries(&self) -> u64 {
         self.contents.len() as u64
@@ -165,9 +153,9 @@ impl Campaign {
     /// Opens the pool for writing and closes it again; gives the size of its file. The ledger is
     /// of no use any more.
     pub(crate) fn finish(&self) -> Result<u64> {
-        let (pool, _map) = self.open(false)?;
-        let bytes = pool.stats()?.file_bytes;
-        pool.close()?;
+        let open = self.target.open(&self.pool, self.media, false)?;
+        let bytes = open.file_bytes()?;
+        open.close()?;
         let removed = std::fs::remove_file(&self.ledger);
         removed.map_err(|e| Failure::io(format!("cannot delete {}", self.ledger.display()), &e))?;
         Ok(bytes)

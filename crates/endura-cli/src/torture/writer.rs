@@ -3,10 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Barrier;
 
+use endura::Kind;
+use endura_bench::contender::Contender;
+
 use super::keyspace::Lane;
 use super::plan::{Action, Plan, Step};
 use super::subject::Subject;
+use super::target::Target;
 use super::verify::{Violations, contents};
+use crate::bench::contender;
 use crate::child::{die_with_parent, wait_for_death};
 use crate::ledger::Ledger;
 use crate::outcome::{Failure, Result};
@@ -24,22 +29,26 @@ pub(crate) struct WriterArgs {
     seed: u64,
     round: u64,
     threads: usize,
+    #[arg(long, value_parser = contender())]
+    peer: Option<Contender>,
     #[command(flatten)]
     media: MediaArgs,
 }
 
 pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
-    let pool = args.media.options().open(&args.pool);
-    let pool = pool.map_err(|error| Failure::at(&args.pool, &error))?;
-    let map = Subject::open(&pool, None)?;
+    // What kind of index a pool's map is, the pool says.
+    let target = args.peer.map_or(Target::Index(Kind::FastFair), Target::Peer);
+    let open = target.open(&args.pool, args.media, false);
+    let open = open.map_err(|error| Failure::at(&args.pool, &error))?;
+    let map = &open.map;
     let ledger = Ledger::open(&args.ledger)?;
-    let contents = contents(&map, &mut Violations::default())?;
+    let contents = contents(map, &mut Violations::default())?;
     let drawn = Barrier::new(args.threads + 1);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..args.threads)
             .map(|thread| {
-                let (map, ledger, drawn) = (&map, &ledger, &drawn);
+                let (ledger, drawn) = (&ledger, &drawn);
                 let plan = Plan::new(args.seed, args.round, thread, args.threads, &contents);
                 scope.spawn(move || work(map, ledger, plan, thread, args.threads, drawn))
             })

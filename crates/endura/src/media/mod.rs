@@ -20,6 +20,7 @@
 mod counting;
 mod detect;
 mod domain;
+mod emulated;
 pub(crate) mod extend;
 mod heap;
 mod mapped;
@@ -36,6 +37,7 @@ pub use detect::{MediaChoice, Placement};
 #[cfg(test)]
 pub(crate) use domain::WRITTEN_BACK;
 pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
+pub use emulated::{Charges, Emulated, Pace, Slow};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};
 pub use pair::has_pair_exchange;

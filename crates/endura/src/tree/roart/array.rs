@@ -104,7 +104,7 @@ impl<'m, M: Media> Array<'m, M> {
         head(self.kind) + i
     }
 
-    /// Slot `i`, durable or not: for walks that answer nobody.
+    /// Slot `i`, durable or not: for walks that answer nobody, or that ask the version afterwards.
     pub(super) fn peek(&self, i: usize) -> Slot {
         // Acquire, as in `load`.
         Slot(self.words.load(self.place(i), Ordering::Acquire))

@@ -249,19 +249,21 @@ impl<'m, M: Media> Node<'m, M> {
         want: usize,
         out: &mut Vec<(u8, Link)>,
     ) -> Result<Option<u8>> {
+        let found = |i: usize| {
+            let link = self.load(i);
+            (!link.is_empty()).then(|| (self.byte_at(i, link), link))
+        };
         if self.kind != NodeKind::N256 {
-            let present = self.places().map(|i| self.load(i)).filter(|link| !link.is_empty());
             let is_left = |at: &u8| if UP { *at >= byte } else { *at <= byte };
-            out.extend(present.map(|link| (link.byte(), link)).filter(|(at, _)| is_left(at)));
+            out.extend(self.places().filter_map(found).filter(|(at, _)| is_left(at)));
             out.sort_unstable_by_key(|&(at, _)| if UP { at } else { !at });
             return Ok(None);
         }
         let (mut at, mut records) = (byte, 0);
         while records < want {
-            let link = self.load(CHILDREN + usize::from(at));
-            if !link.is_empty() {
-                out.push((at, link));
+            if let Some((at, link)) = found(CHILDREN + usize::from(at)) {
                 records += link.kind()?.likely_records();
+                out.push((at, link));
             }
             let next = if UP { at.checked_add(1) } else { at.checked_sub(1) };
             let Some(next) = next else { return Ok(None) };

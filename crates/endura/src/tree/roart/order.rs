@@ -45,7 +45,8 @@ impl<'m, M: Media> Array<'m, M> {
             for number in &word[inside..] {
                 match usize::from(*number) {
                     number if number < capacity => {
-                        let slot = self.load(number);
+                        // Durable if the version holds: a tag goes before the lock does.
+                        let slot = self.peek(number);
                         if !slot.is_empty() {
                             visit(slot);
                         }

@@ -1,0 +1,42 @@
+//! Figure 8: lookups, inserts and the mix, by threads.
+
+use crate::Result;
+use crate::drive::Mix;
+use crate::paper::bed::{in_pool, loaded, scale_text};
+use crate::paper::scaling::{efficiency_check, keeps_up, scaling};
+use crate::paper::{Finding, Scale};
+use crate::subject::Subject;
+use endura::{Kind, MediaChoice};
+
+pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
+    measure(scale, "lookups", Mix::GET, 11.7)
+}
+
+pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
+    measure(scale, "inserts", Mix::INSERT, 12.5)
+}
+
+pub(super) fn mixed(scale: &Scale) -> Result<Finding> {
+    let mix = Mix { insert: 4, get: 16, remove: 1, update: 0, scan: 0, scan_length: 0 };
+    measure(scale, "4 inserts, 16 lookups, 1 remove", mix, 11.44)
+}
+
+fn measure(scale: &Scale, what: &str, mix: Mix, of_16: f64) -> Result<Finding> {
+    let fast_fair =
+        || -> Result<Subject> { loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale) };
+    let nbtree =
+        || -> Result<Subject> { loaded(in_pool(scale, Kind::NbTree, MediaChoice::Adr)?, scale) };
+    let plot = scaling(scale, what, mix, &[&fast_fair, &nbtree])?;
+    let checks =
+        vec![efficiency_check(&plot, "FastFair", of_16, scale), keeps_up(&plot, "FastFair", scale)];
+    Ok(Finding {
+        setup: format!(
+            "{what}, uniform, lines written back by clwb; {}; {} processors (paper: 16 hardware threads, 50 M \
+             keys)",
+            scale_text(scale),
+            scale.cores()
+        ),
+        plots: vec![plot],
+        checks,
+    })
+}

@@ -1,0 +1,326 @@
+//! The papers' figures, rerun row by row with the indexes that stand.
+//!
+//! A [`Row`] is a figure or table of a paper: what the paper claims, what of it can be seen here, and a
+//! function that measures it. What comes back is a [`Finding`]: curves, and [`Check`]s that say whether
+//! their shape is the paper's. Absolute figures are those of other machines; shapes travel. Each check is
+//! computed from what was measured in this run ([`shape`]); none is known beforehand.
+//!
+//! Sources: FAST & FAIR (Hwang, Kim, Won, Nam; USENIX FAST 2018), NBTree (Zhang, Zheng, Qi, Huang;
+//! PVLDB 15(6), 2022), ROART (Ma, Chen, Chen, Liu, Zhu, Kang, Wu; USENIX FAST 2021).
+
+mod bed;
+mod fast_fair;
+mod nbtree;
+mod roart;
+mod scaling;
+pub mod shape;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::result::{Better, Claim, Measurement, Parameter, Quantity, Results};
+
+/// How much of everything.
+#[derive(Debug, Clone, Serialize)]
+pub struct Scale {
+    /// Keys that are loaded.
+    pub keys: u64,
+    /// Operations of a measurement, all threads together.
+    pub operations: u64,
+    /// How often a time is measured; medians count.
+    pub rounds: u32,
+    /// Numbers of threads in sweeps.
+    pub threads: Vec<usize>,
+    /// Where files go.
+    pub dir: PathBuf,
+    /// Where the random numbers start.
+    pub seed: u64,
+}
+
+impl Scale {
+    /// Seconds per row.
+    pub fn quick(dir: PathBuf) -> Self {
+        Self { keys: 100_000, operations: 50_000, rounds: 3, threads: vec![1, 2, 4], dir, seed: 1 }
+    }
+
+    /// A minute or less per row, beyond the caches.
+    pub fn full(dir: PathBuf) -> Self {
+        let threads = vec![1, 2, 4, 8];
+        Self { keys: 2_000_000, operations: 400_000, rounds: 5, threads, dir, seed: 1 }
+    }
+
+    /// The most of these threads that have a processor each.
+    fn cores(&self) -> usize {
+        let have = std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.iter().copied().filter(|&threads| threads <= have).max().unwrap_or(1)
+    }
+
+    fn most_threads(&self) -> usize {
+        self.threads.iter().copied().max().unwrap_or(1)
+    }
+}
+
+/// A figure or table of a paper.
+pub struct Row {
+    /// Whose.
+    pub paper: &'static str,
+    /// Which, as the paper numbers it.
+    pub figure: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// What the paper says, in our words.
+    pub claim: &'static str,
+    /// Structures that the paper compares with and that do not stand here.
+    pub missing: &'static [&'static str],
+    measure: fn(&Scale) -> Result<Finding>,
+}
+
+impl Row {
+    /// `FAST & FAIR fig 3`.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.paper, self.figure)
+    }
+
+    /// Measures it.
+    ///
+    /// # Errors
+    ///
+    /// What an index says.
+    pub fn run(&self, scale: &Scale) -> Result<Outcome> {
+        let begun = std::time::Instant::now();
+        let finding = (self.measure)(scale)?;
+        Ok(Outcome {
+            paper: self.paper,
+            figure: self.figure,
+            title: self.title,
+            claim: self.claim,
+            missing: self.missing,
+            verdict: finding.verdict(),
+            finding,
+            seconds: begun.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+/// All rows, in the order of the papers.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    fast_fair::ROWS.iter().chain(nbtree::ROWS).chain(roart::ROWS)
+}
+
+/// What a row found out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// See [`Row::paper`].
+    pub paper: &'static str,
+    /// See [`Row::figure`].
+    pub figure: &'static str,
+    /// See [`Row::title`].
+    pub title: &'static str,
+    /// See [`Row::claim`].
+    pub claim: &'static str,
+    /// See [`Row::missing`].
+    pub missing: &'static [&'static str],
+    /// All checks together.
+    pub verdict: Verdict,
+    /// The figures.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Whether a claim holds here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every check does.
+    Holds,
+    /// Some do.
+    Partly,
+    /// None does.
+    DoesNotHold,
+    /// This machine cannot tell, or what it takes does not stand here.
+    CannotTell,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Partly => "holds in part",
+            Self::DoesNotHold => "does not hold",
+            Self::CannotTell => "cannot be told here",
+        }
+    }
+}
+
+/// Curves and what they say.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// What was run, and how it differs from the paper's setup.
+    pub setup: String,
+    /// What was measured.
+    pub plots: Vec<Plot>,
+    /// What follows.
+    pub checks: Vec<Check>,
+}
+
+impl Finding {
+    /// All checks together; those that cannot tell do not count beside others.
+    pub fn verdict(&self) -> Verdict {
+        let told: Vec<bool> = self.checks.iter().filter_map(|check| check.holds).collect();
+        match (told.iter().any(|&held| held), told.iter().all(|&held| held)) {
+            _ if told.is_empty() => Verdict::CannotTell,
+            (_, true) => Verdict::Holds,
+            (true, false) => Verdict::Partly,
+            (false, _) => Verdict::DoesNotHold,
+        }
+    }
+}
+
+/// One thing that a paper says, against what was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Check {
+    /// What must be seen for the claim to hold.
+    pub claim: String,
+    /// What was seen.
+    pub ours: String,
+    /// Whether it is that; none if this machine cannot tell.
+    pub holds: Option<bool>,
+    /// If it is not, or cannot be told: why, as far as is known.
+    pub why: String,
+}
+
+impl Check {
+    /// A check, with the reason that stands beside it if it fails.
+    pub fn new(claim: &str, ours: String, holds: bool, why_not: &str) -> Self {
+        let why = if holds { "" } else { why_not };
+        Self { claim: claim.into(), ours, holds: Some(holds), why: why.into() }
+    }
+
+    /// What cannot be told here.
+    pub fn unknown(claim: &str, ours: &str, why: &str) -> Self {
+        Self { claim: claim.into(), ours: ours.into(), holds: None, why: why.into() }
+    }
+}
+
+/// What lies along the horizontal axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Across {
+    /// Numbers.
+    Number {
+        /// Of what.
+        name: String,
+        /// In what; empty if they have no unit.
+        unit: String,
+        /// Whether each step multiplies.
+        log: bool,
+    },
+    /// Names: points stand at 0, 1, 2 ...
+    Groups(Vec<String>),
+}
+
+/// Curves or bars with common axes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub across: Across,
+    /// What the vertical axis counts.
+    pub quantity: String,
+    /// In what.
+    pub unit: String,
+    /// Which way is good.
+    pub better: Better,
+    /// Whether the bars of a group stand on each other.
+    pub stacked: bool,
+    /// The curves, or the bars of one colour.
+    pub series: Vec<Series>,
+}
+
+/// A curve, or the bars of one colour.
+#[derive(Debug, Clone, Serialize)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Where it goes.
+    pub points: Vec<Point>,
+}
+
+/// A point with the spread of what it is the median of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// Across.
+    pub x: f64,
+    /// Up: the median.
+    pub y: f64,
+    /// Half the distance between the least and the greatest, in percent of the median.
+    pub spread_percent: f64,
+}
+
+impl Series {
+    /// The heights.
+    pub fn heights(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.y).collect()
+    }
+
+    /// The places.
+    pub fn places(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.x).collect()
+    }
+}
+
+impl Outcome {
+    /// The row as measurements, which another run can be compared with.
+    pub fn add_to(&self, results: &mut Results, scale: &Scale) {
+        let suite = format!("{} {}", self.paper, self.figure);
+        for (plot, series) in
+            self.finding.plots.iter().flat_map(|p| p.series.iter().map(move |s| (p, s)))
+        {
+            for point in &series.points {
+                let quantity = Quantity {
+                    name: "figure",
+                    unit: "",
+                    better: plot.better,
+                    rounds: vec![point.y],
+                };
+                let mut one = Measurement::new(&suite, &plot.title, &series.name, quantity);
+                one.quantity.clone_from(&plot.quantity);
+                one.unit.clone_from(&plot.unit);
+                one.entries = scale.keys;
+                one.median.spread_percent = point.spread_percent;
+                match &plot.across {
+                    Across::Groups(names) => {
+                        let group = names.get(point.x as usize).map_or("", String::as_str);
+                        one.workload = format!("{}: {group}", plot.title);
+                    }
+                    Across::Number { name, unit, .. } => {
+                        let (name, unit) = (name.clone(), unit.clone());
+                        one.parameter = Some(Parameter { name, unit, value: point.x });
+                    }
+                }
+                results.measurements.push(one);
+            }
+        }
+        self.claims()
+            .zip(results.measurements.iter_mut().filter(|m| m.suite == suite))
+            .for_each(|(claim, m)| m.claim = Some(claim));
+    }
+
+    fn claims(&self) -> impl Iterator<Item = Claim> {
+        self.finding.checks.iter().map(|check| Claim {
+            source: format!("{}, {}", self.paper, self.figure),
+            text: check.claim.clone(),
+            holds: check.holds,
+            why: check.why.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

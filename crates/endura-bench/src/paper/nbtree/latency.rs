@@ -1,0 +1,59 @@
+//! Figure 5: single operations, one after the other.
+
+use endura::{Kind, MediaChoice};
+
+use crate::Result;
+use crate::drive::{Mix, Work};
+use crate::paper::bed::{groups, in_pool, loaded, scale_text, series, time, times, work};
+use crate::paper::shape::{figure, is_least};
+use crate::paper::{Check, Finding, Scale};
+
+const OPERATIONS: [(&str, Mix); 4] = [
+    ("lookup", Mix::GET),
+    ("insert", Mix::INSERT),
+    ("update", Mix::UPDATE),
+    ("remove", Mix::REMOVE),
+];
+
+pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+    let subjects = [Kind::NbTree, Kind::FastFair, Kind::Roart];
+    let mut bars = Vec::new();
+    for subject in subjects {
+        let subject = loaded(in_pool(scale, subject, MediaChoice::Eadr)?, scale)?;
+        let mut points = Vec::new();
+        for (x, (_, mix)) in OPERATIONS.into_iter().enumerate() {
+            // Removes take what was loaded: fewer, that there is enough for all rounds.
+            let most = scale.keys / u64::from(scale.rounds.max(1));
+            let plan = Work { operations: scale.operations.min(most), ..work(scale) };
+            points.push((x as f64, time(&subject, mix, plan, scale)?));
+        }
+        bars.push(series(subject.name, points));
+    }
+    let plot = times("one thread", groups(OPERATIONS.map(|(name, _)| name)), bars);
+    let check = |(x, (name, _)): (usize, (&str, Mix))| {
+        let heights: Vec<f64> = plot.series.iter().map(|series| series.heights()[x]).collect();
+        let texts: Vec<_> = plot
+            .series
+            .iter()
+            .zip(&heights)
+            .map(|(s, ns)| format!("{} {}", s.name, figure(*ns)))
+            .collect();
+        Check::new(
+            &format!("NBTree has the lowest latency of {name}"),
+            format!("{} ns", texts.join(", ")),
+            is_least(&heights, 0, 0.05),
+            "the index ahead is one that the paper's figure does not have in this form: FastFair here \
+             prefetches whole nodes and searches them by lines; ROART decides by whole bytes of random keys",
+        )
+    };
+    let checks = OPERATIONS.into_iter().enumerate().map(check).collect();
+    Ok(Finding {
+        setup: format!(
+            "keys and values of 8 bytes, fences but no flushes (eADR) on DRAM; {} (paper: 16 M keys on \
+                        Optane)",
+            scale_text(scale)
+        ),
+        plots: vec![plot],
+        checks,
+    })
+}

@@ -1,0 +1,145 @@
+//! Figures 6 and 8: all threads, and what each technique is worth.
+
+use endura::media::Heap;
+use endura::tree::nbtree::{Design, TwoLayers};
+use endura::{Kind, MediaChoice};
+
+use crate::Result;
+use crate::ablations::{LockedReaders, LockedWriters, SingleLayer};
+use crate::drive::{Choice, Mix, Work, median};
+use crate::paper::bed::{
+    bytes, costs, groups, in_pool, loaded, mops, number, rates, scale_text, series, work,
+};
+use crate::paper::scaling::{at_threads, efficiency_check};
+use crate::paper::shape::{figure, list, middle};
+use crate::paper::{Check, Finding, Scale};
+use crate::store::Shape;
+use crate::subject::Subject;
+
+/// An NBTree of a design, on plain memory.
+fn design<D: Design>(scale: &Scale, name: &str) -> Result<Subject> {
+    let medium = Heap::new(bytes(scale, Shape::WORDS));
+    loaded(Subject::nbtree_of::<_, D>(medium)?.named(name), scale)
+}
+
+fn indexes(scale: &Scale) -> Result<Vec<Subject>> {
+    let of = |kind| loaded(in_pool(scale, kind, MediaChoice::Eadr)?, scale);
+    Ok(vec![of(Kind::NbTree)?, of(Kind::FastFair)?, of(Kind::Roart)?])
+}
+
+const OPERATIONS: [(&str, Mix, [f64; 2]); 4] = [
+    ("insert", Mix::INSERT, [1.6, 7.5]),
+    ("update", Mix::UPDATE, [1.5, 5.0]),
+    ("lookup", Mix::GET, [1.6, 5.1]),
+    ("remove", Mix::REMOVE, [2.0, 4.9]),
+];
+
+const FREE: &str = "nobody waits, plain memory";
+
+pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
+    let threads = scale.cores();
+    let mut subjects = indexes(scale)?;
+    subjects.push(design::<TwoLayers>(scale, "two layers, plain memory")?);
+    subjects.push(design::<SingleLayer>(scale, "one layer, plain memory")?);
+    let mut bars = Vec::new();
+    for subject in subjects {
+        let mut points = Vec::new();
+        for (x, (_, mix, _)) in OPERATIONS.into_iter().enumerate() {
+            let most = scale.keys / u64::from(scale.rounds.max(1));
+            let plan = Work { threads, operations: scale.operations.min(most), ..work(scale) };
+            points.push((x as f64, mops(median(&subject, mix, plan, scale.rounds)?.0)));
+        }
+        bars.push(series(subject.name, points));
+    }
+    let plot = rates(&format!("{threads} threads"), groups(OPERATIONS.map(|o| o.0)), bars);
+    let height = |of: usize, x: usize| plot.series[of].heights()[x];
+    let mut checks: Vec<Check> = OPERATIONS
+        .into_iter()
+        .enumerate()
+        .map(|(x, (name, _, [least, most]))| {
+            let ratios = [height(0, x) / height(1, x), height(0, x) / height(2, x)];
+            Check::new(
+                &format!("{name}: {least} to {most} times the throughput of the others (here FastFair, ROART)"),
+                format!("{} times, with {threads} threads", list(&ratios)),
+                ratios.iter().all(|&ratio| ratio >= least),
+                "two threads seldom meet; what the paper's 56 threads gain by not waiting is not to be had here",
+            )
+        })
+        .collect();
+    let gains: Vec<f64> = (0..4).map(|x| height(3, x) / height(4, x)).collect();
+    checks.push(Check::new(
+        "leaves of two layers give 2.4 times the inserts of leaves of one",
+        format!("{} times (update, lookup, remove: {})", figure(gains[0]), list(&gains[1..])),
+        gains[0] >= 2.4 * 0.8,
+        "on DRAM a block that is read costs what a line in DRAM costs: the tags save reads of a slower medium",
+    ));
+    Ok(Finding {
+        setup: format!(
+            "eADR on DRAM, uniform; {} (paper: 56 threads, 16 M keys on Optane)",
+            scale_text(scale)
+        ),
+        plots: vec![plot],
+        checks,
+    })
+}
+
+pub(super) fn zipfian(scale: &Scale) -> Result<Finding> {
+    let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
+    let mut subjects = indexes(scale)?;
+    subjects.push(design::<TwoLayers>(scale, FREE)?);
+    subjects.push(design::<LockedWriters>(scale, "locked writers")?);
+    subjects.push(design::<LockedReaders>(scale, "locked readers too")?);
+    let (mut curves, mut tails) = (Vec::new(), Vec::new());
+    for subject in subjects {
+        let (mut points, mut p99) = (Vec::new(), Vec::new());
+        for &threads in &scale.threads {
+            let plan = Work { threads, choice: Choice::Zipf(0.99), ..work(scale) };
+            let (ns, latency) = median(&subject, mix, plan, scale.rounds)?;
+            points.push((threads as f64, mops(ns)));
+            p99.push((threads as f64, crate::paper::bed::exact(latency.p99 as f64)));
+        }
+        curves.push(series(subject.name.clone(), points));
+        tails.push(series(subject.name, p99));
+    }
+    let across = || number("threads", "", true);
+    let plot = rates("throughput", across(), curves);
+    let tail = costs("99th percentile", across(), "p99 latency", "ns", tails);
+    let most = scale.most_threads();
+    let of = |name| at_threads(&plot, name, most);
+    let others = [of("NbTree") / of("FastFair"), of("NbTree") / of("Roart")];
+    let (writers, readers) =
+        (of(FREE) / of("locked writers"), of("locked writers") / of("locked readers too"));
+    let p99 = |name| at_threads(&tail, name, most);
+    let tail_ratio = middle(&[p99("FastFair") / p99("NbTree"), p99("Roart") / p99("NbTree")]);
+    let few =
+        "with few processors threads seldom meet in a leaf; the paper's figures are of 56 at once";
+    let checks = vec![
+        efficiency_check(&plot, "NbTree", 14.0, scale),
+        Check::new(
+            &format!("ahead of the others at {most} threads"),
+            format!("{} times FastFair and ROART (paper: 6.0)", list(&others)),
+            others.iter().all(|&ratio| ratio > 1.0),
+            few,
+        ),
+        Check::new(
+            "with a lower p99",
+            format!("the others' is {} times as high (paper: 32)", figure(tail_ratio)),
+            tail_ratio > 1.0,
+            few,
+        ),
+        Check::new(
+            "locked writers are slower, locked readers slower still",
+            format!("{} and {} times (paper: 5.5 and 1.8)", figure(writers), figure(readers)),
+            writers > 1.05 && readers > 1.05,
+            few,
+        ),
+    ];
+    Ok(Finding {
+        setup: format!(
+            "eADR on DRAM; {} (paper: 56 threads, 16 M keys on Optane)",
+            scale_text(scale)
+        ),
+        plots: vec![plot, tail],
+        checks,
+    })
+}

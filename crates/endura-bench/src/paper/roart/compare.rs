@@ -1,0 +1,162 @@
+//! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
+
+use endura::tree::roart::{Techniques, WithoutArrays};
+use endura::{Kind, MediaChoice};
+
+use crate::Result;
+use crate::drive::{Mix, Work};
+use crate::paper::bed::{
+    bytes, groups, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
+};
+use crate::paper::shape::{figure, list, middle, ratios};
+use crate::paper::{Check, Finding, Plot, Scale};
+use crate::store::Shape;
+use crate::subject::{Subject, adr};
+
+/// Keys of 4 to 128 random bytes, values of 8.
+pub(super) const KEYS: Shape = Shape::ROART;
+
+const RADIX: &str = "radix tree without leaf arrays";
+
+pub(super) const OPERATIONS: [(&str, Mix); 5] = [
+    ("lookup", Mix::GET),
+    ("insert", Mix::INSERT),
+    ("update", Mix::UPDATE),
+    ("scan 100", Mix::scan(100)),
+    ("remove", Mix::REMOVE),
+];
+
+/// All techniques, as users have it.
+pub(super) fn full(scale: &Scale, shape: Shape) -> Result<Subject> {
+    loaded(Subject::pool(&scale.dir, Kind::Roart, MediaChoice::Adr, shape)?, scale)
+}
+
+/// Other techniques.
+pub(super) fn roart<T: Techniques>(scale: &Scale, shape: Shape) -> Result<Subject> {
+    loaded(Subject::roart::<_, T>(adr(&scale.dir, bytes(scale, shape))?, shape)?, scale)
+}
+
+/// Million operations per second of each operation.
+pub(super) fn bars(subjects: Vec<Subject>, scale: &Scale, threads: usize) -> Result<Plot> {
+    let mut all = Vec::new();
+    for subject in subjects {
+        let mut points = Vec::new();
+        for (x, (_, mix)) in OPERATIONS.into_iter().enumerate() {
+            let most = scale.keys / u64::from(scale.rounds.max(1));
+            let operations = scale.operations.min(most) / if mix.scan > 0 { 20 } else { 1 };
+            let plan = Work { operations, threads, ..work(scale) };
+            points.push((x as f64, mops(time(&subject, mix, plan, scale)?)));
+        }
+        all.push(series(subject.name, points));
+    }
+    Ok(rates(&format!("{threads} thread(s)"), groups(OPERATIONS.map(|o| o.0)), all))
+}
+
+fn setup(scale: &Scale, what: &str) -> String {
+    format!("{what}, uniform, lines written back by clwb; {}", scale_text(scale))
+}
+
+pub(super) fn operations(scale: &Scale) -> Result<Finding> {
+    let subjects = vec![full(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
+    let plot = bars(subjects, scale, scale.cores())?;
+    let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());
+    let check = |what: &str, gain: f64, theirs: f64| {
+        Check::new(
+            &format!("{what}: {theirs} times a radix tree without leaf arrays (in P-ART's place)"),
+            format!("{} times", figure(gain)),
+            gain >= theirs * 0.9,
+            "the tree in P-ART's place has all other techniques of ROART; P-ART has none",
+        )
+    };
+    let checks = vec![
+        check("lookup", gains[0], 2.562 / 2.129),
+        check("insert", gains[1], 1.3),
+        check("scan", gains[3], 1.65),
+        Check::unknown(
+            "2.29 times FAST&FAIR's lookups and 4.15 times its inserts with strings",
+            "not measured",
+            "FastFair has keys of 8 bytes here (fig 18)",
+        ),
+    ];
+    Ok(Finding {
+        setup: setup(
+            scale,
+            "keys of 4 to 128 bytes, values of 8 (paper: 30 M keys, 4 threads, Optane)",
+        ),
+        plots: vec![plot],
+        checks,
+    })
+}
+
+pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
+    const NONE: Mix = Mix { get: 0, insert: 0, update: 0, remove: 0, scan: 0, scan_length: 0 };
+    let mixes = [
+        ("(a) half lookups, half inserts", Mix { get: 1, insert: 1, ..NONE }, 1.27),
+        ("(b) 95 % lookups", Mix { get: 19, insert: 1, ..NONE }, 1.17),
+        ("(c) lookups", Mix::GET, 1.15),
+        ("(d) inserts", Mix::INSERT, 1.3),
+        ("(e) 95 % scans of 100", Mix { scan: 19, insert: 1, scan_length: 100, ..NONE }, 1.52),
+    ];
+    let (mut plots, mut checks) = (Vec::new(), Vec::new());
+    for (name, mix, theirs) in mixes {
+        let mut curves = Vec::new();
+        for which in 0..2 {
+            let subject = match which {
+                0 => full(scale, KEYS)?,
+                _ => roart::<WithoutArrays>(scale, KEYS)?.named(RADIX),
+            };
+            let (mut points, mut next) = (Vec::new(), scale.keys);
+            for &threads in &scale.threads {
+                let operations = scale.operations / if mix.scan > 0 { 20 } else { 2 };
+                let plan = Work { threads, next, operations, ..work(scale) };
+                points.push((threads as f64, mops(time(&subject, mix, plan, scale)?)));
+                next += operations * u64::from(scale.rounds);
+            }
+            curves.push(series(subject.name, points));
+        }
+        let gains = ratios(&curves[1].heights(), &curves[0].heights());
+        checks.push(Check::new(
+            &format!("{name}: {theirs} times a radix tree without leaf arrays (in P-ART's place)"),
+            format!("{} times with {:?} threads", list(&gains), scale.threads),
+            middle(&gains) >= theirs * 0.9,
+            "the tree in P-ART's place has all other techniques of ROART; P-ART has none",
+        ));
+        plots.push(rates(name, number("threads", "", true), curves));
+    }
+    Ok(Finding {
+        setup: setup(scale, "keys of 4 to 128 bytes, values of 8 (paper: 30 M keys, 36 threads)"),
+        plots,
+        checks,
+    })
+}
+
+pub(super) fn words(scale: &Scale) -> Result<Finding> {
+    let subjects = vec![
+        full(scale, Shape::WORDS)?,
+        loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale)?,
+    ];
+    let plot = bars(subjects, scale, scale.cores())?;
+    let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());
+    let checks = vec![
+        Check::new(
+            "ROART is ahead of FAST&FAIR on lookups",
+            format!("{} times", figure(gains[0])),
+            gains[0] > 1.0,
+            "FastFair here prefetches whole nodes and searches them by lines: it waits for fewer lines than the \
+             original",
+        ),
+        Check::new(
+            "ROART is not ahead on updates",
+            format!("{} times", figure(gains[2])),
+            gains[2] <= 1.05,
+            "it is, here: an update replaces a record of one line",
+        ),
+        Check::new(
+            "FAST&FAIR is first on scans",
+            format!("ROART has {} times its scans", figure(gains[3])),
+            gains[3] < 1.0,
+            "",
+        ),
+    ];
+    Ok(Finding { setup: setup(scale, "keys and values of 8 bytes"), plots: vec![plot], checks })
+}

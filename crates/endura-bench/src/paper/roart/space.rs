@@ -1,0 +1,47 @@
+//! Figure 20: bytes by number of keys.
+
+use endura::tree::roart::WithoutArrays;
+
+use crate::Result;
+use crate::paper::bed::{costs, exact, number, series};
+use crate::paper::shape::list;
+use crate::paper::{Check, Finding, Scale};
+
+use super::compare::{KEYS, full, roart};
+
+pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+    let mut curves = [const { Vec::new() }; 2];
+    for part in [8, 4, 2, 1] {
+        let scale = Scale { keys: (scale.keys / part).max(1), operations: 0, ..scale.clone() };
+        let subjects = [full(&scale, KEYS)?, roart::<WithoutArrays>(&scale, KEYS)?];
+        for (subject, curve) in subjects.into_iter().zip(&mut curves) {
+            curve.push((
+                scale.keys as f64,
+                exact(subject.medium_bytes() as f64 / scale.keys as f64),
+            ));
+        }
+    }
+    let [with, without] = curves;
+    let names = ["ROART", "radix tree without leaf arrays"];
+    let curves = vec![series(names[0], with), series(names[1], without)];
+    let plot = costs("space", number("keys", "", true), "space per key", "B", curves);
+    let (ours, theirs) = (plot.series[0].heights(), plot.series[1].heights());
+    let checks = vec![
+        Check::new(
+            "with many keys ROART takes less than a radix tree without leaf arrays (in P-ART's place)",
+            format!("{} to {} bytes per key", list(&ours), list(&theirs)),
+            ours.last() <= theirs.last(),
+            "",
+        ),
+        Check::unknown(
+            "more than P-ART below 8 M keys, less above",
+            "smaller numbers of keys only",
+            "P-ART's allocator and volatile nodes do not stand here",
+        ),
+    ];
+    Ok(Finding {
+        setup: "keys of 4 to 128 bytes, values of 8; pages of 2 MiB count whole, so that few keys seem to take more".into(),
+        plots: vec![plot],
+        checks,
+    })
+}

@@ -1,0 +1,91 @@
+//! Throughput by threads, and what may be asked of it on a machine with few processors.
+
+use crate::Result;
+use crate::drive::{Choice, Mix, Work};
+use crate::subject::Subject;
+
+use super::bed::{mops, number, rates, series, time, work};
+use super::shape::{figure, list};
+use super::{Check, Plot, Scale};
+
+/// Throughput of fresh, loaded indexes at each number of threads.
+pub(super) fn scaling(
+    scale: &Scale,
+    title: &str,
+    mix: Mix,
+    subjects: &[&dyn Fn() -> Result<Subject>],
+) -> Result<Plot> {
+    scaling_with(scale, title, mix, Choice::Uniform, subjects)
+}
+
+/// The same with another choice of keys.
+pub(super) fn scaling_with(
+    scale: &Scale,
+    title: &str,
+    mix: Mix,
+    choice: Choice,
+    subjects: &[&dyn Fn() -> Result<Subject>],
+) -> Result<Plot> {
+    let mut curves = Vec::new();
+    for subject in subjects {
+        let mut points = Vec::new();
+        let subject = subject()?;
+        let mut next = scale.keys;
+        for &threads in &scale.threads {
+            let plan = Work { threads, next, choice, ..work(scale) };
+            points.push((threads as f64, mops(time(&subject, mix, plan, scale)?)));
+            next += scale.operations * u64::from(scale.rounds);
+        }
+        curves.push(series(subject.name, points));
+    }
+    Ok(rates(title, number("threads", "", true), curves))
+}
+
+/// The throughput of a curve at so many threads.
+pub(super) fn at_threads(plot: &Plot, name: &str, threads: usize) -> f64 {
+    let curve = plot.series.iter().find(|series| series.name == name);
+    let point = curve.and_then(|c| c.points.iter().find(|point| point.x == threads as f64));
+    point.map_or(f64::NAN, |point| point.y)
+}
+
+/// Whether each processor adds as much as each of 16 did in the paper.
+pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &Scale) -> Check {
+    let cores = scale.cores();
+    let (one, all) = (at_threads(plot, name, 1), at_threads(plot, name, cores));
+    let claim = format!(
+        "each of the processors adds {} of the first, as in {of_16} times at 16",
+        figure(of_16 / 16.0)
+    );
+    let why = "fewer than two processors here";
+    if cores < 2 || !all.is_finite() {
+        return Check::unknown(&claim, &format!("{} Mop/s with one thread", figure(one)), why);
+    }
+    let reached = all / one / cores as f64;
+    Check::new(
+        &claim,
+        format!(
+            "{} times at {cores} threads: {} of the first each",
+            figure(all / one),
+            figure(reached)
+        ),
+        reached >= of_16 / 16.0 * 0.95,
+        "the two hardware threads of this machine may share a core and its memory channel",
+    )
+}
+
+/// Whether more threads than processors cost nothing.
+pub(super) fn keeps_up(plot: &Plot, name: &str, scale: &Scale) -> Check {
+    let best = at_threads(plot, name, scale.cores());
+    let beyond: Vec<f64> = scale
+        .threads
+        .iter()
+        .filter(|&&threads| threads > scale.cores())
+        .map(|&threads| at_threads(plot, name, threads))
+        .collect();
+    Check::new(
+        "it does not fall where there are more threads than processors",
+        format!("{} Mop/s after {}", list(&beyond), figure(best)),
+        beyond.iter().all(|&rate| rate >= best * 0.85),
+        "threads that hold a lock are suspended while others want it",
+    )
+}

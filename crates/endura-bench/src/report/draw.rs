@@ -1,0 +1,426 @@
+//! Plots as SVG. Colours are names: the page's style sheet gives them their light and dark values.
+
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::ticks::{Axis, short};
+use crate::paper::{Across, Plot, Series};
+
+/// Widths of a plot in the SVG's own units, in one column of the page and in both; the page scales it.
+const WIDTH: u32 = 530;
+const WIDE: u32 = 1100;
+
+/// What the style sheet knows as `--ink`, `--muted` and `--grid`.
+const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
+const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
+const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
+
+/// What it knows as `--c0` to `--c7`: colours that people who see few of them can tell apart.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0x25, 0x63, 0xeb),
+    RGBColor(0xd9, 0x77, 0x06),
+    RGBColor(0x05, 0x96, 0x69),
+    RGBColor(0xc0, 0x26, 0xd3),
+    RGBColor(0xdc, 0x26, 0x26),
+    RGBColor(0x47, 0x55, 0x69),
+    RGBColor(0x08, 0x91, 0xb2),
+    RGBColor(0x85, 0x4d, 0x0e),
+];
+
+/// Which colour each series has: a store has one and the same in every plot, others take what is left.
+pub(super) fn colours(plot: &Plot) -> Vec<usize> {
+    let known = |name: &str| match name {
+        "fast-fair" | "FastFair" => Some(0),
+        "nbtree" | "NbTree" => Some(1),
+        "roart" | "Roart" => Some(2),
+        "LMDB" => Some(3),
+        "BTreeMap" => Some(5),
+        _ => None,
+    };
+    let mut taken: Vec<usize> = plot.series.iter().filter_map(|s| known(&s.name)).collect();
+    let mut of = |series: &Series| {
+        known(&series.name).unwrap_or_else(|| {
+            let free = (0..COLOURS.len()).find(|colour| !taken.contains(colour));
+            let colour = free.unwrap_or(taken.len() % COLOURS.len());
+            taken.push(colour);
+            colour
+        })
+    };
+    plot.series.iter().map(&mut of).collect()
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// How a plot is drawn.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look<'a> {
+    /// Whether equal steps upwards multiply.
+    pub(super) log_up: bool,
+    /// Whether it has the whole width of the page.
+    pub(super) wide: bool,
+    /// Moments to mark on the horizontal axis.
+    pub(super) moments: &'a [(f64, &'a str)],
+}
+
+/// The plot as an SVG element; nothing where it holds no figure.
+pub(super) fn svg(plot: &Plot, look: Look<'_>) -> Option<String> {
+    let any = |series: &Series| series.points.iter().any(|point| point.y.is_finite());
+    if !plot.series.iter().any(any) {
+        return None;
+    }
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(
+            &mut text,
+            (if look.wide { WIDE } else { WIDTH }, height(plot, look)),
+        )
+        .into_drawing_area();
+        draw(&area, plot, look).ok()?;
+        area.present().ok()?;
+    }
+    // The XML header of a file of its own has no place in a page.
+    text.find("<svg").map(|at| text[at..].to_string())
+}
+
+fn height(plot: &Plot, look: Look<'_>) -> u32 {
+    if rotated(plot, look) { 400 } else { 310 }
+}
+
+fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&colour).pos(Pos::new(across, up))
+}
+
+/// Whether the names of the groups need a slope.
+fn rotated(plot: &Plot, look: Look<'_>) -> bool {
+    match &plot.across {
+        Across::Groups(names) => {
+            let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+            longest * names.len() > if look.wide { 165 } else { 76 }
+        }
+        Across::Number { .. } => false,
+    }
+}
+
+fn axes(plot: &Plot, look: Look<'_>) -> (Axis, Axis) {
+    let places: Vec<f64> = plot.series.iter().flat_map(Series::places).collect();
+    let across = match &plot.across {
+        Across::Groups(names) => Axis::groups(names.len()),
+        Across::Number { log, .. } => Axis::across(&places, *log),
+    };
+    let tops: Vec<f64> = if plot.stacked {
+        let at = |x: f64| {
+            plot.series.iter().flat_map(|s| &s.points).filter(move |p| p.x == x).map(|p| p.y).sum()
+        };
+        places.iter().map(|&x| at(x)).collect()
+    } else {
+        plot.series
+            .iter()
+            .flat_map(|s| &s.points)
+            .map(|p| p.y * (1.0 + p.spread_percent / 100.0))
+            .collect()
+    };
+    let tops: Vec<f64> = tops.into_iter().filter(|top| top.is_finite()).collect();
+    let greatest = tops.iter().copied().fold(0.0, f64::max);
+    let least = tops.iter().copied().filter(|&top| top > 0.0).fold(f64::MAX, f64::min);
+    let up =
+        if look.log_up { Axis::up_log(least.min(greatest), greatest) } else { Axis::up(greatest) };
+    (across, up)
+}
+
+fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
+    let (across, up) = axes(plot, look);
+    let lines = matches!(plot.across, Across::Number { .. });
+    let right = if lines { named_at_ends(plot).map_or(24, |longest| 18 + 8 * longest) } else { 8 };
+    let bottom = match lines {
+        true => 50,
+        false if rotated(plot, look) => 130,
+        false => 30,
+    };
+    let arrow = match plot.better {
+        crate::result::Better::Higher => "higher is better",
+        crate::result::Better::Lower => "lower is better",
+    };
+    area.draw_text(
+        &format!("{} ({}), {arrow}", plot.quantity, plot.unit),
+        &style(16, MUTED, HPos::Left, VPos::Top),
+        (8, 6),
+    )?;
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(34)
+        .margin_right(right)
+        .margin_left(4)
+        .x_label_area_size(bottom)
+        .y_label_area_size(56)
+        .build_cartesian_2d(across.from..across.to, up.from..up.to)?;
+    mark_up(area, &mut chart, &across, &up)?;
+    mark_across(area, &chart, plot, (&across, &up), rotated(plot, look))?;
+    for &(at, what) in look.moments {
+        moment(area, &mut chart, (at, what), &across, &up)?;
+    }
+    if lines {
+        curves(area, &mut chart, plot, &across, &up)
+    } else {
+        bars(area, &mut chart, plot, &up, look.wide)
+    }
+}
+
+/// Names at the ends of curves, where they are short enough to leave room for the curves.
+fn named_at_ends(plot: &Plot) -> Option<u32> {
+    let names = plot.series.iter().map(|series| series.name.chars().count());
+    names.max().filter(|&longest| longest <= 18).map(|longest| longest as u32)
+}
+
+/// Lines across at the marks of the vertical axis, and its figures.
+fn mark_up(area: &Area<'_>, chart: &mut Chart<'_, '_>, across: &Axis, up: &Axis) -> Drawn {
+    for &mark in &up.marks {
+        let y = up.place_up(mark);
+        let colour = if y == up.from { MUTED } else { GRID };
+        chart.draw_series([PathElement::new([(across.from, y), (across.to, y)], colour)])?;
+        let at = chart.backend_coord(&(across.from, y));
+        area.draw_text(
+            &short(mark),
+            &style(16, MUTED, HPos::Right, VPos::Center),
+            (at.0 - 8, at.1),
+        )?;
+    }
+    Ok(())
+}
+
+/// What stands below the horizontal axis.
+fn mark_across(
+    area: &Area<'_>,
+    chart: &Chart<'_, '_>,
+    plot: &Plot,
+    (across, up): (&Axis, &Axis),
+    sloped: bool,
+) -> Drawn {
+    let at = |value: f64| chart.backend_coord(&(across.place_across(value), up.from));
+    for &mark in &across.marks {
+        let (x, y) = at(mark);
+        match &plot.across {
+            Across::Number { .. } => {
+                area.draw_text(
+                    &short(mark),
+                    &style(16, MUTED, HPos::Center, VPos::Top),
+                    (x, y + 8),
+                )?;
+            }
+            Across::Groups(names) if sloped => {
+                let name = names.get(mark as usize).map_or("", String::as_str);
+                // Upwards from below, so that a name ends at its group.
+                let style =
+                    style(15, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
+                area.draw_text(&clip(name, 19), &style, (x, y + 8))?;
+            }
+            Across::Groups(names) => {
+                let name = names.get(mark as usize).map_or("", String::as_str);
+                area.draw_text(name, &style(16, INK, HPos::Center, VPos::Top), (x, y + 8))?;
+            }
+        }
+    }
+    if let Across::Number { name, unit, .. } = &plot.across {
+        let title = if unit.is_empty() { name.clone() } else { format!("{name} ({unit})") };
+        let middle = chart.backend_coord(&(f64::midpoint(across.from, across.to), up.from));
+        area.draw_text(
+            &title,
+            &style(16, MUTED, HPos::Center, VPos::Top),
+            (middle.0, middle.1 + 27),
+        )?;
+    }
+    Ok(())
+}
+
+fn clip(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.to_string();
+    }
+    name.chars().take(most - 1).chain(['…']).collect()
+}
+
+fn moment(
+    area: &Area<'_>,
+    chart: &mut Chart<'_, '_>,
+    (at, what): (f64, &str),
+    across: &Axis,
+    up: &Axis,
+) -> Drawn {
+    let x = across.place_across(at);
+    chart.draw_series([PathElement::new([(x, up.from), (x, up.to)], MUTED)])?;
+    let (px, py) = chart.backend_coord(&(x, up.to));
+    Ok(area.draw_text(what, &style(15, MUTED, HPos::Center, VPos::Bottom), (px, py - 1))?)
+}
+
+fn curves(
+    area: &Area<'_>,
+    chart: &mut Chart<'_, '_>,
+    plot: &Plot,
+    across: &Axis,
+    up: &Axis,
+) -> Drawn {
+    let mut ends = Vec::new();
+    for (series, colour) in plot.series.iter().zip(colours(plot)) {
+        let colour = &COLOURS[colour];
+        let place = |p: &crate::paper::Point| (across.place_across(p.x), up.place_up(p.y));
+        let points: Vec<_> = series.points.iter().filter(|p| p.y.is_finite()).collect();
+        chart.draw_series(LineSeries::new(
+            points.iter().map(|p| place(p)),
+            colour.stroke_width(2),
+        ))?;
+        // A timeline has too many points for marks.
+        if points.len() <= 24 {
+            chart.draw_series(points.iter().map(|p| Circle::new(place(p), 3, colour.filled())))?;
+            for p in points.iter().filter(|p| p.spread_percent > 0.0) {
+                let reach = |sign: f64| {
+                    (
+                        across.place_across(p.x),
+                        up.place_up(p.y * (1.0 + sign * p.spread_percent / 100.0)),
+                    )
+                };
+                chart.draw_series([PathElement::new(
+                    [reach(-1.0), reach(1.0)],
+                    colour.stroke_width(1),
+                )])?;
+            }
+        }
+        if let Some(last) = points.last() {
+            let (x, y) = chart.backend_coord(&place(last));
+            ends.push((x, y, series.name.as_str(), *colour));
+        }
+    }
+    if named_at_ends(plot).is_none() {
+        return Ok(());
+    }
+    // Names at the ends of their curves, moved apart where they would overlap.
+    ends.sort_by_key(|end| end.1);
+    let mut below = i32::MIN;
+    for (x, y, name, colour) in ends {
+        let y = y.max(below.saturating_add(15));
+        below = y;
+        area.draw_text(name, &style(16, colour, HPos::Left, VPos::Center), (x + 8, y))?;
+    }
+    Ok(())
+}
+
+fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis, wide: bool) -> Drawn {
+    let count = if plot.stacked { 1 } else { plot.series.len().max(1) };
+    let width = 0.78 / count as f64;
+    let groups = plot
+        .series
+        .iter()
+        .flat_map(|s| s.points.iter())
+        .map(|p| p.x as usize + 1)
+        .max()
+        .unwrap_or(1);
+    // Figures on the bars as long as they have room: about 30 units each.
+    let labelled = groups * count <= if wide { 44 } else { 20 };
+    let mut base = vec![0.0; groups];
+    for ((number, series), colour) in plot.series.iter().enumerate().zip(colours(plot)) {
+        let colour = &COLOURS[colour];
+        for point in series.points.iter().filter(|p| p.y.is_finite()) {
+            let slot = if plot.stacked { 0.0 } else { number as f64 };
+            let left = point.x - 0.39 + width * slot;
+            let (from, to) = match plot.stacked {
+                true => {
+                    let from = base[point.x as usize];
+                    base[point.x as usize] += point.y;
+                    (from, from + point.y)
+                }
+                false => (if up.log { up.from } else { 0.0 }, up.place_up(point.y)),
+            };
+            let gap = width * 0.08;
+            let corners = [(left + gap, from), (left + width - gap, to)];
+            chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+            let middle = left + width / 2.0;
+            let mut top = to;
+            if !plot.stacked && point.spread_percent > 0.5 {
+                let reach =
+                    |sign: f64| up.place_up(point.y * (1.0 + sign * point.spread_percent / 100.0));
+                top = reach(1.0);
+                chart
+                    .draw_series([PathElement::new([(middle, reach(-1.0)), (middle, top)], INK)])?;
+            }
+            if labelled && !plot.stacked {
+                let (x, y) = chart.backend_coord(&(middle, top));
+                area.draw_text(
+                    &short(point.y),
+                    &style(14, MUTED, HPos::Center, VPos::Bottom),
+                    (x, y - 2),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::Point;
+    use crate::result::Better;
+
+    fn plot(across: Across, stacked: bool) -> Plot {
+        let points = |times: f64| {
+            (0..3)
+                .map(|x| Point {
+                    x: f64::from(x),
+                    y: times * f64::from(x + 1),
+                    spread_percent: 5.0,
+                })
+                .collect()
+        };
+        Plot {
+            title: "a title".into(),
+            across,
+            quantity: "time".into(),
+            unit: "ns".into(),
+            better: Better::Lower,
+            stacked,
+            series: vec![
+                Series { name: "first <&>".into(), points: points(1.0) },
+                Series { name: "second".into(), points: points(2.5) },
+            ],
+        }
+    }
+
+    #[test]
+    fn every_kind_of_plot_has_its_axes_units_and_names() {
+        let number = Across::Number { name: "size".into(), unit: "bytes".into(), log: false };
+        let groups = Across::Groups(["one", "two", "three"].map(String::from).to_vec());
+        for (across, stacked) in [(number, false), (groups.clone(), false), (groups, true)] {
+            let plot = plot(across, stacked);
+            let svg =
+                svg(&plot, Look { moments: &[(1.0, "now")], ..Look::default() }).expect("an SVG");
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+            assert!(svg.contains("time (ns), lower is better") && svg.contains("now"));
+            match plot.across {
+                Across::Number { .. } => {
+                    assert!(svg.contains("size (bytes)") && svg.contains("first &lt;&amp;&gt;"));
+                }
+                Across::Groups(_) => assert!(svg.contains("three")),
+            }
+            // The first colour of a series, which the page's style sheet replaces.
+            assert!(svg.contains("#2563EB"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn a_store_has_one_colour_everywhere_and_shares_it_with_nobody() {
+        let mut plot = plot(Across::Groups(vec!["one".into()]), false);
+        plot.series[1].name = "LMDB".into();
+        assert_eq!(colours(&plot), [0, 3]);
+        plot.series.reverse();
+        assert_eq!(colours(&plot), [3, 0]);
+        plot.series[1].name = "NbTree".into();
+        assert_eq!(colours(&plot), [3, 1]);
+    }
+
+    #[test]
+    fn a_plot_without_figures_is_none() {
+        let mut plot = plot(Across::Groups(vec!["one".into()]), false);
+        plot.series.iter_mut().for_each(|series| series.points.clear());
+        assert!(svg(&plot, Look::default()).is_none());
+    }
+}

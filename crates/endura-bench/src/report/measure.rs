@@ -1,0 +1,308 @@
+//! What a report measures, and how much of it.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use endura::media::DomainKind;
+use endura::{Kind, Pool};
+
+use super::{CountTable, Counter, Report, describe};
+use crate::Result;
+use crate::contender::Contender;
+use crate::counts::{Counted, counts};
+use crate::floor::{chase, floor};
+use crate::paper::{self, Scale};
+use crate::recovery::{Plan, timeline};
+use crate::result::{Parameter, Results};
+use crate::store::Shape;
+use crate::subject::{page_cache, room};
+use crate::suite::{self, Settings, Stage, Suite};
+use crate::workload::{Action, ScanLength, Workload, ycsb};
+
+/// How much of everything.
+#[derive(Debug, Clone)]
+pub struct Extent {
+    /// Keys in the stores.
+    pub keys: u64,
+    /// Operations of a workload.
+    pub operations: u64,
+    /// Rounds.
+    pub rounds: u32,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Keys of the exact counts.
+    pub counted: u64,
+    /// Where files go.
+    pub dir: PathBuf,
+    /// Where the random numbers start.
+    pub seed: u64,
+    /// That of the papers' rows.
+    pub papers: Scale,
+}
+
+impl Extent {
+    /// Less than three minutes on two cores.
+    pub fn quick(dir: PathBuf) -> Self {
+        let papers = Scale::quick(dir.clone());
+        let threads = vec![1, 2];
+        Self {
+            keys: 100_000,
+            operations: 30_000,
+            rounds: 3,
+            threads,
+            counted: 100_000,
+            dir,
+            seed: 1,
+            papers,
+        }
+    }
+
+    /// Less than forty.
+    pub fn full(dir: PathBuf) -> Self {
+        let papers = Scale::full(dir.clone());
+        let threads = vec![1, 2, 4];
+        Self {
+            keys: 1_000_000,
+            operations: 300_000,
+            rounds: 3,
+            threads,
+            counted: 1_000_000,
+            dir,
+            seed: 1,
+            papers,
+        }
+    }
+
+    /// In sentences.
+    fn describe(&self) -> Vec<String> {
+        use super::html::grouped;
+        let threads =
+            |threads: &[usize]| threads.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        vec![
+            format!(
+                "workloads: {} keys, {} operations each, {} rounds, {} threads",
+                grouped(self.keys),
+                grouped(self.operations),
+                self.rounds,
+                threads(&self.threads)
+            ),
+            format!(
+                "papers: {} keys, {} operations a point, {} rounds, {} threads",
+                grouped(self.papers.keys),
+                grouped(self.papers.operations),
+                self.papers.rounds,
+                threads(&self.papers.threads)
+            ),
+            format!("counts: {} keys", grouped(self.counted)),
+        ]
+    }
+
+    fn settings(&self, shape: Shape) -> Settings {
+        Settings {
+            contenders: Contender::ALL
+                .into_iter()
+                .filter(|c| c.is_built() && c.takes(shape))
+                .collect(),
+            threads: self.threads.clone(),
+            rounds: self.rounds,
+            rate: None,
+            sampled: 16,
+            seed: self.seed,
+            dir: self.dir.clone(),
+            pool: Pool::options(),
+            layout: None,
+        }
+    }
+
+    fn suite(&self, name: &str, shape: Shape, workloads: Vec<Workload>) -> Suite {
+        // A scan is worth fifty operations.
+        let stage = |workload: Workload| {
+            let scans = workload.has(Action::Scan);
+            Stage::new(
+                workload,
+                if scans { (self.operations / 20).max(1) } else { self.operations },
+            )
+        };
+        let stages = workloads.into_iter().map(stage).collect();
+        Suite { name: name.into(), keys: self.keys, shape, stages, parameter: None }
+    }
+}
+
+/// Measures everything; `observe` is told what is about to run, and how much of all is done, from 0 to 1.
+///
+/// # Errors
+///
+/// What a store said, or [`Error::Wrong`](crate::Error::Wrong) if one gave a wrong answer.
+pub fn measure(
+    extent: &Extent,
+    command: String,
+    instructions: impl FnOnce(&mut dyn FnMut(&str)) -> Result<Counter>,
+    observe: &mut dyn FnMut(f64, &str),
+) -> Result<Report> {
+    let begun = Instant::now();
+    let mut results = Results::new(command, extent.seed);
+    workloads(extent, &mut results, &mut |part, what| observe(part * WORKLOADS, what))?;
+    observe(WORKLOADS, "the floor of the hardware");
+    let floor = floor(&extent.dir, extent.keys * 32, extent.rounds)?;
+    observe(WORKLOADS, "the emulator's chase of pointers");
+    let chases =
+        [300, 600, 900].map(|ns| chase(ns, 50_000, 5)).into_iter().collect::<Result<_>>()?;
+    observe(WORKLOADS, "exact counts");
+    let counts = all_counts(extent.counted)?;
+    observe(WORKLOADS, "a crash");
+    let (plan, crash) = (crash_plan(extent), room(4 * extent.keys, Shape::STRINGS));
+    let timeline = timeline(page_cache(&extent.dir, crash)?, plan)?;
+    let instructions =
+        instructions(&mut |what| observe(WORKLOADS, &format!("instructions of {what}")))?;
+    let mut papers = Vec::new();
+    let rows: Vec<_> = paper::rows().collect();
+    for (number, row) in rows.iter().enumerate() {
+        let part = number as f64 / rows.len() as f64;
+        observe(WORKLOADS + (1.0 - WORKLOADS) * part, &format!("{}: {}", row.name(), row.title));
+        let outcome = row.run(&extent.papers)?;
+        outcome.add_to(&mut results, &extent.papers);
+        papers.push(outcome);
+    }
+    Ok(Report {
+        results,
+        scales: extent.describe(),
+        papers,
+        counts,
+        instructions,
+        floor,
+        chases,
+        timeline: (timeline, describe(&plan)),
+        seconds: begun.elapsed().as_secs_f64(),
+    })
+}
+
+/// The part of the time that the workloads take, about.
+const WORKLOADS: f64 = 0.4;
+
+fn workloads(
+    extent: &Extent,
+    results: &mut Results,
+    observe: &mut dyn FnMut(f64, &str),
+) -> Result<()> {
+    let plain = || {
+        let only = Workload::only;
+        vec![
+            only("read", Action::Read),
+            only("miss", Action::Miss),
+            only("read 16 at once", Action::ReadMany),
+            only("update", Action::Update),
+            only("insert", Action::Insert),
+            only("remove", Action::Remove),
+            only("scan 100", Action::Scan),
+        ]
+    };
+    let scans = Suite {
+        stages: [10_u16, 100, 1000, 10_000]
+            .map(|length| {
+                let workload =
+                    Workload::only("scan", Action::Scan).with_scan(ScanLength::Fixed(length));
+                let operations = (extent.operations / u64::from(length)).max(20);
+                let value = f64::from(length);
+                let parameter =
+                    Parameter { name: "scan length".into(), unit: "entries".into(), value };
+                Stage { parameter: Some(parameter), ..Stage::new(workload, operations) }
+            })
+            .to_vec(),
+        ..extent.suite("scans by length, u64", Shape::WORDS, Vec::new())
+    };
+    // One thread for a comparison; where threads meet, mixes in which no store has to see at once what
+    // another thread has just inserted: one that reads from a snapshot does not.
+    let one = |shape| Settings { threads: vec![1], ..extent.settings(shape) };
+    let (words, strings) = (Shape::WORDS, Shape::STRINGS);
+    let mixes = || ycsb::all().into_iter().filter(|w| !w.has(Action::Insert)).collect();
+    let runs = [
+        (extent.suite("operations, u64", words, plain()), one(words)),
+        (extent.suite("YCSB, u64", words, ycsb::all()), one(words)),
+        (extent.suite("YCSB, 24-byte keys, 100-byte values", strings, ycsb::all()), one(strings)),
+        (extent.suite("threads, u64", words, mixes()), extent.settings(words)),
+        (scans, one(words)),
+    ];
+    let count = runs.len() as f64;
+    for (number, (suite, settings)) in runs.into_iter().enumerate() {
+        suite::run(std::slice::from_ref(&suite), &settings, results, &mut |at| {
+            let part = (number as f64 + at.done as f64 / at.total.max(1) as f64) / count;
+            let threads = at.threads;
+            observe(
+                part,
+                &format!("{}: {} {}, {threads} thread(s)", suite.name, at.store, at.workload),
+            );
+        })?;
+    }
+    Ok(())
+}
+
+fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
+    let mut tables = Vec::new();
+    for domain in [DomainKind::Adr, DomainKind::Eadr, DomainKind::PageCache] {
+        for (name, kind, shape) in [
+            ("fast-fair", Kind::FastFair, Shape::WORDS),
+            ("nbtree", Kind::NbTree, Shape::WORDS),
+            ("roart, u64", Kind::Roart, Shape::WORDS),
+            ("roart, 24/100 bytes", Kind::Roart, Shape::STRINGS),
+        ] {
+            let rows = counts(Counted { keys, kind, domain, shape, layout: None })?;
+            tables.push(CountTable { index: name.into(), domain: domain.to_string(), rows });
+        }
+    }
+    Ok(tables)
+}
+
+fn crash_plan(extent: &Extent) -> Plan {
+    // A second in a quick run, some in a full one.
+    let unit = Duration::from_millis((extent.keys / 200).clamp(500, 4000));
+    Plan {
+        keys: extent.keys,
+        threads: extent.threads.iter().copied().max().unwrap_or(1).min(2),
+        collectors: 1,
+        before: unit * 2,
+        down: unit / 2,
+        after: unit * 3,
+        step: unit / 10,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tiny_report_is_measured_and_written() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = || dir.path().to_path_buf();
+        let papers = Scale {
+            keys: 2000,
+            operations: 500,
+            rounds: 1,
+            threads: vec![1, 2],
+            ..Scale::quick(path())
+        };
+        let extent = Extent {
+            keys: 2000,
+            operations: 640,
+            rounds: 1,
+            threads: vec![1],
+            counted: 2000,
+            papers,
+            ..Extent::quick(path())
+        };
+        let (mut last, mut told) = (0.0, 0);
+        let mut observe = |part: f64, _: &str| {
+            assert!((last..=1.0).contains(&part), "{part} after {last}");
+            (last, told) = (part, told + 1);
+        };
+        let tool = |_: &mut dyn FnMut(&str)| Ok(Counter::None("not here".into()));
+        let report = measure(&extent, "test".into(), tool, &mut observe).expect("a report");
+        assert!(told > 50 && last > 0.9);
+        assert_eq!(report.papers.len(), paper::rows().count());
+        assert!(!report.results.measurements.is_empty() && report.counts.len() == 12);
+        let files = report.write(dir.path()).expect("files");
+        let html = std::fs::read_to_string(files.html).expect("a page");
+        assert!(html.matches("<svg").count() > 40);
+        assert!(!html.contains("NaN"));
+    }
+}

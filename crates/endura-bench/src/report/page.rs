@@ -1,0 +1,275 @@
+//! The page, section by section.
+
+use crate::paper::Verdict;
+use crate::result::{Better, Promise, Results, Role};
+
+use super::draw::Look;
+use super::html::{escape, figure, grid, grouped, table};
+use super::{Report, floors, gather, papers};
+use crate::paper::{Across, Plot, Point, Series};
+
+/// Identifier, name in the bar, heading, contents.
+struct Section {
+    id: &'static str,
+    name: &'static str,
+    heading: &'static str,
+    body: String,
+}
+
+pub(super) fn page(report: &Report) -> String {
+    // The papers' rows have plots of their own.
+    let mut workloads = report.results.clone();
+    workloads.measurements.retain(|measurement| !is_paper(&measurement.suite));
+    let sections = sections(report, &workloads);
+    let links: String =
+        sections.iter().map(|s| format!("<a href=\"#{}\">{}</a>", s.id, s.name)).collect();
+    let bodies: String = sections
+        .iter()
+        .map(|s| format!("<section id=\"{}\"><h2>{}</h2>{}</section>", s.id, s.heading, s.body))
+        .collect();
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <title>endura: benchmark report</title><style>{}</style></head><body>{}\
+         <nav><div class=\"in\">{links}</div></nav><main>{bodies}</main>{}</body></html>\n",
+        include_str!("style.css"),
+        head(report),
+        foot(report)
+    )
+}
+
+fn sections(report: &Report, workloads: &Results) -> Vec<Section> {
+    let section = |id, name, heading, body| Section { id, name, heading, body };
+    vec![
+        section("throughput", "Throughput", "Throughput", throughput(workloads)),
+        section("latency", "Latency", "Latency", latency(workloads)),
+        section("scaling", "Scaling", "Threads, lengths and sizes", scaling(workloads)),
+        section("counts", "Counts", "Exact counts and the physical floor", floors::counts(report)),
+        section("space", "Space", "Space and reopening", space(workloads)),
+        section("recovery", "Recovery", "Through a crash", recovery(report)),
+        section(
+            "slow-memory",
+            "Slow memory",
+            "Is emulated memory as slow as set?",
+            floors::chases(report),
+        ),
+        section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
+        section("behind", "Behind", "Where endura is behind", behind(workloads)),
+        section("settings", "Settings", "Who ran, and how", settings(report)),
+    ]
+}
+
+fn head(report: &Report) -> String {
+    let (results, machine) = (&report.results, &report.results.machine);
+    let facts = [
+        ("command", format!("<code>{}</code>", escape(&results.command))),
+        ("version", escape(&results.version)),
+        (
+            "machine",
+            escape(&format!(
+                "{}, {} hardware threads, {} GiB of memory, {}",
+                machine.processor,
+                machine.threads,
+                machine.memory_bytes >> 30,
+                machine.kernel
+            )),
+        ),
+        ("scale", report.scales.iter().map(|scale| escape(scale)).collect::<Vec<_>>().join("<br>")),
+        ("spread", spread(report)),
+        ("took", format!("{:.0} s", report.seconds)),
+    ];
+    let facts: String =
+        facts.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>")).collect();
+    format!(
+        "<header class=\"top\"><h1>endura, measured</h1><p class=\"lead\">Three persistent indexes beside the \
+         stores that people would use instead, and the claims of the papers they come from, rerun in one go.</p>\
+         {}<dl class=\"facts\">{facts}</dl></header>",
+        tiles(report)
+    )
+}
+
+fn spread(report: &Report) -> String {
+    let mut spreads: Vec<f64> = report
+        .results
+        .measurements
+        .iter()
+        .filter(|m| m.rounds.len() > 1 || m.median.spread_percent > 0.0)
+        .map(|m| m.median.spread_percent)
+        .collect();
+    spreads.sort_by(f64::total_cmp);
+    match spreads[..] {
+        [] => "every time was measured once: no spread is known".into(),
+        _ => format!(
+            "half the distance between the least and the greatest round, in percent of the median: {:.0} % in the \
+             middle, {:.0} % at worst; ± and the whiskers of the plots show it",
+            spreads[spreads.len() / 2],
+            spreads[spreads.len() - 1]
+        ),
+    }
+}
+
+fn tiles(report: &Report) -> String {
+    let behind = gather::slower(&report.results);
+    let peers = behind.iter().filter(|s| !s.volatile).count();
+    let count = |verdict| report.papers.iter().filter(|row| row.verdict == verdict).count();
+    let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
+    let tiles = [
+        (report.results.measurements.len(), "measurements"),
+        (peers, "times behind a peer that survives SIGKILL"),
+        (count(Verdict::Holds), "rows of the papers whose shape holds"),
+        (not, "rows that hold in part or not at all"),
+        (count(Verdict::CannotTell), "rows that this machine cannot tell"),
+    ];
+    let tile = |(n, what): (usize, &str)| {
+        format!("<div class=\"tile\"><b>{n}</b><span>{what}</span></div>")
+    };
+    format!("<div class=\"tiles\">{}</div>", tiles.map(tile).concat())
+}
+
+fn throughput(results: &Results) -> String {
+    let least = results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
+    let plots = gather::bars(results, |m| m.quantity == "throughput" && m.threads == least);
+    format!(
+        "<p>Operations per second of wall time, medians over rounds in which the stores take turns. All of them \
+         promise that an operation which returned survives SIGKILL, but for maps in DRAM, which promise nothing \
+         and are there as a bound.</p>{}",
+        grid(&plots, Look::default())
+    )
+}
+
+fn latency(results: &Results) -> String {
+    let plots = gather::latencies(results);
+    format!(
+        "<p>What single operations took, all rounds together. Mind the scale: equal steps multiply. An operation is \
+         timed by itself once in a while, so that the clock does not distort the throughput; the last percentiles \
+         of a short run are those of the machine as much as of the store.</p>{}",
+        grid(&plots, Look { log_up: true, ..Look::default() })
+    )
+}
+
+fn scaling(results: &Results) -> String {
+    let mut plots = gather::scaling(results);
+    plots.extend(gather::sweeps(results, |m| m.quantity != "cpu time"));
+    let threads = results.machine.threads;
+    format!(
+        "<p>This machine runs {threads} threads at once: beyond that threads share processors, and a store that \
+         keeps its throughput does well.</p>{}",
+        grid(&plots, Look::default())
+    )
+}
+
+/// Whether a suite is a row of a paper, which has a section of its own.
+fn is_paper(suite: &str) -> bool {
+    crate::paper::rows().any(|row| row.name() == suite)
+}
+
+fn space(results: &Results) -> String {
+    let space = gather::bars(results, |m| m.quantity == "space");
+    let reopen = gather::bars(results, |m| m.quantity == "reopen time");
+    format!(
+        "<p>Bytes of the pages in use after the load, per key; and the time from opening the store to the first \
+         answer. Equal steps of the second multiply.</p>{}{}",
+        grid(&space, Look::default()),
+        if reopen.is_empty() {
+            String::new()
+        } else {
+            grid(&reopen, Look { log_up: true, ..Look::default() })
+        }
+    )
+}
+
+fn recovery(report: &Report) -> String {
+    let (timeline, what) = &report.timeline;
+    let points =
+        timeline.points.iter().map(|&(x, y)| Point { x, y, spread_percent: 0.0 }).collect();
+    let plot = Plot {
+        title: "Requests through a crash and a restart".into(),
+        across: Across::Number { name: "time".into(), unit: "s".into(), log: false },
+        quantity: "throughput".into(),
+        unit: "Mop/s".into(),
+        better: Better::Higher,
+        stacked: false,
+        series: vec![Series { name: "requests".into(), points }],
+    };
+    let mut moments = vec![(timeline.crash, "crash"), (timeline.restart, "restart")];
+    moments.extend(timeline.collected.map(|end| (end, "space reclaimed")));
+    let collected = match timeline.collected {
+        Some(end) => format!(
+            "all space is accounted for {:.2} s after the restart ({} KiB had been stranded)",
+            end - timeline.restart,
+            grouped(timeline.bytes_freed / 1024)
+        ),
+        None => "not all space was accounted for by the end of the run".into(),
+    };
+    format!(
+        "<p>{}</p><p>The pool is abandoned in the middle of the work and mounted anew: the first answer comes {:.2} ms \
+         after the restart; {collected}. Nothing is replayed and nobody waits.</p><div class=\"grid\">{}</div>",
+        escape(what),
+        timeline.first_answer_ms,
+        figure(&plot, Look { moments: &moments, ..Look::default() }, true)
+    )
+}
+
+fn behind(results: &Results) -> String {
+    let all = gather::slower(results);
+    let rows = |volatile: bool| -> Vec<Vec<String>> {
+        let of = all.iter().filter(|s| s.volatile == volatile);
+        of.map(|s| {
+            let doubt = if s.within_spread { "yes" } else { "no" };
+            let times = format!("{:.2}", s.times);
+            vec![
+                s.what.clone(),
+                s.ours.clone(),
+                s.other.clone(),
+                s.figures.clone(),
+                times,
+                doubt.into(),
+            ]
+        })
+        .collect()
+    };
+    let head = ["what", "~ours", "~ahead", "figures", "times", "~within the spread"];
+    let part = |title: &str, rows: Vec<Vec<String>>| match rows.len() {
+        0 => format!("<h3>{title}</h3><p>Nowhere in this run.</p>"),
+        _ => format!("<h3>{title}</h3>{}", table(&head, &rows)),
+    };
+    format!(
+        "<p>Every measurement in which somebody else was better than an index of ours, the farthest first. Claims of \
+         the papers that do not hold here stand at their rows above.</p>{}{}",
+        part("Behind stores with the same promise", rows(false)),
+        part("Behind maps in DRAM, which lose everything with the process", rows(true))
+    )
+}
+
+fn settings(report: &Report) -> String {
+    let role = |role| match role {
+        Role::Ours => "ours",
+        Role::Peer => "peer",
+        Role::VolatileBound => "bound, in DRAM",
+        Role::Floor => "the hardware",
+    };
+    let promise = |promise| match promise {
+        Promise::Volatile => "nothing",
+        Promise::Sigkill => "SIGKILL",
+        Promise::PowerLoss => "power loss",
+        Promise::Broken => "SIGKILL promised, and broken under torture",
+    };
+    let rows: Vec<Vec<String>> = report
+        .results
+        .stores
+        .iter()
+        .map(|s| {
+            vec![s.name.clone(), role(s.role).into(), promise(s.promise).into(), s.setting.clone()]
+        })
+        .collect();
+    table(&["store", "~", "~what returned survives", "~settings"], &rows)
+}
+
+fn foot(report: &Report) -> String {
+    format!(
+        "<main><footer>Made by <code>{}</code>. The same figures: <a href=\"results.csv\">results.csv</a>, <a \
+         href=\"results.json\">results.json</a> (for <code>endura bench compare</code>), <a \
+         href=\"details.json\">details.json</a>.</footer></main>",
+        escape(&report.results.command)
+    )
+}

@@ -1,0 +1,153 @@
+//! A report of made-up figures: every section is there, and the files can be read.
+
+use super::*;
+use crate::paper::Scale;
+use crate::result::{Better, Measurement, Parameter, Promise, Quantity, Role, StoreInfo};
+use crate::summary::{Latency, Median};
+
+/// Ours and LMDB, which is twice as fast and smaller.
+pub(super) fn results() -> Results {
+    let mut results = Results::new("endura bench report --quick <test>".into(), 1);
+    for (name, role, promise) in
+        [("nbtree", Role::Ours, Promise::Sigkill), ("LMDB", Role::Peer, Promise::Sigkill)]
+    {
+        results.stores.push(StoreInfo {
+            name: name.into(),
+            role,
+            promise,
+            setting: "as it comes".into(),
+        });
+        let rate = if role == Role::Ours { 1.0 } else { 2.0 };
+        for (workload, threads) in [("A", 1), ("A", 2), ("B", 1)] {
+            let rounds = Quantity::throughput(vec![rate, rate * 1.1, rate * 0.9]);
+            let mut one = Measurement::new("ycsb", workload, name, rounds);
+            one.threads = threads;
+            let ns = 1000;
+            one.latency_ns = Some(Latency {
+                p50: ns,
+                p90: ns,
+                p99: ns,
+                p999: ns,
+                p9999: ns,
+                max: ns,
+                samples: 9,
+            });
+            results.measurements.push(one);
+        }
+        let space =
+            Quantity::cost("space", "B/key", vec![if role == Role::Ours { 50.0 } else { 40.0 }]);
+        results.measurements.push(Measurement::new("ycsb", "load", name, space));
+        for length in [10.0, 100.0] {
+            let mut one =
+                Measurement::new("scans", "scan", name, Quantity::throughput(vec![rate / length]));
+            one.parameter =
+                Some(Parameter { name: "scan length".into(), unit: String::new(), value: length });
+            results.measurements.push(one);
+        }
+    }
+    results
+}
+
+fn report(papers: Vec<Outcome>) -> Report {
+    let median = Median { median: 100.0, spread_percent: 3.0 };
+    let row = PerOperation {
+        operation: "insert",
+        operations: 10,
+        line_flushes: 1.0,
+        fences: 1.0,
+        stores: 3.0,
+        loads: 20.0,
+        lines_read: 2.0,
+        lines_written: 1.0,
+        allocations: 0.1,
+    };
+    Report {
+        results: results(),
+        scales: vec!["a few keys".into()],
+        papers,
+        counts: vec![CountTable { index: "nbtree".into(), domain: "ADR".into(), rows: vec![row] }],
+        instructions: Counter::None("no tool".into()),
+        floor: Floor {
+            bytes: 1 << 20,
+            dependent_load_ns: median,
+            durable_store_ns: median,
+            sequential_line_ns: median,
+        },
+        chases: vec![Chase { set_ns: 100, wall_ns: median, charged_ns: 100.0 }],
+        timeline: (
+            Timeline {
+                points: (0..40).map(|n| (f64::from(n) / 10.0, 1.0)).collect(),
+                crash: 1.0,
+                restart: 1.5,
+                first_answer_ms: 0.4,
+                collected: Some(2.0),
+                bytes_freed: 4096,
+            },
+            "some keys".into(),
+        ),
+        seconds: 1.0,
+    }
+}
+
+#[test]
+fn every_section_stands_in_the_page_and_says_what_is_behind() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let scale = Scale {
+        keys: 3000,
+        operations: 1000,
+        rounds: 1,
+        threads: vec![1, 2],
+        dir: dir.path().into(),
+        seed: 1,
+    };
+    let row = crate::paper::rows().find(|row| row.figure == "table 4").expect("a row");
+    let html = report(vec![row.run(&scale).expect("counts")]).html();
+    for section in [
+        "throughput",
+        "latency",
+        "scaling",
+        "counts",
+        "space",
+        "recovery",
+        "slow-memory",
+        "papers",
+        "behind",
+        "settings",
+    ] {
+        let at = html
+            .find(&format!("<section id=\"{section}\">"))
+            .unwrap_or_else(|| panic!("no {section}"));
+        let end = html[at..].find("</section>").expect("its end") + at;
+        assert!(end - at > 150, "{section} is empty: {}", &html[at..end]);
+    }
+    assert!(html.contains("endura bench report --quick &lt;test&gt;"), "the command, escaped");
+    assert!(html.contains("ROART table 4") && html.contains("WORT"), "rows, and what is missing");
+    let behind = &html[html.find("<section id=\"behind\">").expect("behind")..];
+    assert!(behind.contains("LMDB") && behind.contains("2.00"), "how far ahead LMDB is");
+    // Nothing is fetched from anywhere.
+    for from_elsewhere in ["src=", "@import", "url(", "<link", "<script"] {
+        assert!(!html.contains(from_elsewhere), "{from_elsewhere}");
+    }
+    assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+    assert!(html.matches("<svg").count() >= 8);
+    for tag in ["section", "article", "figure", "table", "ul", "details", "div"] {
+        let opened =
+            html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
+        assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+}
+
+#[test]
+fn the_files_can_be_read_again() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let report = report(Vec::new());
+    let files = report.write(&dir.path().join("new/folder")).expect("four files");
+    assert_eq!(Results::read(&files.json).expect("results"), report.results);
+    let details = std::fs::read_to_string(&files.details).expect("details");
+    let details: serde_json::Value = serde_json::from_str(&details).expect("JSON");
+    assert_eq!(details["counts"][0]["rows"][0]["line_flushes"], 1.0);
+    let csv = std::fs::read_to_string(&files.csv).expect("CSV");
+    assert_eq!(csv.lines().count(), 1 + report.results.measurements.len());
+    assert!(std::fs::read_to_string(&files.html).expect("HTML").ends_with("</html>\n"));
+    assert_eq!(report.results.measurements[0].better, Better::Higher);
+}

@@ -1,0 +1,93 @@
+//! Stores of byte strings under numbers.
+
+use super::Session;
+use super::shape::{Buffers, Shape, number};
+use crate::Result;
+
+/// One thread's work with a store of byte strings. [`Numbers`] makes a [`Session`] of it.
+pub trait ByteSession {
+    /// Stores `value` under `key`, whether or not the key was there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store says; so for the others.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Removes `key`; says whether it was there, or yes without looking.
+    fn remove(&mut self, key: &[u8]) -> Result<bool>;
+
+    /// Copies the value of `key` into `into`; says whether the key was there.
+    fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool>;
+
+    /// Shows up to `count` entries from `from` upwards to `each`.
+    fn scan(&mut self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<()>;
+}
+
+/// Copies as much of a value as there is room for.
+#[inline]
+pub(super) fn copy(value: &[u8], into: &mut [u8]) {
+    let length = value.len().min(into.len());
+    into[..length].copy_from_slice(&value[..length]);
+}
+
+/// Numbers, as keys and values of one [`Shape`].
+pub struct Numbers<S> {
+    pub(super) session: S,
+    buffers: Buffers,
+}
+
+impl<S> Numbers<S> {
+    pub(super) fn new(session: S, shape: Shape) -> Self {
+        Self { session, buffers: Buffers::new(shape) }
+    }
+}
+
+impl<S: ByteSession> Session for Numbers<S> {
+    #[inline]
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        self.buffers.set_key(key);
+        self.buffers.set_value(value);
+        self.session.put(&self.buffers.key, &self.buffers.value)
+    }
+
+    /// An upsert: these stores have no update that spares the search, and the keys measured are there.
+    #[inline]
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        self.insert(key, value)?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        self.buffers.set_key(key);
+        self.session.remove(&self.buffers.key)
+    }
+
+    #[inline]
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        self.buffers.set_key(key);
+        let found = self.session.get(&self.buffers.key, &mut self.buffers.read)?;
+        Ok(found.then(|| number(&self.buffers.read)))
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        self.buffers.set_key(from);
+        let (mut first, buffers) = (None, &self.buffers);
+        self.session.scan(&buffers.key, 1, |key, value| {
+            first = Some((buffers.key_number(key), number(value)));
+        })?;
+        Ok(first)
+    }
+
+    #[inline]
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        self.buffers.set_key(from);
+        let (mut seen, mut sum) = (0, 0);
+        let buffers = &self.buffers;
+        self.session.scan(&buffers.key, count, |key, value| {
+            seen += 1;
+            sum ^= buffers.key_number(key) ^ number(value);
+        })?;
+        Ok((seen, sum))
+    }
+}

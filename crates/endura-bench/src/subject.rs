@@ -1,0 +1,241 @@
+//! Any index over any medium, behind one type: what experiments that vary both are run on.
+//!
+//! [`Store`](crate::store::Store) is compiled for each store, as a comparison with a peer wants it. An
+//! experiment of a paper has dozens of trees, media and options; a call through a table of functions
+//! costs it a nanosecond.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use endura::media::{
+    Adr, Domain, FlushInstruction, Mapped, Mapping, Media, PageCache, Reservation,
+};
+use endura::pool::{self, Space};
+use endura::tree::nbtree::{Design, TwoLayers};
+use endura::tree::roart::Techniques;
+use endura::tree::{Index, fast_fair, nbtree, roart};
+use endura::{AnyIndex, ByteMap, Kind, Map, MediaChoice, Pool};
+
+use crate::store::{RoartSession, Session, Shape};
+use crate::{Error, Result};
+
+/// An index with its medium.
+pub struct Subject {
+    /// Its name in tables and plots.
+    pub name: String,
+    session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>,
+    /// Bytes of DRAM that belong to it, beside the medium.
+    dram_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// Bytes of the medium in use.
+    medium_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl<I: Index> Session for Map<I> {
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        Self::insert(self, key, value)?;
+        Ok(())
+    }
+
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        Ok(Self::update(self, key, value)?.is_some())
+    }
+
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        Ok(Self::remove(self, key)?.is_some())
+    }
+
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        Ok(Self::get(self, key)?)
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().transpose()?)
+    }
+
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        let (mut seen, mut sum) = (0, 0);
+        for entry in self.range(from..).take(count) {
+            let (key, value) = entry?;
+            seen += 1;
+            sum ^= key ^ value;
+        }
+        Ok((seen, sum))
+    }
+
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        Ok(Self::get_many(self, keys)?.iter().flatten().count())
+    }
+}
+
+impl Subject {
+    /// One thread's work. Not measured.
+    pub fn session(&self) -> Box<dyn Session> {
+        (self.session)()
+    }
+
+    /// Bytes of DRAM that belong to the index, beside the medium.
+    pub fn dram_bytes(&self) -> u64 {
+        (self.dram_bytes)()
+    }
+
+    /// Bytes of pages in use on the medium.
+    pub fn medium_bytes(&self) -> u64 {
+        (self.medium_bytes)()
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    fn over<M: Media, I: Index>(name: &str, space: &Arc<Space<M>>, map: Map<I>) -> Self {
+        let used = Arc::clone(space);
+        Self {
+            name: name.into(),
+            session: Box::new(move || Box::new(map.clone())),
+            dram_bytes: Box::new(|| 0),
+            medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
+        }
+    }
+
+    /// A map in a pool of its own, in a folder of its own in `dir`: an index as users have it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pool says; so for the others.
+    pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let doing = || format!("cannot make a folder in {}", dir.display());
+        let folder =
+            tempfile::tempdir_in(dir).map_err(|source| Error::Io { doing: doing(), source })?;
+        let pool = Pool::options().media(media).create(folder.path().join("pool"))?;
+        let session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
+        let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
+        if kind == Kind::Roart {
+            let map = pool.roart("subject")?;
+            session = Box::new(move || Box::new(RoartSession::new(map.clone(), shape)));
+        } else {
+            let map = pool.any_map("subject", Some(kind))?;
+            let of = map.clone();
+            session = Box::new(move || Box::new(map.clone()));
+            dram_bytes = Box::new(move || match of.index() {
+                AnyIndex::NbTree(tree) => tree.stats().metadata_bytes,
+                AnyIndex::FastFair(_) => 0,
+            });
+        }
+        let name = match kind {
+            Kind::NbTree => "NbTree",
+            Kind::Roart => "Roart",
+            _ => "FastFair",
+        };
+        // The pool is closed before its folder goes.
+        let held = (pool, folder);
+        let medium_bytes =
+            Box::new(move || held.0.stats().map_or(0, |stats| stats.page_bytes_in_use));
+        Ok(Self { name: name.into(), session, dram_bytes, medium_bytes })
+    }
+
+    /// A FAST & FAIR tree over any medium, with nodes of `WORDS` words on all levels, searched by `S`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn fast_fair_of<M: Media, const WORDS: usize, S: fast_fair::Search>(
+        medium: M,
+    ) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(fast_fair::Tree::<_, WORDS, WORDS, S>::open(&space, "subject")?);
+        Ok(Self::over("FastFair", &space, map))
+    }
+
+    /// An NBTree over any medium.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn nbtree<M: Media>(medium: M) -> Result<Self> {
+        Self::nbtree_of::<M, TwoLayers>(medium)
+    }
+
+    /// An NBTree of another design.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
+        let tree = map.clone();
+        let dram_bytes = Box::new(move || tree.index().stats().metadata_bytes);
+        Ok(Self { dram_bytes, ..Self::over("NbTree", &space, map) })
+    }
+
+    /// A ROART over any medium, with keys and values of this shape and these techniques.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn roart<M: Media, T: Techniques>(medium: M, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let space = space(medium)?;
+        let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
+        Ok(Self {
+            name: "Roart".into(),
+            session: Box::new(move || Box::new(RoartSession::new(map.clone(), shape))),
+            dram_bytes: Box::new(|| 0),
+            medium_bytes: Box::new(move || space.stats().page_bytes_in_use),
+        })
+    }
+}
+
+/// A fresh pool on a medium.
+///
+/// # Errors
+///
+/// [`Error::Endura`] where the medium is too small.
+pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
+    Space::format(&medium)?;
+    let session = pool::Session { generation: 1, clean: true, read_only: false };
+    Ok(Arc::new(Space::mount(medium, session)?))
+}
+
+/// Bytes of a medium that holds so many entries of this shape with room to spare.
+pub fn room(entries: u64, shape: Shape) -> u64 {
+    (96 << 20) + entries * (160 + 3 * (shape.longest_key_bytes + shape.value_bytes) as u64)
+}
+
+/// A mapped file without a name in `dir`, that can grow to `bytes`: lines are written back and fences
+/// run as `D` has it.
+///
+/// # Errors
+///
+/// [`Error::Io`] where the file cannot be made or mapped.
+pub fn mapped<D: Domain>(dir: &Path, bytes: u64) -> Result<Mapped<D>> {
+    let doing = || format!("cannot make a file in {}", dir.display());
+    let failure = |source| Error::Io { doing: doing(), source };
+    let file: File = tempfile::tempfile_in(dir).map_err(failure)?;
+    let reservation = Reservation::new(bytes).map_err(failure)?;
+    let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
+    let mapping = Mapping { read_only: false, direct: false, instruction };
+    Ok(Mapped::new(file, reservation, mapping)?)
+}
+
+/// [`mapped`] with write-backs and fences as persistent memory wants them.
+///
+/// # Errors
+///
+/// As for [`mapped`].
+pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped<Adr>> {
+    mapped(dir, bytes)
+}
+
+/// [`mapped`] with neither.
+///
+/// # Errors
+///
+/// As for [`mapped`].
+pub fn page_cache(dir: &Path, bytes: u64) -> Result<Mapped<PageCache>> {
+    mapped(dir, bytes)
+}

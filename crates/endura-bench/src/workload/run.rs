@@ -1,0 +1,200 @@
+//! Threads that start together, and what they took.
+
+use std::sync::Barrier;
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+
+use super::population::MOST_KEYS;
+use super::share::Share;
+use super::step::{Steps, draw};
+use super::{Action, Population, Workload};
+use crate::keys::{key, value};
+use crate::store::{Session, Store};
+use crate::timing::{Pace, empty_histogram, thread_cpu_time};
+use crate::{Error, Result};
+
+/// How much of a workload, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// How many operations, all threads together.
+    pub operations: u64,
+    /// When they begin.
+    pub pace: Pace,
+    /// Where the random numbers start.
+    pub seed: u64,
+}
+
+/// What a run took.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    /// How many operations there were, all threads together.
+    pub operations: u64,
+    /// From the common start to the end of the last thread, in seconds.
+    pub wall_seconds: f64,
+    /// CPU time of all these threads together, in seconds. Threads that a store has for itself do
+    /// not count.
+    pub cpu_seconds: f64,
+    /// Nanoseconds of the operations that were timed by themselves.
+    pub latencies: Histogram<u64>,
+}
+
+impl Timing {
+    /// Million operations per second of wall time.
+    pub fn mops(&self) -> f64 {
+        self.operations as f64 / self.wall_seconds.max(1e-9) / 1e6
+    }
+
+    /// Nanoseconds of CPU time per operation.
+    pub fn cpu_ns(&self) -> f64 {
+        self.cpu_seconds * 1e9 / self.operations.max(1) as f64
+    }
+
+    /// Puts the threads of one run together.
+    pub(crate) fn of(parts: &[Part]) -> Self {
+        let mut latencies = empty_histogram();
+        parts.iter().for_each(|part| latencies += &part.latencies);
+        let first = parts.iter().map(|part| part.begun).min();
+        let last = parts.iter().map(|part| part.ended).max();
+        let wall = last.zip(first).map(|(last, first)| last - first).unwrap_or_default();
+        Self {
+            operations: parts.iter().map(|part| part.operations).sum(),
+            wall_seconds: wall.as_secs_f64(),
+            cpu_seconds: parts.iter().map(|part| part.cpu_seconds).sum(),
+            latencies,
+        }
+    }
+}
+
+/// What one thread found out.
+pub(crate) struct Part {
+    operations: u64,
+    begun: Instant,
+    ended: Instant,
+    cpu_seconds: f64,
+    pub(crate) wrong: u64,
+    latencies: Histogram<u64>,
+}
+
+impl Part {
+    /// The same with a number of operations that was not known before.
+    pub(crate) fn with_operations(self, operations: u64) -> Self {
+        Self { operations, ..self }
+    }
+
+    /// Times one thread's work; `work` gives how many answers were wrong.
+    pub(crate) fn time(
+        operations: u64,
+        work: impl FnOnce(&mut Histogram<u64>) -> Result<u64>,
+    ) -> Result<Self> {
+        let mut latencies = empty_histogram();
+        let (begun, cpu) = (Instant::now(), thread_cpu_time());
+        let wrong = work(&mut latencies)?;
+        let cpu_seconds = (thread_cpu_time() - cpu).as_secs_f64();
+        Ok(Self { operations, begun, ended: Instant::now(), cpu_seconds, wrong, latencies })
+    }
+}
+
+/// Runs one part on each of `threads` threads, and gives all of them.
+pub(crate) fn on_threads(
+    threads: usize,
+    part: impl Fn(usize) -> Result<Part> + Sync,
+) -> Result<Vec<Part>> {
+    std::thread::scope(|scope| {
+        let part = &part;
+        let workers: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
+        workers.into_iter().map(|w| w.join().unwrap_or(Err(Error::Panicked))).collect()
+    })
+}
+
+/// Runs `workload` on `store`, by as many threads as `population` has, which it keeps true.
+///
+/// # Errors
+///
+/// What the store said, [`Error::Wrong`] if it gave a wrong answer, [`Error::Config`] for a workload
+/// that cannot be run.
+pub fn run<S: Store>(
+    store: &S,
+    population: &Population,
+    workload: &Workload,
+    plan: Plan,
+) -> Result<Timing> {
+    workload.check()?;
+    check(population, workload, plan)?;
+    let threads = population.threads();
+    let barrier = Barrier::new(threads);
+    let parts = on_threads(threads, |thread| {
+        let steps = steps(population, workload, plan, thread);
+        let session = store.session();
+        // Reached by every thread, also by one whose session failed: the others would wait for ever.
+        barrier.wait();
+        let mut session = session?;
+        let mut share = Share::new(&mut session, population, thread, workload);
+        Part::time(steps.steps.len() as u64, |latencies| share.work(&steps, plan.pace, latencies))
+    })?;
+    let (timing, wrong) = (Timing::of(&parts), parts.iter().map(|part| part.wrong).sum());
+    if wrong > 0 {
+        let (store, operation) = (store.name(), workload.name.clone());
+        return Err(Error::Wrong { store, operation, wrong, of: timing.operations });
+    }
+    Ok(timing)
+}
+
+fn check(population: &Population, workload: &Workload, plan: Plan) -> Result<()> {
+    if population.len() + plan.operations > MOST_KEYS {
+        return Err(Error::Config("keys and operations together are at most 2147483648"));
+    }
+    let reads = workload.mix.iter().any(|&(action, weight)| {
+        weight > 0 && !matches!(action, Action::Insert | Action::Remove | Action::Miss)
+    });
+    let threads = population.threads();
+    if threads > 256 {
+        return Err(Error::Config("at most 256 threads"));
+    }
+    if reads && population.len() < threads as u64 {
+        return Err(Error::Config("fewer keys than threads"));
+    }
+    Ok(())
+}
+
+/// The steps of one thread.
+fn steps(population: &Population, workload: &Workload, plan: Plan, thread: usize) -> Steps {
+    let threads = population.threads() as u64;
+    let cut = |thread: u64| plan.operations * thread / threads;
+    let count = cut(thread as u64 + 1) - cut(thread as u64);
+    let mut rng = fastrand::Rng::with_seed(plan.seed.wrapping_add((thread as u64 + 1) << 48));
+    draw(workload, population, thread, count as usize, &mut rng)
+}
+
+/// Looks for up to `sample` keys that must be in `store` and as many that must not, when no thread is
+/// at work.
+///
+/// # Errors
+///
+/// What the store said, or [`Error::Wrong`].
+pub fn verify<S: Store>(store: &S, population: &Population, sample: u64) -> Result<()> {
+    let mut session = store.session()?;
+    let (mut wrong, mut of) = (0, 0);
+    for stripe in 0..population.threads() {
+        let window = population.window(stripe);
+        let each = sample.div_ceil(population.threads() as u64).max(1);
+        let stride = |length: u64| length.div_ceil(each).max(1) as usize;
+        for position in window.clone().step_by(stride(window.end - window.start)) {
+            let number = population.number(stripe, position);
+            let found = session.get(key(number))?;
+            wrong += u64::from(found.is_none_or(|found| (found ^ value(number)) << 8 != 0));
+            of += 1;
+        }
+        for position in (0..window.start).step_by(stride(window.start)) {
+            wrong += u64::from(session.get(key(population.number(stripe, position)))?.is_some());
+            of += 1;
+        }
+        wrong += u64::from(session.get(key(population.number(stripe, window.end)))?.is_some());
+        of += 1;
+    }
+    match wrong {
+        0 => Ok(()),
+        wrong => Err(Error::Wrong { store: store.name(), operation: "verify".into(), wrong, of }),
+    }
+}

@@ -1,0 +1,79 @@
+//! `endura bench report`: one page with everything.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use endura_bench::report::{Counter, Extent, measure};
+
+use super::instructions;
+use super::place::default_dir;
+use super::suite_args::command_line;
+use crate::outcome::{Answer, Result};
+use crate::progress;
+use crate::text::parse_number;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder that the page and its figures are written to
+    #[arg(long)]
+    out: PathBuf,
+    /// Small scales: less than three minutes on two cores, in place of less than forty
+    #[arg(long)]
+    quick: bool,
+    /// Keys of all workloads and rows [default: as the page says]
+    #[arg(short = 'n', long, value_parser = parse_number)]
+    keys: Option<u64>,
+    /// How often each time is measured [default: as the page says]
+    #[arg(long)]
+    rounds: Option<u32>,
+    /// Count no instructions, which takes a while where callgrind does it
+    #[arg(long)]
+    no_instructions: bool,
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+impl Args {
+    fn extent(&self) -> Extent {
+        let dir = self.dir.clone().unwrap_or_else(default_dir);
+        let mut extent = if self.quick { Extent::quick(dir) } else { Extent::full(dir) };
+        if let Some(keys) = self.keys {
+            let operations = (keys / 3).max(1);
+            (extent.keys, extent.operations, extent.counted) = (keys, operations, keys);
+            (extent.papers.keys, extent.papers.operations) = (keys, operations);
+        }
+        if let Some(rounds) = self.rounds {
+            (extent.rounds, extent.papers.rounds) = (rounds, rounds);
+        }
+        extent
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let extent = args.extent();
+    // Before an hour goes by for a page that cannot be written.
+    std::fs::create_dir_all(&args.out)?;
+    let bar = progress::bar(1000, "‰");
+    let counted = if args.quick { 5_000 } else { 50_000 }.min(extent.counted);
+    let count = |tell: &mut dyn FnMut(&str)| {
+        if args.no_instructions {
+            return Ok(Counter::None("--no-instructions was given".into()));
+        }
+        // A tool that fails costs the page its figures, not the page.
+        Ok(instructions::all(counted, &extent.dir, tell)
+            .unwrap_or_else(|failure| Counter::None(format!("the tool failed ({failure})"))))
+    };
+    let report = measure(&extent, command_line(), count, &mut |part, what| {
+        bar.set_position((part * 1000.0) as u64);
+        bar.set_message(what.to_string());
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    let files = report.write(&args.out)?;
+    for file in [files.html, files.csv, files.json, files.details] {
+        writeln!(stdout(), "{}", file.display())?;
+    }
+    writeln!(stdout(), "took {:.0} s", report.seconds)?;
+    Ok(Answer::Yes)
+}
