@@ -21,10 +21,10 @@ const OTHERS: u64 = 7;
 /// Operations of each of them. `ENDURA_STALL_OPERATIONS` sets another number; it takes
 ///
 /// ```text
-/// ENDURA_STALL_OPERATIONS=1000000 cargo test --release -p endura --test nbtree stands_at_any_step -- --nocapture
+/// ENDURA_STALL_OPERATIONS=1000000 cargo test -p endura --test nbtree stands_at_any_step -- --nocapture
 /// ```
 ///
-/// some minutes on two cores.
+/// three minutes of processor time: seven and a half on two cores that ten others wanted as well.
 fn operations() -> u64 {
     given().unwrap_or(2_000)
 }
