@@ -55,7 +55,7 @@ pub(super) fn bytes(scale: &Scale, shape: Shape) -> u64 {
 
 /// A cache that holds an eighth of the entries, as the FAST & FAIR machine's 20 MB did of 10 M.
 pub(super) fn cache_bytes(scale: &Scale) -> u64 {
-    (scale.keys * 16 / 8).next_power_of_two().max(64 << 10)
+    (scale.keys * 16 / 8).next_power_of_two().max(4 << 10)
 }
 
 /// Plain memory that asks for flushes, behind the emulator.

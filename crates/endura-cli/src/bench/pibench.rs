@@ -12,7 +12,7 @@ const ABOUT: &str = "\
 The parameters of PiBench that have a meaning here: -n, -p, -t, -k, -v, -r, -i, -u, -d, -s, --scan_size,
 --distribution UNIFORM, SELFSIMILAR or ZIPFIAN, --skew, --seed. A record is removed that the thread
 inserted the longest ago. Example:
-  endura bench pibench -n 10M -p 1M -t 2 -r 0.5 -u 0.5 --distribution SELFSIMILAR --skew 0.2";
+  endura bench pibench -n 10_000_000 -p 1_000_000 -t 2 -r 0.5 -u 0.5 --distribution SELFSIMILAR --skew 0.2";
 
 #[derive(clap::Args)]
 #[command(after_help = ABOUT)]

@@ -47,7 +47,8 @@ pub(crate) struct Args {
     /// Leave the peer out
     #[arg(long)]
     alone: bool,
-    /// Who runs beside endura; all but lmdb and btreemap need a build with a feature of that name
+    /// Who runs beside endura; redb, fjall, rocksdb, congee, crossbeam-skiplist and scc need a build with
+    /// a feature of that name
     #[arg(long, value_parser = contender(), default_value = "lmdb", conflicts_with = "alone")]
     peer: Contender,
     /// Bytes of a key, with --kind roart

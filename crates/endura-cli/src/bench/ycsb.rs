@@ -13,7 +13,7 @@ B  95 % reads, 5 % updates           E  95 % scans of 1 to 100, 5 % inserts
 C  reads                             F  50 % reads, 50 % read-modify-writes
 Each runs on what the ones before it left, after a tenth of its operations unmeasured. Every answer is
 checked. Examples:
-  endura bench ycsb --stores fast-fair,nbtree,lmdb -n 10M
+  endura bench ycsb --stores fast-fair,nbtree,lmdb -n 10_000_000
   endura bench ycsb --workloads A,E --strings --threads 1,2,8
   endura bench ycsb --workloads A --rate 200000 --distribution uniform";
 

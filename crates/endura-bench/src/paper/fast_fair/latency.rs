@@ -183,16 +183,7 @@ pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
             less_than_proportional(&places, ours),
             "",
         ),
-        Check::new(
-            "because the misses of a node overlap: a lookup waits for less than the lines fetched for it",
-            format!(
-                "it waits for {} of what they would take one after the other; lines fetched per lookup: {}",
-                figure(overlap),
-                misses.join(", ")
-            ),
-            overlap < 0.8,
-            "",
-        ),
+        overlapping(overlap, &misses),
         Check::new(
             "a radix tree (in WORT's place) takes twice FastFair's time at 900 ns",
             format!("{} times", figure(ratio)),
@@ -206,6 +197,28 @@ pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
         plots: vec![plot, stall],
         checks,
     })
+}
+
+/// Whether a lookup waits for less than the lines that it fetches would take one after the other.
+fn overlapping(overlap: f64, misses: &[String]) -> Check {
+    let claim = "because the misses of a node overlap: a lookup waits for less than the lines fetched for it";
+    if !overlap.is_finite() {
+        return Check::unknown(
+            claim,
+            "nothing was fetched",
+            "the tree fits into the emulated cache",
+        );
+    }
+    Check::new(
+        claim,
+        format!(
+            "it waits for {} of what they would take one after the other; lines fetched per lookup: {}",
+            figure(overlap),
+            misses.join(", ")
+        ),
+        overlap < 0.8,
+        "",
+    )
 }
 
 pub(super) fn writes(scale: &Scale) -> Result<Finding> {

@@ -1,6 +1,6 @@
 //! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
 
-use endura::tree::roart::{Techniques, WithoutArrays};
+use endura::tree::roart::{Full, Techniques, WithoutArrays};
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
@@ -27,11 +27,11 @@ pub(super) const OPERATIONS: [(&str, Mix); 5] = [
 ];
 
 /// All techniques, as users have it.
-pub(super) fn full(scale: &Scale, shape: Shape) -> Result<Subject> {
+fn full(scale: &Scale, shape: Shape) -> Result<Subject> {
     loaded(Subject::pool(&scale.dir, Kind::Roart, MediaChoice::Adr, shape)?, scale)
 }
 
-/// Other techniques.
+/// These techniques, on a medium of its own: what differs is the techniques alone.
 pub(super) fn roart<T: Techniques>(scale: &Scale, shape: Shape) -> Result<Subject> {
     loaded(Subject::roart::<_, T>(adr(&scale.dir, bytes(scale, shape))?, shape)?, scale)
 }
@@ -57,12 +57,16 @@ fn setup(scale: &Scale, what: &str) -> String {
 }
 
 pub(super) fn operations(scale: &Scale) -> Result<Finding> {
-    let subjects = vec![full(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
+    let subjects =
+        vec![roart::<Full>(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
     let plot = bars(subjects, scale, scale.cores())?;
     let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());
     let check = |what: &str, gain: f64, theirs: f64| {
         Check::new(
-            &format!("{what}: {theirs} times a radix tree without leaf arrays (in P-ART's place)"),
+            &format!(
+                "{what}: {} times a radix tree without leaf arrays (in P-ART's place)",
+                figure(theirs)
+            ),
             format!("{} times", figure(gain)),
             gain >= theirs * 0.9,
             "the tree in P-ART's place has all other techniques of ROART; P-ART has none",
@@ -102,7 +106,7 @@ pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
         let mut curves = Vec::new();
         for which in 0..2 {
             let subject = match which {
-                0 => full(scale, KEYS)?,
+                0 => roart::<Full>(scale, KEYS)?,
                 _ => roart::<WithoutArrays>(scale, KEYS)?.named(RADIX),
             };
             let (mut points, mut next) = (Vec::new(), scale.keys);

@@ -1,19 +1,19 @@
 //! Figure 20: bytes by number of keys.
 
-use endura::tree::roart::WithoutArrays;
+use endura::tree::roart::{Full, WithoutArrays};
 
 use crate::Result;
 use crate::paper::bed::{costs, exact, number, series};
 use crate::paper::shape::list;
 use crate::paper::{Check, Finding, Scale};
 
-use super::compare::{KEYS, full, roart};
+use super::compare::{KEYS, roart};
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let mut curves = [const { Vec::new() }; 2];
     for part in [8, 4, 2, 1] {
         let scale = Scale { keys: (scale.keys / part).max(1), operations: 0, ..scale.clone() };
-        let subjects = [full(&scale, KEYS)?, roart::<WithoutArrays>(&scale, KEYS)?];
+        let subjects = [roart::<Full>(&scale, KEYS)?, roart::<WithoutArrays>(&scale, KEYS)?];
         for (subject, curve) in subjects.into_iter().zip(&mut curves) {
             curve.push((
                 scale.keys as f64,

@@ -1,6 +1,8 @@
 //! Figures 16 and 17: each technique taken away.
 
-use endura::tree::roart::{FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection};
+use endura::tree::roart::{
+    Full, FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection,
+};
 
 use crate::Result;
 use crate::drive::{Mix, Work};
@@ -9,11 +11,11 @@ use crate::paper::shape::{figure, list, ratios};
 use crate::paper::{Check, Finding, Scale};
 use crate::summary::Median;
 
-use super::compare::{KEYS, OPERATIONS, bars, full, roart};
+use super::compare::{KEYS, OPERATIONS, bars, roart};
 
 pub(super) fn each(scale: &Scale) -> Result<Finding> {
     let subjects = vec![
-        full(scale, KEYS)?.named("all techniques"),
+        roart::<Full>(scale, KEYS)?.named("all techniques"),
         roart::<WithoutSelection>(scale, KEYS)?.named("without selective persistence"),
         roart::<WithoutCompression>(scale, KEYS)?.named("without entry compression"),
         roart::<FullyOrdered>(scale, KEYS)?.named("without the minimally ordered split"),
@@ -72,7 +74,7 @@ pub(super) fn scans(scale: &Scale) -> Result<Finding> {
     let mut curves = Vec::new();
     for which in 0..2 {
         let subject = match which {
-            0 => full(scale, KEYS)?.named("with leaf compaction"),
+            0 => roart::<Full>(scale, KEYS)?.named("with leaf compaction"),
             _ => roart::<WithoutArrays>(scale, KEYS)?.named("without"),
         };
         let mut points = Vec::new();

@@ -254,12 +254,12 @@ impl<M: Media> Emulated<M> {
     }
 
     fn touch_line(&self, thread: &Thread, line: u64, last: u64, write: bool) {
+        // First of all: what the model does from here on is part of the latency that it stands for.
+        let now = self.clock.now(thread);
         let found = self.cache.look_up(line, write);
-        let now = match found {
-            // Already there: the clock need not be looked at.
-            Found::Here(0) if line == last || line.abs_diff(last) != 1 => return,
-            _ => self.clock.now(thread),
-        };
+        if found == Found::Here(0) && line.abs_diff(last) != 1 {
+            return;
+        }
         let ready = match found {
             Found::Here(ready) => ready,
             Found::Missing => self.fetch(thread, line, write, now),
