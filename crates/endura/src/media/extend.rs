@@ -19,11 +19,21 @@ pub(super) fn lengths(have: u64, need: u64, limit: u64) -> [u64; 2] {
     [need.max(have + step).min(limit), need]
 }
 
-/// On tmpfs: allocates the first bytes of every `stride` from `have` to `len`. Whether it did; where
-/// there is no room, [`extend`] says so.
-pub(super) fn sow(file: &File, have: u64, len: u64, stride: u64) -> bool {
-    let is_tmpfs = fstatfs(file).is_ok_and(|facts| facts.f_type == libc::TMPFS_MAGIC);
-    is_tmpfs && (have..len).step_by(stride as usize).all(|at| allocate(file, at, at + 1).is_ok())
+/// Whether the file lies on tmpfs.
+pub(super) fn is_tmpfs(file: &File) -> bool {
+    // The kernel's numbers have 32 bits, which some platforms extend by sign.
+    fstatfs(file).is_ok_and(|facts| facts.f_type as u32 == libc::TMPFS_MAGIC as u32)
+}
+
+/// Allocates the first bytes behind the end of a file. Whether it did; where there is no room,
+/// [`extend`] says so.
+pub(super) fn sow(file: &File, end: u64) -> bool {
+    allocate(file, end, end + 1).is_ok()
+}
+
+/// Makes a file as long as it was, after a part of an extension.
+pub(super) fn give_back(file: &File, have: u64) -> Result<()> {
+    file.set_len(have).map_err(|e| Error::io("giving back a part of a failed extension", e))
 }
 
 /// Extends the file from `have` to `len` bytes, with blocks behind all of the new ones.
@@ -41,8 +51,8 @@ pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
     outcome.map_err(|errno| {
         // A file system may have extended the file part of the way: that part goes back, else it
         // would be missing for a smaller attempt.
-        if let Err(error) = file.set_len(have) {
-            return Error::io("giving back a part of a failed extension", error);
+        if let Err(error) = give_back(file, have) {
+            return error;
         }
         match errno {
             Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Error::Full { need: len - have, free: 0 },

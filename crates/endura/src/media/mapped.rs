@@ -101,17 +101,32 @@ impl<D: Domain> Mapped<D> {
         // it before `len` says so: then all of it is allocated.
         unsafe { self.reservation.map(&self.file, have, grown, sharing(self.mapping)) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
-        // A huge page is made by copying what is there: cheap while that is one small page in each.
-        if extend::sow(&self.file, have, grown, HUGE_PAGE) {
-            self.reservation.collapse(have, grown);
+        if extend::is_tmpfs(&self.file) {
+            self.extend_by_huge_pages(have, grown)?;
+        } else {
+            extend::extend(&self.file, have, grown)?;
         }
-        extend::extend(&self.file, have, grown)?;
         if self.mapping.direct {
             // On persistent memory a later store may be durable at once: so must be its block.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
         }
         // Pairs with the load in `len`: who sees the length sees the mapping.
         self.len.store(grown, Ordering::Release);
+        Ok(())
+    }
+
+    /// Extends a file on tmpfs. A huge page is made by copying what is there, which is cheap while that
+    /// is one small page. One after the other: wherever the process is killed, the file ends inside
+    /// the huge page that is being made, and has no hole before that.
+    fn extend_by_huge_pages(&self, have: u64, grown: u64) -> Result<()> {
+        for at in (have..grown).step_by(HUGE_PAGE as usize) {
+            if extend::sow(&self.file, at) {
+                self.reservation.collapse(at, at + HUGE_PAGE);
+            }
+            if let Err(error) = extend::extend(&self.file, at, at + HUGE_PAGE) {
+                return Err(extend::give_back(&self.file, have).err().unwrap_or(error));
+            }
+        }
         Ok(())
     }
 }

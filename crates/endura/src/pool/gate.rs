@@ -99,18 +99,20 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Enters an operation that may write if that is possible at once; for writes that can be left
-    /// out.
-    pub fn try_pin_mut(&self) -> Option<Guard<'_, M>> {
+    /// Runs `write` as part of an operation that may write, if one may begin at once; for writes that
+    /// can be left out. Inside a reader's pin, that is a reader's again afterwards.
+    pub fn try_mut<R>(&self, write: impl FnOnce(&Guard<'_, M>) -> R) -> Option<R> {
         let slot = self.epochs.slot(thread::current());
         let is_writer = slot.is_pinned() && slot.is_writer();
         let gate = self.epochs.pin(slot, Mode::Writer);
-        if is_writer || (gate == 0 && !self.birthplace.is_elsewhere()) {
-            return Some(Guard::new(self, slot));
+        let may = is_writer || (gate == 0 && !self.birthplace.is_elsewhere());
+        let guard = Guard::new(self, slot);
+        let result = may.then(|| write(&guard));
+        if !is_writer {
+            // Before the end of the pin around it: whoever waits for writers must not wait for that.
+            slot.renounce();
         }
-        slot.renounce();
-        slot.unpin();
-        None
+        result
     }
 
     #[cold]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
+use std::thread;
 
-use endura::tree::Bytes;
-use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use endura::tree::roart::{Cursor, Full, Techniques, Tiny, WithoutArrays};
+use endura::tree::{ByteIndex, Bytes};
 
 use crate::world::{MapOf, World};
 
@@ -153,4 +154,42 @@ fn r15_a_visitor_may_change_the_map() {
     })
     .unwrap();
     assert_eq!(last, 2_000_u32.to_be_bytes());
+}
+
+/// R15: a scan that has left an order is a reader again: who waits for writers does not wait for what it
+/// shows its entries to.
+#[test]
+fn r15_a_visitor_holds_no_writer_up() {
+    let world = World::<Full>::new();
+    many(world.map());
+    let mut pauses = 0;
+    world
+        .map()
+        .range_with::<&[u8]>(.., |_, _| {
+            thread::scope(|scope| {
+                scope.spawn(|| drop(world.space().quiesce().unwrap()));
+            });
+            pauses += 1;
+            if pauses < 300 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .unwrap();
+    assert_eq!(pauses, 300);
+}
+
+/// R15: a bound that moves on past all that an earlier call has noted.
+#[test]
+fn r15_a_bound_may_jump() {
+    let world = World::<Full>::new();
+    many(world.map());
+    let (mut cursor, mut seen) = (Cursor::default(), Vec::new());
+    for n in [0_u32, 1, 200, 1_999, 2_000] {
+        let from = n.to_be_bytes();
+        let keys = (Bound::Included(&from[..]), Bound::Unbounded);
+        let note = |key: Bytes<'_>, _: Bytes<'_>| {
+            seen.push(u32::from_be_bytes(key.to_vec().try_into().unwrap()));
+            ControlFlow::Break(())
+        };
+        world.map().index().scan_up(&mut cursor, keys, note).unwrap();
+    }
+    assert_eq!(seen, [0, 1, 200, 1_999]);
 }

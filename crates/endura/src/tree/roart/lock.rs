@@ -125,8 +125,8 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Locks the chunk if nobody has since `seen` was read, which was unlocked. The version stays: the
-    /// holder changes nothing that readers of this version have seen.
+    /// Locks an array for leaving its order, if nobody has since `seen` was read, which was unlocked and
+    /// had none. The version stays: the holder changes nothing that readers of this version have seen.
     #[track_caller]
     pub(super) fn try_acquire(
         guard: &'g Guard<'g, M>,
@@ -135,7 +135,7 @@ impl<'g, M: Media> Locked<'g, M> {
     ) -> Option<Self> {
         let generation = guard.space().generation();
         let word = match seen.is_current(generation) {
-            true if seen.0 & (LOCKED | OBSOLETE) != 0 => return None,
+            true if seen.0 & (LOCKED | OBSOLETE | ORDERED) != 0 => return None,
             true => seen.0 | LOCKED,
             false => generation << GENERATION_SHIFT | LOCKED,
         };

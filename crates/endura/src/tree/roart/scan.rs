@@ -111,15 +111,25 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut shown = None;
         // What was reachable in this epoch is not used again before this pin ends.
         let mut is_fresh = cursor.epoch != guard.space().epoch() || cursor.is_spent();
-        if is_fresh {
-            self.refill::<UP>(guard, cursor, first)?;
-        }
-        while let Some(&entry) = cursor.batch.get(cursor.passed) {
-            if !is_fresh && !entry.version.still_holds(&Region::new(media, entry.holder, 1)?) {
+        let mut refills = 0;
+        loop {
+            if is_fresh {
+                self.refill::<UP>(guard, cursor, first)?;
+                refills += 1;
+            }
+            let Some(&entry) = cursor.batch.get(cursor.passed) else {
+                // The bound may have moved past all that an earlier call noted.
+                is_fresh = shown.is_none() && refills == 0;
+                if is_fresh {
+                    continue;
+                }
+                break;
+            };
+            let holder = Region::new(media, entry.holder, 1)?;
+            if !is_fresh && !entry.version.still_holds(&holder) {
                 if shown.is_some() {
                     break;
                 }
-                self.refill::<UP>(guard, cursor, first)?;
                 is_fresh = true;
                 continue;
             }

@@ -199,18 +199,21 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         seen: Version,
         sorted: &[Sorted<'g, M>],
     ) -> Result<()> {
-        // One or none need no order, and what is locked or gone has none for long.
-        if sorted.len() < 2 {
+        // One or none need no order. And a panic that is none of the pool's must not find it locked.
+        if sorted.len() < 2 || std::thread::panicking() {
             return Ok(());
         }
-        let Some(guard) = self.tree.space().try_pin_mut() else { return Ok(()) };
-        let Some(mut lock) = Locked::try_acquire(&guard, array.words(), seen) else {
-            return Ok(());
-        };
-        self.tree.ready_array(array, &mut lock)?;
-        let numbers: Vec<u8> = sorted.iter().map(|&(_, _, number)| number).collect();
-        array.keep_order(&mut lock, &numbers);
-        Ok(())
+        let written = self.tree.space().try_mut(|guard| {
+            // What is locked or gone has no order for long.
+            let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) else {
+                return Ok(());
+            };
+            self.tree.ready_array(array, &mut lock)?;
+            let numbers: Vec<u8> = sorted.iter().map(|&(_, _, number)| number).collect();
+            array.keep_order(&mut lock, &numbers);
+            Ok(())
+        });
+        written.unwrap_or(Ok(()))
     }
 
     /// Leaves out those of the entries from `start` on, which are in order, that are not within the
