@@ -162,9 +162,23 @@ fn store_fence() {
     std::sync::atomic::fence(Ordering::SeqCst);
 }
 
+/// Asks for the lines of bytes `at..at + len` behind `base` to be brought into the cache. Any address and
+/// any offset will do.
+#[inline(always)]
+pub(super) fn prefetch(base: *const u8, at: u64, len: u64) {
+    // From the start of the first line on: the last one counts however little of it is meant.
+    let inside = at % LINE;
+    let start = base.wrapping_add((at - inside) as usize);
+    let mut ahead = 0;
+    while ahead < inside + len {
+        prefetch_line(start.wrapping_add(ahead as usize));
+        ahead += LINE;
+    }
+}
+
 /// Asks for one line to be brought into the cache. Never faults, whatever the address.
 #[inline(always)]
-pub(super) fn prefetch_line(line: *const u8) {
+fn prefetch_line(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch of any address, mapped or not, has no effect that a program can see.
     unsafe {

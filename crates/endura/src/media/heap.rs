@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::pair::{self, Pair};
-use super::{LINE, Media, Ordering, domain};
+use super::{Media, Ordering, domain};
 
 /// Words on the heap. Nothing survives anything: it stands in for a real medium wherever the order
 /// of stores, not their survival, is looked at.
@@ -69,9 +69,6 @@ unsafe impl Media for Heap {
 
     #[inline(always)]
     fn prefetch(&self, at: u64, len: u64) {
-        let start = self.words.as_ptr().cast::<u8>();
-        for line in at / LINE..(at + len).div_ceil(LINE) {
-            domain::prefetch_line(start.wrapping_add((line * LINE) as usize));
-        }
+        domain::prefetch(self.words.as_ptr().cast(), at, len);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use super::pair::{self, Pair};
 pub use super::reserve::Reservation;
 use super::reserve::{HUGE_PAGE, Sharing};
-use super::{Domain, DomainKind, FlushInstruction, LINE, Media, Ordering, domain, extend};
+use super::{Domain, DomainKind, FlushInstruction, Media, Ordering, domain, extend};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -248,15 +248,7 @@ unsafe impl<D: Domain> Media for Mapped<D> {
 
     #[inline(always)]
     fn prefetch(&self, at: u64, len: u64) {
-        let start = self.base.as_ptr().wrapping_add(at as usize);
-        // From the start of the first line on: the last one counts however little of it is meant.
-        let len = len + at % LINE;
-        let start = start.wrapping_sub((at % LINE) as usize);
-        let mut ahead = 0;
-        while ahead < len {
-            domain::prefetch_line(start.wrapping_add(ahead as usize));
-            ahead += LINE;
-        }
+        domain::prefetch(self.base.as_ptr(), at, len);
     }
 
     fn sync(&self) -> Result<()> {

@@ -378,7 +378,7 @@ unsafe impl<M: Media> Media for Emulated<M> {
     }
 
     fn prefetch(&self, at: u64, len: u64) {
-        let end = (at + len).min(self.inner.len());
+        let end = at.saturating_add(len).min(self.inner.len());
         let thread = self.threads.mine();
         let mut now = None;
         for line in at / LINE..end.div_ceil(LINE) {
