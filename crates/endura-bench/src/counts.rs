@@ -180,7 +180,9 @@ mod tests {
         let rows = of(Kind::Roart, DomainKind::Adr);
         for read in ["get", "miss", "scan 100"] {
             let row = row(&rows, read);
-            assert_eq!((row.line_flushes, row.fences, row.stores), (0.0, 0.0, 0.0), "{read}");
+            assert_eq!((row.line_flushes, row.fences), (0.0, 0.0), "{read}");
+            // A scan that has sorted an array leaves the order there.
+            assert!(row.stores == 0.0 || read == "scan 100", "{read}");
         }
         let insert = row(&rows, "insert");
         assert!(insert.line_flushes >= 2.0 && row(&rows, "remove").line_flushes >= 1.0);

@@ -79,7 +79,7 @@ fn crashes_of_random_histories_of_radix_trees_without_end() {
 
 #[test]
 fn crashes_of_random_histories_of_radix_trees() {
-    let report = jobs::run(random::jobs(&SHAPES[..1], 1..2), GUARD, &[]);
+    let report = jobs::run(random::jobs(&SHAPES[..1], 1..8), GUARD, &[]);
     report.assert_clean(&[]);
     assert!(report.sum(None).images > 1_000);
 }

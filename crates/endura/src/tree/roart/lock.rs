@@ -125,20 +125,19 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Locks an array for leaving its order, if nobody has since `seen` was read, which was unlocked and
-    /// had none. The version stays: the holder changes nothing that readers of this version have seen.
+    /// Locks an array for leaving its order, if it is ready and has none, and nobody has locked it since
+    /// `seen` was read. The version stays: the holder changes nothing that readers of it have seen.
     #[track_caller]
     pub(super) fn try_acquire(
         guard: &'g Guard<'g, M>,
         words: Region<'g, M>,
         seen: Version,
     ) -> Option<Self> {
-        let generation = guard.space().generation();
-        let word = match seen.is_current(generation) {
-            true if seen.0 & (LOCKED | OBSOLETE | ORDERED) != 0 => return None,
-            true => seen.0 | LOCKED,
-            false => generation << GENERATION_SHIFT | LOCKED,
-        };
+        let is_free = seen.0 & (LOCKED | OBSOLETE | ORDERED) == 0;
+        if !is_free || !seen.is_ready(guard.space().generation()) {
+            return None;
+        }
+        let word = seen.0 | LOCKED;
         // AcqRel, as in `acquire`.
         let exchanged = words.compare_exchange(LOCK, seen.0, word);
         exchanged.is_ok().then(|| Self { words, guard, word })

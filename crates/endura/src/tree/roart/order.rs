@@ -3,8 +3,8 @@
 //!
 //! The slots stand in an array in no order. A scan that has sorted them leaves their numbers, one byte
 //! each, [`END`] behind the last, and says so in the lock word. It does so under the lock, if that is
-//! free at once, and of an array that is ready; the order it leaves is that of the version it has
-//! sorted. The order stays right when records are replaced and when slots are emptied, which scans
+//! free at once, and of an array that a writer of this session has made ready: scans of what nobody writes
+//! to leave its lines clean. The order it leaves is that of the version it has sorted. The order stays right when records are replaced and when slots are emptied, which scans
 //! skip. Whoever enters a key says that it is gone.
 //!
 //! Volatile in meaning, as fingerprints are: never flushed, and void in the next session.

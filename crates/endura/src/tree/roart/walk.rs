@@ -184,7 +184,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
             out.truncate(start);
             let sorted = sort(array, from)?;
             out.extend(sorted.iter().map(|(_, record, _)| entry(record.at())));
-            self.remember(array, version, &sorted)?;
+            self.remember(array, version, &sorted);
         }
         if !UP {
             out[start..].reverse();
@@ -193,27 +193,18 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     }
 
     /// Leaves the order for the next scan, if that disturbs nobody.
-    fn remember(
-        &self,
-        array: &Array<'g, M>,
-        seen: Version,
-        sorted: &[Sorted<'g, M>],
-    ) -> Result<()> {
+    fn remember(&self, array: &Array<'g, M>, seen: Version, sorted: &[Sorted<'g, M>]) {
         // One or none need no order. And a panic that is none of the pool's must not find it locked.
         if sorted.len() < 2 || std::thread::panicking() {
-            return Ok(());
+            return;
         }
-        let written = self.tree.space().try_mut(|guard| {
+        self.tree.space().try_mut(|guard| {
             // What is locked or gone has no order for long.
-            let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) else {
-                return Ok(());
-            };
-            self.tree.ready_array(array, &mut lock)?;
-            let numbers: Vec<u8> = sorted.iter().map(|&(_, _, number)| number).collect();
-            array.keep_order(&mut lock, &numbers);
-            Ok(())
+            if let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) {
+                let numbers: Vec<u8> = sorted.iter().map(|&(_, _, number)| number).collect();
+                array.keep_order(&mut lock, &numbers);
+            }
         });
-        written.unwrap_or(Ok(()))
     }
 
     /// Leaves out those of the entries from `start` on, which are in order, that are not within the

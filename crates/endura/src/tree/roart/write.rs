@@ -264,21 +264,15 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<Option<Locked<'g, M>>> {
         guard.media().mark(Mark::Step("lock.array"));
         let Some(mut lock) = Locked::acquire(guard, array.words()) else { return Ok(None) };
-        self.ready_array(array, &mut lock)?;
-        Ok(Some(lock))
-    }
-
-    /// Makes a locked array ready, if this is the first lock of the session.
-    pub(super) fn ready_array(&self, array: &Array<'_, M>, lock: &mut Locked<'_, M>) -> Result<()> {
         if !lock.is_ready() {
             settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
             array.rebuild_fingerprints();
-            self.space().media().mark(Mark::Step("ready.array"));
+            guard.media().mark(Mark::Step("ready.array"));
             let live = array.slots().len();
             self.note_found(live);
             lock.make_ready(live);
         }
-        Ok(())
+        Ok(Some(lock))
     }
 }
 
