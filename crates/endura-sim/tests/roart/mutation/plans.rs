@@ -164,6 +164,9 @@ pub(crate) fn duels() -> Vec<(Vec<MapOp>, Vec<Task>, Vec<Task>)> {
         &[Task::Remove(30), Task::Remove(40)],
         &[&[Task::Put(50, 1)], &[down], &[Task::Put(30, 5)]],
     );
+    // A scan that leaves the order of an array, which a write has made ready, and into which a key comes.
+    let others: &[&[Task]] = &[&[Task::Put(60, 1)], &[Task::Put(60, 1), up]];
+    add(&[30, 40], &[Task::Put(50, 910), up, down], others);
     all
 }
 
