@@ -28,7 +28,7 @@
 //!
 //! Readers wait for no lock, and searches check no version: every word that they follow was right at the
 //! moment they loaded it, and what it leads to does not change. (A scan that has sorted an array may hold
-//! its lock for a few stores, to leave the order there: [`order`].) Where they meet the tag they make the line
+//! its lock for a few stores, to leave the order there.) Where they meet the tag they make the line
 //! durable first; also where the word is empty, for that a key is absent may rest on it. In a chunk
 //! that nobody has locked in this session they search without fingerprints and index.
 //!
