@@ -34,7 +34,7 @@ mod staged;
 
 pub use counting::{Counting, Counts};
 pub use detect::{MediaChoice, Placement};
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) use domain::WRITTEN_BACK;
 pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
 pub use emulated::{Charges, Emulated, Pace, Slow};
