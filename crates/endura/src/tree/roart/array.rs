@@ -158,7 +158,7 @@ impl<'m, M: Media> Array<'m, M> {
     }
 
     /// Whether a search asks for all lines of such an array, so that the slots come with the
-    /// fingerprints. What a larger one costs more in lines it does not gain.
+    /// fingerprints. A larger one has 16 lines or more, of which it needs three.
     #[inline]
     pub(super) fn is_prefetched_whole(kind: ArrayKind) -> bool {
         kind.capacity() <= 64

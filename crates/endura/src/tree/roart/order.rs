@@ -3,9 +3,10 @@
 //!
 //! The slots stand in an array in no order. A scan that has sorted them leaves their numbers, one byte
 //! each, [`END`] behind the last, and says so in the lock word. It does so under the lock, if that is
-//! free at once, and of an array that a writer of this session has made ready: scans of what nobody writes
-//! to leave its lines clean. The order it leaves is that of the version it has sorted. The order stays right when records are replaced and when slots are emptied, which scans
-//! skip. Whoever enters a key says that it is gone.
+//! free at once, and of an array that a writer of this session has made ready: scans of what nobody
+//! writes to leave its lines clean. The order it leaves is that of the version it has sorted. It stays
+//! right when records are replaced and when slots are emptied, which scans skip. Whoever enters a key
+//! says that it is gone.
 //!
 //! Volatile in meaning, as fingerprints are: never flushed, and void in the next session.
 
@@ -20,9 +21,9 @@ use super::word::Slot;
 const END: u8 = 0xFF;
 
 impl<'m, M: Media> Array<'m, M> {
-    /// Where byte `i` of the order is: word and byte in it.
-    fn order_place(&self, i: usize) -> (usize, usize) {
-        let byte = self.kind().capacity() + i;
+    /// Where the order begins: word and byte in it.
+    fn order_place(&self) -> (usize, usize) {
+        let byte = self.kind().capacity();
         (FINGERPRINTS + byte / 8, byte % 8)
     }
 
@@ -38,7 +39,7 @@ impl<'m, M: Media> Array<'m, M> {
             return Ok(false);
         }
         let capacity = self.kind().capacity();
-        let (first, inside) = self.order_place(0);
+        let (first, inside) = self.order_place();
         for place in first..first + capacity.div_ceil(8) {
             // Relaxed: came before the lock word, which was read with Acquire; else the version has changed.
             let word = self.words().load(place, Ordering::Relaxed).to_le_bytes();
@@ -62,7 +63,7 @@ impl<'m, M: Media> Array<'m, M> {
     /// Leaves the order for later scans. `numbers` are the occupied slots by their keys.
     pub(super) fn keep_order(&self, lock: &mut Locked<'_, M>, numbers: &[u8]) {
         let capacity = self.kind().capacity();
-        let (first, inside) = self.order_place(0);
+        let (first, inside) = self.order_place();
         for word in 0..capacity.div_ceil(8) {
             let mut bytes = [END; 8];
             if inside > 0 {
@@ -72,7 +73,8 @@ impl<'m, M: Media> Array<'m, M> {
             }
             let rest = numbers.get(8 * word..).unwrap_or(&[]);
             bytes[inside..].iter_mut().zip(rest).for_each(|(byte, &number)| *byte = number);
-            // Release, as for all stores to the pool. Readers see it behind the lock word.
+            // Release: pairs with the fence in `still_holds`. Whoever reads a number of a later order than
+            // the one it confirms sees that the version has moved.
             self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
         }
         lock.set_ordered(true);

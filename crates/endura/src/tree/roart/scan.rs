@@ -7,7 +7,7 @@
 //! map is passed over. Nothing is pinned between two calls, nor longer than it takes to show what
 //! was noted.
 //!
-//! Records are asked for in bursts before their turn: each is in lines of its own.
+//! Records are asked for some entries before their turn: each is in lines of its own.
 
 use std::cmp::Ordering as Order;
 use std::ops::{Bound, ControlFlow};
@@ -25,9 +25,8 @@ use super::{Techniques, Tree};
 /// Most entries that are noted at a time, but for the end of an array.
 const AHEAD: usize = 64;
 
-/// How many records are asked for at a time, while as many are shown. One by one would be no use: each
-/// waits for the translation of its address, and those waits overlap only if they stand close together.
-const BURST: usize = 16;
+/// How many entries before its turn a record is asked for.
+const DISTANCE: usize = 16;
 
 /// A place in a scan in one direction. Begins wherever the first call says.
 #[derive(Default)]
@@ -135,8 +134,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             }
             is_fresh = false;
             cursor.passed += 1;
-            if cursor.passed.is_multiple_of(BURST) {
-                cursor.prefetch(media, cursor.passed + BURST);
+            if let Some(ahead) = cursor.batch.get(cursor.passed + DISTANCE) {
+                media.prefetch(ahead.record, LINE);
             }
             let record = Record::enter(media, entry.record)?;
             // In the order of the keys: only the first ones can be what the bound has moved past.
@@ -169,11 +168,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<()> {
         cursor.forget();
         cursor.epoch = guard.space().epoch();
-        cursor.want = (AHEAD * cursor.want).clamp(1, AHEAD);
+        cursor.want = if cursor.want == 0 { 1 } else { AHEAD };
         let mut walk = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
         walk.note(&mut cursor.batch, cursor.want)?;
-        cursor.prefetch(guard.media(), 0);
-        cursor.prefetch(guard.media(), BURST);
+        let soon = cursor.batch.iter().take(DISTANCE + 1);
+        soon.for_each(|entry| guard.media().prefetch(entry.record, LINE));
         Ok(())
     }
 }
@@ -181,12 +180,6 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 impl Cursor {
     fn is_spent(&self) -> bool {
         self.passed == self.batch.len()
-    }
-
-    /// Asks for a burst of records from number `from` on.
-    fn prefetch(&self, media: &impl Media, from: usize) {
-        let soon = self.batch.iter().skip(from).take(BURST);
-        soon.for_each(|entry| media.prefetch(entry.record, LINE));
     }
 
     fn forget(&mut self) {
