@@ -90,7 +90,7 @@ fn jobs(longest: [usize; 2]) -> Vec<Job> {
 
 /// The steps of the allocator, of the directory and of the close; those of a directory that goes on in
 /// a page of its own have their own test.
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 14] = [
     "collect.mark",
     "collect.sweep",
     "pool.create.entry",
@@ -100,6 +100,7 @@ const STEPS: [&str; 13] = [
     "pool.grow.headers",
     "pool.grow.next_page",
     "pool.open.list",
+    "pool.page.tail",
     "pool.page.take",
     "pool.run.free.first",
     "pool.run.free.rest",

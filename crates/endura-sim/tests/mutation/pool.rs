@@ -125,6 +125,11 @@ fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
         (vec![], link(0, 4), one(&[link(1, 3), link(2, 0)])),
         (vec![], link(0, 0), both(&[link(1, 1), link(2, 2)])),
         (vec![], Make("first", 2), second(&[Make("another", 4), link(0, 0)])),
+        // What is free in them is handed out before anything is collected.
+        (vec![], link(0, 4), vec![link(1, 0), link(2, 0)]),
+        (vec![], link(0, 2), vec![link(1, 2), link(2, 2), link(3, 2)]),
+        // A part of a page that was about to be used is free when all is collected.
+        (vec![link(2, 2)], link(3, 2), both(&[link(4, 2), link(5, 2)])),
     ]
 }
 

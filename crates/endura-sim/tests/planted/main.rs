@@ -76,6 +76,7 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         | P::MergeTailAlive
         | P::RootUnflushed
         | P::NextPageUnflushed => tree::hunt(bug, flawed),
+        P::TailUnfenced | P::TailUnflushed => tree::hunt_in_pool(bug, flawed),
     }
 }
 

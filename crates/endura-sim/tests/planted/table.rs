@@ -73,6 +73,8 @@ pub(crate) enum Planted {
     MergeTailAlive,
     RootUnflushed,
     NextPageUnflushed,
+    TailUnfenced,
+    TailUnflushed,
 }
 
 /// A bug with where it comes from and how many crash images may be looked at until it is found.
@@ -284,4 +286,6 @@ pub(crate) const TABLE: &[Row] = &[
     ),
     row(Planted::RootUnflushed, 1500, "install_root leads to a root that was not flushed"),
     row(Planted::NextPageUnflushed, 800, "append without the flush of the number of pages"),
+    row(Planted::TailUnfenced, 200, "shorten_tail hands chunks out before the header is durable"),
+    row(Planted::TailUnflushed, 200, "shorten_tail without the flush of the header"),
 ];

@@ -3,9 +3,12 @@
 
 use std::path::Path;
 
+use endura::pool::PAGE;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
+use endura_sim::subjects::pool::histories::{histories, link};
+use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::subjects::{FastFair, LIMIT, MapOp};
 use endura_sim::tally::Effort;
 
@@ -58,6 +61,7 @@ fn fault(bug: Planted) -> (Place, Use, fn(Call) -> Mutant) {
     let absorb = |text| Place { file: "tree/fast_fair/merge.rs", function: "absorb", text };
     let root = |text| Place { file: "tree/fast_fair/post.rs", function: "install_root", text };
     let append = |text| Place { file: "pool/alloc/pages.rs", function: "append", text };
+    let tail = |text| Place { file: "pool/alloc/header.rs", function: "shorten_tail", text };
     match bug {
         Planted::InsertUnflushed => {
             (write("fast_insert", "flush_slot(place.slot)"), Use::Flush, Mutant::Drop)
@@ -85,6 +89,8 @@ fn fault(bug: Planted) -> (Place, Use, fn(Call) -> Mutant) {
         Planted::MergeTailAlive => (absorb("l.kill_from"), Use::Store, Mutant::Drop),
         Planted::RootUnflushed => (root("root.flush()"), Use::Flush, Mutant::Drop),
         Planted::NextPageUnflushed => (append("word.flush"), Use::Flush, Mutant::Drop),
+        Planted::TailUnfenced => (tail("media.drain()"), Use::Drain, Mutant::Drop),
+        Planted::TailUnflushed => (tail("line.flush"), Use::Flush, Mutant::Drop),
         _ => unreachable!("{bug:?} is a bug of another structure"),
     }
 }
@@ -124,4 +130,25 @@ pub(crate) fn hunt(bug: Planted, flawed: bool) -> Hunt {
         .collect();
     let effort = Effort { depth: 1, exhaustive: 200, samples: 16, ..Effort::EXHAUSTIVE };
     Campaign { bytes: LIMIT, effort, ..Campaign::of(&ops) }.from(starts).hunt(&subject, mutant)
+}
+
+/// Chunks of 32 KiB, of which two go into a 32nd of a page, in pools without trees.
+pub(crate) fn hunt_in_pool(bug: Planted, flawed: bool) -> Hunt {
+    const BYTES: u64 = 48 * PAGE;
+    let chunks: Vec<PoolOp> = (0..3).map(|slot| link(slot, 2)).collect();
+    let mutant = flawed.then(|| {
+        let sim = Sim::new(endura_sim::model::Model::WEAKEST_ADR, BYTES);
+        sim.count_calls();
+        let open = PoolSpace.create(sim.clone()).expect("a pool");
+        chunks.iter().for_each(|op| assert!(PoolSpace.apply(&open, op).expect("an operation")));
+        let (place, what, mutant) = fault(bug);
+        mutant(place.call(what, sim.calls().into_keys()))
+    });
+    let effort = Effort { depth: 1, exhaustive: 200, samples: 16, ..Effort::EXHAUSTIVE };
+    let longer = histories().into_iter().filter(|history| history.name == "tails of pages");
+    Campaign { bytes: BYTES, effort, ..Campaign::of(&chunks[..1]) }
+        .and([chunks.clone()])
+        .and(longer.map(|history| history.ops))
+        .from([chunks])
+        .hunt(&PoolSpace, mutant)
 }

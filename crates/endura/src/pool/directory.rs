@@ -150,7 +150,8 @@ impl<M: Media> Directory<M> {
         }
         if !session.read_only {
             // Before a collection frees the nodes of a map whose drop a killed process had not made
-            // durable, and before anyone uses a map that one had just made.
+            // durable, and before anyone uses a map that one had just made. And before what an open found
+            // to be free without a collection (`Allocator::load`) is handed out.
             media.fence();
         }
         Ok(Self { registry: Mutex::new(registry) })

@@ -154,6 +154,9 @@ impl<M: Media> Partition<'_, M> {
         let Some(number) = chunk_number(class, at) else {
             return damage(at, "a chunk that starts nowhere");
         };
+        if at % PAGE >= header::tail(&self.space.media, at / PAGE)? {
+            return damage(at, "a chunk in use where none was ever handed out");
+        }
         let fresh = || Slab::new(class, Bitmap::all_used(class));
         Ok(self.slabs.entry(at / PAGE).or_insert_with(fresh).claim(number, owner))
     }

@@ -77,6 +77,7 @@ pub fn histories() -> Vec<History> {
         of("maps", &[], maps()),
         of("collected", &stranded, collected()),
         of("closed before all is collected", &stranded, closed_early),
+        of("tails of pages", &[link(2, 2)], tails()),
     ]
 }
 
@@ -89,6 +90,22 @@ pub fn maps() -> Vec<PoolOp> {
         Make("first", 4),
         Drop(LONG),
         Make("another", 5),
+    ]
+}
+
+/// Two chunks of 32 KiB are all that goes into a 32nd of a page: every second one shortens the tail.
+fn tails() -> Vec<PoolOp> {
+    vec![
+        link(0, 2),
+        link(1, 2),
+        Unlink(0),
+        Relieve,
+        link(3, 2),
+        Reopen,
+        link(4, 2),
+        link(5, 2),
+        link(0, 2),
+        link(6, 2),
     ]
 }
 

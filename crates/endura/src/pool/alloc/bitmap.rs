@@ -5,8 +5,8 @@ use super::class::Class;
 /// One bit per place in the page, set where the chunk is free. The places before the first chunk
 /// are never free.
 ///
-/// There is no mark of how far the page was ever used: the lowest free chunk is handed out first,
-/// so that the memory behind the highest chunk in use stays untouched all the same.
+/// The lowest free chunk is handed out first, so that the memory behind the highest chunk in use stays
+/// untouched, and the page's tail (see `header`) long.
 #[derive(Debug, Clone)]
 pub(crate) struct Bitmap {
     words: Box<[u64]>,
@@ -38,6 +38,17 @@ impl Bitmap {
         }
         bitmap.free = class.per_page();
         bitmap.from = 0;
+        bitmap
+    }
+
+    /// The chunks from number `from` on free, all others in use.
+    pub(crate) fn free_from(class: Class, from: usize) -> Self {
+        let mut bitmap = Self::all_free(class);
+        for (i, word) in bitmap.words.iter_mut().enumerate() {
+            let below = from.saturating_sub(64 * i).min(64) as u32;
+            *word &= u64::MAX.checked_shl(below).unwrap_or(0);
+        }
+        bitmap.free = bitmap.words.iter().map(|word| word.count_ones() as usize).sum();
         bitmap
     }
 
@@ -73,18 +84,23 @@ impl Bitmap {
         self.words.get(chunk / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1)
     }
 
-    /// Takes the lowest free chunk.
-    pub(crate) fn take(&mut self) -> Option<usize> {
-        while let Some(word) = self.words.get_mut(self.from) {
-            if *word != 0 {
-                let bit = word.trailing_zeros() as usize;
-                *word &= *word - 1;
-                self.free -= 1;
-                return Some(64 * self.from + bit);
+    /// The lowest free chunk.
+    pub(crate) fn lowest(&mut self) -> Option<usize> {
+        while let Some(&word) = self.words.get(self.from) {
+            if word != 0 {
+                return Some(64 * self.from + word.trailing_zeros() as usize);
             }
             self.from += 1;
         }
         None
+    }
+
+    /// Takes the lowest free chunk.
+    pub(crate) fn take(&mut self) -> Option<usize> {
+        let chunk = self.lowest()?;
+        self.words[self.from] &= self.words[self.from] - 1;
+        self.free -= 1;
+        Some(chunk)
     }
 
     /// Makes a chunk free; `false` if it already is.
@@ -118,6 +134,18 @@ mod tests {
             assert_eq!(bitmap.take(), Some(class.first()));
             assert_eq!(bitmap.take(), Some(class.end() - 1));
             assert_eq!(bitmap.take(), None);
+        }
+    }
+
+    #[test]
+    fn chunks_from_a_number_on_are_free() {
+        for class in Class::all() {
+            for from in [0, class.first(), class.first() + 1, class.end() / 2, class.end()] {
+                let mut bitmap = Bitmap::free_from(class, from);
+                let free = from.max(class.first())..class.end();
+                assert_eq!(bitmap.free(), free.len());
+                assert!(std::iter::from_fn(|| bitmap.take()).eq(free));
+            }
         }
     }
 

@@ -101,6 +101,13 @@ impl Class {
         self.base() + number as u64 * self.size()
     }
 
+    /// The number of the first chunk that begins `inside` bytes behind the start of its page, or later;
+    /// [`end`](Self::end) if there is none.
+    pub(crate) fn first_from(self, inside: u64) -> usize {
+        let behind = inside.saturating_sub(self.base());
+        (behind.div_ceil(self.size()) as usize).clamp(self.first(), self.end())
+    }
+
     /// The number of the chunk that lies `inside` bytes behind the start of its page.
     pub(crate) fn number(self, inside: u64) -> Option<usize> {
         let behind = inside.checked_sub(self.base())?;
@@ -173,6 +180,9 @@ mod tests {
             let elsewhere = [0, class.place(numbers.start) + 1, class.place(numbers.end), PAGE - 1];
             assert!(elsewhere.iter().all(|&inside| class.number(inside).is_none()));
             assert!((1..=64).contains(&class.batch()) && class.batch() <= class.per_page());
+            assert!(numbers.clone().all(|i| class.first_from(class.place(i)) == i));
+            assert!(numbers.clone().all(|i| class.first_from(class.place(i) + 1) == i + 1));
+            assert_eq!((class.first_from(0), class.first_from(PAGE)), (numbers.start, numbers.end));
         }
     }
 }

@@ -3,19 +3,30 @@
 //! | bits | what |
 //! | --- | --- |
 //! | 0..8 | kind |
-//! | 8..48 | SLAB: bytes per chunk; LARGE: pages of the run; else 0 |
+//! | 8..48 | LARGE: pages of the run; FREE and DIRECTORY: 0 |
+//! | 8..32 | SLAB: bytes per chunk |
+//! | 32..40 | SLAB: its *tail*, of how many of the last 32nds of the page no chunk was ever handed out; 0 = not known |
+//! | 40..48 | SLAB: the complement of bits 32..40, so that no single flipped bit makes another tail; with a tail of 0 it is 0 |
 //! | 48..64 | a constant, so that zeros and stray data are not taken for a header |
+//!
+//! The tail shrinks, durably, before a chunk that begins in it is handed out, and never grows until the
+//! page is taken anew. So it is true in every crash state, and what lies in it needs no collection.
 //!
 //! The rest of the line is spare, but for the second word of a DIRECTORY page, which names the next
 //! one. The continuation pages of a run have no header: data lies there. Who walks the pages skips
 //! them by the run's length.
 
 use super::super::layout::PAGE;
-use crate::media::{LINE, Media, Ordering, Span};
+use crate::media::{LINE, Mark, Media, Ordering, Span};
 use crate::{Error, Result};
 
 const MARK: u64 = 0xE7D4 << 48;
 const MARK_MASK: u64 = 0xFFFF << 48;
+
+/// Parts of a page in which tails are counted.
+const PARTS: u64 = 32;
+/// Bytes of one.
+pub(crate) const PART: u64 = PAGE / PARTS;
 
 const FREE: u64 = 1;
 const SLAB: u64 = 2;
@@ -39,7 +50,8 @@ impl Kind {
     fn word(self) -> u64 {
         let (kind, value) = match self {
             Self::Free => (FREE, 0),
-            Self::Slab(size) => (SLAB, size),
+            // The first part is in use at once: that needs no store of its own.
+            Self::Slab(size) => (SLAB, slab_value(size, PARTS - 1)),
             Self::Large(pages) => (LARGE, pages),
             Self::Directory => (DIRECTORY, 0),
         };
@@ -50,12 +62,24 @@ impl Kind {
         let value = (word & !MARK_MASK) >> 8;
         match (word & MARK_MASK, word & 0xFF, value) {
             (MARK, FREE, 0) => Some(Self::Free),
-            (MARK, SLAB, size) => Some(Self::Slab(size)),
+            (MARK, SLAB, value) => slab_of(value).map(|(size, _)| Self::Slab(size)),
             (MARK, LARGE, pages) if pages > 0 => Some(Self::Large(pages)),
             (MARK, DIRECTORY, 0) => Some(Self::Directory),
             _ => None,
         }
     }
+}
+
+/// Bits 8..48 of a page of chunks.
+fn slab_value(size: u64, tail: u64) -> u64 {
+    let complement = if tail == 0 { 0 } else { !tail & 0xFF };
+    size | tail << 24 | complement << 32
+}
+
+/// Bytes per chunk and tail of a page of chunks, if these bits say so.
+fn slab_of(value: u64) -> Option<(u64, u64)> {
+    let (size, tail) = (value & 0xFF_FFFF, value >> 24 & 0xFF);
+    (tail < PARTS && value == slab_value(size, tail)).then_some((size, tail))
 }
 
 /// The header line of page `page`.
@@ -84,6 +108,39 @@ pub(crate) fn write<M: Media>(media: &M, page: u64, kind: Kind) -> Result<()> {
     Ok(())
 }
 
+/// Where the tail of a page of chunks begins, in bytes from the start of the page.
+pub(crate) fn tail<M: Media>(media: &M, page: u64) -> Result<u64> {
+    let line = line(media, page)?;
+    // Acquire as in `read`.
+    let word = line.load(0, Ordering::Acquire);
+    let is_slab = word & (MARK_MASK | 0xFF) == MARK | SLAB;
+    let slab = slab_of((word & !MARK_MASK) >> 8).filter(|_| is_slab);
+    let what = "a page of chunks without a header";
+    let (_, tail) = slab.ok_or(Error::Corrupt { offset: line.offset(), what })?;
+    Ok((PARTS - tail) * PART)
+}
+
+/// Lets the tail of a page of chunks of `size` bytes begin behind byte `place` of the page, durably on
+/// return; where that is. The caller holds the lock of the page's class.
+pub(crate) fn shorten_tail<M: Media>(media: &M, page: u64, size: u64, place: u64) -> Result<u64> {
+    let line = line(media, page)?;
+    let used = place / PART + 1;
+    // Relaxed: in this session locks in DRAM tell of it, and who looks for tails at the next open is alone.
+    line.store(0, MARK | slab_value(size, PARTS - used) << 8 | SLAB, Ordering::Relaxed);
+    line.flush(0, 1);
+    media.mark(Mark::Step("pool.page.tail"));
+    // Before a chunk behind `place` can be linked: after a crash it would be handed out again. A drain, as
+    // where pages are taken: the one who links the chunk may be another thread.
+    media.drain();
+    Ok(used * PART)
+}
+
+/// Starts the write-back of what an earlier session may have left visible only.
+pub(crate) fn flush<M: Media>(media: &M, page: u64) -> Result<()> {
+    line(media, page)?.flush(0, 1);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,13 +155,45 @@ mod tests {
 
     #[test]
     fn what_is_no_header_is_refused() {
+        let torn = [1 << 32, 0xFF << 40, 32 << 32 | 223 << 40, 5 << 32 | 251 << 40, 255 << 32]
+            .map(|tail| MARK | tail | 512 << 8 | SLAB);
         let words = [0, u64::MAX, MARK, MARK | 9, MARK | LARGE, MARK | 1 << 8 | FREE, SLAB | 512];
+        let words = words.into_iter().chain(torn);
         for word in words {
             assert_eq!(Kind::from_word(word), None, "{word:#x}");
         }
         let media = Heap::new(PAGE);
         for page in [0, 1, u64::MAX, u64::MAX / PAGE, 1 << 63] {
             assert!(matches!(read(&media, page), Err(Error::Corrupt { .. })), "{page:#x}");
+            assert!(matches!(tail(&media, page), Err(Error::Corrupt { .. })), "{page:#x}");
+        }
+    }
+
+    /// A page of an earlier build, which knew of no tails, has none; a new one has all but one part.
+    #[test]
+    fn tails_shrink_and_survive_the_word() {
+        let media = Heap::new(2 * PAGE);
+        line(&media, 1).unwrap().store(0, MARK | 512 << 8 | SLAB, Ordering::Relaxed);
+        assert_eq!(read(&media, 1).unwrap(), Kind::Slab(512));
+        assert_eq!(tail(&media, 1).unwrap(), PAGE);
+        write(&media, 1, Kind::Slab(512)).unwrap();
+        assert_eq!(tail(&media, 1).unwrap(), PART);
+        for place in [PART, PART + 512, 7 * PART - 512, PAGE - 512] {
+            let begin = shorten_tail(&media, 1, 512, place).unwrap();
+            assert!(begin > place && begin <= place + PART, "{place:#x}");
+            assert_eq!(tail(&media, 1).unwrap(), begin);
+            assert_eq!(read(&media, 1).unwrap(), Kind::Slab(512));
+        }
+    }
+
+    #[test]
+    fn no_flipped_bit_makes_another_tail() {
+        for tail in 0..PARTS {
+            let value = slab_value(512, tail);
+            assert_eq!(slab_of(value), Some((512, tail)));
+            for bit in 24..40 {
+                assert_eq!(slab_of(value ^ 1 << bit), None, "{tail}, bit {bit}");
+            }
         }
     }
 }

@@ -9,14 +9,16 @@
 //! | caches (`pool/stock.rs`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
 //!
 //! Locks are taken from the bottom row to the top one. No chunk has metadata in the pool, so that
-//! taking and freeing one costs no flush; a page costs three fences per 2 MiB.
+//! freeing one costs no flush. Taking one costs nearly none: a page costs three fences per 2 MiB, and one
+//! for each 32nd of it that is used for the first time (its *tail* becomes shorter, see [`header`]).
 //!
 //! # What a crash leaves
 //!
-//! Bitmaps, caches and the list of free pages are gone. After an unclean end every page below
-//! NEXT_PAGE counts as used in full: what was free in it, and what was allocated and not yet linked,
-//! is stranded until a collection ([`collect`](super::collect)) has found it. (After a clean close [`saved`] brings the free space back.) So a chunk
-//! can have two owners after a crash only if a page that something durable links is not below
+//! Bitmaps, caches and the list of free pages are gone. After an unclean end [`tails`] finds the pages
+//! that are FREE, and what was never handed out of the others; all else below NEXT_PAGE counts as used:
+//! what was free in it, and what was allocated and not yet linked, is stranded until a collection
+//! ([`collect`](super::collect)) has found it. (After a clean close [`saved`] brings the free space back.)
+//! So a chunk can have two owners after a crash only if a page that something durable links is not below
 //! NEXT_PAGE, or if a header says something false about it.
 //!
 //! | step | a crash after it | what the next open sees |
@@ -26,7 +28,10 @@
 //! | growing: fenced; NEXT_PAGE stored | old or new NEXT_PAGE | new: pages with durable FREE headers |
 //! | growing: fenced | new NEXT_PAGE | empty pages |
 //! | taking a page: header SLAB stored | old header (FREE, or SLAB of any class) or new one | a page without a linked chunk in both |
-//! | taking a page: fenced | new header | chunks may be linked from here on |
+//! | taking a page: fenced | new header | chunks of its first 32nd may be linked from here on |
+//! | shortening a tail: header stored | the longer tail, or the shorter one | nothing of the 32nd is linked; the longer: it is handed out first, the shorter: it waits for a collection |
+//! | shortening a tail: drained | the shorter one | chunks of the 32nd may be linked from here on |
+//! | the next open, killed or crashed: headers and NEXT_PAGE flushed | what was visible, or durable | the same: nothing was stored |
 //! | taking a run: header LARGE(n) stored | old or new first header | old: n pages with valid headers; new: one run. Nothing is linked |
 //! | taking a run: fenced | LARGE(n) | data may overwrite the later headers, which nobody reads now |
 //! | freeing a run: later headers FREE stored | LARGE(n), data or FREE behind it | one run, unlinked: a leak |
@@ -43,6 +48,7 @@ mod pages;
 mod saved;
 mod slab;
 mod sweep;
+mod tails;
 
 pub(crate) use bitmap::Bitmap;
 pub(crate) use class::Class;
@@ -55,6 +61,7 @@ use super::layout::PAGE;
 use super::space::Session;
 use crate::media::{LINE, Media};
 use crate::{Error, Result};
+use saved::Known;
 use slab::Slabs;
 
 /// The space of an open pool below the caches of threads.
@@ -77,8 +84,11 @@ impl Allocator {
     /// close wrote down.
     pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
         let mut allocator = Self { pages: Pages::load(media)?, slabs: Slabs::new(), marks: None };
-        let all_is_known = allocator.restore(media, session)?;
-        if !all_is_known && !session.read_only && allocator.pages.next() > 1 {
+        let known = allocator.restore(media, session)?;
+        if known != Known::All && !session.read_only && allocator.pages.next() > 1 {
+            if known == Known::Nothing {
+                allocator.restore_tails(media)?;
+            }
             let marks = Marks::new(allocator.pages.next());
             allocator.for_each_partial(|class, page, free| marks.keep_free(class, page, free));
             allocator.marks = Some(marks);

@@ -48,6 +48,17 @@ const NEXT: usize = 1;
 const GENERATION: usize = 2;
 const RECORDS: usize = 3;
 
+/// What is known at an open of the space that is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// All of it.
+    All,
+    /// What the list of the last close names; more may be stranded.
+    Listed,
+    /// There is no list.
+    Nothing,
+}
+
 /// A block as words in DRAM, `CHECK` not filled in.
 struct Block {
     at: u64,
@@ -134,19 +145,18 @@ impl Allocator {
         commit(media, SAVED_BLOCK)
     }
 
-    /// Takes over what the last session left free, and makes sure that no later one does. Whether
-    /// nothing else can be free.
-    pub(super) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<bool> {
+    /// Takes over what the last session left free, and makes sure that no later one does.
+    pub(super) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<Known> {
         let at = session_word(media)?.load(0, Ordering::Acquire);
         if at == 0 {
-            return Ok(false);
+            return Ok(Known::Nothing);
         }
-        let mut all_is_known = false;
+        let mut known = Known::Nothing;
         if session.clean {
             let list = read(media, at, session.generation.wrapping_sub(1), self.pages.next());
             if list.is_some_and(|list| self.take_over(media, list)) {
                 let uncollected = Region::new(media, UNCOLLECTED, 1)?.load(0, Ordering::Acquire);
-                all_is_known = uncollected == 0;
+                known = if uncollected == 0 { Known::All } else { Known::Listed };
             } else {
                 self.pages.forget();
                 self.slabs.forget();
@@ -157,7 +167,7 @@ impl Allocator {
             // Durable before anything is allocated: after a crash the list would be wrong.
             commit(media, 0)?;
         }
-        Ok(all_is_known)
+        Ok(known)
     }
 
     fn take_over<M: Media>(&self, media: &M, list: List) -> bool {

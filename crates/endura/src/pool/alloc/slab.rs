@@ -8,6 +8,10 @@
 //! Pages that this session has not met (they are older than the last crash, or were full at the
 //! last close) have no bitmap. All their chunks count as used. The first chunk of such a page that
 //! is freed brings the page in.
+//!
+//! A chunk in the tail of its page, as the header has it, is handed out only when the header has let go
+//! of it, durably. That is so whatever made the chunk free: a new page, the tails of an open after a
+//! kill, the list of a clean close, or a sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,11 +37,19 @@ pub(crate) struct Slabs {
 
 #[derive(Debug, Default)]
 struct ClassPages {
-    bitmaps: BTreeMap<u64, Bitmap>,
+    slabs: BTreeMap<u64, Slab>,
     /// Those of them with a free chunk. The lowest is used first: the highest become empty.
     partial: BTreeSet<u64>,
     /// How many are wholly free.
     empty: usize,
+}
+
+/// A page of the class.
+#[derive(Debug)]
+struct Slab {
+    bitmap: Bitmap,
+    /// Chunks from this number on lie in the tail: none of them was ever handed out.
+    tail: usize,
 }
 
 impl Slabs {
@@ -45,7 +57,8 @@ impl Slabs {
         Self { classes: std::array::from_fn(|_| Mutex::default()) }
     }
 
-    /// Adds between one and `want` free chunks to `out`. Takes a new page only if it must.
+    /// Adds between one and `want` free chunks to `out`. Takes a new page, or of the tail of one, only
+    /// if it must.
     pub(crate) fn take<M: Media>(
         &self,
         media: &M,
@@ -57,10 +70,10 @@ impl Slabs {
         let mut own = self.classes[class.index()].lock();
         if own.partial.is_empty() {
             let page = pages.take(media, 1, Kind::Slab(class.size()))?;
-            own.insert(class, page, Bitmap::all_free(class));
+            own.insert(media, class, page, Bitmap::all_free(class))?;
         }
-        for _ in 0..want {
-            match own.take(class) {
+        for taken in 0..want {
+            match own.take(media, class, taken == 0)? {
                 Some(chunk) => out.push(chunk),
                 None => break,
             }
@@ -95,7 +108,7 @@ impl Slabs {
                 .partial
                 .iter()
                 .copied()
-                .filter(|page| own.bitmaps.get(page).is_some_and(|b| b.free() == class.per_page()))
+                .filter(|page| own.slabs.get(page).is_some_and(|slab| slab.is_empty(class)))
                 .collect();
             for page in empty {
                 own.remove(page);
@@ -116,17 +129,16 @@ impl Slabs {
         bitmap: Bitmap,
     ) -> bool {
         let mut own = self.classes[class.index()].lock();
-        let sound = !own.bitmaps.contains_key(&page) && is_slab(media, pages, class, page).is_ok();
-        if sound {
-            own.insert(class, page, bitmap);
-        }
-        sound
+        !own.slabs.contains_key(&page)
+            && is_slab(media, pages, class, page).is_ok()
+            && own.insert(media, class, page, bitmap).is_ok()
     }
 
     /// Makes the chunks of a page free that have no mark; gives their bytes. Nothing happens if the page
     /// is no longer what the last session left: it leaves its class under this lock only.
-    pub(crate) fn sweep(
+    pub(crate) fn sweep<M: Media>(
         &self,
+        media: &M,
         pages: &Pages,
         marks: &Marks,
         class: Class,
@@ -144,9 +156,9 @@ impl Slabs {
             return Ok(0);
         }
         let bytes = unmarked.free() as u64 * class.size();
-        let free = match own.bitmaps.get(&page) {
+        let free = match own.slabs.get(&page) {
             None => unmarked,
-            Some(given) => match given.with(class, &unmarked) {
+            Some(given) => match given.bitmap.with(class, &unmarked) {
                 Some(both) => both,
                 None => return damage("a free chunk without a mark"),
             },
@@ -155,7 +167,7 @@ impl Slabs {
         own.remove(page);
         match free.free() == class.per_page() {
             true => pages.give(page, 1),
-            false => own.insert(class, page, free),
+            false => own.insert(media, class, page, free)?,
         }
         Ok(bytes)
     }
@@ -172,8 +184,8 @@ impl Slabs {
         for class in Class::all() {
             let own = self.classes[class.index()].lock();
             for page in &own.partial {
-                if let Some(bitmap) = own.bitmaps.get(page) {
-                    look(class, *page, bitmap);
+                if let Some(slab) = own.slabs.get(page) {
+                    look(class, *page, &slab.bitmap);
                 }
             }
         }
@@ -195,44 +207,72 @@ pub(crate) fn chunk_number(class: Class, at: u64) -> Option<usize> {
     class.number(at % PAGE)
 }
 
+impl Slab {
+    fn is_empty(&self, class: Class) -> bool {
+        self.bitmap.free() == class.per_page()
+    }
+}
+
 impl ClassPages {
-    fn insert(&mut self, class: Class, page: u64, bitmap: Bitmap) {
+    fn insert<M: Media>(
+        &mut self,
+        media: &M,
+        class: Class,
+        page: u64,
+        bitmap: Bitmap,
+    ) -> Result<()> {
+        let tail = class.first_from(header::tail(media, page)?);
         if bitmap.free() > 0 {
             self.partial.insert(page);
         }
         self.empty += usize::from(bitmap.free() == class.per_page());
-        self.bitmaps.insert(page, bitmap);
+        self.slabs.insert(page, Slab { bitmap, tail });
+        Ok(())
     }
 
     fn remove(&mut self, page: u64) {
         self.partial.remove(&page);
-        self.bitmaps.remove(&page);
+        self.slabs.remove(&page);
     }
 
-    fn take(&mut self, class: Class) -> Option<u64> {
-        let page = *self.partial.first()?;
-        let bitmap = self.bitmaps.get_mut(&page)?;
-        self.empty -= usize::from(bitmap.free() == class.per_page());
-        let chunk = bitmap.take()?;
-        if bitmap.free() == 0 {
+    /// The lowest free chunk; of a tail only if it `must`.
+    fn take<M: Media>(&mut self, media: &M, class: Class, must: bool) -> Result<Option<u64>> {
+        let Some(&page) = self.partial.first() else { return Ok(None) };
+        let Some(slab) = self.slabs.get_mut(&page) else { return Ok(None) };
+        let Some(chunk) = slab.bitmap.lowest() else { return Ok(None) };
+        let place = class.place(chunk);
+        if chunk >= slab.tail {
+            if !must {
+                // What a cache holds is lost by a kill: no part of a page for the rest of a batch.
+                return Ok(None);
+            }
+            let tail = header::shorten_tail(media, page, class.size(), place)?;
+            slab.tail = class.first_from(tail);
+        }
+        self.empty -= usize::from(slab.is_empty(class));
+        slab.bitmap.take();
+        if slab.bitmap.free() == 0 {
             self.partial.remove(&page);
         }
-        Some(page * PAGE + class.place(chunk))
+        Ok(Some(page * PAGE + place))
     }
 
     fn give<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<()> {
         let damage = |what| Error::Corrupt { offset: at, what };
         let page = at / PAGE;
         let chunk = chunk_number(class, at).ok_or(damage("a freed chunk that starts nowhere"))?;
-        if !self.bitmaps.contains_key(&page) {
+        if !self.slabs.contains_key(&page) {
             is_slab(media, pages, class, page)?;
-            self.insert(class, page, Bitmap::all_used(class));
+            self.insert(media, class, page, Bitmap::all_used(class))?;
         }
-        let bitmap = self.bitmaps.get_mut(&page).ok_or(damage("a freed chunk without a page"))?;
-        if !bitmap.give(chunk) {
+        let slab = self.slabs.get_mut(&page).ok_or(damage("a freed chunk without a page"))?;
+        if chunk >= slab.tail {
+            return Err(damage("a freed chunk that was never handed out"));
+        }
+        if !slab.bitmap.give(chunk) {
             return Err(damage("a chunk freed twice"));
         }
-        let (free, all) = (bitmap.free(), class.per_page());
+        let (free, all) = (slab.bitmap.free(), class.per_page());
         if free == 1 {
             self.partial.insert(page);
         }

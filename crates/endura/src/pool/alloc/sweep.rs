@@ -22,7 +22,7 @@ impl Allocator {
         match self.pages.left_over(media, page)? {
             None => Ok((1, 0)),
             Some(Kind::Slab(size)) => match Class::of_size(size) {
-                Some(class) => Ok((1, self.slabs.sweep(&self.pages, marks, class, page)?)),
+                Some(class) => Ok((1, self.slabs.sweep(media, &self.pages, marks, class, page)?)),
                 None => damage("a page of chunks of an unknown size"),
             },
             Some(Kind::Large(count)) => {

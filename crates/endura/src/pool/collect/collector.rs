@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::super::directory::directory_pages;
 use super::super::guard::Guard;
-use super::super::layout::NEXT_PAGE;
 use super::super::space::Space;
 use super::{CollectionState, Marks};
-use crate::media::{Mark, Media, Ordering, Region};
+use crate::media::{Mark, Media, Ordering};
 use crate::sync::{self, AtomicBool, Mutex};
 use crate::volatile::thread;
 use crate::{Error, Result};
@@ -207,10 +206,6 @@ impl<M: Media> Collector<M> {
         if self.space.epochs.advance() < tag.saturating_add(2) {
             return Ok(Step::Idle);
         }
-        // Before a page is taken again that was new to a killed process.
-        let media = &self.space.media;
-        Region::new(media, NEXT_PAGE, 1)?.flush(0, 1);
-        media.fence();
         let mut work = self.work.lock();
         if work.phase == Phase::Grace(tag) {
             work.phase = Phase::Sweep(1);

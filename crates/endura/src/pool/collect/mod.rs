@@ -2,8 +2,8 @@
 //! "instant restart").
 //!
 //! After an unclean end nothing but the trees says which chunks of the *old* pages, those below
-//! NEXT_PAGE at the open, are in use. New chunks come from new pages meanwhile. A collection marks what
-//! the maps reach, and frees the rest. Nothing of it is in the pool but the headers of runs that it
+//! NEXT_PAGE at the open, are in use. New chunks come from new pages meanwhile, and from what was never
+//! handed out of the old ones. A collection marks what the maps reach, and frees the rest. Nothing of it is in the pool but the headers of runs that it
 //! frees: a crash takes all marks with it, and the next open begins again. So it can be killed at any
 //! point, any number of times.
 //!
@@ -11,7 +11,7 @@
 //!
 //! | step | what | why |
 //! | --- | --- | --- |
-//! | C0 | at the open, before anybody is let in: `limit` = NEXT_PAGE; no chunk is marked, but what the list of the last close calls free | |
+//! | C0 | at the open, before anybody is let in: `limit` = NEXT_PAGE; no chunk is marked, but what the list of the last close calls free, or without one the tails of pages; pages that are FREE count as new | what is known to be free is handed out, not swept |
 //! | C1 | mark: walks over all maps ([`Walk`]), some chunks in one pin; each chunk that is met is marked | what stays reachable is met |
 //! | C2 | all the while, whoever is to free a chunk (retire, discard), or takes one from where walks find it, marks it first | its owner frees it, nobody else may |
 //! | C3 | when all walks have ended: wait until the maps that were dropped are freed, then until every pin that was there then has ended | whoever unlinked something before C3 has done C2 |
@@ -25,7 +25,8 @@
 //!
 //! * *Stranded:* nobody knows where it is, so nobody can link or free it. No unlink is lost that the
 //!   walks have seen: what a killed process left in the caches is flushed by whoever relies on it
-//!   (walks, NEXT_PAGE before C4, headers of empty pages in it), and fenced before C4.
+//!   (walks; NEXT_PAGE and headers at the open; headers of empty pages when they are taken), and fenced
+//!   before C4.
 //! * *Reachable at the open, and throughout C1:* a walk has met it (the trees say why, each in the head
 //!   of its `mark` module). Contradiction.
 //! * *Unlinked before the end of C1:* by a thread that was pinned then, and which has ended that pin
@@ -36,8 +37,8 @@
 //!   maybe long after. C3 waits for that, and each is marked on the way. Contradiction.
 //! * *Unlinked after the end of C1:* then it was reachable throughout C1.
 //!
-//! What is handed out in C1 to C4 comes from new pages, from chunks that their owners freed (marked),
-//! or from pages that are swept already, and is never looked at again. A page all of whose chunks were freed by
+//! What is handed out in C1 to C4 comes from new pages, from tails (marked), from chunks that their owners
+//! freed (marked), or from pages that are swept already, and is never looked at again. A page all of whose chunks were freed by
 //! their owners goes back to the pages and may become one of another size: it is no old page
 //! any more ([`Pages::left_over`](super::alloc::Pages)), and is passed over.
 //!

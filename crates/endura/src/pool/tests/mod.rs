@@ -5,6 +5,7 @@ mod directory;
 mod lifetime;
 mod pins;
 mod sessions;
+mod tails;
 
 use super::*;
 use crate::media::{Heap, Media, Ordering, Region};
