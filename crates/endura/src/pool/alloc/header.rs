@@ -135,12 +135,6 @@ pub(crate) fn shorten_tail<M: Media>(media: &M, page: u64, size: u64, place: u64
     Ok(used * PART)
 }
 
-/// Starts the write-back of what an earlier session may have left visible only.
-pub(crate) fn flush<M: Media>(media: &M, page: u64) -> Result<()> {
-    line(media, page)?.flush(0, 1);
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

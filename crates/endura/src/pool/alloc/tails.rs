@@ -65,7 +65,7 @@ fn look<M: Media>(media: &M, next: u64) -> Option<Found> {
         match header::read(media, page).ok()? {
             Kind::Free => found.free.push(page),
             Kind::Slab(size) => {
-                header::flush(media, page).ok()?;
+                header::line(media, page).ok()?.flush(0, 1);
                 let class = Class::of_size(size)?;
                 let from = class.first_from(header::tail(media, page).ok()?);
                 if from < class.end() {

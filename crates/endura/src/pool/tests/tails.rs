@@ -153,7 +153,7 @@ fn a_chunk_in_use_in_a_tail_is_damage() {
     let session = Session { generation: 2, clean: false, read_only: false };
     let space = Space::mount(copy(space.media()), session).unwrap();
     let guard = space.pin_mut().unwrap();
-    (0..40).for_each(|_| guard.discard(last, 512));
+    (0..300).for_each(|_| guard.discard(last, 512));
     drop(guard);
     assert!(matches!(space.pin(), Err(Error::Corrupt { .. })));
 }
