@@ -74,9 +74,10 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         | P::SplitHeaderUnflushed
         | P::MergeBeforeCopyDurable
         | P::MergeTailAlive
-        | P::RootUnflushed
-        | P::NextPageUnflushed => tree::hunt(bug, flawed),
-        P::TailUnfenced | P::TailUnflushed => tree::hunt_in_pool(bug, flawed),
+        | P::RootUnflushed => tree::hunt(bug, flawed),
+        P::NextPageUnflushed | P::TailUnfenced | P::TailUnflushed => {
+            tree::hunt_in_pool(bug, flawed)
+        }
     }
 }
 

@@ -129,12 +129,13 @@ impl<M: Media> Directory<M> {
             registry.load_block(media, session, block)?;
             let link = word(media, block.link)?;
             let page = link.load(0, Ordering::Acquire);
+            if may_be_volatile(session) {
+                // Fenced below, before a map is made in that page. The first link lies in the line of
+                // NEXT_PAGE, which is flushed by that, for what `Allocator::load` has found.
+                link.flush(0, 1);
+            }
             if page == 0 {
                 break;
-            }
-            if may_be_volatile(session) {
-                // Fenced below, before a map is made in that page.
-                link.flush(0, 1);
             }
             let damage = |what| Err(Error::Corrupt { offset: block.link, what });
             if !pages.is_taken(page) || header::read(media, page)? != Kind::Directory {

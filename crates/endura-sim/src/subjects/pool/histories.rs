@@ -2,7 +2,7 @@
 
 use super::PoolOp;
 
-use PoolOp::{Collect, Drop, Link, Make, Relieve, Reopen, Unlink};
+use PoolOp::{Collect, Drop, Link, Make, Relieve, Reopen, Spend, Unlink};
 
 const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
 
@@ -78,6 +78,9 @@ pub fn histories() -> Vec<History> {
         of("collected", &stranded, collected()),
         of("closed before all is collected", &stranded, closed_early),
         of("tails of pages", &[link(2, 2)], tails()),
+        // 127 chunks go into the first 32nd of a page. The second thread begins the next one and takes a
+        // part of it; the first one links the rest.
+        of("tails of two threads", &[], vec![Spend(64), Spend(65), link(0, 0)]),
     ]
 }
 

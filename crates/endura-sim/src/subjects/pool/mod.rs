@@ -38,6 +38,9 @@ pub enum PoolOp {
     Unlink(usize),
     /// Frees what waits.
     Relieve,
+    /// Allocates so many chunks of the first of [`SIZES`], and retires them: nothing that is stored for it
+    /// is flushed or fenced but by the allocator.
+    Spend(usize),
     /// Makes a map of a kind, with one node, if there is none of that name.
     Make(&'static str, u8),
     /// Drops a map.
@@ -116,6 +119,7 @@ impl Subject for PoolSpace {
             PoolOp::Relieve
             | PoolOp::Collect
             | PoolOp::Soil(_)
+            | PoolOp::Spend(_)
             | PoolOp::Reopen
             | PoolOp::Probe => true,
         }

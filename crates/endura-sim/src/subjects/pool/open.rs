@@ -187,6 +187,14 @@ impl OpenSession {
         }))
     }
 
+    fn spend(&self, count: usize) -> Result<(), Finding> {
+        let guard = told(self.space.pin_mut())?;
+        let taken = (0..count).map(|_| told(guard.alloc(SIZES[0])));
+        let taken = taken.collect::<Result<Vec<u64>, Finding>>()?;
+        taken.into_iter().for_each(|at| guard.retire(at, SIZES[0]));
+        Ok(())
+    }
+
     fn soil(&self, pages: u64) -> Result<(), Finding> {
         let guard = told(self.space.pin_mut())?;
         let bytes = pages * PAGE - 64;
@@ -273,6 +281,7 @@ impl OpenPool {
                 }
                 true
             }
+            PoolOp::Spend(count) => session.spend(count).map(|()| true)?,
             PoolOp::Soil(pages) => session.soil(pages).map(|()| true)?,
             PoolOp::Probe => session.probe().map(|()| true)?,
             PoolOp::Collect => session.collection.step().map(|_| true)?,

@@ -87,7 +87,7 @@ impl Allocator {
         let known = allocator.restore(media, session)?;
         if known != Known::All && !session.read_only && allocator.pages.next() > 1 {
             if known == Known::Nothing {
-                allocator.restore_tails(media)?;
+                allocator.restore_tails(media);
             }
             let marks = Marks::new(allocator.pages.next());
             allocator.for_each_partial(|class, page, free| marks.keep_free(class, page, free));

@@ -13,7 +13,7 @@
 //! What a killed process left may be visible and not durable. So three things are flushed here, and
 //! fenced with what the directory flushes at an open (`Directory::load`), before anybody is let in:
 //!
-//! * NEXT_PAGE, which covers those pages;
+//! * NEXT_PAGE, which covers those pages (by the directory, whose first link lies in the same line);
 //! * the header of a page whose tail is used: it may be FREE on the medium;
 //! * the header of any page of chunks: the part that a tail has just lost is free after the collection,
 //!   and is then handed out with no word to the header.
@@ -22,16 +22,18 @@
 //!
 //! # Cost
 //!
-//! One word of each page, or run of pages, is read at an open after an unclean end, and one line flushed:
-//! about a millisecond for a thousand pages.
+//! An open after an unclean end reads one word of each page, or run of pages, and flushes the line of those
+//! of chunks.
 
-use super::super::layout::NEXT_PAGE;
+use super::super::layout::{DIRECTORY_NEXT, NEXT_PAGE};
 use super::Allocator;
 use super::bitmap::Bitmap;
 use super::class::Class;
 use super::header::{self, Kind};
-use crate::Result;
-use crate::media::{Media, Region};
+use crate::media::{LINE, Media};
+
+// `Directory::load` flushes both.
+const _: () = assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE);
 
 /// What pages say that nobody owns.
 #[derive(Debug, Default)]
@@ -43,8 +45,7 @@ struct Found {
 impl Allocator {
     /// Makes free what the pages themselves say is. Nothing at all if one of them says nonsense: who is
     /// to find the pages of chunks among those of runs has to go by all headers before them.
-    pub(super) fn restore_tails<M: Media>(&self, media: &M) -> Result<()> {
-        Region::new(media, NEXT_PAGE, 1)?.flush(0, 1);
+    pub(super) fn restore_tails<M: Media>(&self, media: &M) {
         let Found { free, tails } = look(media, self.pages.next()).unwrap_or_default();
         // Neither can fail: nothing is free so far.
         let freed = free.into_iter().all(|page| self.pages.give_checked(page, 1));
@@ -52,7 +53,6 @@ impl Allocator {
             self.slabs.restore(media, &self.pages, class, page, bitmap)
         });
         debug_assert!(freed && restored, "a page that is met twice");
-        Ok(())
     }
 }
 
