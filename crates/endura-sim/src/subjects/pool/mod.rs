@@ -38,7 +38,7 @@ pub enum PoolOp {
     Unlink(usize),
     /// Frees what waits.
     Relieve,
-    /// Allocates so many chunks of the first of [`SIZES`], and retires them: nothing that is stored for it
+    /// Allocates so many chunks of the second of [`SIZES`], and retires them: nothing that is stored for it
     /// is flushed or fenced but by the allocator.
     Spend(usize),
     /// Makes a map of a kind, with one node, if there is none of that name.

@@ -189,9 +189,9 @@ impl OpenSession {
 
     fn spend(&self, count: usize) -> Result<(), Finding> {
         let guard = told(self.space.pin_mut())?;
-        let taken = (0..count).map(|_| told(guard.alloc(SIZES[0])));
+        let taken = (0..count).map(|_| told(guard.alloc(SIZES[1])));
         let taken = taken.collect::<Result<Vec<u64>, Finding>>()?;
-        taken.into_iter().for_each(|at| guard.retire(at, SIZES[0]));
+        taken.into_iter().for_each(|at| guard.retire(at, SIZES[1]));
         Ok(())
     }
 
