@@ -86,8 +86,9 @@ pub struct Sim(Arc<Inner>);
 /// structure would take for its own.
 pub const POISON: u64 = 0xDEAD_BEEF_FEED_FACE;
 
-/// So many loads of one word in a row, with nothing in between, mean that nobody will change it.
-const FOREVER: u32 = 300;
+/// So many loads of one word in a row, with nothing in between, mean that nobody will change it. (A
+/// partition of a pool reads the header of a page twice for each of its chunks.)
+const FOREVER: u32 = 600;
 
 /// More accesses than an operation on a small medium makes, or an open, or reading everything. One that
 /// may write, and is remembered then, counts for fifty.
