@@ -4,6 +4,7 @@
 //! and beside it the same as CSV and JSON. [`measure`] makes one. Nothing is left out that was measured: what
 //! is slower than a peer stands in a section of its own, in the same type as the rest.
 
+mod behind;
 mod csv;
 mod draw;
 mod floors;
@@ -26,7 +27,7 @@ use crate::recovery::{Plan, Timeline};
 use crate::result::Results;
 use crate::{Error, Result};
 
-pub use gather::{Slower, slower};
+pub use behind::{Ratio, ratios, slower};
 pub use measure::{Extent, measure};
 
 /// Exact counts of an index on a medium.

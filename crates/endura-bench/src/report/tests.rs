@@ -72,6 +72,7 @@ fn report(papers: Vec<Outcome>) -> Report {
             dependent_load_ns: median,
             durable_store_ns: median,
             sequential_line_ns: median,
+            record_ns: [median; crate::floor::AHEAD.len()],
         },
         chases: vec![Chase { set_ns: 100, wall_ns: median, charged_ns: 100.0 }],
         timeline: (

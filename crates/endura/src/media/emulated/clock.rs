@@ -19,12 +19,17 @@ pub(super) struct Clock {
     pace: Pace,
     begun: Instant,
     ticks_per_nano: f64,
+    /// Ticks that one look at the clock takes.
+    look: u64,
 }
+
+/// Ticks before the end of a wait from which on the thread only watches the clock: a pause may take as long.
+const CLOSE: u64 = 300;
 
 impl Clock {
     pub(super) fn new(pace: Pace) -> Self {
-        let ticks_per_nano = if pace == Pace::Wall { calibrated() } else { 1.0 };
-        Self { pace, begun: Instant::now(), ticks_per_nano }
+        let (ticks_per_nano, look) = if pace == Pace::Wall { calibrated() } else { (1.0, 0) };
+        Self { pace, begun: Instant::now(), ticks_per_nano, look }
     }
 
     pub(super) fn ticks(&self, nanos: f64) -> u64 {
@@ -49,8 +54,17 @@ impl Clock {
         match self.pace {
             Pace::Charged => thread.charge_until(then),
             Pace::Wall => {
-                while counter(self.begun) < then {
-                    std::hint::spin_loop();
+                // From the moment on which a look tells until the caller goes on takes a look on average:
+                // half of one until the next begins, and the way out.
+                let then = then.saturating_sub(self.look);
+                loop {
+                    let now = counter(self.begun);
+                    if now >= then {
+                        return;
+                    }
+                    if then - now > CLOSE {
+                        std::hint::spin_loop();
+                    }
                 }
             }
         }
@@ -71,14 +85,18 @@ fn counter(begun: Instant) -> u64 {
     begun.elapsed().as_nanos() as u64
 }
 
-/// Ticks per nanosecond, measured once in a process: the median of nine stretches of a millisecond,
-/// of which a busy machine may spoil some.
-fn calibrated() -> f64 {
-    static RATE: std::sync::OnceLock<f64> = std::sync::OnceLock::new();
-    *RATE.get_or_init(|| {
+/// Ticks per nanosecond, and ticks of a look at the clock, measured once in a process: the median and the
+/// least of nine stretches of a millisecond, of which a busy machine may spoil some.
+fn calibrated() -> (f64, u64) {
+    static MEASURED: std::sync::OnceLock<(f64, u64)> = std::sync::OnceLock::new();
+    *MEASURED.get_or_init(|| {
+        const LOOKS: u64 = 256;
+        let mut look = u64::MAX;
         let mut rates = [0.0; 9].map(|_: f64| {
             let begun = Instant::now();
             let from = counter(begun);
+            let last = (0..LOOKS).fold(from, |_, _| counter(begun));
+            look = look.min((last - from) / LOOKS);
             while begun.elapsed().as_micros() < 1000 {
                 std::hint::spin_loop();
             }
@@ -86,6 +104,6 @@ fn calibrated() -> f64 {
             (to - from) as f64 / nanos as f64
         });
         rates.sort_by(f64::total_cmp);
-        rates[4]
+        (rates[4], look)
     })
 }
