@@ -80,8 +80,8 @@ pub struct Report {
     pub chases: Vec<Chase>,
     /// Requests through a crash, with its plan in a sentence.
     pub timeline: (Timeline, String),
-    /// How long all of it took, in seconds.
-    pub seconds: f64,
+    /// How long each part took, in seconds.
+    pub took: Vec<(&'static str, f64)>,
 }
 
 /// The plan of a timeline, in a sentence.
@@ -109,6 +109,11 @@ pub struct Files {
 }
 
 impl Report {
+    /// How long all of it took, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.took.iter().map(|(_, seconds)| seconds).sum()
+    }
+
     /// Writes all files into `dir`, which is made if need be.
     ///
     /// # Errors

@@ -77,7 +77,7 @@ fn head(report: &Report) -> String {
         ("scale", report.scales.iter().map(|scale| escape(scale)).collect::<Vec<_>>().join("<br>")),
         ("spread", spread(report)),
         ("ratios", behind::spread(&report.results)),
-        ("took", format!("{:.0} s", report.seconds)),
+        ("took", took(report)),
     ];
     let facts: String =
         facts.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>")).collect();
@@ -87,6 +87,12 @@ fn head(report: &Report) -> String {
          {}<dl class=\"facts\">{facts}</dl></header>",
         tiles(report)
     )
+}
+
+fn took(report: &Report) -> String {
+    let part = |(name, seconds): &(&str, f64)| format!("{name} {seconds:.0} s");
+    let parts: Vec<String> = report.took.iter().map(part).collect();
+    format!("{:.0} s: {}", report.seconds(), parts.join(", "))
 }
 
 fn spread(report: &Report) -> String {
