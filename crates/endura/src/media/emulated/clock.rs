@@ -19,8 +19,8 @@ pub(super) struct Clock {
     pace: Pace,
     begun: Instant,
     ticks_per_nano: f64,
-    /// Ticks that one look at the clock takes.
-    look: u64,
+    /// Ticks by which a wait is longer than asked for.
+    late: u64,
 }
 
 /// Ticks before the end of a wait from which on the thread only watches the clock: a pause may take as long.
@@ -28,8 +28,8 @@ const CLOSE: u64 = 300;
 
 impl Clock {
     pub(super) fn new(pace: Pace) -> Self {
-        let (ticks_per_nano, look) = if pace == Pace::Wall { calibrated() } else { (1.0, 0) };
-        Self { pace, begun: Instant::now(), ticks_per_nano, look }
+        let (ticks_per_nano, late) = if pace == Pace::Wall { calibrated() } else { (1.0, 0) };
+        Self { pace, begun: Instant::now(), ticks_per_nano, late }
     }
 
     pub(super) fn ticks(&self, nanos: f64) -> u64 {
@@ -53,20 +53,21 @@ impl Clock {
     pub(super) fn wait_until(&self, thread: &Thread, then: u64) {
         match self.pace {
             Pace::Charged => thread.charge_until(then),
-            Pace::Wall => {
-                // From the moment on which a look tells until the caller goes on takes a look on average:
-                // half of one until the next begins, and the way out.
-                let then = then.saturating_sub(self.look);
-                loop {
-                    let now = counter(self.begun);
-                    if now >= then {
-                        return;
-                    }
-                    if then - now > CLOSE {
-                        std::hint::spin_loop();
-                    }
-                }
-            }
+            Pace::Wall => watch(self.begun, then.saturating_sub(self.late)),
+        }
+    }
+}
+
+/// Watches the counter until it says `then`.
+#[inline]
+fn watch(begun: Instant, then: u64) {
+    loop {
+        let now = counter(begun);
+        if now >= then {
+            return;
+        }
+        if then - now > CLOSE {
+            std::hint::spin_loop();
         }
     }
 }
@@ -85,18 +86,14 @@ fn counter(begun: Instant) -> u64 {
     begun.elapsed().as_nanos() as u64
 }
 
-/// Ticks per nanosecond, and ticks of a look at the clock, measured once in a process: the median and the
-/// least of nine stretches of a millisecond, of which a busy machine may spoil some.
+/// Ticks per nanosecond, and ticks by which a wait is longer than asked for, measured once in a process: the
+/// median and the least of many, of which a busy machine may spoil some.
 fn calibrated() -> (f64, u64) {
     static MEASURED: std::sync::OnceLock<(f64, u64)> = std::sync::OnceLock::new();
     *MEASURED.get_or_init(|| {
-        const LOOKS: u64 = 256;
-        let mut look = u64::MAX;
         let mut rates = [0.0; 9].map(|_: f64| {
             let begun = Instant::now();
             let from = counter(begun);
-            let last = (0..LOOKS).fold(from, |_, _| counter(begun));
-            look = look.min((last - from) / LOOKS);
             while begun.elapsed().as_micros() < 1000 {
                 std::hint::spin_loop();
             }
@@ -104,6 +101,20 @@ fn calibrated() -> (f64, u64) {
             (to - from) as f64 / nanos as f64
         });
         rates.sort_by(f64::total_cmp);
-        (rates[4], look)
+        (rates[4], lateness())
     })
+}
+
+/// Ticks from a look at the clock through a wait to the next such look, beyond those that were to be waited:
+/// the looks themselves, and a branch that was predicted to stay in the loop.
+fn lateness() -> u64 {
+    const WAIT: u64 = 2 * CLOSE;
+    const WAITS: u64 = 16;
+    let begun = Instant::now();
+    let of_waits = |_| {
+        let from = counter(begun);
+        (0..WAITS).for_each(|_| watch(begun, counter(begun) + WAIT));
+        ((counter(begun) - from) / WAITS).saturating_sub(WAIT)
+    };
+    (0..64).map(of_waits).min().unwrap_or(0)
 }
