@@ -88,7 +88,17 @@ pub(super) fn svg(plot: &Plot, look: Look<'_>) -> Option<String> {
 }
 
 fn height(plot: &Plot, look: Look<'_>) -> u32 {
-    if rotated(plot, look) { 400 } else { 310 }
+    if rotated(plot, look) { 270 + below(plot) } else { 310 }
+}
+
+/// Letters of a rotated name, at most.
+const LETTERS: usize = 28;
+
+/// What rotated names take below the axis.
+fn below(plot: &Plot) -> u32 {
+    let Across::Groups(names) = &plot.across else { return 0 };
+    let longest = names.iter().map(|name| name.chars().count().min(LETTERS)).max().unwrap_or(0);
+    14 + 8 * longest as u32
 }
 
 fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
@@ -146,7 +156,7 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
     let right = if lines { named_at_ends(plot).map_or(24, |longest| 18 + 8 * longest) } else { 8 };
     let bottom = match &plot.across {
         Across::Number { .. } => 50,
-        Across::Groups(_) if rotated(plot, look) => 130,
+        Across::Groups(_) if rotated(plot, look) => below(plot),
         Across::Groups(_) => 30,
     };
     let arrow = match plot.better {
@@ -222,7 +232,7 @@ fn mark_across(
                 // Upwards from below, so that a name ends at its group.
                 let style =
                     style(15, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
-                area.draw_text(&clip(name, 19), &style, (x, y + 8))?;
+                area.draw_text(&clip(name, LETTERS), &style, (x, y + 8))?;
             }
             Across::Groups(names) => {
                 let name = names.get(mark as usize).map_or("", String::as_str);
