@@ -120,6 +120,12 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     }
 }
 
+/// Whether the medium has so many words from byte `at` on.
+#[inline(always)]
+fn is_inside<M: Media>(media: &M, at: u64, words: usize) -> bool {
+    media.len().checked_sub(at).is_some_and(|left| words as u64 <= left / 8)
+}
+
 /// A run of words whose number is known only at run time: names, bitmaps, records.
 pub struct Region<'m, M> {
     media: &'m M,
@@ -143,11 +149,24 @@ impl<'m, M: Media> Region<'m, M> {
     /// [`Error::Corrupt`] if `at` is no multiple of 8 or the words do not all lie in the medium.
     #[inline]
     pub fn new(media: &'m M, at: u64, words: usize) -> Result<Self> {
-        let end = (words as u64).checked_mul(8).and_then(|bytes| at.checked_add(bytes));
-        if at.is_multiple_of(8) && end.is_some_and(|end| end <= media.len()) {
+        if at.is_multiple_of(8) && is_inside(media, at, words) {
             Ok(Self { media, at, words })
         } else {
             Err(outside(at))
+        }
+    }
+
+    /// From the same byte on another number of words.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if they do not all lie in the medium.
+    #[inline]
+    pub(crate) fn with_words(self, words: usize) -> Result<Self> {
+        if is_inside(self.media, self.at, words) {
+            Ok(Self { words, ..self })
+        } else {
+            Err(outside(self.at))
         }
     }
 

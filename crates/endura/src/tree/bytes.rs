@@ -182,7 +182,7 @@ impl<'a> Bytes<'a> {
     /// # Panics
     ///
     /// If there are not so many.
-    #[inline]
+    #[inline(always)]
     pub fn copy_to(&self, from: usize, out: &mut [u8]) {
         assert!(from <= self.len && out.len() <= self.len - from, "beyond the end");
         let at = self.from + from as u64;

@@ -53,6 +53,7 @@
 //! | collapse, parent's word | the child in place of the node | the same map | nothing; the node is stranded |
 
 mod array;
+mod batch;
 mod count;
 mod descend;
 mod fresh;

@@ -255,8 +255,9 @@ impl<'m, M: Media> Node<'m, M> {
         };
         if self.kind != NodeKind::N256 {
             let is_left = |at: &u8| if UP { *at >= byte } else { *at <= byte };
+            let first = out.len();
             out.extend(self.places().filter_map(found).filter(|(at, _)| is_left(at)));
-            out.sort_unstable_by_key(|&(at, _)| if UP { at } else { !at });
+            out[first..].sort_unstable_by_key(|&(at, _)| if UP { at } else { !at });
             return Ok(None);
         }
         let (mut at, mut records) = (byte, 0);

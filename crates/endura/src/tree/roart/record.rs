@@ -44,12 +44,13 @@ impl<'m, M: Media> Record<'m, M> {
     #[inline]
     pub(super) fn enter(media: &'m M, at: u64) -> Result<Self> {
         // Relaxed: the word that led here was loaded with Acquire.
-        let lengths = Region::new(media, at, HEADER)?.load(0, Ordering::Relaxed);
+        let header = Region::new(media, at, HEADER)?;
+        let lengths = header.load(0, Ordering::Relaxed);
         let (key, value) = (lengths as u32 as usize, (lengths >> 32) as usize);
         if key > LONGEST_KEY || value > LONGEST_VALUE {
             return Err(Error::Corrupt { offset: at, what: "a record of an impossible length" });
         }
-        let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;
+        let words = header.with_words(bytes_for(key, value) as usize / 8)?;
         Ok(Self { words, key, value })
     }
 

@@ -1,51 +1,46 @@
-//! Scans, in both directions, a few entries at a time.
+//! Scans, in both directions, some entries ahead of what is shown.
 //!
-//! A refill walks the tree from the bound on and notes the records that come next, each with the
-//! node or array that holds it and the version of that ([`walk`](super::walk)). A noted entry is
-//! shown if its holder is still of that version: it was in the map at that moment. If not, the scan
-//! refills behind the last key that it has shown. So no key comes twice, and none that stayed in the
-//! map is passed over. Nothing is pinned between two calls, nor longer than it takes to show what
-//! was noted.
+//! A walk ([`walk`](super::walk)) goes through the tree from the bound on and notes the records that come
+//! next, with the node or array that holds them and the version of that. A noted record is shown if its
+//! holder is still of that version: it was in the map at that moment. If not, another walk begins behind
+//! the last key that was shown. So no key comes twice, and none that stayed in the map is passed over.
+//! Nothing is pinned between two calls, nor for longer than it takes to show [`AT_MOST`] entries.
 //!
-//! Records are asked for some entries before their turn: each is in lines of its own.
+//! Each record is in lines of its own, which are asked for some entries before their turn. For the same
+//! reason the walk stays ahead of what is shown: an array that comes next is read while the last records
+//! of the one before arrive.
 
 use std::cmp::Ordering as Order;
 use std::ops::{Bound, ControlFlow};
 
 use crate::Result;
-use crate::media::{LINE, Media, Region};
+use crate::media::Media;
 use crate::pool::Guard;
 use crate::tree::Bytes;
 
-use super::lock::Version;
+use super::batch::{Batch, Seen};
 use super::record::Record;
 use super::walk::Walk;
 use super::{Techniques, Tree};
 
-/// Most entries that are noted at a time, but for the end of an array.
-const AHEAD: usize = 64;
+/// How many entries are noted at a time, or more: an array is noted whole.
+const AHEAD: usize = 16;
 
-/// How many entries before its turn a record is asked for.
-const DISTANCE: usize = 16;
+/// How many where a scan goes on after its caller has had some: then a pin and a walk from the root
+/// come with them.
+const AFTER_PAUSE: usize = 64;
+
+/// About how many entries are shown with one pin.
+const AT_MOST: usize = 1024;
 
 /// A place in a scan in one direction. Begins wherever the first call says.
 #[derive(Default)]
 pub struct Cursor {
-    batch: Vec<Entry>,
-    /// How many of them were shown.
-    passed: usize,
-    /// When they were noted.
+    batch: Batch,
+    /// When it was noted.
     epoch: u64,
-    /// How many to note next time: short scans stay cheap.
-    want: usize,
-}
-
-/// A record, and what held it.
-#[derive(Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) record: u64,
-    pub(super) holder: u64,
-    pub(super) version: Version,
+    /// Whether this is not the first walk.
+    goes_on: bool,
 }
 
 /// Whether a key that agrees with the bound in its first `from` bytes is within it. `UP`: keys begin
@@ -107,83 +102,66 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         visit: &mut impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<Shown<'g, M>> {
         let media = guard.media();
-        let mut shown = None;
+        let Cursor { batch, epoch, goes_on } = cursor;
         // What was reachable in this epoch is not used again before this pin ends.
-        let mut is_fresh = cursor.epoch != guard.space().epoch() || cursor.is_spent();
-        let mut refills = 0;
+        if *epoch != guard.space().epoch() {
+            batch.clear();
+        }
+        let (mut walk, mut shown) = (None, None);
         loop {
+            let is_fresh = walk.is_none() && shown.is_none() && batch.is_spent();
             if is_fresh {
-                self.refill::<UP>(guard, cursor, first)?;
-                refills += 1;
+                batch.clear();
+                *epoch = guard.space().epoch();
+                let mut begun = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
+                // Short scans are to stay cheap.
+                begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
+                *goes_on = true;
+                batch.ask_for(0, media);
+                walk = Some(begun);
             }
-            let Some(&entry) = cursor.batch.get(cursor.passed) else {
-                // The bound may have moved past all that an earlier call noted.
-                is_fresh = shown.is_none() && refills == 0;
-                if is_fresh {
-                    continue;
+            let until = match &mut walk {
+                Some(_) if is_fresh => 1,
+                Some(walk) if !walk.has_ended() && batch.passed() < AT_MOST => {
+                    if batch.passed() >= batch.look_ahead() {
+                        let noted = batch.len();
+                        walk.note(batch, AHEAD)?;
+                        batch.ask_for(noted, media);
+                    }
+                    walk.ask_ahead(AHEAD)?;
+                    batch.look_ahead()
                 }
-                break;
+                _ => batch.len(),
             };
-            let holder = Region::new(media, entry.holder, 1)?;
-            if !is_fresh && !entry.version.still_holds(&holder) {
-                if shown.is_some() {
-                    break;
+            let seen = batch.show_run(media, until, is_fresh, |record| {
+                let record = Record::enter(media, record)?;
+                // In the order of the keys: only the first ones can be what the bound has moved past.
+                if shown.is_none() && !is_within::<M, UP>(&record, first, 0) {
+                    return Ok(ControlFlow::Continue(()));
                 }
-                is_fresh = true;
-                continue;
+                let ends = match UP {
+                    true => !is_within::<M, false>(&record, last, 0),
+                    false => !is_within::<M, true>(&record, last, 0),
+                };
+                if ends || visit(record.key(), record.value()).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                shown = Some(record);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            match seen {
+                Seen::Enough => return Ok(Shown::Enough),
+                Seen::All => break,
+                Seen::Changed => {
+                    batch.clear();
+                    walk = None;
+                    if shown.is_some() {
+                        break;
+                    }
+                }
+                Seen::Some => {}
             }
-            is_fresh = false;
-            cursor.passed += 1;
-            if let Some(ahead) = cursor.batch.get(cursor.passed + DISTANCE) {
-                media.prefetch(ahead.record, LINE);
-            }
-            let record = Record::enter(media, entry.record)?;
-            // In the order of the keys: only the first ones can be what the bound has moved past.
-            if shown.is_none() && !is_within::<M, UP>(&record, first, 0) {
-                continue;
-            }
-            let ends = match UP {
-                true => !is_within::<M, false>(&record, last, 0),
-                false => !is_within::<M, true>(&record, last, 0),
-            };
-            if ends || visit(record.key(), record.value()).is_break() {
-                return Ok(Shown::Enough);
-            }
-            shown = Some(record);
         }
-        match shown {
-            Some(record) => {
-                cursor.forget();
-                Ok(Shown::UpTo(record))
-            }
-            None => Ok(Shown::Enough),
-        }
-    }
-
-    fn refill<'g, const UP: bool>(
-        &self,
-        guard: &'g Guard<'g, M>,
-        cursor: &mut Cursor,
-        first: Bound<&[u8]>,
-    ) -> Result<()> {
-        cursor.forget();
-        cursor.epoch = guard.space().epoch();
-        cursor.want = if cursor.want == 0 { 1 } else { AHEAD };
-        let mut walk = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
-        walk.note(&mut cursor.batch, cursor.want)?;
-        let soon = cursor.batch.iter().take(DISTANCE + 1);
-        soon.for_each(|entry| guard.media().prefetch(entry.record, LINE));
-        Ok(())
-    }
-}
-
-impl Cursor {
-    fn is_spent(&self) -> bool {
-        self.passed == self.batch.len()
-    }
-
-    fn forget(&mut self) {
-        self.batch.clear();
-        self.passed = 0;
+        Ok(shown.map_or(Shown::Enough, Shown::UpTo))
     }
 }

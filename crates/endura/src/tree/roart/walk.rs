@@ -11,12 +11,13 @@ use crate::Result;
 use crate::media::{LINE, Media};
 
 use super::array::Array;
+use super::batch::Batch;
 use super::descend::{any_record, enter_child};
 use super::lock::{Locked, Version};
 use super::node::{EOK, Node, Prefix};
 use super::record::Record;
-use super::scan::{Entry, is_within};
-use super::word::{Kind, Link};
+use super::scan::is_within;
+use super::word::{Fingerprint, Kind, Link};
 use super::{Techniques, Tree};
 
 /// A node that the walk is inside of.
@@ -24,8 +25,8 @@ struct Frame<'g, M> {
     node: Node<'g, M>,
     /// Of the node, when its children were taken.
     version: Version,
-    /// Children that were taken, the next one last.
-    taken: Vec<(u8, Link)>,
+    /// Where its children begin among those that were taken.
+    first: usize,
     /// The byte from which on children are still to be taken, if there may be any.
     next: Option<u8>,
     /// Whether the key that ends at the node is still to come.
@@ -38,6 +39,8 @@ struct Frame<'g, M> {
 pub(super) struct Walk<'g, 'b, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     path: Vec<Frame<'g, M>>,
+    /// Children that were taken: of each node of the path, the next one last.
+    taken: Vec<(u8, Link)>,
     bound: Bound<&'b [u8]>,
 }
 
@@ -47,9 +50,15 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         root: Node<'g, M>,
         bound: Bound<&'b [u8]>,
     ) -> Result<Self> {
-        let mut walk = Self { tree, path: Vec::new(), bound };
+        let (path, taken) = (Vec::with_capacity(4), Vec::with_capacity(32));
+        let mut walk = Self { tree, path, taken, bound };
         walk.enter(root, 0, !matches!(bound, Bound::Unbounded))?;
         Ok(walk)
+    }
+
+    /// Whether all was noted.
+    pub(super) fn has_ended(&self) -> bool {
+        self.path.is_empty()
     }
 
     fn bound_key(&self) -> &'b [u8] {
@@ -64,7 +73,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     fn enter(&mut self, node: Node<'g, M>, from: usize, is_border: bool) -> Result<()> {
         let next = Some(if UP { 0 } else { 255 });
         let version = node.version();
-        let all = Frame { node, version, taken: Vec::new(), next, eok: true, border: None };
+        let first = self.taken.len();
+        let all = Frame { node, version, first, next, eok: true, border: None };
         if !is_border {
             self.path.push(all);
             return Ok(());
@@ -115,33 +125,47 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     }
 
     /// Notes at least `want` entries, as far as there are any.
-    pub(super) fn note(&mut self, out: &mut Vec<Entry>, want: usize) -> Result<()> {
-        while out.len() < want
+    pub(super) fn note(&mut self, out: &mut Batch, want: usize) -> Result<()> {
+        let end = out.len() + want;
+        while out.len() < end
             && let Some(frame) = self.path.last_mut()
         {
-            if frame.eok && (UP || frame.next.is_none() && frame.taken.is_empty()) {
+            let has_none = self.taken.len() == frame.first;
+            if frame.eok && (UP || frame.next.is_none() && has_none) {
                 frame.eok = false;
                 let version = frame.node.version();
                 let eok = frame.node.load(EOK);
                 if !eok.is_empty() {
-                    out.push(Entry { record: eok.at(), holder: frame.node.at(), version });
+                    out.push(eok.at());
+                    out.held_by(frame.node.at(), version);
                 }
                 continue;
             }
-            if frame.taken.is_empty() {
-                frame.take_children::<UP>(want - out.len())?;
+            if has_none {
+                frame.take_children::<UP>(end - out.len(), &mut self.taken)?;
             }
-            let Some((byte, link)) = frame.taken.pop() else {
+            if self.taken.len() == frame.first {
                 if !frame.eok {
                     self.path.pop();
                 }
                 continue;
-            };
+            }
+            let Some((byte, link)) = self.taken.pop() else { continue };
             let (node, version, is_border) =
                 (frame.node, frame.version, frame.border == Some(byte));
             self.note_child(&node, version, link, is_border, out)?;
         }
         Ok(())
+    }
+
+    /// Asks for what the next call of [`note`](Self::note) begins with.
+    pub(super) fn ask_ahead(&mut self, want: usize) -> Result<()> {
+        match self.path.last_mut() {
+            Some(frame) if self.taken.len() == frame.first => {
+                frame.take_children::<UP>(want, &mut self.taken)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn note_child(
@@ -150,7 +174,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         version: Version,
         link: Link,
         is_border: bool,
-        out: &mut Vec<Entry>,
+        out: &mut Batch,
     ) -> Result<()> {
         let (media, from) = (node.words().media(), node.depth() + 1);
         match link.kind()? {
@@ -159,16 +183,18 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
                 if !is_border
                     || is_within::<M, UP>(&Record::enter(media, record)?, self.bound, from)
                 {
-                    out.push(Entry { record, holder: node.at(), version });
+                    out.push(record);
+                    out.held_by(node.at(), version);
                 }
             }
             Kind::Array(kind) => {
                 let array = Array::enter(media, link.at(), kind)?;
-                let start = out.len();
-                self.note_array(&array, from, out)?;
+                let (start, version) = (out.len(), array.version());
+                self.note_array(&array, version, from, out)?;
                 if is_border {
-                    self.leave_out(media, from, start, out)?;
+                    self.leave_out(&array, from, start, out)?;
                 }
+                out.held_by(array.at(), version);
             }
             Kind::Node(_) => self.enter(enter_child(media, node, link)?, from, is_border)?,
         }
@@ -176,18 +202,23 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     }
 
     /// Notes the records of an array, in key order. Their keys agree in their first `from` bytes.
-    fn note_array(&self, array: &Array<'g, M>, from: usize, out: &mut Vec<Entry>) -> Result<()> {
-        let (version, holder, start) = (array.version(), array.at(), out.len());
-        let entry = |record| Entry { record, holder, version };
-        let generation = self.tree.space().generation();
-        if !array.in_order(version, generation, |slot| out.push(entry(slot.at())))? {
-            out.truncate(start);
+    fn note_array(
+        &self,
+        array: &Array<'g, M>,
+        version: Version,
+        from: usize,
+        out: &mut Batch,
+    ) -> Result<()> {
+        let (start, generation) = (out.len(), self.tree.space().generation());
+        out.reserve(array.kind().capacity());
+        if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
+            out.keep_since(start, start..start);
             let sorted = sort(array, from)?;
-            out.extend(sorted.iter().map(|(_, record, _)| entry(record.at())));
+            sorted.iter().for_each(|(_, record, _)| out.push(record.at()));
             self.remember(array, version, &sorted);
         }
         if !UP {
-            out[start..].reverse();
+            out.since(start).reverse();
         }
         Ok(())
     }
@@ -211,42 +242,57 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     /// bound: the first ones.
     fn leave_out(
         &self,
-        media: &'g M,
+        array: &Array<'g, M>,
         from: usize,
         start: usize,
-        out: &mut Vec<Entry>,
+        out: &mut Batch,
     ) -> Result<()> {
+        let (media, end) = (array.words().media(), out.len());
+        // Most scans begin at a key that is there, or behind one: the fingerprints tell where, and no other
+        // record has to be looked at.
+        let key = self.bound_key();
+        if let Some(record) = array.peek_for(key, Fingerprint::of(key))?
+            && let Some(at) = out.since(start).iter().position(|&noted| noted == record)
+        {
+            let at = start + at + usize::from(matches!(self.bound, Bound::Excluded(_)));
+            out.keep_since(start, at..end);
+            return Ok(());
+        }
         // One wait for all of them in place of one for each step; half are shown soon anyway.
-        out[start..].iter().for_each(|entry| media.prefetch(entry.record, LINE));
-        let (mut low, mut high) = (start, out.len());
+        out.since(start).iter().for_each(|&record| media.prefetch(record, LINE));
+        let (mut low, mut high) = (start, end);
         while low < high {
             let middle = low.midpoint(high);
-            let record = Record::enter(media, out[middle].record)?;
+            let record = Record::enter(media, out.since(0)[middle])?;
             if is_within::<M, UP>(&record, self.bound, from) {
                 high = middle;
             } else {
                 low = middle + 1;
             }
         }
-        out.drain(start..low);
+        out.keep_since(start, low..end);
         Ok(())
     }
 }
 
 impl<M: Media> Frame<'_, M> {
     /// Takes the next children, and asks for them: as many as may hold `want` entries.
-    fn take_children<const UP: bool>(&mut self, want: usize) -> Result<()> {
+    fn take_children<const UP: bool>(
+        &mut self,
+        want: usize,
+        taken: &mut Vec<(u8, Link)>,
+    ) -> Result<()> {
         self.version = self.node.version();
         let Some(from) = self.next else { return Ok(()) };
-        self.next = self.node.take_children::<UP>(from, want, &mut self.taken)?;
+        self.next = self.node.take_children::<UP>(from, want, taken)?;
         let media = self.node.words().media();
-        for (_, link) in &self.taken {
+        for (_, link) in &taken[self.first..] {
             match link.kind()? {
                 Kind::Array(kind) => Array::prefetch_all(media, link.at(), kind),
                 Kind::Record | Kind::Node(_) => media.prefetch(link.at(), LINE),
             }
         }
-        self.taken.reverse();
+        taken[self.first..].reverse();
         Ok(())
     }
 }

@@ -203,11 +203,15 @@ impl Link {
         self.0 >> HINT_SHIFT == fingerprint.hint()
     }
 
+    #[cold]
+    fn of_no_kind(self) -> Error {
+        Error::Corrupt { offset: self.at(), what: "a link to a chunk of no known kind" }
+    }
+
     /// What it leads to; it is not empty.
     #[inline(always)]
     pub(super) fn kind(self) -> Result<Kind> {
-        Kind::from_code(self.0 >> KIND_SHIFT & 0xF)
-            .ok_or(Error::Corrupt { offset: self.at(), what: "a link to a chunk of no known kind" })
+        Kind::from_code(self.0 >> KIND_SHIFT & 0xF).ok_or_else(|| self.of_no_kind())
     }
 }
 

@@ -1,0 +1,154 @@
+//! The records that a scan has noted: where they are, and what held them.
+
+use std::ops::ControlFlow;
+
+use crate::Result;
+use crate::media::{Media, Region};
+
+use super::lock::Version;
+
+/// How many entries before its turn a record is asked for.
+pub(super) const DISTANCE: usize = 12;
+
+/// The bytes of a record that are asked for: the header, a key, the first bytes of a value.
+const FIRST: u64 = 48;
+
+/// What became of the next records.
+#[derive(PartialEq, Eq)]
+pub(super) enum Seen {
+    /// There are none.
+    All,
+    /// Some were shown.
+    Some,
+    /// Their holder has changed since they were noted.
+    Changed,
+    /// Whoever saw the last one has enough.
+    Enough,
+}
+
+/// Records in the order of their keys, those that were shown first.
+#[derive(Default)]
+pub(super) struct Batch {
+    records: Vec<u64>,
+    runs: Vec<Run>,
+    /// How many records were shown.
+    passed: usize,
+    /// How many runs were.
+    passed_runs: usize,
+}
+
+/// Neighbours that were noted together: in one node or array, at one moment.
+#[derive(Clone, Copy)]
+struct Run {
+    holder: u64,
+    version: Version,
+    /// One past the last record.
+    end: usize,
+}
+
+impl Batch {
+    pub(super) fn clear(&mut self) {
+        self.records.clear();
+        self.runs.clear();
+        (self.passed, self.passed_runs) = (0, 0);
+    }
+
+    /// How many records were noted, shown ones included.
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// How many were shown.
+    pub(super) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// Whether all were.
+    pub(super) fn is_spent(&self) -> bool {
+        self.passed == self.records.len()
+    }
+
+    /// How many are to be shown before the next ones are noted: so many that some are left to arrive
+    /// meanwhile, but at first no more than were shown, for who asks for more may soon have enough.
+    #[inline]
+    pub(super) fn look_ahead(&self) -> usize {
+        let all = self.records.len();
+        all.saturating_sub(DISTANCE).max(all.div_ceil(2))
+    }
+
+    /// Notes the next record.
+    #[inline]
+    pub(super) fn push(&mut self, record: u64) {
+        self.records.push(record);
+    }
+
+    /// Room for so many more, so that the next ones are noted without asking for it.
+    pub(super) fn reserve(&mut self, records: usize) {
+        if self.records.capacity() == 0 {
+            self.records.reserve(records + 64);
+            self.runs.reserve(16);
+        }
+        self.records.reserve(records);
+    }
+
+    /// The records from number `start` on.
+    pub(super) fn since(&mut self, start: usize) -> &mut [u64] {
+        &mut self.records[start..]
+    }
+
+    /// Forgets the records from number `start` on, which no holder has yet, but for those in `keep`.
+    pub(super) fn keep_since(&mut self, start: usize, keep: std::ops::Range<usize>) {
+        self.records.truncate(keep.end);
+        self.records.drain(start..keep.start);
+    }
+
+    /// Says what held the records that were noted since the last call, and that it did so in this version.
+    #[inline]
+    pub(super) fn held_by(&mut self, holder: u64, version: Version) {
+        let end = self.records.len();
+        if self.runs.last().map_or(0, |run| run.end) < end {
+            self.runs.push(Run { holder, version, end });
+        }
+    }
+
+    /// Calls `show` with the records of the next run, up to number `until` of all, for as long as their
+    /// holder is as it was when they were noted; of the first one that is taken for granted if it
+    /// `is_fresh`. The record that comes [`DISTANCE`] later is asked for meanwhile.
+    #[inline]
+    pub(super) fn show_run<M: Media>(
+        &mut self,
+        media: &M,
+        until: usize,
+        mut is_fresh: bool,
+        mut show: impl FnMut(u64) -> Result<ControlFlow<()>>,
+    ) -> Result<Seen> {
+        let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) else {
+            return Ok(Seen::All);
+        };
+        let holder = Region::new(media, holder, 1)?;
+        let end = end.min(until);
+        while self.passed < end {
+            if !is_fresh && !version.still_holds(&holder) {
+                return Ok(Seen::Changed);
+            }
+            is_fresh = false;
+            if let Some(&ahead) = self.records.get(self.passed + DISTANCE) {
+                media.prefetch(ahead, FIRST);
+            }
+            let record = self.records[self.passed];
+            self.passed += 1;
+            if show(record)?.is_break() {
+                return Ok(Seen::Enough);
+            }
+        }
+        self.passed_runs += usize::from(self.passed == self.runs[self.passed_runs].end);
+        Ok(Seen::Some)
+    }
+
+    /// Asks for those of the records from number `noted` on whose turn comes before the next one asks.
+    pub(super) fn ask_for<M: Media>(&self, noted: usize, media: &M) {
+        let end = self.records.len().min(self.passed + DISTANCE);
+        let soon = self.records.get(noted..end).unwrap_or(&[]);
+        soon.iter().for_each(|&record| media.prefetch(record, FIRST));
+    }
+}
