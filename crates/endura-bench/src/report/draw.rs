@@ -4,6 +4,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::bars::bars;
 use super::ticks::{Axis, short};
 use crate::paper::{Across, Plot, Series};
 
@@ -12,12 +13,12 @@ const WIDTH: u32 = 530;
 const WIDE: u32 = 1100;
 
 /// What the style sheet knows as `--ink`, `--muted` and `--grid`.
-const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
-const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
+pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
+pub(super) const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
 const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
 
 /// What it knows as `--c0` to `--c7`: colours that people who see few of them can tell apart.
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x25, 0x63, 0xeb),
     RGBColor(0xd9, 0x77, 0x06),
     RGBColor(0x05, 0x96, 0x69),
@@ -50,9 +51,10 @@ pub(super) fn colours(plot: &Plot) -> Vec<usize> {
     plot.series.iter().map(&mut of).collect()
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(super) type Chart<'a, 'b> =
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// How a plot is drawn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,7 +103,7 @@ fn below(plot: &Plot) -> u32 {
     14 + 8 * longest as u32
 }
 
-fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
+pub(super) fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&colour).pos(Pos::new(across, up))
 }
 
@@ -353,64 +355,6 @@ fn move_apart<'a>(heights: impl DoubleEndedIterator<Item = &'a mut i32>, floor: 
         **y = (**y).min(limit);
         limit = **y - LINE;
     }
-}
-
-/// Whether a figure on each bar has room, on bars so far apart.
-fn has_room(plot: &Plot, apart: f64) -> bool {
-    let points = plot.series.iter().flat_map(|series| &series.points);
-    let letters = points.filter(|p| p.y.is_finite()).map(|p| short(p.y).chars().count()).max();
-    !plot.stacked && 7.5 * letters.unwrap_or(0) as f64 <= apart
-}
-
-fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis) -> Drawn {
-    let count = if plot.stacked { 1 } else { plot.series.len().max(1) };
-    let width = 0.78 / count as f64;
-    let groups = plot
-        .series
-        .iter()
-        .flat_map(|s| s.points.iter())
-        .map(|p| p.x as usize + 1)
-        .max()
-        .unwrap_or(1);
-    let apart = f64::from(chart.plotting_area().dim_in_pixel().0) * width / groups as f64;
-    let labelled = has_room(plot, apart);
-    let mut base = vec![0.0; groups];
-    for ((number, series), colour) in plot.series.iter().enumerate().zip(colours(plot)) {
-        let colour = &COLOURS[colour];
-        for point in series.points.iter().filter(|p| p.y.is_finite()) {
-            let slot = if plot.stacked { 0.0 } else { number as f64 };
-            let left = point.x - 0.39 + width * slot;
-            let (from, to) = match plot.stacked {
-                true => {
-                    let from = base[point.x as usize];
-                    base[point.x as usize] += point.y;
-                    (from, from + point.y)
-                }
-                false => (if up.log { up.from } else { 0.0 }, up.place_up(point.y)),
-            };
-            let gap = width * 0.08;
-            let corners = [(left + gap, from), (left + width - gap, to)];
-            chart.draw_series([Rectangle::new(corners, colour.filled())])?;
-            let middle = left + width / 2.0;
-            let mut top = to;
-            if !plot.stacked && point.spread_percent > 0.5 {
-                let reach =
-                    |sign: f64| up.place_up(point.y * (1.0 + sign * point.spread_percent / 100.0));
-                top = reach(1.0);
-                chart
-                    .draw_series([PathElement::new([(middle, reach(-1.0)), (middle, top)], INK)])?;
-            }
-            if labelled {
-                let (x, y) = chart.backend_coord(&(middle, top));
-                area.draw_text(
-                    &short(point.y),
-                    &style(14, MUTED, HPos::Center, VPos::Bottom),
-                    (x, y - 2),
-                )?;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

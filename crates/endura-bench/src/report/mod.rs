@@ -4,6 +4,7 @@
 //! and beside it the same as CSV and JSON. [`measure`] makes one. Nothing is left out that was measured: what
 //! is slower than a peer stands in a section of its own, in the same type as the rest.
 
+mod bars;
 mod behind;
 mod csv;
 mod draw;
