@@ -1,7 +1,6 @@
 //! Mixed work on a [`Subject`], by threads that start together.
 
 use std::sync::Barrier;
-use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
@@ -9,8 +8,8 @@ use crate::keys::{key, value};
 use crate::store::Session;
 use crate::subject::Subject;
 use crate::summary::{Latency, Median};
-use crate::timing::{Pace, empty_histogram, thread_cpu_time, timed};
-use crate::workload::Zipf;
+use crate::timing::{Pace, timed};
+use crate::workload::{Part, Timing, Zipf, on_threads};
 use crate::{Error, Result};
 
 /// Which keys are looked up, updated and scanned from.
@@ -78,8 +77,9 @@ pub struct Work {
 /// How fast it went.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
-    /// Nanoseconds per operation, all threads together: of wall time; with one thread of its CPU time,
-    /// which is the same on a machine that has nothing else to do, and nearly the same on a busy one.
+    /// Nanoseconds per operation, all threads together: of the time that they would have taken alone on
+    /// their processors ([`Timing::alone_seconds`]); with one thread of its CPU time. Both are wall time on a
+    /// machine that has nothing else to do, and nearly the same on a busy one.
     pub ns: f64,
     /// What single operations took.
     pub latency: Latency,
@@ -106,27 +106,13 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
         Choice::Zipf(theta) => Some(Zipf::new(work.keys, theta)),
         Choice::Uniform => None,
     };
-    let run = |thread: u64| -> Result<Part> {
-        let (mut session, mut latencies) = (subject.session(), empty_histogram());
-        let plan = plan(mix, work, zipf.as_ref(), thread);
+    let parts = on_threads(work.threads, |thread| {
+        let mut session = subject.session();
+        let plan = plan(mix, work, zipf.as_ref(), thread as u64);
         barrier.wait();
-        let (begun, cpu) = (Instant::now(), thread_cpu_time());
-        let wrong = perform(&mut *session, mix, &plan, &mut latencies)?;
-        Ok(Part { begun, ended: Instant::now(), cpu: thread_cpu_time() - cpu, wrong, latencies })
-    };
-    let parts: Vec<Part> = std::thread::scope(|scope| {
-        let run = &run;
-        let workers: Vec<_> =
-            (0..work.threads as u64).map(|thread| scope.spawn(move || run(thread))).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
-            worker.join().unwrap_or(Err(Error::Panicked))
-        };
-        workers.into_iter().map(join).collect::<Result<_>>()
+        Part::time(plan.len() as u64, |latencies| perform(&mut *session, mix, &plan, latencies))
     })?;
-    let begun = parts.iter().map(|part| part.begun).min();
-    let ended = parts.iter().map(|part| part.ended).max();
-    let wall = ended.zip(begun).map(|(end, begin)| end - begin).unwrap_or_default();
-    let took = if let [only] = &parts[..] { only.cpu } else { wall };
+    let timing = Timing::of(&parts);
     match parts.iter().map(|part| part.wrong).sum() {
         0 => {}
         wrong => {
@@ -138,19 +124,9 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
             });
         }
     }
-    let mut latencies = empty_histogram();
-    parts.iter().for_each(|part| latencies += &part.latencies);
-    let ns = took.as_nanos() as f64 / work.operations.max(1) as f64;
-    Ok(Rate { ns, latency: Latency::of(&latencies) })
-}
-
-/// What one thread found out.
-struct Part {
-    begun: Instant,
-    ended: Instant,
-    cpu: Duration,
-    wrong: u64,
-    latencies: Histogram<u64>,
+    let seconds = if work.threads == 1 { timing.cpu_seconds } else { timing.alone_seconds };
+    let ns = seconds * 1e9 / work.operations.max(1) as f64;
+    Ok(Rate { ns, latency: Latency::of(&timing.latencies) })
 }
 
 /// The median of several runs, each with new keys of its own to insert and to remove.

@@ -1,5 +1,5 @@
 //! What the hardware takes for the least that an index can do: a load that waits for one before it, a
-//! store that is made durable, a pass over all of it.
+//! store that is made durable, a pass over all of it, records that lie anywhere read in a given order.
 
 use endura::media::{Adr, Heap, LINE, Media, Ordering, Region};
 
@@ -7,6 +7,12 @@ use crate::subject::mapped;
 use crate::summary::Median;
 use crate::timing::thread_cpu_time;
 use crate::{Error, Result};
+
+/// Bytes of a record: a header, a key of 24 bytes and a value of 100, as an allocator rounds them up.
+pub const RECORD_BYTES: u64 = 160;
+
+/// How many records ahead of the one that is read its lines are asked for; 0: not at all.
+pub const AHEAD: [usize; 5] = [0, 4, 8, 16, 32];
 
 /// Measured on the same machine, in the same run, over the same bytes as an index takes.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -19,22 +25,38 @@ pub struct Floor {
     pub durable_store_ns: Median,
     /// Nanoseconds per line of a pass over all lines in order.
     pub sequential_line_ns: Median,
+    /// Nanoseconds per record of [`RECORD_BYTES`] that lies at a random place, read whole, where it is known
+    /// long before which follow; asked for ahead as [`AHEAD`] says. No scan over records of an order of their
+    /// own can be faster.
+    pub record_ns: [Median; AHEAD.len()],
 }
 
-/// Measures all three over `bytes` of a file in `dir`, so often.
+impl Floor {
+    /// The least that a record takes, and how far ahead it was asked for.
+    pub fn best_record(&self) -> (usize, Median) {
+        let all = AHEAD.into_iter().zip(self.record_ns);
+        all.min_by(|a, b| a.1.median.total_cmp(&b.1.median)).unwrap_or((0, self.record_ns[0]))
+    }
+}
+
+/// Measures all of it over `bytes` of a file in `dir`, so often. The places of lines are rounded up to a
+/// power of two, the records take what was given.
 ///
 /// # Errors
 ///
 /// [`Error::Io`] where there is no room.
 pub fn floor(dir: &std::path::Path, bytes: u64, rounds: u32) -> Result<Floor> {
-    let lines = (bytes / LINE).max(16).next_power_of_two();
+    let records = (bytes / RECORD_BYTES).max(64);
+    let lines = (bytes / LINE).max(160).next_power_of_two();
     let bytes = lines * LINE;
     let medium = mapped::<Adr>(dir, bytes.next_multiple_of(2 << 20))?;
     medium.grow(bytes)?;
     let words = Region::new(&medium, 0, (bytes / 8) as usize)?;
     link(&words, lines);
     let steps = lines.clamp(1 << 10, 1 << 21);
+    let order = shuffled(records);
     let mut samples = [const { Vec::new() }; 3];
+    let mut by_distance = [const { Vec::new() }; AHEAD.len()];
     for round in 0..u64::from(rounds.max(1)) {
         samples[0].push(time(steps, || follow(&words, round * 977 % lines, steps)));
         samples[1].push(time(steps / 8, || {
@@ -51,9 +73,46 @@ pub fn floor(dir: &std::path::Path, bytes: u64, rounds: u32) -> Result<Floor> {
             (0..lines as usize)
                 .fold(0, |sum, line| sum ^ words.load(8 * line + 1, Ordering::Relaxed))
         }));
+        let count = order.len().min(1 << 20);
+        let from = (round as usize * 7919) % (order.len() - count + 1);
+        for (samples, ahead) in by_distance.iter_mut().zip(AHEAD) {
+            let part = &order[from..from + count];
+            samples.push(time(count as u64, || read_records(&words, part, ahead)));
+        }
     }
     let [load, store, scan] = samples.map(Median::of);
-    Ok(Floor { bytes, dependent_load_ns: load, durable_store_ns: store, sequential_line_ns: scan })
+    let record_ns = by_distance.map(Median::of);
+    Ok(Floor {
+        bytes,
+        dependent_load_ns: load,
+        durable_store_ns: store,
+        sequential_line_ns: scan,
+        record_ns,
+    })
+}
+
+/// So many numbers, each once, in random order: which record follows which.
+fn shuffled(records: u64) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..records.min(u64::from(u32::MAX)) as u32).collect();
+    fastrand::Rng::with_seed(1).shuffle(&mut order);
+    order
+}
+
+/// Reads every word of the records, in this order.
+fn read_records<M: Media>(words: &Region<'_, M>, order: &[u32], ahead: usize) -> u64 {
+    const WORDS: usize = (RECORD_BYTES / 8) as usize;
+    let place = |record: u32| WORDS * record as usize;
+    let mut sum = 0;
+    for (i, &record) in order.iter().enumerate() {
+        if ahead > 0
+            && let Some(&later) = order.get(i + ahead)
+        {
+            words.media().prefetch(words.offset() + 8 * place(later) as u64, RECORD_BYTES);
+        }
+        let from = place(record);
+        sum = (from..from + WORDS).fold(sum, |sum, i| sum ^ words.load(i, Ordering::Relaxed));
+    }
+    sum
 }
 
 /// Nanoseconds of CPU time per step: on a machine that has nothing else to do the time that went by, and on
@@ -157,8 +216,27 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let floor = floor(dir.path(), 1 << 20, 2).expect("a floor");
         assert_eq!(floor.bytes, 1 << 20);
-        for figure in [floor.dependent_load_ns, floor.durable_store_ns, floor.sequential_line_ns] {
+        let lines = [floor.dependent_load_ns, floor.durable_store_ns, floor.sequential_line_ns];
+        for figure in lines.into_iter().chain(floor.record_ns) {
             assert!(figure.median > 0.0, "{floor:?}");
+        }
+        let (ahead, best) = floor.best_record();
+        assert!(AHEAD.contains(&ahead) && floor.record_ns.iter().all(|n| best.median <= n.median));
+    }
+
+    #[test]
+    fn every_record_is_read_once_whatever_is_asked_for_ahead() {
+        let medium = Heap::new(64 * RECORD_BYTES);
+        let words = Region::new(&medium, 0, (64 * RECORD_BYTES / 8) as usize).expect("words");
+        (0..words.words()).for_each(|i| words.store(i, 1 << (i % 61), Ordering::Relaxed));
+        let all = (0..words.words()).fold(0, |sum, i| sum ^ words.load(i, Ordering::Relaxed));
+        let order = shuffled(64);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..64).collect::<Vec<u32>>());
+        assert_ne!(order, sorted);
+        for ahead in AHEAD {
+            assert_eq!(read_records(&words, &order, ahead), all);
         }
     }
 }

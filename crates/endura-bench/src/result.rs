@@ -206,7 +206,8 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Million operations per second of wall time, higher is better.
+    /// Million operations per second, as [`Timing::mops`](crate::workload::Timing::mops) has it; higher is
+    /// better.
     pub fn throughput(rounds: Vec<f64>) -> Self {
         Self { name: "throughput", unit: "Mop/s", better: Better::Higher, rounds }
     }

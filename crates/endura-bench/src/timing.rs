@@ -1,4 +1,4 @@
-//! Clocks: wall time, a thread's own CPU time, and sampled latencies.
+//! Clocks: wall time, a thread's own CPU time, how long it stood in line, and sampled latencies.
 
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,14 @@ impl Pace {
 pub(crate) fn thread_cpu_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// How long the calling thread could have run and had no processor, since it began. Zero where Linux does
+/// not say.
+pub(crate) fn thread_time_in_line() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
 }
 
 /// Latencies in nanoseconds, 1 ns to 60 s, three digits. A longer one counts as 60 s.
@@ -110,6 +118,26 @@ mod tests {
         });
         assert_eq!(wrong.expect("no error"), 50);
         latencies
+    }
+
+    /// More threads than processors stand in line, all together at least as long as they lack processors.
+    #[test]
+    fn threads_without_a_processor_stand_in_line() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let spin = || {
+            let (begun, before) = (Instant::now(), thread_time_in_line());
+            while begun.elapsed() < Duration::from_millis(60) {
+                std::hint::spin_loop();
+            }
+            (thread_time_in_line() - before).as_secs_f64()
+        };
+        let in_line: f64 = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..3 * processors).map(|_| scope.spawn(spin)).collect();
+            workers.into_iter().map(|worker| worker.join().expect("a thread")).sum()
+        });
+        // 60 ms of each processor go to three threads that want 60 ms each; or the file is not there.
+        let known = std::path::Path::new("/proc/thread-self/schedstat").exists();
+        assert!(in_line > 0.03 * processors as f64 || !known, "{in_line} s");
     }
 
     /// One stall of 20 ms among a hundred operations that are due every 0.2 ms delays the ninety

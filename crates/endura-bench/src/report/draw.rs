@@ -4,6 +4,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::bars::bars;
 use super::ticks::{Axis, short};
 use crate::paper::{Across, Plot, Series};
 
@@ -12,12 +13,12 @@ const WIDTH: u32 = 530;
 const WIDE: u32 = 1100;
 
 /// What the style sheet knows as `--ink`, `--muted` and `--grid`.
-const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
-const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
+pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
+pub(super) const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
 const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
 
 /// What it knows as `--c0` to `--c7`: colours that people who see few of them can tell apart.
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x25, 0x63, 0xeb),
     RGBColor(0xd9, 0x77, 0x06),
     RGBColor(0x05, 0x96, 0x69),
@@ -50,15 +51,18 @@ pub(super) fn colours(plot: &Plot) -> Vec<usize> {
     plot.series.iter().map(&mut of).collect()
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(super) type Chart<'a, 'b> =
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// How a plot is drawn.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Look<'a> {
     /// Whether equal steps upwards multiply.
     pub(super) log_up: bool,
+    /// Whether groups are joined by lines, in place of bars.
+    pub(super) joined: bool,
     /// Whether it has the whole width of the page.
     pub(super) wide: bool,
     /// Moments to mark on the horizontal axis.
@@ -86,10 +90,20 @@ pub(super) fn svg(plot: &Plot, look: Look<'_>) -> Option<String> {
 }
 
 fn height(plot: &Plot, look: Look<'_>) -> u32 {
-    if rotated(plot, look) { 400 } else { 310 }
+    if rotated(plot, look) { 270 + below(plot) } else { 310 }
 }
 
-fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
+/// Letters of a rotated name, at most.
+const LETTERS: usize = 28;
+
+/// What rotated names take below the axis.
+fn below(plot: &Plot) -> u32 {
+    let Across::Groups(names) = &plot.across else { return 0 };
+    let longest = names.iter().map(|name| name.chars().count().min(LETTERS)).max().unwrap_or(0);
+    14 + 8 * longest as u32
+}
+
+pub(super) fn style(size: u32, colour: RGBColor, across: HPos, up: VPos) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&colour).pos(Pos::new(across, up))
 }
 
@@ -122,29 +136,38 @@ fn axes(plot: &Plot, look: Look<'_>) -> (Axis, Axis) {
             .map(|p| p.y * (1.0 + p.spread_percent / 100.0))
             .collect()
     };
-    let tops: Vec<f64> = tops.into_iter().filter(|top| top.is_finite()).collect();
-    let greatest = tops.iter().copied().fold(0.0, f64::max);
-    let least = tops.iter().copied().filter(|&top| top > 0.0).fold(f64::MAX, f64::min);
+    let greatest = tops.into_iter().filter(|top| top.is_finite()).fold(0.0, f64::max);
+    let heights = plot.series.iter().flat_map(Series::heights);
+    let least = heights.filter(|height| *height > 0.0).fold(f64::MAX, f64::min);
     let up =
         if look.log_up { Axis::up_log(least.min(greatest), greatest) } else { Axis::up(greatest) };
     (across, up)
 }
 
+/// Whether a curve goes through orders of magnitude, of which a plain axis shows the first alone.
+fn goes_far(plot: &Plot) -> bool {
+    let heights = || plot.series.iter().flat_map(Series::heights).filter(|y| y.is_finite());
+    let (least, greatest) = (heights().fold(f64::MAX, f64::min), heights().fold(0.0, f64::max));
+    matches!(plot.across, Across::Number { .. }) && least > 0.0 && greatest > 50.0 * least
+}
+
 fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
+    let look = Look { log_up: look.log_up || goes_far(plot), ..look };
     let (across, up) = axes(plot, look);
-    let lines = matches!(plot.across, Across::Number { .. });
+    let lines = look.joined || matches!(plot.across, Across::Number { .. });
     let right = if lines { named_at_ends(plot).map_or(24, |longest| 18 + 8 * longest) } else { 8 };
-    let bottom = match lines {
-        true => 50,
-        false if rotated(plot, look) => 130,
-        false => 30,
+    let bottom = match &plot.across {
+        Across::Number { .. } => 50,
+        Across::Groups(_) if rotated(plot, look) => below(plot),
+        Across::Groups(_) => 30,
     };
     let arrow = match plot.better {
         crate::result::Better::Higher => "higher is better",
         crate::result::Better::Lower => "lower is better",
     };
+    let steps = if up.log { "; steps of ten times" } else { "" };
     area.draw_text(
-        &format!("{} ({}), {arrow}", plot.quantity, plot.unit),
+        &format!("{} ({}), {arrow}{steps}", plot.quantity, plot.unit),
         &style(16, MUTED, HPos::Left, VPos::Top),
         (8, 6),
     )?;
@@ -157,13 +180,11 @@ fn draw(area: &Area<'_>, plot: &Plot, look: Look<'_>) -> Drawn {
         .build_cartesian_2d(across.from..across.to, up.from..up.to)?;
     mark_up(area, &mut chart, &across, &up)?;
     mark_across(area, &chart, plot, (&across, &up), rotated(plot, look))?;
-    for &(at, what) in look.moments {
-        moment(area, &mut chart, (at, what), &across, &up)?;
-    }
+    moments(area, &mut chart, look.moments, &across, &up)?;
     if lines {
         curves(area, &mut chart, plot, &across, &up)
     } else {
-        bars(area, &mut chart, plot, &up, look.wide)
+        bars(area, &mut chart, plot, &up)
     }
 }
 
@@ -213,7 +234,7 @@ fn mark_across(
                 // Upwards from below, so that a name ends at its group.
                 let style =
                     style(15, INK, HPos::Left, VPos::Center).transform(FontTransform::Rotate90);
-                area.draw_text(&clip(name, 19), &style, (x, y + 8))?;
+                area.draw_text(&clip(name, LETTERS), &style, (x, y + 8))?;
             }
             Across::Groups(names) => {
                 let name = names.get(mark as usize).map_or("", String::as_str);
@@ -240,17 +261,34 @@ fn clip(name: &str, most: usize) -> String {
     name.chars().take(most - 1).chain(['…']).collect()
 }
 
-fn moment(
+/// Lines upwards at moments, in their order; names that would meet stand on the far sides of their lines.
+fn moments(
     area: &Area<'_>,
     chart: &mut Chart<'_, '_>,
-    (at, what): (f64, &str),
+    moments: &[(f64, &str)],
     across: &Axis,
     up: &Axis,
 ) -> Drawn {
-    let x = across.place_across(at);
-    chart.draw_series([PathElement::new([(x, up.from), (x, up.to)], MUTED)])?;
-    let (px, py) = chart.backend_coord(&(x, up.to));
-    Ok(area.draw_text(what, &style(15, MUTED, HPos::Center, VPos::Bottom), (px, py - 1))?)
+    let places: Vec<(i32, i32)> = moments
+        .iter()
+        .map(|&(at, _)| chart.backend_coord(&(across.place_across(at), up.to)))
+        .collect();
+    let meet = |a: usize, b: usize| {
+        let letters = moments[a].1.chars().count() + moments[b].1.chars().count();
+        (places[b].0 - places[a].0) < 4 * letters as i32 + 6
+    };
+    for (n, &(at, what)) in moments.iter().enumerate() {
+        let x = across.place_across(at);
+        chart.draw_series([PathElement::new([(x, up.from), (x, up.to)], MUTED)])?;
+        let (px, py) = places[n];
+        let (side, px) = match (n > 0 && meet(n - 1, n), n + 1 < moments.len() && meet(n, n + 1)) {
+            (true, _) => (HPos::Left, px - 2),
+            (_, true) => (HPos::Right, px + 2),
+            _ => (HPos::Center, px),
+        };
+        area.draw_text(what, &style(15, MUTED, side, VPos::Bottom), (px, py - 1))?;
+    }
+    Ok(())
 }
 
 fn curves(
@@ -293,66 +331,30 @@ fn curves(
     if named_at_ends(plot).is_none() {
         return Ok(());
     }
-    // Names at the ends of their curves, moved apart where they would overlap.
+    let floor = chart.backend_coord(&(across.from, up.from)).1 - 5;
     ends.sort_by_key(|end| end.1);
-    let mut below = i32::MIN;
+    move_apart(ends.iter_mut().map(|end| &mut end.1), floor);
     for (x, y, name, colour) in ends {
-        let y = y.max(below.saturating_add(15));
-        below = y;
         area.draw_text(name, &style(16, colour, HPos::Left, VPos::Center), (x + 8, y))?;
     }
     Ok(())
 }
 
-fn bars(area: &Area<'_>, chart: &mut Chart<'_, '_>, plot: &Plot, up: &Axis, wide: bool) -> Drawn {
-    let count = if plot.stacked { 1 } else { plot.series.len().max(1) };
-    let width = 0.78 / count as f64;
-    let groups = plot
-        .series
-        .iter()
-        .flat_map(|s| s.points.iter())
-        .map(|p| p.x as usize + 1)
-        .max()
-        .unwrap_or(1);
-    // Figures on the bars as long as they have room: about 30 units each.
-    let labelled = groups * count <= if wide { 44 } else { 20 };
-    let mut base = vec![0.0; groups];
-    for ((number, series), colour) in plot.series.iter().enumerate().zip(colours(plot)) {
-        let colour = &COLOURS[colour];
-        for point in series.points.iter().filter(|p| p.y.is_finite()) {
-            let slot = if plot.stacked { 0.0 } else { number as f64 };
-            let left = point.x - 0.39 + width * slot;
-            let (from, to) = match plot.stacked {
-                true => {
-                    let from = base[point.x as usize];
-                    base[point.x as usize] += point.y;
-                    (from, from + point.y)
-                }
-                false => (if up.log { up.from } else { 0.0 }, up.place_up(point.y)),
-            };
-            let gap = width * 0.08;
-            let corners = [(left + gap, from), (left + width - gap, to)];
-            chart.draw_series([Rectangle::new(corners, colour.filled())])?;
-            let middle = left + width / 2.0;
-            let mut top = to;
-            if !plot.stacked && point.spread_percent > 0.5 {
-                let reach =
-                    |sign: f64| up.place_up(point.y * (1.0 + sign * point.spread_percent / 100.0));
-                top = reach(1.0);
-                chart
-                    .draw_series([PathElement::new([(middle, reach(-1.0)), (middle, top)], INK)])?;
-            }
-            if labelled && !plot.stacked {
-                let (x, y) = chart.backend_coord(&(middle, top));
-                area.draw_text(
-                    &short(point.y),
-                    &style(14, MUTED, HPos::Center, VPos::Bottom),
-                    (x, y - 2),
-                )?;
-            }
-        }
+/// Moves lines of text apart that would overlap, from the first, which is the highest; none ends below
+/// `floor`.
+fn move_apart<'a>(heights: impl DoubleEndedIterator<Item = &'a mut i32>, floor: i32) {
+    const LINE: i32 = 15;
+    let mut heights: Vec<&mut i32> = heights.collect();
+    let mut above = i32::MIN;
+    for y in &mut heights {
+        **y = (**y).max(above.saturating_add(LINE));
+        above = **y;
     }
-    Ok(())
+    let mut limit = floor;
+    for y in heights.iter_mut().rev() {
+        **y = (**y).min(limit);
+        limit = **y - LINE;
+    }
 }
 
 #[cfg(test)]
@@ -415,6 +417,25 @@ mod tests {
         assert_eq!(colours(&plot), [3, 0]);
         plot.series[1].name = "NbTree".into();
         assert_eq!(colours(&plot), [3, 1]);
+    }
+
+    #[test]
+    fn names_that_would_overlap_are_moved_apart_and_none_leaves_the_plot() {
+        let mut heights = [40, 42, 196, 199, 200];
+        move_apart(heights.iter_mut(), 200);
+        assert_eq!(heights, [40, 55, 170, 185, 200]);
+    }
+
+    #[test]
+    fn bars_carry_figures_only_where_these_have_room() {
+        let groups = |n: usize| Across::Groups((0..n).map(|n| n.to_string()).collect());
+        let mut plot = plot(groups(3), false);
+        let figures = |plot: &Plot| svg(plot, Look::default()).expect("an SVG").contains("1.23");
+        plot.series[0].points[0].y = 1.234;
+        assert!(figures(&plot));
+        let series = plot.series[0].clone();
+        plot.series.extend((0..6).map(|_| series.clone()));
+        assert!(!figures(&plot));
     }
 
     #[test]

@@ -123,10 +123,12 @@ fn instructions(counter: &Counter) -> String {
 
 fn floor(report: &Report) -> String {
     let floor = &report.floor;
+    let (ahead, record) = floor.best_record();
     let all = [
-        ("dependent load, random line", floor.dependent_load_ns),
-        ("store, write-back, fence, random line", floor.durable_store_ns),
-        ("next line of a pass over all", floor.sequential_line_ns),
+        ("dependent load", floor.dependent_load_ns),
+        ("durable store", floor.durable_store_ns),
+        ("next line", floor.sequential_line_ns),
+        ("next record", record),
     ];
     let points =
         all.iter().enumerate().map(|(x, (_, ns))| point(x, ns.median, ns.spread_percent)).collect();
@@ -135,9 +137,12 @@ fn floor(report: &Report) -> String {
     let plot = bars("The floor", "ns", "time", groups, series);
     format!(
         "<h3>The floor</h3><p>What the hardware takes for the least that an index can do, over {} MiB in this run: a \
-         lookup in a tree of that size waits for at least one such load per level that no cache holds, a durable \
-         write for at least one such store.</p>{}",
+         lookup in a tree of that size waits for at least one dependent load of a random line per level that no cache \
+         holds; a durable write for at least one store to a random line with its write-back and fence; a scan takes at \
+         least the next line of a pass over all per line, and where records of {} bytes lie at random places the next \
+         record, best asked for {ahead} ahead here.</p>{}",
         grouped(floor.bytes >> 20),
+        crate::floor::RECORD_BYTES,
         grid(&[plot], Look::default())
     )
 }

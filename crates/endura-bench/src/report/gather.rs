@@ -1,7 +1,7 @@
 //! From measurements to plots.
 
 use crate::paper::{Across, Plot, Point, Series};
-use crate::result::{Better, Measurement, Results, Role};
+use crate::result::{Better, Measurement, Results};
 use crate::summary::Latency;
 
 /// Measurements that share axes.
@@ -124,13 +124,41 @@ fn range(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::MAX, f64::MIN), |(least, most), &v| (least.min(v), most.max(v)))
 }
 
-/// Latency by percentile: one plot per suite, workload and number of threads; one thread only where there
-/// is more.
+/// Suites that vary nothing, neither threads nor anything else; all where there is none. What a suite that
+/// varies something begins with has been measured by one of these as well.
+pub(super) fn plain(results: &Results) -> Vec<String> {
+    let suites = group(results.measurements.iter(), |m| m.suite.clone());
+    let varies = |group: &Group<'_>| {
+        let threads = group.of[0].threads;
+        group.of.iter().any(|m| m.parameter.is_some() || m.threads != threads)
+    };
+    let names = |keep: &dyn Fn(&Group<'_>) -> bool| -> Vec<String> {
+        suites.iter().filter(|group| keep(group)).map(|group| group.title.clone()).collect()
+    };
+    let plain = names(&|group| !varies(group));
+    if plain.is_empty() { names(&|_| true) } else { plain }
+}
+
+/// One quantity of each store, suite by suite; nothing where it was not measured.
+pub(super) fn by_suite(results: &Results, title: &str, quantity: &str) -> Option<Plot> {
+    let wanted = plain(results);
+    let of = results.measurements.iter().filter(|m| m.quantity == quantity);
+    let of: Vec<&Measurement> = of.filter(|m| wanted.contains(&m.suite)).collect();
+    let suites: Vec<String> =
+        wanted.into_iter().filter(|suite| of.iter().any(|m| m.suite == *suite)).collect();
+    let x = |m: &Measurement| suites.iter().position(|s| *s == m.suite).unwrap_or(0) as f64;
+    let series = by_store(&of, x);
+    Some(plot(title.into(), Across::Groups(suites.clone()), of.first()?, series))
+}
+
+/// Latency by percentile: one plot per workload of the suites that vary nothing.
 pub(super) fn latencies(results: &Results) -> Vec<Plot> {
     const NAMES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "p99.99", "max"];
     let of = |l: &Latency| [l.p50, l.p90, l.p99, l.p999, l.p9999, l.max].map(|ns| ns as f64);
     let least = results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
+    let wanted = plain(results);
     let timed = results.measurements.iter().filter(|m| m.latency_ns.is_some());
+    let timed = timed.filter(|m| wanted.contains(&m.suite));
     let timed = timed.filter(|m| m.parameter.is_none() && m.threads == least);
     group(timed, |m| format!("{}: {}", m.suite, m.workload))
         .into_iter()
@@ -154,83 +182,6 @@ pub(super) fn latencies(results: &Results) -> Vec<Plot> {
         .collect()
 }
 
-/// Where an index of ours is worse than somebody else.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Slower {
-    /// Suite, workload, threads, what was varied.
-    pub what: String,
-    /// Our index.
-    pub ours: String,
-    /// Who is ahead.
-    pub other: String,
-    /// Whether that one promises nothing after the end of the process.
-    pub volatile: bool,
-    /// The quantity of both, with its unit.
-    pub figures: String,
-    /// How many times as good they are: above 1.
-    pub times: f64,
-    /// Whether the difference is within the spread of the two.
-    pub within_spread: bool,
-}
-
-/// All of them: the farthest behind first.
-pub fn slower(results: &Results) -> Vec<Slower> {
-    let role = |name: &str| results.stores.iter().find(|s| s.name == name).map(|store| store.role);
-    let mut all = Vec::new();
-    let ours = |m: &&Measurement| role(&m.store) == Some(Role::Ours) && m.quantity != "cpu time";
-    for ours in results.measurements.iter().filter(ours) {
-        for theirs in results.measurements.iter().filter(|m| same(ours, m)) {
-            let volatile = match role(&theirs.store) {
-                Some(Role::Peer) => false,
-                Some(Role::VolatileBound) => true,
-                _ => continue,
-            };
-            let times = match ours.better {
-                Better::Higher => theirs.median.median / ours.median.median,
-                Better::Lower => ours.median.median / theirs.median.median,
-            };
-            if times.is_finite() && times > 1.0 {
-                all.push(entry(ours, theirs, volatile, times));
-            }
-        }
-    }
-    all.sort_by(|a, b| b.times.total_cmp(&a.times));
-    all
-}
-
-fn same(a: &Measurement, b: &Measurement) -> bool {
-    let key = |m: &Measurement| {
-        let parameter = m.parameter.as_ref().map(|p| (p.name.clone(), p.value.to_bits()));
-        (m.suite.clone(), m.workload.clone(), m.threads, parameter, m.quantity.clone())
-    };
-    a.store != b.store && key(a) == key(b)
-}
-
-fn entry(ours: &Measurement, theirs: &Measurement, volatile: bool, times: f64) -> Slower {
-    let spread = ours.median.spread_percent + theirs.median.spread_percent;
-    let at = ours.parameter.as_ref();
-    let at = at.map_or(String::new(), |p| {
-        format!(", {} {}{}", p.name, super::ticks::short(p.value), p.unit)
-    });
-    Slower {
-        what: format!(
-            "{}: {} ({}, {} thread(s){at})",
-            ours.suite, ours.workload, ours.quantity, ours.threads
-        ),
-        ours: ours.store.clone(),
-        other: theirs.store.clone(),
-        volatile,
-        figures: format!(
-            "{} to {} {}",
-            super::ticks::short(ours.median.median),
-            super::ticks::short(theirs.median.median),
-            ours.unit
-        ),
-        times,
-        within_spread: (times - 1.0) * 100.0 <= spread,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::results;
@@ -250,20 +201,5 @@ mod tests {
         assert_eq!(latencies[0].series[0].points.len(), 6);
         let sweeps = sweeps(&results, |_| true);
         assert_eq!(sweeps[0].series[0].places(), [10.0, 100.0]);
-    }
-
-    #[test]
-    fn what_is_slower_is_found_and_how_far() {
-        let slower = slower(&results());
-        // Ours has 1.0 Mop/s where LMDB has 2.0, and 50 B where it has 40.
-        let throughput = slower.iter().find(|s| s.what.contains("throughput")).expect("an entry");
-        assert_eq!(
-            (throughput.other.as_str(), throughput.times, throughput.volatile),
-            ("LMDB", 2.0, false)
-        );
-        assert!(!throughput.within_spread);
-        let space = slower.iter().find(|s| s.what.contains("space")).expect("an entry");
-        assert!((space.times - 1.25).abs() < 1e-9);
-        assert!(slower.windows(2).all(|pair| pair[0].times >= pair[1].times));
     }
 }

@@ -76,6 +76,7 @@ pub(super) fn figure(plot: &Plot, look: Look<'_>, wide: bool) -> String {
 /// Several plots, each a card.
 pub(super) fn grid(plots: &[Plot], look: Look<'_>) -> String {
     let wide = |plot: &Plot| match &plot.across {
+        Across::Groups(_) if look.joined => false,
         Across::Groups(names) => names.len() * plot.series.len() > 32 && !plot.stacked,
         Across::Number { .. } => false,
     };

@@ -139,21 +139,26 @@ pub fn measure(
     instructions: impl FnOnce(&mut dyn FnMut(&str)) -> Result<Counter>,
     observe: &mut dyn FnMut(f64, &str),
 ) -> Result<Report> {
-    let begun = Instant::now();
+    let mut took = Took { parts: Vec::new(), begun: Instant::now() };
     let mut results = Results::new(command, extent.seed);
     workloads(extent, &mut results, &mut |part, what| observe(part * WORKLOADS, what))?;
+    took.part("workloads");
     observe(WORKLOADS, "the floor of the hardware");
     let floor = floor(&extent.dir, extent.keys * 32, extent.rounds)?;
     observe(WORKLOADS, "the emulator's chase of pointers");
     let chases =
         [300, 600, 900].map(|ns| chase(ns, 50_000, 5)).into_iter().collect::<Result<_>>()?;
+    took.part("floor and chases");
     observe(WORKLOADS, "exact counts");
     let counts = all_counts(extent.counted)?;
+    took.part("counts");
     observe(WORKLOADS, "a crash");
     let (plan, crash) = (crash_plan(extent), room(4 * extent.keys, Shape::STRINGS));
     let timeline = timeline(page_cache(&extent.dir, crash)?, plan)?;
+    took.part("a crash");
     let instructions =
         instructions(&mut |what| observe(WORKLOADS, &format!("instructions of {what}")))?;
+    took.part("instructions");
     let mut papers = Vec::new();
     let rows: Vec<_> = paper::rows().collect();
     for (number, row) in rows.iter().enumerate() {
@@ -163,6 +168,7 @@ pub fn measure(
         outcome.add_to(&mut results, &extent.papers);
         papers.push(outcome);
     }
+    took.part("papers");
     Ok(Report {
         results,
         scales: extent.describe(),
@@ -172,8 +178,22 @@ pub fn measure(
         floor,
         chases,
         timeline: (timeline, describe(&plan)),
-        seconds: begun.elapsed().as_secs_f64(),
+        took: took.parts,
     })
+}
+
+/// What each part of a report took.
+struct Took {
+    parts: Vec<(&'static str, f64)>,
+    begun: Instant,
+}
+
+impl Took {
+    /// What was done since the last part is called so.
+    fn part(&mut self, name: &'static str) {
+        self.parts.push((name, self.begun.elapsed().as_secs_f64()));
+        self.begun = Instant::now();
+    }
 }
 
 /// The part of the time that the workloads take, about.

@@ -4,6 +4,8 @@
 //! and beside it the same as CSV and JSON. [`measure`] makes one. Nothing is left out that was measured: what
 //! is slower than a peer stands in a section of its own, in the same type as the rest.
 
+mod bars;
+mod behind;
 mod csv;
 mod draw;
 mod floors;
@@ -26,7 +28,7 @@ use crate::recovery::{Plan, Timeline};
 use crate::result::Results;
 use crate::{Error, Result};
 
-pub use gather::{Slower, slower};
+pub use behind::{Ratio, ratios, slower};
 pub use measure::{Extent, measure};
 
 /// Exact counts of an index on a medium.
@@ -79,8 +81,8 @@ pub struct Report {
     pub chases: Vec<Chase>,
     /// Requests through a crash, with its plan in a sentence.
     pub timeline: (Timeline, String),
-    /// How long all of it took, in seconds.
-    pub seconds: f64,
+    /// How long each part took, in seconds.
+    pub took: Vec<(&'static str, f64)>,
 }
 
 /// The plan of a timeline, in a sentence.
@@ -108,6 +110,11 @@ pub struct Files {
 }
 
 impl Report {
+    /// How long all of it took, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.took.iter().map(|(_, seconds)| seconds).sum()
+    }
+
     /// Writes all files into `dir`, which is made if need be.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::result::{Better, Promise, Results, Role};
 
 use super::draw::Look;
 use super::html::{escape, figure, grid, grouped, table};
-use super::{Report, floors, gather, papers};
+use super::{Report, behind, floors, gather, papers};
 use crate::paper::{Across, Plot, Point, Series};
 
 /// Identifier, name in the bar, heading, contents.
@@ -54,7 +54,7 @@ fn sections(report: &Report, workloads: &Results) -> Vec<Section> {
             floors::chases(report),
         ),
         section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
-        section("behind", "Behind", "Where endura is behind", behind(workloads)),
+        section("behind", "Behind", "Where endura is behind", behind::section(workloads)),
         section("settings", "Settings", "Who ran, and how", settings(report)),
     ]
 }
@@ -76,7 +76,8 @@ fn head(report: &Report) -> String {
         ),
         ("scale", report.scales.iter().map(|scale| escape(scale)).collect::<Vec<_>>().join("<br>")),
         ("spread", spread(report)),
-        ("took", format!("{:.0} s", report.seconds)),
+        ("ratios", behind::spread(&report.results)),
+        ("took", took(report)),
     ];
     let facts: String =
         facts.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>")).collect();
@@ -86,6 +87,12 @@ fn head(report: &Report) -> String {
          {}<dl class=\"facts\">{facts}</dl></header>",
         tiles(report)
     )
+}
+
+fn took(report: &Report) -> String {
+    let part = |(name, seconds): &(&str, f64)| format!("{name} {seconds:.0} s");
+    let parts: Vec<String> = report.took.iter().map(part).collect();
+    format!("{:.0} s: {}", report.seconds(), parts.join(", "))
 }
 
 fn spread(report: &Report) -> String {
@@ -109,8 +116,8 @@ fn spread(report: &Report) -> String {
 }
 
 fn tiles(report: &Report) -> String {
-    let behind = gather::slower(&report.results);
-    let peers = behind.iter().filter(|s| !s.volatile).count();
+    let slower = behind::slower(&report.results);
+    let peers = slower.iter().filter(|s| !s.volatile).count();
     let count = |verdict| report.papers.iter().filter(|row| row.verdict == verdict).count();
     let not = count(Verdict::DoesNotHold) + count(Verdict::Partly);
     let tiles = [
@@ -127,10 +134,11 @@ fn tiles(report: &Report) -> String {
 }
 
 fn throughput(results: &Results) -> String {
-    let least = results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
-    let plots = gather::bars(results, |m| m.quantity == "throughput" && m.threads == least);
+    let wanted = gather::plain(results);
+    let plots = gather::bars(results, |m| m.quantity == "throughput" && wanted.contains(&m.suite));
     format!(
-        "<p>Operations per second of wall time, medians over rounds in which the stores take turns. All of them \
+        "<p>Operations per second, medians over rounds in which the stores take turns. Time in which the machine had \
+         given a thread's processor to somebody else does not count, but for more threads than processors. All of them \
          promise that an operation which returned survives SIGKILL, but for maps in DRAM, which promise nothing \
          and are there as a bound.</p>{}",
         grid(&plots, Look::default())
@@ -143,7 +151,7 @@ fn latency(results: &Results) -> String {
         "<p>What single operations took, all rounds together. Mind the scale: equal steps multiply. An operation is \
          timed by itself once in a while, so that the clock does not distort the throughput; the last percentiles \
          of a short run are those of the machine as much as of the store.</p>{}",
-        grid(&plots, Look { log_up: true, ..Look::default() })
+        grid(&plots, Look { log_up: true, joined: true, ..Look::default() })
     )
 }
 
@@ -164,17 +172,15 @@ fn is_paper(suite: &str) -> bool {
 }
 
 fn space(results: &Results) -> String {
-    let space = gather::bars(results, |m| m.quantity == "space");
-    let reopen = gather::bars(results, |m| m.quantity == "reopen time");
+    let plot = |title, quantity, log_up| {
+        gather::by_suite(results, title, quantity)
+            .map_or(String::new(), |plot| figure(&plot, Look { log_up, ..Look::default() }, true))
+    };
     format!(
         "<p>Bytes of the pages in use after the load, per key; and the time from opening the store to the first \
-         answer. Equal steps of the second multiply.</p>{}{}",
-        grid(&space, Look::default()),
-        if reopen.is_empty() {
-            String::new()
-        } else {
-            grid(&reopen, Look { log_up: true, ..Look::default() })
-        }
+         answer. Equal steps of the second multiply.</p><div class=\"grid\">{}{}</div>",
+        plot("Space", "space", false),
+        plot("Reopening after a close", "reopen time", true)
     )
 }
 
@@ -207,37 +213,6 @@ fn recovery(report: &Report) -> String {
         escape(what),
         timeline.first_answer_ms,
         figure(&plot, Look { moments: &moments, ..Look::default() }, true)
-    )
-}
-
-fn behind(results: &Results) -> String {
-    let all = gather::slower(results);
-    let rows = |volatile: bool| -> Vec<Vec<String>> {
-        let of = all.iter().filter(|s| s.volatile == volatile);
-        of.map(|s| {
-            let doubt = if s.within_spread { "yes" } else { "no" };
-            let times = format!("{:.2}", s.times);
-            vec![
-                s.what.clone(),
-                s.ours.clone(),
-                s.other.clone(),
-                s.figures.clone(),
-                times,
-                doubt.into(),
-            ]
-        })
-        .collect()
-    };
-    let head = ["what", "~ours", "~ahead", "figures", "times", "~within the spread"];
-    let part = |title: &str, rows: Vec<Vec<String>>| match rows.len() {
-        0 => format!("<h3>{title}</h3><p>Nowhere in this run.</p>"),
-        _ => format!("<h3>{title}</h3>{}", table(&head, &rows)),
-    };
-    format!(
-        "<p>Every measurement in which somebody else was better than an index of ours, the farthest first. Claims of \
-         the papers that do not hold here stand at their rows above.</p>{}{}",
-        part("Behind stores with the same promise", rows(false)),
-        part("Behind maps in DRAM, which lose everything with the process", rows(true))
     )
 }
 

@@ -72,6 +72,7 @@ fn report(papers: Vec<Outcome>) -> Report {
             dependent_load_ns: median,
             durable_store_ns: median,
             sequential_line_ns: median,
+            record_ns: [median; crate::floor::AHEAD.len()],
         },
         chases: vec![Chase { set_ns: 100, wall_ns: median, charged_ns: 100.0 }],
         timeline: (
@@ -85,7 +86,7 @@ fn report(papers: Vec<Outcome>) -> Report {
             },
             "some keys".into(),
         ),
-        seconds: 1.0,
+        took: vec![("workloads", 1.0), ("papers", 2.0)],
     }
 }
 
@@ -121,6 +122,7 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
         assert!(end - at > 150, "{section} is empty: {}", &html[at..end]);
     }
     assert!(html.contains("endura bench report --quick &lt;test&gt;"), "the command, escaped");
+    assert!(html.contains("3 s: workloads 1 s, papers 2 s"), "how long it took");
     assert!(html.contains("ROART table 4") && html.contains("WORT"), "rows, and what is missing");
     let behind = &html[html.find("<section id=\"behind\">").expect("behind")..];
     assert!(behind.contains("LMDB") && behind.contains("2.00"), "how far ahead LMDB is");

@@ -7,7 +7,7 @@ use heed::byteorder::NativeEndian;
 use heed::types::U64;
 use heed::{
     CommitOrAbort, Database, DatabaseStat, Env, EnvFlags, EnvOpenOptions, IntegerComparator, RoTxn,
-    WithTls,
+    RwTxn, WithTls,
 };
 
 use super::snapshot::{Commits, Kept};
@@ -86,7 +86,7 @@ impl Store for Lmdb {
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        Ok(LmdbSession { env: &self.env, commits: &self.commits, map, reading: None })
+        Ok(LmdbSession { transactions: Transactions::new(&self.env, &self.commits), map })
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -100,18 +100,22 @@ impl Store for Lmdb {
     }
 }
 
-/// One thread's work with LMDB.
-pub struct LmdbSession<'e> {
+/// One thread's transactions: one for each write, and one for reads that stays open until the next commit of
+/// any thread.
+pub(super) struct Transactions<'e> {
     env: &'e Env<WithTls>,
     commits: &'e Commits,
-    map: Map<'e>,
     reading: Option<Kept<RoTxn<'e, WithTls>>>,
 }
 
-impl<'e> LmdbSession<'e> {
+impl<'e> Transactions<'e> {
+    pub(super) fn new(env: &'e Env<WithTls>, commits: &'e Commits) -> Self {
+        Self { env, commits, reading: None }
+    }
+
     /// A read transaction as of the last commit.
     #[inline]
-    fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
+    pub(super) fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
         let commits = self.commits.count();
         if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
             // A thread has one at a time.
@@ -121,17 +125,33 @@ impl<'e> LmdbSession<'e> {
         let kept = self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))?;
         Ok(&kept.snapshot)
     }
+
+    /// Commits what `change` does in a transaction of its own.
+    #[inline]
+    pub(super) fn write<T>(
+        &mut self,
+        change: impl FnOnce(&mut RwTxn<'e>) -> heed::Result<T>,
+    ) -> Result<T> {
+        self.reading = None;
+        let mut txn = self.env.write_txn()?;
+        let answer = change(&mut txn)?;
+        txn.commit()?;
+        self.commits.add();
+        Ok(answer)
+    }
+}
+
+/// One thread's work with LMDB.
+pub struct LmdbSession<'e> {
+    transactions: Transactions<'e>,
+    map: Map<'e>,
 }
 
 impl Session for LmdbSession<'_> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        self.reading = None;
-        let mut txn = self.env.write_txn()?;
-        self.map.put(&mut txn, &key, &value)?;
-        txn.commit()?;
-        self.commits.add();
-        Ok(())
+        let map = self.map;
+        self.transactions.write(|txn| map.put(txn, &key, &value))
     }
 
     /// An upsert: LMDB has no update that spares the search, and the keys measured are present.
@@ -143,30 +163,26 @@ impl Session for LmdbSession<'_> {
 
     #[inline]
     fn remove(&mut self, key: u64) -> Result<bool> {
-        self.reading = None;
-        let mut txn = self.env.write_txn()?;
-        let found = self.map.delete(&mut txn, &key)?;
-        txn.commit()?;
-        self.commits.add();
-        Ok(found)
+        let map = self.map;
+        self.transactions.write(|txn| map.delete(txn, &key))
     }
 
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
         let map = self.map;
-        Ok(map.get(self.reading()?, &key)?)
+        Ok(map.get(self.transactions.reading()?, &key)?)
     }
 
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
         let map = self.map;
-        Ok(map.range(self.reading()?, &(from..))?.next().transpose()?)
+        Ok(map.range(self.transactions.reading()?, &(from..))?.next().transpose()?)
     }
 
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let map = self.map;
         let (mut seen, mut sum) = (0, 0);
-        for entry in map.range(self.reading()?, &(from..))?.take(count) {
+        for entry in map.range(self.transactions.reading()?, &(from..))?.take(count) {
             let (key, value) = entry?;
             seen += 1;
             sum ^= key ^ value;

@@ -4,10 +4,11 @@ use std::ops::Bound;
 use std::path::Path;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, RoTxn, WithTls};
+use heed::{CommitOrAbort, Database, Env, WithTls};
 
 use super::bytes::{ByteSession, Numbers, copy};
-use super::snapshot::{Commits, Kept};
+use super::lmdb::Transactions;
+use super::snapshot::Commits;
 use super::{Footprint, Lmdb, Shape, Store, lmdb};
 use crate::{Error, Result};
 
@@ -47,10 +48,8 @@ impl Store for LmdbBytes {
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        Ok(Numbers::new(
-            LmdbBytesSession { env: &self.env, commits: &self.commits, map, reading: None },
-            self.shape,
-        ))
+        let transactions = Transactions::new(&self.env, &self.commits);
+        Ok(Numbers::new(LmdbBytesSession { transactions, map }, self.shape))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -66,52 +65,27 @@ impl Store for LmdbBytes {
 
 /// One thread's work with LMDB.
 pub struct LmdbBytesSession<'e> {
-    env: &'e Env<WithTls>,
-    commits: &'e Commits,
+    transactions: Transactions<'e>,
     map: Map<'e>,
-    reading: Option<Kept<RoTxn<'e, WithTls>>>,
-}
-
-impl<'e> LmdbBytesSession<'e> {
-    /// A read transaction as of the last commit.
-    #[inline]
-    fn reading(&mut self) -> Result<&RoTxn<'e, WithTls>> {
-        let commits = self.commits.count();
-        if self.reading.as_ref().is_none_or(|kept| kept.commits != commits) {
-            // A thread has one at a time.
-            self.reading = None;
-            self.reading = Some(Kept { commits, snapshot: self.env.read_txn()? });
-        }
-        let kept = self.reading.as_ref().ok_or(Error::Config("LMDB gave no transaction"))?;
-        Ok(&kept.snapshot)
-    }
 }
 
 impl ByteSession for LmdbBytesSession<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.reading = None;
-        let mut txn = self.env.write_txn()?;
-        self.map.put(&mut txn, key, value)?;
-        txn.commit()?;
-        self.commits.add();
-        Ok(())
+        let map = self.map;
+        self.transactions.write(|txn| map.put(txn, key, value))
     }
 
     #[inline]
     fn remove(&mut self, key: &[u8]) -> Result<bool> {
-        self.reading = None;
-        let mut txn = self.env.write_txn()?;
-        let found = self.map.delete(&mut txn, key)?;
-        txn.commit()?;
-        self.commits.add();
-        Ok(found)
+        let map = self.map;
+        self.transactions.write(|txn| map.delete(txn, key))
     }
 
     #[inline]
     fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool> {
         let map = self.map;
-        let value = map.get(self.reading()?, key)?;
+        let value = map.get(self.transactions.reading()?, key)?;
         Ok(value.map(|value| copy(value, into)).is_some())
     }
 
@@ -123,7 +97,7 @@ impl ByteSession for LmdbBytesSession<'_> {
         mut each: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let (map, range) = (self.map, (Bound::Included(from), Bound::Unbounded));
-        for entry in map.range(self.reading()?, &range)?.take(count) {
+        for entry in map.range(self.transactions.reading()?, &range)?.take(count) {
             let (key, value) = entry?;
             each(key, value);
         }

@@ -11,7 +11,7 @@ use super::step::{Steps, draw};
 use super::{Action, Population, Workload};
 use crate::keys::{key, value};
 use crate::store::{Session, Store};
-use crate::timing::{Pace, empty_histogram, thread_cpu_time};
+use crate::timing::{Pace, empty_histogram, thread_cpu_time, thread_time_in_line};
 use crate::{Error, Result};
 
 /// How much of a workload, and when.
@@ -30,19 +30,29 @@ pub struct Plan {
 pub struct Timing {
     /// How many operations there were, all threads together.
     pub operations: u64,
+    /// Threads that did them.
+    pub threads: usize,
     /// From the common start to the end of the last thread, in seconds.
     pub wall_seconds: f64,
     /// CPU time of all these threads together, in seconds. Threads that a store has for itself do
     /// not count.
     pub cpu_seconds: f64,
+    /// The least that it would have taken on processors that nobody else uses, in seconds: what the
+    /// slowest thread took without the time in which it could have run and had no processor, or, where
+    /// threads share processors, what all of them need at least. Wall time on a machine that has nothing
+    /// else to do.
+    pub alone_seconds: f64,
     /// Nanoseconds of the operations that were timed by themselves.
     pub latencies: Histogram<u64>,
 }
 
 impl Timing {
-    /// Million operations per second of wall time.
+    /// Million operations per second: of [`alone_seconds`](Self::alone_seconds), and of wall time where
+    /// threads share processors, for who waits for whom is then part of the matter.
     pub fn mops(&self) -> f64 {
-        self.operations as f64 / self.wall_seconds.max(1e-9) / 1e6
+        let shared = self.threads > processors();
+        let seconds = if shared { self.wall_seconds } else { self.alone_seconds };
+        self.operations as f64 / seconds.max(1e-9) / 1e6
     }
 
     /// Nanoseconds of CPU time per operation.
@@ -57,13 +67,24 @@ impl Timing {
         let first = parts.iter().map(|part| part.begun).min();
         let last = parts.iter().map(|part| part.ended).max();
         let wall = last.zip(first).map(|(last, first)| last - first).unwrap_or_default();
+        let wall_seconds = wall.as_secs_f64();
+        let cpu_seconds: f64 = parts.iter().map(|part| part.cpu_seconds).sum();
+        let slowest = parts.iter().map(|part| part.alone_seconds).fold(0.0, f64::max);
+        let shared = cpu_seconds / parts.len().clamp(1, processors()) as f64;
         Self {
             operations: parts.iter().map(|part| part.operations).sum(),
-            wall_seconds: wall.as_secs_f64(),
-            cpu_seconds: parts.iter().map(|part| part.cpu_seconds).sum(),
+            threads: parts.len(),
+            wall_seconds,
+            cpu_seconds,
+            alone_seconds: slowest.max(shared).min(wall_seconds),
             latencies,
         }
     }
+}
+
+/// Processors that this process may use.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// What one thread found out.
@@ -72,6 +93,8 @@ pub(crate) struct Part {
     begun: Instant,
     ended: Instant,
     cpu_seconds: f64,
+    /// Running or asleep, but not in line for a processor.
+    alone_seconds: f64,
     pub(crate) wrong: u64,
     latencies: Histogram<u64>,
 }
@@ -87,11 +110,15 @@ impl Part {
         operations: u64,
         work: impl FnOnce(&mut Histogram<u64>) -> Result<u64>,
     ) -> Result<Self> {
-        let mut latencies = empty_histogram();
+        let (mut latencies, in_line) = (empty_histogram(), thread_time_in_line());
         let (begun, cpu) = (Instant::now(), thread_cpu_time());
         let wrong = work(&mut latencies)?;
         let cpu_seconds = (thread_cpu_time() - cpu).as_secs_f64();
-        Ok(Self { operations, begun, ended: Instant::now(), cpu_seconds, wrong, latencies })
+        let ended = Instant::now();
+        let in_line = thread_time_in_line().saturating_sub(in_line);
+        let alone = (ended - begun).saturating_sub(in_line).as_secs_f64();
+        let alone_seconds = alone.max(cpu_seconds);
+        Ok(Self { operations, begun, ended, cpu_seconds, alone_seconds, wrong, latencies })
     }
 }
 
@@ -133,7 +160,11 @@ pub fn run<S: Store>(
         let mut share = Share::new(&mut session, population, thread, workload);
         Part::time(steps.steps.len() as u64, |latencies| share.work(&steps, plan.pace, latencies))
     })?;
-    let (timing, wrong) = (Timing::of(&parts), parts.iter().map(|part| part.wrong).sum());
+    let (mut timing, wrong) = (Timing::of(&parts), parts.iter().map(|part| part.wrong).sum());
+    if matches!(plan.pace, Pace::Due { .. }) {
+        // Who is in line for a processor while nothing is due has lost nothing by it.
+        timing.alone_seconds = timing.wall_seconds;
+    }
     if wrong > 0 {
         let (store, operation) = (store.name(), workload.name.clone());
         return Err(Error::Wrong { store, operation, wrong, of: timing.operations });

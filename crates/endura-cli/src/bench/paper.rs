@@ -20,10 +20,10 @@ pub(crate) struct Args {
     /// Small scales: seconds a row
     #[arg(long)]
     quick: bool,
-    /// Keys that are loaded [default: 2000000, 100000 with --quick]
+    /// Keys that are loaded [default: 1000000, 100000 with --quick]
     #[arg(short = 'n', long, value_parser = parse_number)]
     keys: Option<u64>,
-    /// Operations of a point [default: 400000, 50000 with --quick]
+    /// Operations of a point [default: 300000, 50000 with --quick]
     #[arg(short = 'p', long, value_parser = parse_number)]
     operations: Option<u64>,
     /// Numbers of threads in sweeps [default: 1,2,4,8, up to 4 with --quick]

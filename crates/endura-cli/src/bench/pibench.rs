@@ -5,7 +5,7 @@ use endura_bench::suite::{Stage, Suite};
 use endura_bench::workload::{Action, ScanLength, Workload};
 
 use super::suite_args::{RunArgs, ShapeArgs, SizeArgs};
-use super::ycsb::Distribution;
+use super::ycsb::{ChoiceArgs, Distribution};
 use crate::outcome::{Failure, Result};
 
 const ABOUT: &str = "\
@@ -35,13 +35,8 @@ pub(crate) struct Args {
     /// Records that a scan reads
     #[arg(long, alias = "scan_size", default_value_t = 100)]
     scan_size: u16,
-    /// Which keys the operations fall on
-    #[arg(long, value_enum, ignore_case = true, default_value_t = Distribution::Uniform)]
-    distribution: Distribution,
-    /// The share of the keys that a self-similar choice prefers [default: 0.2], or the exponent of
-    /// Zipf's law [default: 0.99]
-    #[arg(long)]
-    skew: Option<f64>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
@@ -90,7 +85,7 @@ impl Args {
                 );
             }
         }
-        let choice = self.distribution.choice(self.skew);
+        let choice = self.choice.choice(Distribution::Uniform);
         let name = format!("{}, {}", names.join(" "), choice.name());
         let workload = Workload::new(name, &mix).with_choice(choice);
         Ok(workload.with_scan(ScanLength::Fixed(self.scan_size)))

@@ -74,6 +74,6 @@ pub(crate) fn run(args: &Args) -> Result {
     for file in [files.html, files.csv, files.json, files.details] {
         writeln!(stdout(), "{}", file.display())?;
     }
-    writeln!(stdout(), "took {:.0} s", report.seconds)?;
+    writeln!(stdout(), "took {:.0} s", report.seconds())?;
     Ok(Answer::Yes)
 }

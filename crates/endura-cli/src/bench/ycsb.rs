@@ -11,6 +11,7 @@ const ABOUT: &str = "\
 A  50 % reads, 50 % updates          D  95 % reads of the latest, 5 % inserts
 B  95 % reads, 5 % updates           E  95 % scans of 1 to 100, 5 % inserts
 C  reads                             F  50 % reads, 50 % read-modify-writes
+D reads the latest by Zipf's law whatever --distribution says.
 Each runs on what the ones before it left, after a tenth of its operations unmeasured. Every answer is
 checked. Examples:
   endura bench ycsb --stores fast-fair,nbtree,lmdb -n 10_000_000
@@ -23,19 +24,38 @@ pub(crate) struct Args {
     /// Which workloads, by their letters [default: all]
     #[arg(long, value_delimiter = ',', ignore_case = true)]
     workloads: Vec<char>,
-    /// Which keys the operations fall on; D reads the latest by Zipf's law all the same
-    #[arg(long, value_enum, ignore_case = true, default_value_t = Distribution::Zipfian)]
-    distribution: Distribution,
-    /// The exponent of Zipf's law [default: 0.99], or the share of the keys that a self-similar choice
-    /// prefers [default: 0.2]
-    #[arg(long)]
-    skew: Option<f64>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
     run: RunArgs,
+}
+
+/// Which keys the operations fall on.
+#[derive(clap::Args)]
+pub(super) struct ChoiceArgs {
+    /// Which keys the operations fall on [default: zipfian; of pibench uniform]
+    #[arg(long, value_enum, ignore_case = true)]
+    distribution: Option<Distribution>,
+    /// The exponent of Zipf's law [default: 0.99], or the share of the keys that a self-similar choice
+    /// prefers [default: 0.2]
+    #[arg(long)]
+    skew: Option<f64>,
+}
+
+impl ChoiceArgs {
+    pub(super) fn choice(&self, usual: Distribution) -> Choice {
+        let theta = self.skew.unwrap_or(Zipf::YCSB);
+        match self.distribution.unwrap_or(usual) {
+            Distribution::Uniform => Choice::Uniform,
+            Distribution::Zipfian => Choice::Zipf(theta),
+            Distribution::Latest => Choice::Latest(theta),
+            Distribution::SelfSimilar => Choice::SelfSimilar(self.skew.unwrap_or(0.2)),
+        }
+    }
 }
 
 /// A choice of keys as an argument.
@@ -49,20 +69,8 @@ pub(super) enum Distribution {
     SelfSimilar,
 }
 
-impl Distribution {
-    pub(super) fn choice(self, skew: Option<f64>) -> Choice {
-        let theta = skew.unwrap_or(Zipf::YCSB);
-        match self {
-            Self::Uniform => Choice::Uniform,
-            Self::Zipfian => Choice::Zipf(theta),
-            Self::Latest => Choice::Latest(theta),
-            Self::SelfSimilar => Choice::SelfSimilar(skew.unwrap_or(0.2)),
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result {
-    let choice = args.distribution.choice(args.skew);
+    let choice = args.choice.choice(Distribution::Zipfian);
     let operations = args.size.operations();
     let workloads = chosen(&args.workloads, ycsb::with_choice(choice))?;
     let stage = |workload: Workload| {

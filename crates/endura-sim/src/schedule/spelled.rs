@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use endura::tree::roart::Techniques;
 use endura::tree::{Index, Len};
 
-use super::map::{OrderedMap, scribble};
+use super::map::{OrderedMap, Way, scribble};
 use crate::subject::Finding;
 use crate::subjects::{Collection, OpenSpelled, Spelled, Spellings};
 
@@ -15,6 +15,17 @@ fn told<T>(result: endura::Result<T>) -> Result<T, Finding> {
 
 impl<T: Techniques> OrderedMap for Spellings<T> {
     type Index = Spelled<T>;
+
+    const NOTES_AHEAD: bool = true;
+
+    fn show(
+        open: &OpenSpelled<T>,
+        way: Way,
+        from: u64,
+        see: impl FnMut(u64, u64),
+    ) -> Option<Result<(), Finding>> {
+        Some(told(open.index.show(way == Way::Up, from, see)))
+    }
 
     fn index(open: &OpenSpelled<T>) -> &Self::Index {
         &open.index

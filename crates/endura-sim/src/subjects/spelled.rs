@@ -118,6 +118,30 @@ impl<T: Techniques> Index for Spelled<T> {
     }
 }
 
+impl<T: Techniques> Spelled<T> {
+    /// Shows all entries from a key on, to larger ones or to smaller ones, in one call.
+    pub(crate) fn show(
+        &self,
+        up: bool,
+        from: u64,
+        mut see: impl FnMut(u64, u64),
+    ) -> endura::Result<()> {
+        let visit = |key: Bytes<'_>, bytes: Bytes<'_>| {
+            see(number(key).unwrap_or(1), value(bytes));
+            ControlFlow::Continue(())
+        };
+        let cursor = &mut Cursor::default();
+        if up {
+            let Some(from) = spell(from.max(1).next_multiple_of(10)) else { return Ok(()) };
+            self.0.scan_up(cursor, (Bound::Included(from), Bound::Unbounded), visit)
+        } else {
+            let to = (from / 10 * 10).min(10 * SPELLINGS.len() as u64);
+            let Some(to) = spell(to) else { return Ok(()) };
+            self.0.scan_down(cursor, (Bound::Unbounded, Bound::Included(to)), visit)
+        }
+    }
+}
+
 /// Notes one entry.
 fn first(found: &mut Option<(u64, u64)>) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
     |key, bytes| {

@@ -9,17 +9,19 @@
 //! [`epoch`](super::epoch). Each thread keeps what it retired and what is free, under a lock that
 //! nobody else wants, and passes on what is too much.
 
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::VecDeque;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicPtr;
 
 use super::thread;
 use crate::sync::{AtomicU32, Mutex, OnceLock, Ordering};
 
-/// Nodes in the first bucket; bucket `b` has `FIRST << b`.
+/// Nodes in the first bucket that is used; each has twice as many as the one before.
 const FIRST: u32 = 64;
-/// Enough for all numbers of 32 bits.
-const BUCKETS: usize = 26;
+/// Bucket `b` is for the places `1 << b` to twice that, where the place of a node is its number and
+/// [`FIRST`]. Enough for all numbers of 32 bits.
+const BUCKETS: usize = 33;
 /// Places for threads; two threads that share one wait for each other a little.
 const STOCKS: usize = 64;
 /// Bytes of a large page.
@@ -53,9 +55,10 @@ impl Nodes {
 /// Nodes of one type. Number 0 is never handed out.
 #[derive(Debug)]
 pub(crate) struct Arena<T> {
-    buckets: [OnceLock<Box<[T]>>; BUCKETS],
-    /// Where each bucket begins; null if it was not made yet.
-    starts: [AtomicPtr<T>; BUCKETS],
+    buckets: [OnceLock<Bucket<T>>; BUCKETS],
+    /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
+    /// not made yet.
+    origins: [AtomicPtr<T>; BUCKETS],
     stocks: Box<[Stock; STOCKS]>,
     /// What threads had too much of.
     surplus: Mutex<Vec<u32>>,
@@ -66,7 +69,7 @@ impl<T: Default> Arena<T> {
     pub(crate) fn new() -> Self {
         Self {
             buckets: [const { OnceLock::new() }; BUCKETS],
-            starts: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
+            origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
             stocks: Box::new(std::array::from_fn(|_| Stock::default())),
             surplus: Mutex::default(),
             next: AtomicU32::new(1),
@@ -77,30 +80,25 @@ impl<T: Default> Arena<T> {
     #[inline(always)]
     pub(crate) fn get(&self, number: u32) -> &T {
         let place = u64::from(number) + u64::from(FIRST);
-        let bucket = (place.ilog2() - FIRST.ilog2()) as usize;
-        // Acquire: pairs with the store in `bucket`, which comes after the nodes were made.
-        let mut start = self.starts[bucket].load(Ordering::Acquire);
-        if start.is_null() {
-            start = self.bucket(bucket);
+        let bucket = place.ilog2() as usize;
+        // Acquire: pairs with the store in `make`, which comes after the nodes were made.
+        let mut origin = self.origins[bucket].load(Ordering::Acquire);
+        if origin.is_null() {
+            origin = self.make(bucket);
         }
-        // SAFETY: bucket `b` has `FIRST << b` nodes for the places from `FIRST << b` up to twice that, in
-        // which `ilog2` is `b`. They are only ever lent out shared, and live as long as `self`.
-        unsafe { &*start.add((place - (u64::from(FIRST) << bucket)) as usize) }
+        // SAFETY: bucket `b` has the nodes of the places from `1 << b` up to twice that, in which `ilog2` is
+        // `b`, and its origin is so far before the first one. They are only ever lent out shared, and live
+        // as long as `self`.
+        unsafe { &*origin.wrapping_add(place as usize) }
     }
 
     #[cold]
-    fn bucket(&self, bucket: usize) -> *mut T {
-        let nodes = self.buckets[bucket].get_or_init(|| {
-            let count = (FIRST as usize) << bucket;
-            let mut nodes = Vec::with_capacity(count);
-            advise_huge_pages(nodes.spare_capacity_mut());
-            nodes.extend((0..count).map(|_| T::default()));
-            nodes.into_boxed_slice()
-        });
-        let start = nodes.as_ptr().cast_mut();
+    fn make(&self, bucket: usize) -> *mut T {
+        let nodes = self.buckets[bucket].get_or_init(|| Bucket::new(1 << bucket));
+        let origin = nodes.start.as_ptr().wrapping_sub(1 << bucket);
         // Release: pairs with `get`. Twice is as good as once.
-        self.starts[bucket].store(start, Ordering::Release);
-        start
+        self.origins[bucket].store(origin, Ordering::Release);
+        origin
     }
 
     /// A node that nobody else uses, at epoch `now`. What is in it means nothing.
@@ -150,20 +148,66 @@ impl<T: Default> Arena<T> {
     }
 }
 
+/// Nodes in one piece, from a large page on if they fill one.
+#[derive(Debug)]
+struct Bucket<T> {
+    start: NonNull<T>,
+    count: usize,
+}
+
+// SAFETY: a bucket owns its nodes, as a `Box<[T]>` does.
+unsafe impl<T: Send> Send for Bucket<T> {}
+// SAFETY: as above; it lends them out shared.
+unsafe impl<T: Sync> Sync for Bucket<T> {}
+
+impl<T: Default> Bucket<T> {
+    fn new(count: usize) -> Self {
+        let layout = Self::layout(count);
+        assert!(layout.size() > 0, "nodes have a size");
+        // SAFETY: the layout has a size.
+        let Some(start) = NonNull::new(unsafe { alloc(layout) }.cast::<T>()) else {
+            handle_alloc_error(layout)
+        };
+        advise_huge_pages(start.as_ptr().cast(), layout.size());
+        for node in 0..count {
+            // SAFETY: `layout` has room for so many, and nobody else knows of them.
+            unsafe { start.add(node).write(T::default()) };
+        }
+        Self { start, count }
+    }
+}
+
+impl<T> Bucket<T> {
+    fn layout(count: usize) -> Layout {
+        let layout = Layout::array::<T>(count).and_then(|layout| {
+            let fills_one = layout.size() >= HUGE_PAGE;
+            if fills_one { layout.align_to(HUGE_PAGE) } else { Ok(layout) }
+        });
+        layout.unwrap_or_else(|_| unreachable!("2^32 nodes fit into the address space"))
+    }
+}
+
+impl<T> Drop for Bucket<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` made so many nodes there with this layout, and whoever was lent one is gone.
+        unsafe {
+            NonNull::slice_from_raw_parts(self.start, self.count).drop_in_place();
+            dealloc(self.start.as_ptr().cast(), Self::layout(self.count));
+        }
+    }
+}
+
 /// Asks for large pages for memory that was not touched yet: random accesses then miss less often in
 /// the tables of pages. A hint, refused by many kernels.
-fn advise_huge_pages<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
-    let (start, bytes) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
-    let skip = start.align_offset(HUGE_PAGE);
-    let whole = bytes.saturating_sub(skip) / HUGE_PAGE * HUGE_PAGE;
+fn advise_huge_pages(start: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
-    if whole > 0 {
+    if bytes >= HUGE_PAGE {
         use rustix::mm::{Advice, madvise};
-        // SAFETY: whole pages inside of memory that is ours; the advice changes nothing in them.
-        _ = unsafe { madvise(start.wrapping_add(skip).cast(), whole, Advice::LinuxHugepage) };
+        // SAFETY: memory that is ours, from the start of a page on; the advice changes nothing in it.
+        _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxHugepage) };
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = whole;
+    let _ = (start, bytes);
 }
 
 #[cfg(test)]

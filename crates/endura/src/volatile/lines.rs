@@ -15,17 +15,66 @@ const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// Whether a line is one instruction. One load: the standard library keeps what `cpuid` said.
 #[inline(always)]
-pub(crate) fn is_wide() -> bool {
+fn is_wide() -> bool {
     #[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
     return std::arch::is_x86_feature_detected!("avx512bw");
     #[cfg(not(all(target_arch = "x86_64", not(all(test, loom)))))]
     false
 }
 
-/// The bytes of `line` that are `byte`, one bit each. Acquire.
-#[inline(always)]
-pub(crate) fn bytes_like(line: &Line, byte: u8) -> u64 {
-    if is_wide() { wide::bytes_like(line, byte) } else { bytes_like_by_word(line, byte) }
+/// How lines are looked through.
+pub(crate) trait Lanes: Copy {
+    /// The bytes of `line` that are `byte`, one bit each. Acquire.
+    fn bytes_like(self, line: &Line, byte: u8) -> u64;
+
+    /// How many words of `line`, which is in ascending order, are at most `limit`. Relaxed.
+    fn words_up_to(self, line: &Line, limit: u64) -> usize;
+}
+
+/// Word by word, as any processor can.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Narrow;
+
+/// Proof that a line is one instruction here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wide(());
+
+impl Wide {
+    /// Asks the processor.
+    #[inline(always)]
+    pub(crate) fn detect() -> Option<Self> {
+        is_wide().then_some(Self(()))
+    }
+
+    /// How many of 64 words are below `limit`.
+    #[inline(always)]
+    pub(crate) fn words_below(self, words: &[u64; 64], limit: u64) -> usize {
+        wide::words_below(words, limit)
+    }
+}
+
+impl Lanes for Narrow {
+    #[inline(always)]
+    fn bytes_like(self, line: &Line, byte: u8) -> u64 {
+        bytes_like_by_word(line, byte)
+    }
+
+    #[inline(always)]
+    fn words_up_to(self, line: &Line, limit: u64) -> usize {
+        line.iter().map(|word| usize::from(word.load(Ordering::Relaxed) <= limit)).sum()
+    }
+}
+
+impl Lanes for Wide {
+    #[inline(always)]
+    fn bytes_like(self, line: &Line, byte: u8) -> u64 {
+        wide::bytes_like(line, byte)
+    }
+
+    #[inline(always)]
+    fn words_up_to(self, line: &Line, limit: u64) -> usize {
+        wide::words_up_to(line, limit)
+    }
 }
 
 fn bytes_like_by_word(line: &Line, byte: u8) -> u64 {
@@ -41,23 +90,6 @@ fn bytes_like_by_word(line: &Line, byte: u8) -> u64 {
     found
 }
 
-/// How many words of `line`, which is in ascending order, are at most `limit`. Relaxed.
-#[inline(always)]
-pub(crate) fn words_up_to(line: &Line, limit: u64) -> usize {
-    if is_wide() {
-        wide::words_up_to(line, limit)
-    } else {
-        line.iter().map(|word| usize::from(word.load(Ordering::Relaxed) <= limit)).sum()
-    }
-}
-
-/// How many of 64 words are below `limit`. To be called only where lines [are one
-/// instruction](is_wide): otherwise there are better ways to sort. Without it, 0.
-#[inline(always)]
-pub(crate) fn words_below(words: &[u64; 64], limit: u64) -> usize {
-    if is_wide() { wide::words_below(words, limit) } else { 0 }
-}
-
 #[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
 mod wide {
     use std::arch::asm;
@@ -67,7 +99,7 @@ mod wide {
     #[inline(always)]
     pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
         let found: u64;
-        // SAFETY: the caller has asked for AVX-512BW. Reads the 64 bytes of `line` and nothing else. Not
+        // SAFETY: a `Wide` says that there is AVX-512BW. Reads the 64 bytes of `line` and nothing else. Not
         // `readonly`: later loads stay behind it, as behind an Acquire.
         unsafe {
             asm!(
@@ -88,7 +120,7 @@ mod wide {
     #[inline(always)]
     pub(super) fn words_up_to(line: &Line, limit: u64) -> usize {
         let found: u32;
-        // SAFETY: the caller has asked for AVX-512BW. Reads the 64 bytes of `line` and nothing else.
+        // SAFETY: a `Wide` says that there is AVX-512BW. Reads the 64 bytes of `line` and nothing else.
         unsafe {
             asm!(
                 "vpbroadcastq zmm16, {limit}",
@@ -109,7 +141,7 @@ mod wide {
     #[inline(always)]
     pub(super) fn words_below(words: &[u64; 64], limit: u64) -> usize {
         let (low, high): (u64, u64);
-        // SAFETY: the caller has asked for AVX-512BW, and no processor has that without `popcnt`. Reads
+        // SAFETY: a `Wide` says that there is AVX-512BW, and no processor has that without `popcnt`. Reads
         // the 512 bytes of `words` and nothing else.
         unsafe {
             asm!(
@@ -179,8 +211,10 @@ mod tests {
                 let mut words = [u64::from(byte ^ 1) * LOW_BITS; 8];
                 words[place / 8] ^= 1 << (8 * (place % 8));
                 let line = line(words);
-                assert_eq!(bytes_like(&line, byte), 1 << place, "{byte} at {place}");
-                assert_eq!(bytes_like_by_word(&line, byte), 1 << place, "{byte} at {place}");
+                assert_eq!(Narrow.bytes_like(&line, byte), 1 << place, "{byte} at {place}");
+                if let Some(wide) = Wide::detect() {
+                    assert_eq!(wide.bytes_like(&line, byte), 1 << place, "{byte} at {place}");
+                }
             }
         }
     }
@@ -190,20 +224,22 @@ mod tests {
         let sorted = line([0, 1, 5, 1 << 61, 1 << 63, u64::MAX - 1, u64::MAX, u64::MAX]);
         let limits = [(0, 1), (1, 2), (4, 2), (5, 3), (1 << 62, 4), (1 << 63, 5), (u64::MAX, 8)];
         for (limit, count) in limits {
-            assert_eq!(words_up_to(&sorted, limit), count, "{limit:x}");
+            assert_eq!(Narrow.words_up_to(&sorted, limit), count, "{limit:x}");
+            if let Some(wide) = Wide::detect() {
+                assert_eq!(wide.words_up_to(&sorted, limit), count, "{limit:x}");
+                assert_eq!(wide.words_up_to(&line([7; 8]), 6), 0);
+            }
         }
-        assert_eq!(words_up_to(&line([7; 8]), 6), 0);
+        assert_eq!(Narrow.words_up_to(&line([7; 8]), 6), 0);
     }
 
     #[test]
     fn words_below_a_limit_are_counted_in_every_line() {
-        if !is_wide() {
-            return;
-        }
+        let Some(wide) = Wide::detect() else { return };
         let words: [u64; 64] = std::array::from_fn(|i| ((i as u64 * 37) % 64) << 58);
         for limit in 0..64 {
-            assert_eq!(words_below(&words, limit << 58), limit as usize);
-            assert_eq!(words_below(&words, (limit << 58) + 1), limit as usize + 1);
+            assert_eq!(wide.words_below(&words, limit << 58), limit as usize);
+            assert_eq!(wide.words_below(&words, (limit << 58) + 1), limit as usize + 1);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! new body in its place.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::volatile::lines::{Line, words_up_to};
+use crate::volatile::lines::{Lanes, Line};
 
 use super::key::Local;
 
@@ -50,7 +50,8 @@ impl Body {
         }
         for (line, pivot) in self.pivots.iter().enumerate() {
             let first = children.get(LINE * line).map_or(u64::MAX, |child| child.0.0);
-            pivot.store(first, Ordering::Relaxed);
+            // Before the first child comes nothing.
+            pivot.store(if line == 0 { 0 } else { first }, Ordering::Relaxed);
         }
         self.count.store(children.len() as u32, Ordering::Relaxed);
     }
@@ -61,9 +62,11 @@ impl Body {
 
     /// The number of the child that covers `key`; the first one if it lies before all.
     #[inline(always)]
-    pub(super) fn rank(&self, key: Local) -> usize {
-        let line = words_up_to(&self.pivots, key.0).saturating_sub(1);
-        (LINE * line + words_up_to(&self.keys[line % LINE], key.0)).saturating_sub(1)
+    pub(super) fn rank(&self, lanes: impl Lanes, key: Local) -> usize {
+        // The first pivot is 0.
+        let line = lanes.words_up_to(&self.pivots, key.0).wrapping_sub(1) % (ROOM / LINE);
+        let rank = LINE * line + lanes.words_up_to(&self.keys[line], key.0);
+        rank.max(1) - 1
     }
 
     #[inline(always)]
@@ -90,6 +93,7 @@ impl Body {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::volatile::lines::{Narrow, Wide};
 
     #[test]
     fn the_child_that_covers_a_key_is_found_for_every_count() {
@@ -102,11 +106,14 @@ mod tests {
             assert_eq!(body.children(), children);
             for n in 0..count {
                 for key in [10 * n, 10 * n + 1, 10 * n + 9] {
-                    assert_eq!(body.child(body.rank(Local(key))), n as u32 + 1);
+                    assert_eq!(body.child(body.rank(Narrow, Local(key))), n as u32 + 1);
+                    if let Some(wide) = Wide::detect() {
+                        assert_eq!(body.child(body.rank(wide, Local(key))), n as u32 + 1);
+                    }
                 }
                 assert_eq!(body.end(n as usize), (n + 1 < count).then_some(Local(10 * n + 10)));
             }
-            assert_eq!(body.child(body.rank(Local(u64::MAX >> 3))), count as u32);
+            assert_eq!(body.child(body.rank(Narrow, Local(u64::MAX >> 3))), count as u32);
         }
     }
 }

@@ -18,7 +18,7 @@
 //! change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::volatile::lines::{Line, bytes_like};
+use crate::volatile::lines::{Lanes, Line, Narrow, Wide};
 
 use super::key::Local;
 
@@ -292,7 +292,10 @@ impl Leaf {
     /// The slots whose tag is this one, one bit each.
     #[inline(always)]
     pub(super) fn matching(&self, tag: u8) -> u64 {
-        bytes_like(&self.tags, tag)
+        match Wide::detect() {
+            Some(wide) => wide.bytes_like(&self.tags, tag),
+            None => Narrow.bytes_like(&self.tags, tag),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Key order inside of a leaf, whose entries have none.
 
-use crate::volatile::lines::{is_wide, words_below};
+use crate::volatile::lines::Wide;
 
 use super::key::Local;
 
@@ -10,14 +10,15 @@ use super::key::Local;
 /// has no branch that depends on the keys, of which a comparison sort mispredicts every other one.
 pub(super) fn sort<T: Copy + Default>(items: &mut [(Local, T)]) {
     let count = items.len();
-    let by_rank = is_wide() && (8..=64).contains(&count);
-    if !by_rank || items.is_sorted_by_key(|item| item.0) || !sort_by_rank(items) {
+    let wide = Wide::detect().filter(|_| (8..=64).contains(&count));
+    let by_rank = |wide| items.is_sorted_by_key(|item| item.0) || sort_by_rank(wide, items);
+    if !wide.is_some_and(by_rank) {
         items.sort_unstable_by_key(|item| item.0);
     }
 }
 
 /// `false`, and nothing done, if there are equal keys.
-fn sort_by_rank<T: Copy + Default>(items: &mut [(Local, T)]) -> bool {
+fn sort_by_rank<T: Copy + Default>(wide: Wide, items: &mut [(Local, T)]) -> bool {
     let mut keys = [u64::MAX; 64];
     for (key, item) in keys.iter_mut().zip(&*items) {
         *key = item.0.0;
@@ -25,7 +26,7 @@ fn sort_by_rank<T: Copy + Default>(items: &mut [(Local, T)]) -> bool {
     let mut sorted = [(Local(0), T::default()); 64];
     let mut taken = 0_u64;
     for &item in &*items {
-        let rank = words_below(&keys, item.0.0) % 64;
+        let rank = wide.words_below(&keys, item.0.0) % 64;
         sorted[rank] = item;
         taken |= 1 << rank;
     }

@@ -6,6 +6,8 @@ use crate::pool::Guard;
 use super::body::Child;
 use super::key::Local;
 use super::metadata::Metadata;
+use crate::volatile::lines::Narrow;
+
 use super::route::{Hold, Spot, Top};
 
 /// Leaves that take the place of others.
@@ -189,7 +191,8 @@ impl Metadata {
         draft.old_bodies.push(at);
         let body = self.bodies.get(at);
         let children = body.children();
-        let (mut from, mut to) = (body.rank(span.0), body.rank(Local(span.1.0 - 1)));
+        let (mut from, mut to) =
+            (body.rank(Narrow, span.0), body.rank(Narrow, Local(span.1.0 - 1)));
         if level == 2 {
             return [&children[..from], new, &children[to + 1..]].concat();
         }

@@ -29,6 +29,7 @@
 use crate::media::Media;
 use crate::pool::Guard;
 use crate::sync::{AtomicU64, Ordering};
+use crate::volatile::lines::{Lanes, Narrow, Wide};
 use crate::volatile::prefetch::prefetch;
 
 use super::body::{Body, Child};
@@ -168,18 +169,23 @@ impl Metadata {
     /// The body of level 1 that covers `key`, and the slot in it.
     #[inline(always)]
     fn bottom(&self, top: Top, key: Local) -> (&Body, usize) {
-        let (mut level, mut at) = (top.level(), top.body());
-        loop {
-            let body = self.bodies.get(at);
-            let child = body.child(body.rank(key));
-            if level == 2 {
-                let body = self.bodies.get(self.cells.get(child).load().body());
-                prefetch::<Body>(body);
-                return (body, body.rank(key));
-            }
-            prefetch::<Body>(self.bodies.get(child));
-            (level, at) = (level - 1, child);
+        match Wide::detect() {
+            Some(wide) => self.bottom_by(wide, top, key),
+            None => self.bottom_by(Narrow, top, key),
         }
+    }
+
+    #[inline(always)]
+    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (&Body, usize) {
+        let mut body = self.bodies.get(top.body());
+        for _ in 2..top.level() {
+            // The upper levels are few, and stay in the caches.
+            body = self.bodies.get(body.child(body.rank(lanes, key)));
+        }
+        let cell = self.cells.get(body.child(body.rank(lanes, key)));
+        let body = self.bodies.get(cell.load().body());
+        prefetch::<Body>(body);
+        (body, body.rank(lanes, key))
     }
 
     /// The cell that covers `key`.
@@ -188,7 +194,7 @@ impl Metadata {
         let (mut low, mut high) = (Local(0), Local::END);
         loop {
             let body = self.bodies.get(at);
-            let slot = body.rank(key);
+            let slot = body.rank(Narrow, key);
             low = low.max(body.key(slot));
             high = body.end(slot).unwrap_or(high);
             at = body.child(slot);

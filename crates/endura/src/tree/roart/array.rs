@@ -110,6 +110,20 @@ impl<'m, M: Media> Array<'m, M> {
         Slot(self.words.load(self.place(i), Ordering::Acquire))
     }
 
+    /// Where the record of `key` is, durable or not: for walks that answer by what they have noted.
+    pub(super) fn peek_for(&self, key: &[u8], fingerprint: Fingerprint) -> Result<Option<u64>> {
+        for i in 0..self.kind.capacity() {
+            let slot = self.peek(i);
+            if slot.fingerprint() == fingerprint
+                && !slot.is_empty()
+                && Record::enter(self.words.media(), slot.at())?.is_of(key)
+            {
+                return Ok(Some(slot.at()));
+            }
+        }
+        Ok(None)
+    }
+
     /// Slot `i`, durable where it matters.
     #[inline]
     #[track_caller]

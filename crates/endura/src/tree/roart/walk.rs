@@ -250,8 +250,9 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         let (media, end) = (array.words().media(), out.len());
         // Most scans begin at a key that is there, or behind one: the fingerprints tell where, and no other
         // record has to be looked at.
-        if let Some((_, record)) = self.find_bound(array)?
-            && let Some(at) = out.since(start).iter().position(|&noted| noted == record.at())
+        let key = self.bound_key();
+        if let Some(record) = array.peek_for(key, Fingerprint::of(key))?
+            && let Some(at) = out.since(start).iter().position(|&noted| noted == record)
         {
             let at = start + at + usize::from(matches!(self.bound, Bound::Excluded(_)));
             out.keep_since(start, at..end);
@@ -271,12 +272,6 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         }
         out.keep_since(start, low..end);
         Ok(())
-    }
-
-    /// The record of the bound's key, if it is in the array.
-    fn find_bound(&self, array: &Array<'g, M>) -> Result<Option<(usize, Record<'g, M>)>> {
-        let key = self.bound_key();
-        array.find(key, Fingerprint::of(key), self.tree.space().generation())
     }
 }
 
