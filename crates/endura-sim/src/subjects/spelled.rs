@@ -118,6 +118,7 @@ impl<T: Techniques> Index for Spelled<T> {
     }
 }
 
+#[cfg(feature = "schedules")]
 impl<T: Techniques> Spelled<T> {
     /// Shows all entries from a key on, to larger ones or to smaller ones, in one call.
     pub(crate) fn show(

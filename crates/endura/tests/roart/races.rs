@@ -210,6 +210,18 @@ fn r15_a_scan_that_sorts_against_a_writer() {
     race_from::<Full>(Start::Written, &five, Scan, &[Scan]);
 }
 
+/// R6: an array moves up out of a node, to which another thread has come, and takes a key without the
+/// node's prefix.
+#[test]
+fn r6_an_array_that_moved_up_tells_nothing_of_the_node() {
+    let hidden = ["1", "2a", "2b", "2c", "2d"].map(|end| format!("0123456789ab{end}"));
+    let hidden = hidden.each_ref().map(String::as_str);
+    let moves = [Remove("0123456789ab2a"), Remove("0123456789ab1"), Insert("01234zz")];
+    for one in [Insert("0123456789ab3"), Insert("0123456789zb3"), Get("0123456789ab2b")] {
+        race_from::<Tiny>(Start::Written, &hidden, one, &moves);
+    }
+}
+
 /// R6: the second thread enters the key between the first one's look and its lock.
 #[test]
 fn r6_one_key_is_entered_once() {

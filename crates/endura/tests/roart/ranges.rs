@@ -193,3 +193,36 @@ fn r15_a_bound_may_jump() {
     }
     assert_eq!(seen, [0, 1, 200, 1_999]);
 }
+
+/// A node gives way to its only child, an array, while a walk is inside of it. The array takes a key that
+/// is none of the node's: the walk must neither show it in the wrong place, nor leave that order behind.
+#[test]
+fn r15_an_array_that_moves_up_under_a_walk() {
+    let world = World::<Tiny>::new().with(["pax", "pb1", "pb2", "pb3", "pb4"]);
+    let map = world.map();
+    map.remove("pb4").unwrap();
+    let mut shown = Vec::new();
+    let note = |key: Bytes<'_>, _: Bytes<'_>| {
+        shown.push(key.to_vec());
+        if key == b"pax"[..] {
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    map.remove("pax").unwrap();
+                    map.insert("pax", "again").unwrap();
+                });
+            });
+        }
+        ControlFlow::Continue(())
+    };
+    map.range_with::<&[u8]>(.., note).unwrap();
+    assert_eq!(shown, ["pax", "pb1", "pb2", "pb3"].map(|key| key.as_bytes().to_vec()));
+    let keys = |entries: endura::ByteRange<_>| -> Vec<_> {
+        entries.map(|entry| String::from_utf8(entry.unwrap().0).unwrap()).collect()
+    };
+    assert_eq!(keys(map.iter()), ["pax", "pb1", "pb2", "pb3"]);
+    assert_eq!(keys(map.range("pb2"..)), ["pb2", "pb3"]);
+    let mut down = keys(map.range(.."paz"));
+    down.reverse();
+    assert_eq!(down, ["pax"]);
+    assert_eq!(map.range(.."paz").next_back().unwrap().unwrap().0, b"pax");
+}

@@ -10,20 +10,22 @@
 //! A tail loses a part before a chunk of it is handed out. Both headers are fenced before something that
 //! is durable can lead to what they let go of.
 //!
-//! What a killed process left may be visible and not durable. So three things are flushed here, and
+//! What a killed process left may be visible and not durable. So these are flushed here, and
 //! fenced with what the directory flushes at an open (`Directory::load`), before anybody is let in:
 //!
 //! * NEXT_PAGE, which covers those pages (by the directory, whose first link lies in the same line);
 //! * the header of a page whose tail is used: it may be FREE on the medium;
 //! * the header of any page of chunks: the part that a tail has just lost is free after the collection,
-//!   and is then handed out with no word to the header.
+//!   and is then handed out with no word to the header;
+//! * the header of any other page in use: on the medium it may still be that of a longer run, which ended,
+//!   over pages behind it that are FREE, and handed out here.
 //!
 //! That a page is FREE need not be durable, as [`Pages`](super::Pages) says.
 //!
 //! # Cost
 //!
 //! An open after an unclean end reads one word of each page, or run of pages, and flushes the line of those
-//! of chunks.
+//! that are in use.
 
 use super::super::layout::{DIRECTORY_NEXT, NEXT_PAGE};
 use super::Allocator;
@@ -62,10 +64,13 @@ fn look<M: Media>(media: &M, next: u64) -> Option<Found> {
     let mut page = 1;
     while page < next {
         let mut pages = 1;
-        match header::read(media, page).ok()? {
+        let kind = header::read(media, page).ok()?;
+        if kind != Kind::Free {
+            header::line(media, page).ok()?.flush(0, 1);
+        }
+        match kind {
             Kind::Free => found.free.push(page),
             Kind::Slab(size) => {
-                header::line(media, page).ok()?.flush(0, 1);
                 let class = Class::of_size(size)?;
                 let from = class.first_from(header::tail(media, page).ok()?);
                 if from < class.end() {

@@ -106,7 +106,7 @@ pub(super) fn find<'g, M: Media>(
     let mut from = 0;
     loop {
         let node = spot.node;
-        match compare(&node, key, from, care)? {
+        match compare(&node, key, from, care, generation)? {
             Compared::Matches => {}
             Compared::MayMatch => spot.in_hope = true,
             Compared::Not(below) => return Ok(Spot { below, ..spot }),
@@ -185,6 +185,7 @@ pub(super) fn compare<'g, M: Media>(
     key: &Sought<'_>,
     from: usize,
     care: Care,
+    generation: u64,
 ) -> Result<Compared<'g, M>> {
     let remembers_all = node.remembers_from() <= from;
     match (node.compare_prefix(key.bytes, from), care) {
@@ -194,7 +195,7 @@ pub(super) fn compare<'g, M: Media>(
         }
         (Prefix::MayMatch, Care::Hope) => Ok(Compared::MayMatch),
         (Prefix::LeavesAt(..), Care::Hope) => Ok(Compared::Not(Below::Elsewhere(None))),
-        (remembered, Care::Exact) => compare_whole(node, key, from, remembered),
+        (remembered, Care::Exact) => compare_whole(node, key, from, remembered, generation),
     }
 }
 
@@ -206,6 +207,7 @@ fn compare_whole<'g, M: Media>(
     key: &Sought<'_>,
     from: usize,
     remembered: Prefix,
+    generation: u64,
 ) -> Result<Compared<'g, M>> {
     let Some(record) = any_record(node)? else {
         return Ok(Compared::Not(Below::Barren));
@@ -221,6 +223,8 @@ fn compare_whole<'g, M: Media>(
             Ok(Compared::Not(Below::Elsewhere(Some(Fork { at, byte }))))
         }
         _ if at >= node.depth() && leaves_at == node.depth() => Ok(Compared::Matches),
+        // A node that has given way, whose array moved up and has taken the keys of others.
+        _ if !node.version().is_quiet(generation) => Ok(Compared::Not(Below::Elsewhere(None))),
         _ => Err(node.corrupt("a node whose prefix is not that of its keys")),
     }
 }

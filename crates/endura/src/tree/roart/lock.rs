@@ -37,6 +37,9 @@ const GENERATION_SHIFT: u32 = 44;
 pub(super) struct Version(u64);
 
 impl Version {
+    /// One that never holds.
+    pub(super) const NEVER: Self = Self(LOCKED);
+
     /// The word of a chunk that nobody has seen, with so many children.
     pub(super) fn created(generation: u64, live: usize) -> u64 {
         generation << GENERATION_SHIFT | READY | (live as u64) << LIVE_SHIFT
@@ -67,6 +70,11 @@ impl Version {
 
     pub(super) fn is_obsolete(self, generation: u64) -> bool {
         self.0 & OBSOLETE != 0 && self.is_current(generation)
+    }
+
+    /// Whether nobody holds the lock, and the chunk is part of the tree.
+    pub(super) fn is_quiet(self, generation: u64) -> bool {
+        self.0 & (LOCKED | OBSOLETE) == 0 || !self.is_current(generation)
     }
 
     /// Whether the order of the keys is remembered.

@@ -78,10 +78,11 @@ fn below<'g, M: Media>(
     from: usize,
 ) -> Result<Turn<'g, M>> {
     // In hope, as every search for a value: the record at the end decides.
-    if let Compared::Not(_) = compare(&node, key, from, Care::Hope)? {
+    let generation = guard.space().generation();
+    if let Compared::Not(_) = compare(&node, key, from, Care::Hope, generation)? {
         return Ok(Turn::Done);
     }
-    let link = step(&node, key.bytes, guard.space().generation())?;
+    let link = step(&node, key.bytes, generation)?;
     guard.media().mark(Mark::Step("find.step"));
     if link.is_empty() {
         return Ok(Turn::Done);

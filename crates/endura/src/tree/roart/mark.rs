@@ -68,7 +68,8 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
             return Ok(true);
         }
         let epoch = guard.space().epoch();
-        let mut strides = Strides { media: guard.media(), visit, left: bite, record: None };
+        let (media, generation) = (guard.media(), guard.space().generation());
+        let mut strides = Strides { media, visit, left: bite, record: None, generation };
         if self.epoch != Some(epoch) {
             self.path.clear();
             let root = root_node(guard.media(), self.tree.map().root())?;
@@ -100,6 +101,7 @@ struct Strides<'g, 'v, M> {
     visit: &'v mut dyn FnMut(u64, u64) -> Result<()>,
     left: usize,
     record: Option<Record<'g, M>>,
+    generation: u64,
 }
 
 impl<'g, M: Media> Strides<'g, '_, M> {
@@ -192,7 +194,10 @@ impl<'g, M: Media> Strides<'g, '_, M> {
                     Some(Some(byte) < last.get(at).copied())
                 }
                 _ => {
-                    let Some(sample) = any_record(&child)? else {
+                    let sample = any_record(&child)?;
+                    // Asked after it: from a node that has given way an array may have moved up, and taken others.
+                    let is_below = child.version().is_quiet(self.generation);
+                    let Some(sample) = sample.filter(|_| is_below) else {
                         // Nothing is known of its keys: all below is met.
                         return self.enter(path, &child);
                     };

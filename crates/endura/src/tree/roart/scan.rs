@@ -13,10 +13,10 @@
 use std::cmp::Ordering as Order;
 use std::ops::{Bound, ControlFlow};
 
-use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
 use crate::tree::Bytes;
+use crate::{Error, Result};
 
 use super::batch::{Batch, Seen};
 use super::record::Record;
@@ -162,6 +162,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 Seen::Some => {}
             }
         }
-        Ok(shown.map_or(Shown::Enough, Shown::UpTo))
+        match shown {
+            // Else a damaged pool could be scanned for ever.
+            Some(record) if !is_within::<M, UP>(&record, first, 0) => {
+                Err(Error::Corrupt { offset: record.at(), what: "keys that are not in order" })
+            }
+            shown => Ok(shown.map_or(Shown::Enough, Shown::UpTo)),
+        }
     }
 }
