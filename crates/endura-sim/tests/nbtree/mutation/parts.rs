@@ -33,7 +33,7 @@ pub(crate) const KILLS: Effort =
     Effort { exhaustive: 12, samples: 4, depth: 1, continue_one_in: 4, deep_ops: 1, ..QUICK };
 
 /// Seeds of each family.
-const SCHEDULES: u64 = 60;
+const SCHEDULES: u64 = 1000;
 
 /// A part of the campaign.
 #[derive(Debug, Clone, Copy)]

@@ -123,12 +123,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let until = match &mut walk {
                 Some(_) if is_fresh => 1,
                 Some(walk) if !walk.has_ended() && batch.passed() < AT_MOST => {
-                    if batch.passed() >= batch.look_ahead() {
-                        let noted = batch.len();
-                        walk.note(batch, AHEAD)?;
-                        batch.ask_for(noted, media);
-                    }
-                    walk.ask_ahead(AHEAD)?;
+                    note_ahead(walk, batch, media)?;
                     batch.look_ahead()
                 }
                 _ => batch.len(),
@@ -170,4 +165,18 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             shown => Ok(shown.map_or(Shown::Enough, Shown::UpTo)),
         }
     }
+}
+
+/// Notes what comes next if little is left to show, and asks for what comes then.
+fn note_ahead<M: Media, T: Techniques, const UP: bool>(
+    walk: &mut Walk<'_, '_, M, T, UP>,
+    batch: &mut Batch,
+    media: &M,
+) -> Result<()> {
+    if batch.passed() >= batch.look_ahead() {
+        let noted = batch.len();
+        walk.note(batch, AHEAD)?;
+        batch.ask_for(noted, media);
+    }
+    walk.ask_ahead(AHEAD)
 }
