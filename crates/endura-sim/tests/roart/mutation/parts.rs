@@ -34,7 +34,7 @@ const KILLS: Effort =
 /// Seeds of each family.
 const SCHEDULES: u64 = 60;
 /// Schedules of each duel, of each kind.
-const ROUNDS: u64 = 24;
+const ROUNDS: u64 = 48;
 
 /// The techniques of a tree.
 #[derive(Debug, Clone, Copy)]

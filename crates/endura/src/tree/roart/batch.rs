@@ -1,7 +1,5 @@
 //! The records that a scan has noted: where they are, and what held them.
 
-use std::ops::ControlFlow;
-
 use crate::Result;
 use crate::media::{Media, Region};
 
@@ -24,6 +22,17 @@ pub(super) enum Seen {
     Changed,
     /// Whoever saw the last one has enough.
     Enough,
+}
+
+/// What became of one record.
+#[derive(PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It lies before the bound.
+    Skipped,
+    /// It was shown.
+    Shown,
+    /// It was shown, and is the last one; or it is beyond the end.
+    Last,
 }
 
 /// Records in the order of their keys, those that were shown first.
@@ -112,15 +121,15 @@ impl Batch {
     }
 
     /// Calls `show` with the records of the next run, up to number `until` of all, for as long as their
-    /// holder is as it was when they were noted; of the first one that is taken for granted if it
-    /// `is_fresh`. The record that comes [`DISTANCE`] later is asked for meanwhile.
+    /// holder is as it was when they were noted. The first one that is shown need not be, if they `are_new`:
+    /// so a scan gets on whatever writers do. The record that comes [`DISTANCE`] later is asked for meanwhile.
     #[inline]
     pub(super) fn show_run<M: Media>(
         &mut self,
         media: &M,
         until: usize,
-        mut is_fresh: bool,
-        mut show: impl FnMut(u64) -> Result<ControlFlow<()>>,
+        mut are_new: bool,
+        mut show: impl FnMut(u64) -> Result<Turn>,
     ) -> Result<Seen> {
         let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) else {
             return Ok(Seen::All);
@@ -128,17 +137,18 @@ impl Batch {
         let holder = Region::new(media, holder, 1)?;
         let end = end.min(until);
         while self.passed < end {
-            if !is_fresh && !version.still_holds(&holder) {
+            if !are_new && !version.still_holds(&holder) {
                 return Ok(Seen::Changed);
             }
-            is_fresh = false;
             if let Some(&ahead) = self.records.get(self.passed + DISTANCE) {
                 media.prefetch(ahead, FIRST);
             }
             let record = self.records[self.passed];
             self.passed += 1;
-            if show(record)?.is_break() {
-                return Ok(Seen::Enough);
+            match show(record)? {
+                Turn::Skipped => {}
+                Turn::Shown => are_new = false,
+                Turn::Last => return Ok(Seen::Enough),
             }
         }
         self.passed_runs += usize::from(self.passed == self.runs[self.passed_runs].end);

@@ -18,7 +18,7 @@ use crate::pool::Guard;
 use crate::tree::Bytes;
 use crate::{Error, Result};
 
-use super::batch::{Batch, Seen};
+use super::batch::{Batch, Seen, Turn};
 use super::record::Record;
 use super::walk::Walk;
 use super::{Techniques, Tree};
@@ -122,27 +122,31 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             }
             let until = match &mut walk {
                 Some(_) if is_fresh => 1,
-                Some(walk) if !walk.has_ended() && batch.passed() < AT_MOST => {
+                Some(walk)
+                    if !walk.has_ended() && (shown.is_none() || batch.passed() < AT_MOST) =>
+                {
                     note_ahead(walk, batch, media)?;
                     batch.look_ahead()
                 }
                 _ => batch.len(),
             };
-            let seen = batch.show_run(media, until, is_fresh, |record| {
+            // What a walk of this call has noted was in the map at a moment of it.
+            let are_new = walk.is_some() && shown.is_none();
+            let seen = batch.show_run(media, until, are_new, |record| {
                 let record = Record::enter(media, record)?;
                 // In the order of the keys: only the first ones can be what the bound has moved past.
                 if shown.is_none() && !is_within::<M, UP>(&record, first, 0) {
-                    return Ok(ControlFlow::Continue(()));
+                    return Ok(Turn::Skipped);
                 }
                 let ends = match UP {
                     true => !is_within::<M, false>(&record, last, 0),
                     false => !is_within::<M, true>(&record, last, 0),
                 };
                 if ends || visit(record.key(), record.value()).is_break() {
-                    return Ok(ControlFlow::Break(()));
+                    return Ok(Turn::Last);
                 }
                 shown = Some(record);
-                Ok(ControlFlow::Continue(()))
+                Ok(Turn::Shown)
             })?;
             match seen {
                 Seen::Enough => return Ok(Shown::Enough),
