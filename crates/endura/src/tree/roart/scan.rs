@@ -138,11 +138,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 if shown.is_none() && !is_within::<M, UP>(&record, first, 0) {
                     return Ok(Turn::Skipped);
                 }
-                let ends = match UP {
-                    true => !is_within::<M, false>(&record, last, 0),
-                    false => !is_within::<M, true>(&record, last, 0),
+                let is_inside = match UP {
+                    true => is_within::<M, false>(&record, last, 0),
+                    false => is_within::<M, true>(&record, last, 0),
                 };
-                if ends || visit(record.key(), record.value()).is_break() {
+                if !is_inside || visit(record.key(), record.value()).is_break() {
                     return Ok(Turn::Last);
                 }
                 shown = Some(record);
@@ -161,13 +161,21 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 Seen::Some => {}
             }
         }
-        match shown {
-            // Else a damaged pool could be scanned for ever.
-            Some(record) if !is_within::<M, UP>(&record, first, 0) => {
-                Err(Error::Corrupt { offset: record.at(), what: "keys that are not in order" })
-            }
-            shown => Ok(shown.map_or(Shown::Enough, Shown::UpTo)),
+        ended::<M, UP>(shown, first)
+    }
+}
+
+/// What to do after a pin in which `shown` was the last.
+fn ended<'g, M: Media, const UP: bool>(
+    shown: Option<Record<'g, M>>,
+    first: Bound<&[u8]>,
+) -> Result<Shown<'g, M>> {
+    match shown {
+        // Else a damaged pool could be scanned for ever.
+        Some(record) if !is_within::<M, UP>(&record, first, 0) => {
+            Err(Error::Corrupt { offset: record.at(), what: "keys that are not in order" })
         }
+        shown => Ok(shown.map_or(Shown::Enough, Shown::UpTo)),
     }
 }
 
