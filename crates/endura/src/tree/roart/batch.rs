@@ -12,7 +12,6 @@ pub(super) const DISTANCE: usize = 12;
 const FIRST: u64 = 48;
 
 /// What became of the next records.
-#[derive(PartialEq, Eq)]
 pub(super) enum Seen {
     /// There are none.
     All,
@@ -25,7 +24,6 @@ pub(super) enum Seen {
 }
 
 /// What became of one record.
-#[derive(PartialEq, Eq)]
 pub(super) enum Turn {
     /// It lies before the bound.
     Skipped,

@@ -195,7 +195,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
             Kind::Array(kind) => {
                 let array = Array::enter(media, link.at(), kind)?;
                 let (start, seen) = (out.len(), array.version());
-                // Read after it: when a node gives way to its only child, an array moves up as it is, and from
+                // Read after it (Acquire): who sees such a key in the array's version sees the lock of the node,
+                // taken before the array moved. When a node gives way to its only child, an array moves up as it is, and from
                 // then on takes keys that have nothing to do with the node. Then only whole keys tell their
                 // order, which must not be left there, and what was noted is not shown but as the first entry.
                 let is_below = node.version().is_quiet(self.tree.space().generation());
