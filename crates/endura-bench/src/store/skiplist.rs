@@ -1,22 +1,30 @@
 //! `crossbeam-skiplist`, a skip list in DRAM without locks, as a [`Store`].
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crossbeam_skiplist::SkipMap;
 
 use super::{Footprint, Session, Store};
 use crate::Result;
 
-/// A map of numbers.
+/// A map of numbers. Values change where they are: its own replacement takes the entry out before it
+/// puts the new one in, and a lookup between the two finds no key.
 #[derive(Default)]
-pub struct SkipListStore(SkipMap<u64, u64>);
+pub struct SkipListStore(SkipMap<u64, AtomicU64>);
+
+/// Acquire and Release: what one thread wrote before it put a number in, another that finds the number
+/// sees. The other stores promise it.
+const LOAD: Ordering = Ordering::Acquire;
+const STORE: Ordering = Ordering::Release;
 
 impl Store for SkipListStore {
-    type Session<'s> = &'s SkipMap<u64, u64>;
+    type Session<'s> = &'s SkipMap<u64, AtomicU64>;
 
     fn name(&self) -> &'static str {
         "crossbeam-skiplist"
     }
 
-    fn session(&self) -> Result<&SkipMap<u64, u64>> {
+    fn session(&self) -> Result<&SkipMap<u64, AtomicU64>> {
         Ok(&self.0)
     }
 
@@ -25,22 +33,27 @@ impl Store for SkipListStore {
     }
 
     fn settings(&self) -> String {
-        "volatile, a replacement is a new node; does not say what it takes up".into()
+        "volatile, values of AtomicU64 replaced in place; does not say what it takes up".into()
     }
 }
 
-impl Session for &SkipMap<u64, u64> {
+impl Session for &SkipMap<u64, AtomicU64> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        SkipMap::insert(self, key, value);
+        let entry = self.get_or_insert_with(key, || AtomicU64::new(value));
+        if entry.value().load(LOAD) != value {
+            entry.value().store(value, STORE);
+        }
         Ok(())
     }
 
-    /// An upsert: it has no update.
     #[inline]
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        SkipMap::insert(self, key, value);
-        Ok(true)
+        let entry = SkipMap::get(self, &key);
+        Ok(entry.is_some_and(|entry| {
+            entry.value().store(value, STORE);
+            true
+        }))
     }
 
     #[inline]
@@ -50,17 +63,18 @@ impl Session for &SkipMap<u64, u64> {
 
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(SkipMap::get(self, &key).map(|entry| *entry.value()))
+        Ok(SkipMap::get(self, &key).map(|entry| entry.value().load(LOAD)))
     }
 
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
-        Ok(self.range(from..).next().map(|entry| (*entry.key(), *entry.value())))
+        Ok(self.range(from..).next().map(|entry| (*entry.key(), entry.value().load(LOAD))))
     }
 
     #[inline]
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
         let entries = self.range(from..).take(count);
-        Ok(entries
-            .fold((0, 0), |(seen, sum), entry| (seen + 1, sum ^ *entry.key() ^ *entry.value())))
+        Ok(entries.fold((0, 0), |(seen, sum), entry| {
+            (seen + 1, sum ^ *entry.key() ^ entry.value().load(LOAD))
+        }))
     }
 }
