@@ -226,3 +226,29 @@ fn r15_an_array_that_moves_up_under_a_walk() {
     assert_eq!(down, ["pax"]);
     assert_eq!(map.range(.."paz").next_back().unwrap().unwrap().0, b"pax");
 }
+
+/// R15: the keys of one array, which agree in anything from no byte to more than a stack of calls, one
+/// for every few bytes, would have room for.
+#[test]
+fn r15_whatever_the_keys_of_an_array_agree_in() {
+    let mut tails = vec![Vec::new()];
+    for length in 0..4 {
+        let shorter: Vec<Vec<u8>> = tails.iter().filter(|t| t.len() == length).cloned().collect();
+        let longer =
+            shorter.iter().flat_map(|t| [0, 1, 0xFF].map(|byte| [&t[..], &[byte]].concat()));
+        tails.extend(longer);
+    }
+    for stem in (0..30).chain([40_000]) {
+        // Groups that agree in some bytes more.
+        let key =
+            |(i, tail): (usize, &Vec<u8>)| [&vec![7; stem][..], &vec![9; i % 3 * 8], tail].concat();
+        let mut keys: Vec<Vec<u8>> = tails.iter().enumerate().map(key).collect();
+        let world = World::<Full>::new().with(keys.iter().rev());
+        keys.sort();
+        assert_eq!(world.keys(), keys, "{stem} bytes in common");
+        assert_eq!(world.keys(), keys, "{stem} bytes in common, as they were left");
+        let mut down: Vec<_> = world.map().iter().rev().map(|entry| entry.unwrap().0).collect();
+        down.reverse();
+        assert_eq!(down, keys);
+    }
+}

@@ -67,6 +67,7 @@ mod publish;
 mod record;
 mod scan;
 mod shrink;
+mod sort;
 mod split;
 mod techniques;
 mod verify;

@@ -61,7 +61,11 @@ impl<'m, M: Media> Array<'m, M> {
     }
 
     /// Leaves the order for later scans. `numbers` are the occupied slots by their keys.
-    pub(super) fn keep_order(&self, lock: &mut Locked<'_, M>, numbers: &[u8]) {
+    pub(super) fn keep_order(
+        &self,
+        lock: &mut Locked<'_, M>,
+        mut numbers: impl Iterator<Item = u8>,
+    ) {
         let capacity = self.kind().capacity();
         let (first, inside) = self.order_place();
         for word in 0..capacity.div_ceil(8) {
@@ -71,8 +75,7 @@ impl<'m, M: Media> Array<'m, M> {
                 bytes = self.words().load(first, Ordering::Relaxed).to_le_bytes();
                 bytes[inside..].fill(END);
             }
-            let rest = numbers.get(8 * word..).unwrap_or(&[]);
-            bytes[inside..].iter_mut().zip(rest).for_each(|(byte, &number)| *byte = number);
+            bytes[inside..].iter_mut().zip(&mut numbers).for_each(|(byte, number)| *byte = number);
             // Release: pairs with the fence in `still_holds`. Whoever reads a number of a later order than
             // the one it confirms sees that the version has moved.
             self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);

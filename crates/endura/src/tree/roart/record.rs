@@ -61,6 +61,12 @@ impl<'m, M: Media> Record<'m, M> {
         media.prefetch(at, AHEAD);
     }
 
+    /// Asks for the header and the first bytes of the key.
+    #[inline]
+    pub(super) fn prefetch_key(media: &M, at: u64) {
+        media.prefetch(at, 48);
+    }
+
     #[inline]
     pub(super) fn at(&self) -> u64 {
         self.words.offset()
@@ -144,10 +150,19 @@ impl<'m, M: Media> Record<'m, M> {
     /// Eight bytes of the key from byte `from` on as a number that sorts as they do; bytes beyond
     /// the end count as 0.
     pub(super) fn sort_key(&self, from: usize) -> u64 {
-        let mut bytes = [0; 8];
-        let length = self.key.saturating_sub(from).min(8);
-        self.words.read(8 * HEADER + from.min(self.key), &mut bytes[..length]);
-        u64::from_be_bytes(bytes)
+        let left = self.key.saturating_sub(from);
+        if left == 0 {
+            return 0;
+        }
+        let (word, inside) = (from / 8, from % 8);
+        let mut bytes = self.key_word(word) >> (8 * inside);
+        if inside > 0 && inside + left > 8 {
+            bytes |= self.key_word(word + 1) << (64 - 8 * inside);
+        }
+        if left < 8 {
+            bytes &= (1 << (8 * left)) - 1;
+        }
+        bytes.swap_bytes()
     }
 
     /// How the keys of two records compare that have `from` bytes in common.

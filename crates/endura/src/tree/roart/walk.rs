@@ -17,6 +17,7 @@ use super::lock::{Locked, Version};
 use super::node::{EOK, Node, Prefix};
 use super::record::Record;
 use super::scan::is_within;
+use super::sort::Sorted;
 use super::word::{Fingerprint, Kind, Link};
 use super::{Techniques, Tree};
 
@@ -224,8 +225,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         out.reserve(array.kind().capacity());
         if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
             out.keep_since(start, start..start);
-            let sorted = sort(array, from)?;
-            sorted.iter().for_each(|(_, record, _)| out.push(record.at()));
+            let sorted = Sorted::of(array, from)?;
+            sorted.records().for_each(|record| out.push(record));
             self.remember(array, version, &sorted);
         }
         if !UP {
@@ -235,16 +236,15 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     }
 
     /// Leaves the order for the next scan, if that disturbs nobody.
-    fn remember(&self, array: &Array<'g, M>, seen: Version, sorted: &[Sorted<'g, M>]) {
+    fn remember(&self, array: &Array<'g, M>, seen: Version, sorted: &Sorted) {
         // One or none need no order. And a panic that is none of the pool's must not find it locked.
-        if sorted.len() < 2 || std::thread::panicking() {
+        if sorted.numbers().len() < 2 || std::thread::panicking() {
             return;
         }
         self.tree.space().try_mut(|guard| {
             // What is locked or gone has no order for long.
             if let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) {
-                let numbers: Vec<u8> = sorted.iter().map(|&(_, _, number)| number).collect();
-                array.keep_order(&mut lock, &numbers);
+                array.keep_order(&mut lock, sorted.numbers());
             }
         });
     }
@@ -306,25 +306,4 @@ impl<M: Media> Frame<'_, M> {
         taken[self.first..].reverse();
         Ok(())
     }
-}
-
-/// A record with its number in the array, and the first bytes of its key that matter.
-type Sorted<'g, M> = (u64, Record<'g, M>, u8);
-
-/// The records of an array in key order. Their keys agree in their first `from` bytes.
-fn sort<'g, M: Media>(array: &Array<'g, M>, from: usize) -> Result<Vec<Sorted<'g, M>>> {
-    let media = array.words().media();
-    let slots = (0..array.kind().capacity()).map(|i| (array.load(i), i as u8));
-    let slots: Vec<_> = slots.filter(|(slot, _)| !slot.is_empty()).collect();
-    // All misses at once.
-    slots.iter().for_each(|(slot, _)| media.prefetch(slot.at(), LINE));
-    let mut records = Vec::with_capacity(slots.len());
-    for (slot, number) in slots {
-        let record = Record::enter(media, slot.at())?;
-        records.push((record.sort_key(from), record, number));
-    }
-    records.sort_unstable_by(|(a, one, _), (b, other, _)| {
-        a.cmp(b).then_with(|| one.compare_with(other, from))
-    });
-    Ok(records)
 }

@@ -66,6 +66,9 @@ impl ArrayKind {
     const CAPACITIES: [usize; 8] = [4, 8, 16, 24, 40, 64, 96, 128];
     const FIRST: u8 = 6;
 
+    /// Records of the largest.
+    pub(super) const MOST: usize = 128;
+
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..Self::CAPACITIES.len() as u8).map(Self)
     }
