@@ -15,7 +15,7 @@ use endura_sim::subject::Subject;
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
-use PoolOp::{Collect, Drop, Link, Make, MakeMany, Soil};
+use PoolOp::{Collect, Drop, Link, Make, MakeMany, Relieve, Soil, Unlink};
 
 const LIMIT: u64 = 48 * PAGE;
 const EFFORT: Effort = Effort {
@@ -55,22 +55,27 @@ fn killed(op: &PoolOp, mutant: Option<Mutant>) -> Result<u64, String> {
     Ok(explorer.tally.images)
 }
 
-/// The first map of a page of the directory that a killed process had linked, not durably.
-fn made_behind_a_link(mutant: Option<Mutant>) -> Result<(), String> {
+/// A process is killed with its last store before `step` visible and not durable. The next one opens the
+/// pool and does `then`; its fences do not wait for the flushes of the one before. Then the power fails.
+fn relied_on(
+    before: &[PoolOp],
+    ops: &[PoolOp],
+    step: &'static str,
+    then: &PoolOp,
+    mutant: Option<Mutant>,
+) -> Result<(), String> {
     let mut explorer = explorer(mutant);
-    let start = explorer.start(&[Soil(2), MakeMany(ENTRIES - 1)]).map_err(|e| e.to_string())?;
-    let trace = explorer.trace(&start, &[Make("first", 2)])?;
+    let start = explorer.start(before).map_err(|failure| failure.to_string())?;
+    let trace = explorer.trace(&start, ops)?;
     let mut actions = trace.events.iter().map(|event| event.action);
-    let linked = actions.position(|action| action == Action::Step("pool.directory.link")).unwrap();
+    let reached = actions.position(|action| action == Action::Step(step)).unwrap();
     let is_store = |i: &usize| matches!(trace.events[*i].action, Action::Store { .. });
-    let killed = 1 + (0..linked).rfind(is_store).unwrap();
+    let killed = 1 + (0..reached).rfind(is_store).unwrap();
     let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &visible(&trace, killed), Chooser::first());
     sim.plant(mutant);
-    // Its fences do not wait for the flushes of the one before.
     act_as(3);
     let open = PoolSpace.open(sim.clone(), 3)?;
-    // One more. It has no node: what is flushed for a new page would be flushed beside the link.
-    assert!(PoolSpace.apply(&open, &MakeMany(ENTRIES))?);
+    assert!(PoolSpace.apply(&open, then)?);
     let found = PoolSpace.observe(&open)?;
     act_as(0);
     sim.note(Action::Observed);
@@ -82,17 +87,30 @@ fn made_behind_a_link(mutant: Option<Mutant>) -> Result<(), String> {
     crashed.map_err(|(finding, _)| finding)
 }
 
-/// The flushes by which an open makes durable what it found: of a map that was just made, and of a page.
-fn flushes_of_an_open(before: &[PoolOp]) -> Vec<Call> {
+/// The first map of a page of the directory that a killed process had linked, not durably.
+fn made_behind_a_link(mutant: Option<Mutant>) -> Result<(), String> {
+    // One more. It has no node: what is flushed for a new page would be flushed beside the link.
+    let (before, then) = ([Soil(2), MakeMany(ENTRIES - 1)], MakeMany(ENTRIES));
+    relied_on(&before, &[Make("first", 2)], "pool.directory.link", &then, mutant)
+}
+
+/// A page behind a run that a killed process had made shorter, not durably: on the medium it may still
+/// be part of the run.
+fn taken_behind_a_shorter_run(mutant: Option<Mutant>) -> Result<(), String> {
+    let ops = [Unlink(0), Relieve, Link { slot: 1, size: 3 }];
+    let then = Link { slot: 2, size: 0 };
+    relied_on(&[Link { slot: 0, size: 4 }], &ops, "pool.page.take", &then, mutant)
+}
+
+/// The flushes of `file` by which an open makes durable what it found.
+fn flushes_of_an_open(before: &[PoolOp], file: &str) -> Vec<Call> {
     let start = explorer(None).start(before).unwrap();
     let left = Aftermath::certain(start.image);
     let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
     sim.count_calls();
     drop(PoolSpace.open(sim.clone(), 3).unwrap());
     let calls = sim.calls().into_keys();
-    calls
-        .filter(|call| call.what == Use::Flush && call.site.file().ends_with("pool/directory.rs"))
-        .collect()
+    calls.filter(|call| call.what == Use::Flush && call.site.file().ends_with(file)).collect()
 }
 
 #[test]
@@ -102,15 +120,19 @@ fn maps_that_killed_processes_made_or_dropped() {
         assert!(images > 10, "{images}");
     }
     made_behind_a_link(None).unwrap();
+    taken_behind_a_shorter_run(None).unwrap();
 }
 
 /// An open that relies on what it sees, and does not make it durable, is noticed in each case.
 #[test]
 fn an_open_that_flushes_nothing_is_noticed() {
+    let made = [Make("first", 3)];
     // By their places: that of links stands before that of entries.
-    let [link, state] = flushes_of_an_open(&[Make("first", 3)])[..] else { panic!("two flushes") };
+    let [link, state] = flushes_of_an_open(&made, "pool/directory.rs")[..] else { panic!("two") };
+    let [header] = flushes_of_an_open(&made, "pool/alloc/tails.rs")[..] else { panic!("one") };
     for op in [Make("another", 4), Drop("first")] {
         assert!(killed(&op, Some(Mutant::Drop(state))).is_err(), "{op:?}");
     }
     assert!(made_behind_a_link(Some(Mutant::Drop(link))).is_err());
+    assert!(taken_behind_a_shorter_run(Some(Mutant::Drop(header))).is_err());
 }
