@@ -88,7 +88,7 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
         let threads = [vec![Task::Replace(40, 905)], vec![Task::Scan(way, from)]];
         let (name, before) = ("a scan over an array", vec![30, 40]);
         let scenario = Scenario { name, before, threads, step };
-        scenario.needs("walk.rs", "sort", "array.load(");
+        scenario.needs("sort.rs", "of", "array.load(");
     }
 }
 
