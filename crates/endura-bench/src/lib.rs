@@ -54,6 +54,7 @@ pub mod workload;
 
 mod error;
 mod timing;
+mod warm;
 
 pub use error::{Error, Result};
 pub use timing::Pace;

@@ -12,6 +12,7 @@ use crate::store::{Footprint, Place, Shape};
 use crate::suite::temporary;
 use crate::summary::ENDURA;
 use crate::timing::Pace;
+use crate::warm::warm_memory;
 use crate::workload::{Plan, Population};
 use crate::{Error, Result};
 
@@ -40,6 +41,12 @@ pub struct Config {
     pub peer: Option<Contender>,
     /// Where the random numbers start.
     pub seed: u64,
+}
+
+impl Config {
+    fn shape(&self) -> Shape {
+        if self.kind == Kind::Roart { self.shape } else { Shape::WORDS }
+    }
 }
 
 /// One store, one operation, one round.
@@ -150,7 +157,7 @@ impl Runner<'_> {
     fn round(&mut self, round: u32, threads: usize) -> Result<()> {
         let config = self.config;
         let dir = temporary(&config.dir)?;
-        let shape = if config.kind == Kind::Roart { config.shape } else { Shape::WORDS };
+        let shape = config.shape();
         let open = |contender: Contender, name: &'static str| -> Result<Open> {
             let place = Place {
                 pool: config.pool.clone(),
@@ -200,6 +207,9 @@ impl Runner<'_> {
         });
         let seed = config.seed ^ (u64::from(round) << 32) ^ operation as u64;
         let plan = Plan { operations: config.sizes.of(operation), pace: Pace::FREE, seed };
+        if operation == Operation::Load {
+            warm_memory(&config.dir, config.shape(), config.sizes.keys);
+        }
         let timing = open.store.run(&open.population, &operation.workload(), plan)?;
         self.outcome.samples.push(Sample {
             store,

@@ -21,6 +21,7 @@ use crate::keys::key;
 use crate::result::{Measurement, Parameter, Quantity, Results, Role, StoreInfo};
 use crate::store::{Place, Shape};
 use crate::timing::Pace;
+use crate::warm::warm_memory;
 use crate::workload::{Plan, Population, Workload};
 use crate::{Error, Result};
 use collect::Collector;
@@ -209,6 +210,7 @@ impl Runner<'_> {
         let load =
             Plan { operations: suite.keys, pace: Pace::Free { sampled: settings.sampled }, seed };
         self.observe(round, threads, contender, "load");
+        warm_memory(&settings.dir, suite.shape, suite.keys);
         at.add(
             &Stage::new(Workload::load(), suite.keys),
             store.run(&population, &Workload::load(), load)?,

@@ -110,7 +110,7 @@ pub unsafe trait Media: Send + Sync + 'static {
     }
 
     /// The `words` words from `at` on where they lie, if they lie in memory and nobody has to know that
-    /// they are read.
+    /// they are read and stored to. A store there is one of [`store`](Self::store): it has to be flushed.
     ///
     /// # Safety
     ///

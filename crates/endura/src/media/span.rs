@@ -255,7 +255,7 @@ impl<'m, M: Media> Region<'m, M> {
         copy_bytes(|word| self.load(word, Ordering::Relaxed), from, out);
     }
 
-    /// The words where they lie, if they lie in memory: for reading many without a call for each.
+    /// The words where they lie, if they lie in memory: for reading or storing many without a call for each.
     #[inline(always)]
     pub(crate) fn in_memory(&self) -> Option<&'m [AtomicU64]> {
         // SAFETY: `new` checked the range, and media never shrink.

@@ -72,10 +72,11 @@ impl Slabs {
             let page = pages.take(media, 1, Kind::Slab(class.size()))?;
             own.insert(media, class, page, Bitmap::all_free(class))?;
         }
-        for taken in 0..want {
-            match own.take(media, class, taken == 0)? {
-                Some(chunk) => out.push(chunk),
-                None => break,
+        let end = out.len() + want;
+        while out.len() < end {
+            let must = out.len() + want == end;
+            if own.take(media, class, must, end - out.len(), out)? == 0 {
+                break;
             }
         }
         Ok(())
@@ -235,26 +236,40 @@ impl ClassPages {
         self.slabs.remove(&page);
     }
 
-    /// The lowest free chunk; of a tail only if it `must`.
-    fn take<M: Media>(&mut self, media: &M, class: Class, must: bool) -> Result<Option<u64>> {
-        let Some(&page) = self.partial.first() else { return Ok(None) };
-        let Some(slab) = self.slabs.get_mut(&page) else { return Ok(None) };
-        let Some(chunk) = slab.bitmap.lowest() else { return Ok(None) };
-        let place = class.place(chunk);
-        if chunk >= slab.tail {
-            if !must {
-                // What a cache holds is lost by a kill: no part of a page for the rest of a batch.
-                return Ok(None);
+    /// Adds up to `want` chunks to `out`, the lowest free ones of one page; of a tail only one, and only
+    /// if it `must`. Gives how many.
+    fn take<M: Media>(
+        &mut self,
+        media: &M,
+        class: Class,
+        must: bool,
+        want: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<usize> {
+        let Some(&page) = self.partial.first() else { return Ok(0) };
+        let Some(slab) = self.slabs.get_mut(&page) else { return Ok(0) };
+        let (was_empty, before) = (slab.is_empty(class), out.len());
+        while out.len() < before + want
+            && let Some(chunk) = slab.bitmap.lowest()
+        {
+            let place = class.place(chunk);
+            if chunk >= slab.tail {
+                if !must || out.len() > before {
+                    // What a cache holds is lost by a kill: no part of a page for the rest of a batch.
+                    break;
+                }
+                let tail = header::shorten_tail(media, page, class.size(), place)?;
+                slab.tail = class.first_from(tail);
             }
-            let tail = header::shorten_tail(media, page, class.size(), place)?;
-            slab.tail = class.first_from(tail);
+            slab.bitmap.take();
+            out.push(page * PAGE + place);
         }
-        self.empty -= usize::from(slab.is_empty(class));
-        slab.bitmap.take();
+        let taken = out.len() - before;
+        self.empty -= usize::from(was_empty && taken > 0);
         if slab.bitmap.free() == 0 {
             self.partial.remove(&page);
         }
-        Ok(Some(page * PAGE + place))
+        Ok(taken)
     }
 
     fn give<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<()> {

@@ -7,37 +7,43 @@ use crate::pool::Guard;
 /// Chunks on their way into the tree; those that do not get there are given back.
 pub(super) struct Fresh<'g, M: Media> {
     guard: &'g Guard<'g, M>,
-    chunks: Vec<(u64, u64)>,
+    /// By itself: most operations need no other.
+    first: Option<(u64, u64)>,
+    others: Vec<(u64, u64)>,
 }
 
 impl<'g, M: Media> Fresh<'g, M> {
     pub(super) fn new(guard: &'g Guard<'g, M>) -> Self {
-        Self { guard, chunks: Vec::new() }
+        Self { guard, first: None, others: Vec::new() }
     }
 
     /// One chunk more.
     pub(super) fn alloc(&mut self, bytes: u64) -> Result<u64> {
         let at = self.guard.alloc(bytes)?;
-        self.chunks.push((at, bytes));
+        match self.first {
+            None => self.first = Some((at, bytes)),
+            Some(_) => self.others.push((at, bytes)),
+        }
         Ok(at)
     }
 
     /// Something leads to all of them now.
     pub(super) fn linked(&mut self) {
-        self.chunks.clear();
+        self.first = None;
+        self.others.clear();
     }
 
     /// Gives back all but the first.
     pub(super) fn keep_first(&mut self) {
-        let guard = self.guard;
-        self.chunks
-            .drain(1.min(self.chunks.len())..)
-            .for_each(|(at, bytes)| guard.discard(at, bytes));
+        self.others.drain(..).for_each(|(at, bytes)| self.guard.discard(at, bytes));
     }
 }
 
 impl<M: Media> Drop for Fresh<'_, M> {
     fn drop(&mut self) {
-        self.chunks.iter().for_each(|&(at, bytes)| self.guard.discard(at, bytes));
+        self.first
+            .iter()
+            .chain(&self.others)
+            .for_each(|&(at, bytes)| self.guard.discard(at, bytes));
     }
 }

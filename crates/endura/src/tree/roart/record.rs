@@ -229,14 +229,28 @@ impl<'m, M: Media> Writer<'m, M> {
     /// Appends bytes, no more than are left.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         self.sum = crc32c::crc32c_append(self.sum, bytes);
-        let mut words = bytes.chunks_exact(8);
-        for word in words.by_ref() {
-            let word = word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-            self.store(self.pending | word << self.filled);
+        let (words, rest) = bytes.as_chunks();
+        let (mut pending, filled) = (self.pending, self.filled);
+        let stored = words.iter().map(|&word| {
+            let word = u64::from_le_bytes(word);
+            let whole = pending | word << filled;
             // Two shifts: one of 64 bits would be none at all.
-            self.pending = word >> 1 >> (63 - self.filled);
+            pending = word >> 1 >> (63 - filled);
+            whole
+        });
+        match self.words.in_memory() {
+            // Relaxed, as in `store`.
+            Some(places) => places[self.next..][..words.len()]
+                .iter()
+                .zip(stored)
+                .for_each(|(place, word)| place.store(word, Ordering::Relaxed)),
+            None => (self.next..)
+                .zip(stored)
+                .for_each(|(i, word)| self.words.store(i, word, Ordering::Relaxed)),
         }
-        for &byte in words.remainder() {
+        self.next += words.len();
+        self.pending = pending;
+        for &byte in rest {
             self.pending |= u64::from(byte) << self.filled;
             self.filled += 8;
             if self.filled == 64 {
