@@ -207,9 +207,7 @@ impl Runner<'_> {
         });
         let seed = config.seed ^ (u64::from(round) << 32) ^ operation as u64;
         let plan = Plan { operations: config.sizes.of(operation), pace: Pace::FREE, seed };
-        if operation == Operation::Load {
-            warm_memory(&config.dir, config.shape(), config.sizes.keys);
-        }
+        warm_memory(&config.dir, config.shape(), &operation.workload(), plan.operations);
         let timing = open.store.run(&open.population, &operation.workload(), plan)?;
         self.outcome.samples.push(Sample {
             store,

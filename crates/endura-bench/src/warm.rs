@@ -1,24 +1,35 @@
-//! Memory that is at hand before a load is timed.
+//! Memory that is at hand before what enters keys is timed.
 
-use std::io::Write;
 use std::path::Path;
 
+use endura::Pool;
+
+use crate::Result;
 use crate::store::Shape;
 use crate::suite::temporary;
+use crate::workload::{Action, Workload};
 
-/// Fills a file in `dir` with as many bytes as a store of so many entries is likely to take, and deletes
-/// it. A virtual machine gives memory that is free for a while back to its host, which takes as long to
-/// lend it again as an index takes to fill it: a load would measure the host, and each store as much of
-/// it as its turn brings with it.
-pub(crate) fn warm_memory(dir: &Path, shape: Shape, entries: u64) {
-    let bytes = entries * (2 * shape.mean_bytes() as u64 + 32);
-    let piece = vec![0; 1 << 20];
-    let fill = || -> crate::Result<()> {
+/// Fills a file in `dir` with as many bytes as a store is likely to take for what `workload` enters in so
+/// many operations, and deletes it. A virtual machine gives memory that is free for a while back to its
+/// host, which takes as long to lend it again as an index takes to fill it: a load would measure the host,
+/// and each store as much of it as its turn brings with it.
+pub(crate) fn warm_memory(dir: &Path, shape: Shape, workload: &Workload, operations: u64) {
+    if !workload.has(Action::Insert) {
+        return;
+    }
+    let bytes = operations * (2 * shape.mean_bytes() as u64 + 32);
+    let fill = || -> Result<()> {
         let dir = temporary(dir)?;
-        let failure = |source| crate::Error::Io { doing: "cannot warm memory".into(), source };
-        let mut file = std::fs::File::create(dir.path().join("memory")).map_err(failure)?;
-        (0..bytes >> 20).try_for_each(|_| file.write_all(&piece)).map_err(failure)
+        let map = Pool::options().create(dir.path().join("memory"))?.roart("memory")?;
+        for (piece, begin) in (0_u64..).zip((0..bytes).step_by(1 << 28)) {
+            map.insert_from(
+                piece.to_be_bytes(),
+                (bytes - begin).min(1 << 28) as usize,
+                |_| Ok(()),
+            )?;
+        }
+        Ok(())
     };
-    // A full file system is for the load to tell of.
+    // A full file system is for the store to tell of.
     drop(fill());
 }

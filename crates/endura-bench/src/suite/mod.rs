@@ -210,7 +210,10 @@ impl Runner<'_> {
         let load =
             Plan { operations: suite.keys, pace: Pace::Free { sampled: settings.sampled }, seed };
         self.observe(round, threads, contender, "load");
-        warm_memory(&settings.dir, suite.shape, suite.keys);
+        let warm = |workload: &Workload, operations| {
+            warm_memory(&settings.dir, suite.shape, workload, operations);
+        };
+        warm(&Workload::load(), suite.keys);
         at.add(
             &Stage::new(Workload::load(), suite.keys),
             store.run(&population, &Workload::load(), load)?,
@@ -222,6 +225,7 @@ impl Runner<'_> {
             let warm_up = Plan { pace: Pace::FREE, ..plan(stage.operations / 10, seed ^ n << 16) };
             store.run(&population, &stage.workload, warm_up)?;
             let plan = plan(stage.operations, seed ^ n);
+            warm(&stage.workload, stage.operations);
             at.add(stage, store.run(&population, &stage.workload, plan)?);
         }
         store.verify(&population, VERIFIED)?;
