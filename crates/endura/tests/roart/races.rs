@@ -7,6 +7,7 @@ use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use endura::media::{Halt, Heap, Staged, Stop};
+use endura::tree::Bytes;
 use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
@@ -220,6 +221,55 @@ fn r6_an_array_that_moved_up_tells_nothing_of_the_node() {
     for one in [Insert("0123456789ab3"), Insert("0123456789zb3"), Get("0123456789ab2b")] {
         race_from::<Tiny>(Start::Written, &hidden, one, &moves);
     }
+}
+
+/// R15: an array moves up out of a node and takes a key of another place, while a scan that begins there
+/// stands anywhere.
+#[test]
+fn r15_an_array_moves_up_as_a_scan_looks_at_it() {
+    for (other, up) in [("azz0", true), ("aaaz", false)] {
+        // A walk looks through the root first.
+        let stood = (1..600).take_while(|&at| scan_stopped_at(at, other, up)).count();
+        assert!((200..599).contains(&stood), "{stood}");
+    }
+}
+
+/// One run of it: whether the scan came so far.
+fn scan_stopped_at(load: u64, other: &str, up: bool) -> bool {
+    let world = World::<Tiny>::of_pages(16).with(["ab1p", "ab1q", "ab2x", "ab2y", "ab3z"]);
+    let map = world.map();
+    ["ab2x", "ab2y"].map(|key| map.remove(key).unwrap());
+    let mut seen: Vec<Vec<u8>> = Vec::new();
+    let note = |key: Bytes<'_>, _: Bytes<'_>| {
+        seen.push(key.to_vec());
+        ControlFlow::Continue(())
+    };
+    let scan = || match up {
+        true => map.range_with::<&[u8]>(.., note).unwrap(),
+        false => map.range_rev_with::<&[u8]>(.., note).unwrap(),
+    };
+    let moves = || {
+        map.remove("ab3z").unwrap();
+        map.insert(other, other).unwrap();
+    };
+    let stood = thread::scope(|scope| {
+        stopped(world.stage(), Stop::at_load(load), scan, || {
+            // It may have to wait for a lock of the scan's.
+            let mover = scope.spawn(moves);
+            let deadline = Instant::now() + 10 * PATIENCE;
+            while !mover.is_finished() && Instant::now() < deadline {
+                thread::yield_now();
+            }
+        })
+    });
+    if !up {
+        seen.reverse();
+    }
+    assert!(seen.is_sorted(), "{seen:?}");
+    for stays in ["ab1p", "ab1q"] {
+        assert!(seen.iter().any(|key| key == stays.as_bytes()), "{load}: no {stays} in {seen:?}");
+    }
+    stood
 }
 
 /// R6: the second thread enters the key between the first one's look and its lock.

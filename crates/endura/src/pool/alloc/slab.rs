@@ -236,8 +236,8 @@ impl ClassPages {
         self.slabs.remove(&page);
     }
 
-    /// Adds up to `want` chunks to `out`, the lowest free ones of one page; of a tail only one, and only
-    /// if it `must`. Gives how many.
+    /// Adds up to `want` chunks to `out`, the lowest free ones of one page; of a tail only the first
+    /// part, and only if it `must`. Gives how many.
     fn take<M: Media>(
         &mut self,
         media: &M,

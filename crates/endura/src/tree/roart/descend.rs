@@ -117,7 +117,8 @@ pub(super) fn find<'g, M: Media>(
             return Ok(spot);
         }
         let below = match link.kind()? {
-            Kind::Node(_) => {
+            Kind::Node(kind) => {
+                Node::prefetch_for_search(media, link.at(), kind, key.bytes.get(node.depth() + 1));
                 spot.parent = Some(node);
                 spot.node = enter_child(media, &node, link)?;
                 from = node.depth() + 1;

@@ -4,7 +4,7 @@
 //! loads of different keys is another one than in a lookup alone.
 
 use crate::Result;
-use crate::media::{LINE, Mark, Media};
+use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use super::array::Array;
@@ -16,8 +16,6 @@ use super::{Techniques, Tree};
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
 const LANES: usize = 16;
-/// Lines of a node that are asked for: its head, and where its children begin.
-const HEAD: u64 = 2 * LINE;
 
 /// What a lookup does next.
 enum Turn<'g, M> {
@@ -93,8 +91,13 @@ fn below<'g, M: Media>(
             Ok(Turn::Fingerprints(link.at(), kind))
         }
         Kind::Record if !link.admits(key.fingerprint) => Ok(Turn::Done),
-        Kind::Record | Kind::Node(_) => {
-            guard.media().prefetch(link.at(), HEAD);
+        Kind::Record => {
+            Record::prefetch(guard.media(), link.at());
+            Ok(Turn::Enter(node, link))
+        }
+        Kind::Node(kind) => {
+            let next = key.bytes.get(node.depth() + 1);
+            Node::prefetch_for_search(guard.media(), link.at(), kind, next);
             Ok(Turn::Enter(node, link))
         }
     }

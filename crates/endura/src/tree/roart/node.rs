@@ -78,6 +78,25 @@ impl<'m, M: Media> Node<'m, M> {
         (8 * words_of(kind) as u64).next_multiple_of(LINE)
     }
 
+    /// Asks for what a search for a key looks at first in a node that has yet to be entered: its header,
+    /// and the word of `byte`. That is the byte that decides unless the prefix is longer than nothing: which
+    /// one does is in the header, and the word would be a second wait.
+    #[inline]
+    pub(super) fn prefetch_for_search(media: &M, at: u64, kind: NodeKind, byte: Option<&u8>) {
+        let byte = usize::from(*byte.unwrap_or(&0));
+        match kind {
+            NodeKind::N4 | NodeKind::N16 => media.prefetch(at, Self::bytes_of(kind)),
+            NodeKind::N48 => {
+                media.prefetch(at, 8);
+                media.prefetch(at + 8 * (INDEX + byte / 8) as u64, 8);
+            }
+            NodeKind::N256 => {
+                media.prefetch(at, 8);
+                media.prefetch(at + 8 * (CHILDREN + byte) as u64, 8);
+            }
+        }
+    }
+
     /// The node of this kind at `at`.
     #[inline]
     pub(super) fn enter(media: &'m M, at: u64, kind: NodeKind) -> Result<Self> {

@@ -165,10 +165,10 @@ impl<'m, M: Media> Record<'m, M> {
         bytes.swap_bytes()
     }
 
-    /// How the keys of two records compare that have `from` bytes in common.
-    pub(super) fn compare_with(&self, other: &Self, from: usize) -> Order {
+    /// How the keys of two records compare.
+    pub(super) fn compare_with(&self, other: &Self) -> Order {
         let end = self.key.min(other.key);
-        for word in from / 8..end.div_ceil(8) {
+        for word in 0..end.div_ceil(8) {
             let mask = |word: u64, left: usize| match left {
                 8.. => word,
                 _ => word & ((1 << (8 * left)) - 1),
@@ -239,16 +239,14 @@ impl<'m, M: Media> Writer<'m, M> {
             whole
         });
         match self.words.in_memory() {
-            // Relaxed, as in `store`.
-            Some(places) => places[self.next..][..words.len()]
-                .iter()
-                .zip(stored)
-                .for_each(|(place, word)| place.store(word, Ordering::Relaxed)),
-            None => (self.next..)
-                .zip(stored)
-                .for_each(|(i, word)| self.words.store(i, word, Ordering::Relaxed)),
+            Some(places) => {
+                let places = places[self.next..][..words.len()].iter();
+                // Relaxed, as in `store`.
+                places.zip(stored).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+                self.next += words.len();
+            }
+            None => stored.for_each(|word| self.store(word)),
         }
-        self.next += words.len();
         self.pending = pending;
         for &byte in rest {
             self.pending |= u64::from(byte) << self.filled;

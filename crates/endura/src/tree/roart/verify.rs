@@ -174,7 +174,7 @@ fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<(
         let is_whole = records.len() == array.slots().len();
         let records: Vec<_> =
             records.into_iter().map(|at| Record::enter(media, at)).collect::<Result<_>>()?;
-        if !is_whole || !records.is_sorted_by(|a, b| a.compare_with(b, 0).is_lt()) {
+        if !is_whole || !records.is_sorted_by(|a, b| a.compare_with(b).is_lt()) {
             return Err(array.corrupt("a leaf array whose order is not that of its keys"));
         }
     }

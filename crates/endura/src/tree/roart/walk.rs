@@ -195,21 +195,46 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
             }
             Kind::Array(kind) => {
                 let array = Array::enter(media, link.at(), kind)?;
-                let (start, seen) = (out.len(), array.version());
-                // Read after it (Acquire): who sees such a key in the array's version sees the lock of the node,
-                // taken before the array moved. When a node gives way to its only child, an array moves up as it is, and from
-                // then on takes keys that have nothing to do with the node. Then only whole keys tell their
-                // order, which must not be left there, and what was noted is not shown but as the first entry.
-                let is_below = node.version().is_quiet(self.tree.space().generation());
-                let (version, from) = if is_below { (seen, from) } else { (Version::NEVER, 0) };
-                self.note_array(&array, version, from, out)?;
-                if is_border {
-                    self.leave_out(&array, from, start, out)?;
-                }
-                out.held_by(array.at(), version);
+                self.note_child_array(node, &array, is_border, out)?;
             }
             Kind::Node(_) => self.enter(enter_child(media, node, link)?, from, is_border)?,
         }
+        Ok(())
+    }
+
+    /// Notes the records of an array that a word of `node` leads to.
+    ///
+    /// When a node gives way to its only child, an array moves up as it is, and from then on takes keys that
+    /// have nothing to do with the node. Then only whole keys tell their order, which must not be left
+    /// there, and what was noted is not shown but as the first entry. So the node is asked twice: after the
+    /// array's version was read, for the order that is left goes by that; and after the slots were, for the
+    /// first entry is shown whatever the version is by then.
+    fn note_child_array(
+        &self,
+        node: &Node<'g, M>,
+        array: &Array<'g, M>,
+        is_border: bool,
+        out: &mut Batch,
+    ) -> Result<()> {
+        let (start, generation) = (out.len(), self.tree.space().generation());
+        let (mut version, mut from) = (array.version(), node.depth() + 1);
+        // Read after the version, and after the slots (both Acquire): who sees such a key in them sees the lock of
+        // the node, taken before the array moved.
+        let is_below = || node.version().is_quiet(generation);
+        let mut is_noted = is_below();
+        if is_noted {
+            self.note_array(array, version, from, out)?;
+            is_noted = is_below();
+        }
+        if !is_noted {
+            out.keep_since(start, start..start);
+            (version, from) = (Version::NEVER, 0);
+            self.note_array(array, version, from, out)?;
+        }
+        if is_border {
+            self.leave_out(array, from, start, out)?;
+        }
+        out.held_by(array.at(), version);
         Ok(())
     }
 
