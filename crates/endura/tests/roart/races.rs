@@ -238,7 +238,9 @@ fn r15_an_array_moves_up_as_a_scan_looks_at_it() {
 fn scan_stopped_at(load: u64, other: &str, up: bool) -> bool {
     let world = World::<Tiny>::of_pages(16).with(["ab1p", "ab1q", "ab2x", "ab2y", "ab3z"]);
     let map = world.map();
-    ["ab2x", "ab2y"].map(|key| map.remove(key).unwrap());
+    for key in ["ab2x", "ab2y"] {
+        map.remove(key).unwrap();
+    }
     let mut seen: Vec<Vec<u8>> = Vec::new();
     let note = |key: Bytes<'_>, _: Bytes<'_>| {
         seen.push(key.to_vec());
