@@ -4,12 +4,10 @@ use crate::Result;
 use crate::media::{Media, Region};
 
 use super::lock::Version;
+use super::record::Record;
 
 /// How many entries before its turn a record is asked for.
 pub(super) const DISTANCE: usize = 12;
-
-/// The bytes of a record that are asked for: the header, a key, the first bytes of a value.
-const FIRST: u64 = 48;
 
 /// What became of the next records.
 pub(super) enum Seen {
@@ -139,7 +137,7 @@ impl Batch {
                 return Ok(Seen::Changed);
             }
             if let Some(&ahead) = self.records.get(self.passed + DISTANCE) {
-                media.prefetch(ahead, FIRST);
+                Record::prefetch_key(media, ahead);
             }
             let record = self.records[self.passed];
             self.passed += 1;
@@ -157,6 +155,6 @@ impl Batch {
     pub(super) fn ask_for<M: Media>(&self, noted: usize, media: &M) {
         let end = self.records.len().min(self.passed + DISTANCE);
         let soon = self.records.get(noted..end).unwrap_or(&[]);
-        soon.iter().for_each(|&record| media.prefetch(record, FIRST));
+        soon.iter().for_each(|&record| Record::prefetch_key(media, record));
     }
 }

@@ -78,9 +78,9 @@ impl<'m, M: Media> Node<'m, M> {
         (8 * words_of(kind) as u64).next_multiple_of(LINE)
     }
 
-    /// Asks for what a search for a key looks at first in a node that has yet to be entered: its header,
-    /// and the word of `byte`. That is the byte that decides unless the prefix is longer than nothing: which
-    /// one does is in the header, and the word would be a second wait.
+    /// Asks for what a search looks at first in a node that has yet to be entered: its header, and the word
+    /// of `byte`, the one behind what the parent decides by. Most often that decides here; for sure only the
+    /// header tells, and to wait for it first would be a second miss. A hint: nothing rests on it.
     #[inline]
     pub(super) fn prefetch_for_search(media: &M, at: u64, kind: NodeKind, byte: Option<&u8>) {
         let byte = usize::from(*byte.unwrap_or(&0));

@@ -61,7 +61,7 @@ impl<'m, M: Media> Record<'m, M> {
         media.prefetch(at, AHEAD);
     }
 
-    /// Asks for the header and the first bytes of the key.
+    /// Asks for what scans look at: the header, a key, the first bytes of a value.
     #[inline]
     pub(super) fn prefetch_key(media: &M, at: u64) {
         media.prefetch(at, 48);

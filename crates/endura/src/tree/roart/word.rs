@@ -67,7 +67,7 @@ impl ArrayKind {
     const FIRST: u8 = 6;
 
     /// Records of the largest.
-    pub(super) const MOST: usize = 128;
+    pub(super) const MOST: usize = Self::CAPACITIES[Self::CAPACITIES.len() - 1];
 
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..Self::CAPACITIES.len() as u8).map(Self)
