@@ -127,7 +127,7 @@ const FAST_FAIR: &[Explore] = &[
 ];
 
 /// NBTrees of three, five and seven slots in a block, four children in an inner node.
-const NBTREE: &[Explore] = &[nbtree::<8>, nbtree::<12>, nbtree::<16>];
+const NBTREE: &[Explore] = &[nbtree::<8>, nbtree::<16>, nbtree::<24>];
 
 /// Explores one history of trees of inner nodes of `I` words and leaves of `L`.
 fn fast_fair<const I: usize, const L: usize>(campaign: &Campaign, history: u64) -> Option<String> {

@@ -19,7 +19,7 @@ use crate::killed::{assert_clean, killed};
 use crate::random::{self, explore};
 
 type Slots3 = NbTree<8, 4>;
-type Slots5 = NbTree<12, 4>;
+type Slots11 = NbTree<24, 4>;
 type Slots7 = NbTree<16, 4>;
 
 /// The quick ones together with the others of this crate are part of every run of the tests.
@@ -34,7 +34,7 @@ impl<const W: usize, const F: usize> Tried for NbTree<W, F> {
 fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
     for &starts in plan.starts {
         add_starts::<Slots3>(jobs, starts, 3, plan);
-        add_starts::<Slots5>(jobs, starts, 5, plan);
+        add_starts::<Slots11>(jobs, starts, 11, plan);
         add_starts::<Slots7>(jobs, starts, 7, plan);
     }
 }
@@ -78,7 +78,7 @@ fn every_crash_of_every_history_of_three_operations_on_an_nbtree() {
 
 const SHAPES: &[random::Shape] = &[
     ("3 slots in a block", explore::<Slots3>, 14),
-    ("5 slots in a block", explore::<Slots5>, 20),
+    ("11 slots in a block", explore::<Slots11>, 20),
     ("7 slots in a block", explore::<Slots7>, 26),
 ];
 

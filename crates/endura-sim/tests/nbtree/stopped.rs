@@ -229,11 +229,12 @@ fn v5_an_insert_that_is_helped_and_removed_happens_once() {
 }
 
 /// V6: a remove that is seen and not durable, and an insert of the same key: after a crash there is one entry.
-/// (In blocks of two lines: within one line the second would follow the first.)
+/// (In blocks of two lines, the first of which is full of keys that are at home there: within one line the second
+/// would follow the first.)
 #[test]
 fn v6_a_removed_entry_does_not_come_back_beside_the_new_one() {
     let threads = vec![vec![Task::Remove(10)], vec![Task::Put(10, 7)]];
-    let (before, steps) = (put([10, 20, 30, 40]), vec!["alter.durable"]);
+    let (before, steps) = (put([10, 20, 60, 30]), vec!["alter.durable"]);
     let scenario = Scenario { name: "V6", before, threads, steps };
     scenario.passes();
     scenario.needs_of(

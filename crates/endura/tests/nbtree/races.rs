@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use endura::media::Stop;
 
@@ -10,7 +12,7 @@ use crate::support::races::{
     Race, drain, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
     search_through_changing_inner_nodes, tens,
 };
-use crate::support::stage::{at_every_load, at_every_store, ends, stopped};
+use crate::support::stage::{at_every_load, at_every_store, ends, join, spawn, stands, stopped};
 use crate::support::world::{MapOf, Shape, Slots3, Slots7, World};
 
 /// N2, N4. Two inserts of one key, the first stopped anywhere: exactly one of them enters it, and one
@@ -315,4 +317,42 @@ fn a_search_through_changing_inner_nodes_finds_its_leaf() {
 #[test]
 fn a_scan_stopped_at_each_load_stays_sorted_and_complete() {
     scan_stopped_at_each_load::<Slots3>();
+}
+
+/// An insert has claimed its slot and stands; a scan enters the leaf and stands in its first call; the
+/// insert is completed and acknowledged. The calls that follow give it.
+#[test]
+fn an_insert_that_ends_while_a_scan_enters_its_leaf_is_seen_by_the_calls_that_follow() {
+    fn keys_seen(world: &World<Slots7>, load: u64) -> Option<Vec<u64>> {
+        let inserts = world.stage().halt("inserts", Stop::at("insert.I2"));
+        let scans = world.stage().halt("scans", Stop::at_load(load));
+        let (entered, mut keys) = (AtomicBool::new(false), Vec::new());
+        let in_first_call = thread::scope(|scope| {
+            let insert = spawn(scope, "inserts", || _ = world.map().insert(15, 1).unwrap());
+            assert!(stands(&inserts, &insert));
+            let scan = spawn(scope, "scans", || {
+                let mut range = world.map().range(..);
+                keys.extend(range.next().map(|entry| entry.unwrap().0));
+                entered.store(true, Ordering::Release);
+                keys.extend(range.map(|entry| entry.unwrap().0));
+            });
+            let in_first_call = stands(&scans, &scan) && !entered.load(Ordering::Acquire);
+            inserts.release();
+            join(insert);
+            scans.release();
+            join(scan);
+            in_first_call
+        });
+        in_first_call.then_some(keys)
+    }
+    ends("an insert and a scan", || {
+        let entries = || tens(1..4).into_iter().map(|key| (key, key));
+        let mut stops = 0;
+        for load in 1.. {
+            let Some(keys) = keys_seen(&World::with(entries()), load) else { break };
+            assert_eq!(keys, [10, 15, 20, 30], "stopped at load {load}");
+            stops = load;
+        }
+        assert!(stops > 4, "{stops}");
+    });
 }

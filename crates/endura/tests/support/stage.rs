@@ -85,7 +85,7 @@ pub(crate) fn raced<S: Shape>(
     })
 }
 
-fn spawn<'scope, 'env>(
+pub(crate) fn spawn<'scope, 'env>(
     scope: &'scope thread::Scope<'scope, 'env>,
     name: &str,
     work: impl FnOnce() + Send + 'scope,
@@ -93,7 +93,8 @@ fn spawn<'scope, 'env>(
     Builder::new().name(name.into()).spawn_scoped(scope, work).unwrap()
 }
 
-fn stands(halt: &Halt<'_>, thread: &ScopedJoinHandle<'_, ()>) -> bool {
+/// Waits until a thread stands; `false` if it ended before.
+pub(crate) fn stands(halt: &Halt<'_>, thread: &ScopedJoinHandle<'_, ()>) -> bool {
     loop {
         if halt.reached_within(Duration::from_micros(200)) {
             return true;
@@ -104,7 +105,7 @@ fn stands(halt: &Halt<'_>, thread: &ScopedJoinHandle<'_, ()>) -> bool {
     }
 }
 
-fn join(thread: ScopedJoinHandle<'_, ()>) {
+pub(crate) fn join(thread: ScopedJoinHandle<'_, ()>) {
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }

@@ -28,7 +28,8 @@ use crate::media::{LINE, Media, Ordering, Span};
 use crate::sync::fence;
 use crate::{Error, Result};
 
-use super::key::Local;
+use super::claims::{Claims, lines};
+use super::key::{Hash, Local};
 
 const NEXT: usize = 0;
 const LOW: usize = 1;
@@ -89,6 +90,14 @@ impl Word {
         }
     }
 
+    /// The key of a LIVE slot.
+    #[inline(always)]
+    pub(super) fn live_key(self) -> Option<Local> {
+        // EMPTY is 0; DEAD, what is PENDING and KILLED are `GONE` and above.
+        let key = self.thawed().0.wrapping_sub(1);
+        (key < Self::GONE - 1).then_some(Local(key))
+    }
+
     fn key(word: u64) -> Local {
         Local((word & Self::GONE) - 1)
     }
@@ -124,6 +133,25 @@ impl Next {
     }
 }
 
+/// What a leaf knows of a new block: which slots have an entry, and their tags.
+#[derive(Debug)]
+pub(super) struct Digest {
+    pub(super) claims: Claims,
+    pub(super) tags: [u8; 64],
+}
+
+impl Digest {
+    /// Finds one of `slots` slots for an entry.
+    #[inline(always)]
+    fn enter(&mut self, key: Local, slots: usize) -> Option<usize> {
+        let hash = Hash::of(key);
+        let (claims, slot) = self.claims.claim(hash.home(lines(slots)), slots)?;
+        self.claims = claims;
+        self.tags[slot] = hash.tag();
+        Some(slot)
+    }
+}
+
 /// A block of `W` words.
 pub(super) struct Block<'m, M, const W: usize>(Span<'m, M, W>);
 
@@ -139,11 +167,12 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     /// Slots of a block.
     pub(super) const SLOTS: usize = {
         let slots = (W - ENTRIES) / 2;
-        assert!(slots >= 2 && slots <= 63 && W.is_multiple_of(2));
+        // Whole lines, so that a block begins at one.
+        assert!(W >= 8 && W <= 128 && W.is_multiple_of(8));
         slots
     };
-    /// Bytes of a block: whole lines, so that a block begins at one.
-    pub(super) const BYTES: u64 = (8 * W as u64).next_multiple_of(LINE);
+    /// Bytes of a block.
+    pub(super) const BYTES: u64 = 8 * W as u64;
 
     #[inline(always)]
     pub(super) fn at(media: &'m M, at: u64) -> Result<Self> {
@@ -158,24 +187,27 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         Error::Corrupt { offset: self.offset(), what }
     }
 
-    /// Writes a block that nobody can reach; the caller fences.
+    /// Writes a block that nobody can reach; the caller fences. Gives what its leaf has to know of
+    /// it.
     #[track_caller]
-    pub(super) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) {
+    pub(super) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) -> Digest {
+        let mut words = [0; W];
+        (words[NEXT], words[LOW]) = (next, low);
+        let mut digest = Digest { claims: Claims::default(), tags: [0; 64] };
+        assert!(entries.len() <= Self::SLOTS);
+        for &(key, value) in entries {
+            let Some(slot) = digest.enter(key, Self::SLOTS) else { break };
+            (words[ENTRIES + 2 * slot], words[ENTRIES + 2 * slot + 1]) = (Word::live(key).0, value);
+        }
         // Pairs with the loads of a cursor without a pin (`read_seat`), which may remember a leaf whose block
         // was here: whoever reads a word of this one sees that the epoch has moved.
         fence(Ordering::Release);
-        // Relaxed: the fence before, and the caller's drain before anything leads here.
-        self.0.store(NEXT, next, Ordering::Relaxed);
-        self.0.store(LOW, low, Ordering::Relaxed);
-        for slot in 0..Self::SLOTS {
-            let (word, value) = match entries.get(slot) {
-                Some(&(key, value)) => (Word::live(key), value),
-                None => (Word::EMPTY, 0),
-            };
-            self.0.store(ENTRIES + 2 * slot, word.0, Ordering::Relaxed);
-            self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Relaxed);
+        for (i, &word) in words.iter().enumerate() {
+            // Relaxed: the fence before, and the caller's drain before anything leads here.
+            self.0.store(i, word, Ordering::Relaxed);
         }
         self.0.flush(0, W);
+        digest
     }
 
     /// Acquire, as all loads here: pairs with the exchange that stored it.
@@ -274,6 +306,18 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     #[track_caller]
     pub(super) fn help_flush(&self) {
         self.0.help_flush(0, W);
+    }
+
+    /// The line that a key is entered in if there is room.
+    #[inline(always)]
+    pub(super) fn home(hash: Hash) -> usize {
+        hash.home(lines(Self::SLOTS))
+    }
+
+    /// Asks for the home of a key in a block that is about at `at`.
+    #[inline(always)]
+    pub(super) fn prefetch_home(media: &M, at: u64, hash: Hash) {
+        media.prefetch(at + LINE * Self::home(hash) as u64, LINE);
     }
 
     /// Asks for all of it.

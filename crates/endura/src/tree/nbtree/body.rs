@@ -2,37 +2,73 @@
 //! new body in its place.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::volatile::lines::{Lanes, Line};
+use crate::volatile::lines::{Halves, Lanes};
+use crate::volatile::prefetch::prefetch;
 
-use super::key::Local;
+use super::key::{Local, Scale};
+use crate::media::LINE;
 
 /// The most children that a body has room for.
 pub(super) const ROOM: usize = 64;
-/// Keys in a line.
-const LINE: usize = 8;
 
-/// A child with the smallest key that it covers.
-pub(super) type Child = (Local, u32);
+/// A child of a body: a leaf, a cell or another body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Child {
+    /// The smallest key that it covers.
+    pub(super) low: Local,
+    pub(super) number: u32,
+    /// The line where the block of a leaf begins, its 32 lower bits: what to ask for before the leaf is
+    /// there. A hint; 0 for other children.
+    line: u32,
+}
 
-/// Up to [`ROOM`] children in key order. Every eighth key stands a second time in the first line, so
-/// that a search waits for two lines of keys, not for nine.
+impl Child {
+    pub(super) fn inner(low: Local, number: u32) -> Self {
+        Self { low, number, line: 0 }
+    }
+
+    pub(super) fn leaf(low: Local, number: u32, block: u64) -> Self {
+        Self { low, number, line: (block / LINE) as u32 }
+    }
+}
+
+/// Up to [`ROOM`] children in key order.
+///
+/// What a search reads is the head of each key ([`Scale`]): four lines behind that with the scale, in place
+/// of eight, so that more bodies stay in the caches. Keys with one head are told apart by the keys themselves.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Body {
+    heads: Heads,
+    /// Number and line.
+    children: [AtomicU64; ROOM],
+    keys: [AtomicU64; ROOM],
+}
+
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Body {
-    pivots: Line,
-    keys: [Line; ROOM / LINE],
-    children: [AtomicU32; ROOM],
+struct Heads {
+    base: AtomicU64,
+    shift: AtomicU32,
     count: AtomicU32,
+    /// From the beginning of a line on: a search compares lines.
+    of: Aligned<Halves>,
 }
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Aligned<T>(T);
 
 impl Default for Body {
     fn default() -> Self {
-        Self {
-            pivots: std::array::from_fn(|_| AtomicU64::new(0)),
-            keys: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
-            children: std::array::from_fn(|_| AtomicU32::new(0)),
+        let words = || std::array::from_fn(|_| AtomicU64::new(0));
+        let heads = Heads {
+            base: AtomicU64::new(0),
+            shift: AtomicU32::new(0),
             count: AtomicU32::new(0),
-        }
+            of: Aligned(std::array::from_fn(|_| AtomicU32::new(0))),
+        };
+        Self { heads, children: words(), keys: words() }
     }
 }
 
@@ -41,42 +77,67 @@ impl Body {
     /// hence all accesses here are Relaxed.
     pub(super) fn fill(&self, children: &[Child]) {
         debug_assert!(!children.is_empty() && children.len() <= ROOM);
-        debug_assert!(children.is_sorted_by(|a, b| a.0 < b.0));
-        for slot in 0..children.len().next_multiple_of(LINE) {
-            // Behind the last child: above every key.
-            let (key, child) = children.get(slot).copied().unwrap_or((Local(u64::MAX), 0));
-            self.keys[slot / LINE][slot % LINE].store(key.0, Ordering::Relaxed);
+        debug_assert!(children.is_sorted_by(|a, b| a.low < b.low));
+        let scale = Scale::between(children[0].low, children[children.len() - 1].low);
+        self.heads.base.store(scale.base, Ordering::Relaxed);
+        self.heads.shift.store(scale.shift, Ordering::Relaxed);
+        self.heads.count.store(children.len() as u32, Ordering::Relaxed);
+        for (slot, &Child { low, number, line }) in children.iter().enumerate() {
+            let child = u64::from(line) << 32 | u64::from(number);
+            self.heads.of.0[slot].store(scale.head(low), Ordering::Relaxed);
             self.children[slot].store(child, Ordering::Relaxed);
+            self.keys[slot].store(low.0, Ordering::Relaxed);
         }
-        for (line, pivot) in self.pivots.iter().enumerate() {
-            let first = children.get(LINE * line).map_or(u64::MAX, |child| child.0.0);
-            // Before the first child comes nothing.
-            pivot.store(if line == 0 { 0 } else { first }, Ordering::Relaxed);
-        }
-        self.count.store(children.len() as u32, Ordering::Relaxed);
+        let behind = &self.heads.of.0[children.len()..];
+        behind.iter().for_each(|head| head.store(Scale::BEYOND, Ordering::Relaxed));
+    }
+
+    /// Asks for the lines that a search may read, keys with one head apart.
+    #[inline(always)]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.heads);
+        prefetch(&self.children);
     }
 
     pub(super) fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed) as usize
+        self.heads.count.load(Ordering::Relaxed) as usize
     }
 
     /// The number of the child that covers `key`; the first one if it lies before all.
     #[inline(always)]
     pub(super) fn rank(&self, lanes: impl Lanes, key: Local) -> usize {
-        // The first pivot is 0.
-        let line = lanes.words_up_to(&self.pivots, key.0).wrapping_sub(1) % (ROOM / LINE);
-        let rank = LINE * line + lanes.words_up_to(&self.keys[line], key.0);
-        rank.max(1) - 1
+        let base = self.heads.base.load(Ordering::Relaxed);
+        let head = Scale { base, shift: self.heads.shift.load(Ordering::Relaxed) }.head(key);
+        let heads = &self.heads.of.0;
+        // The first head is 0.
+        let slot = lanes.halves_up_to(heads, head).wrapping_sub(1) % ROOM;
+        match heads[slot].load(Ordering::Relaxed) == head {
+            true => self.rank_among_equals(slot, key),
+            false => slot,
+        }
+    }
+
+    /// The same, if `slot` is the last child whose head is that of `key`.
+    #[cold]
+    fn rank_among_equals(&self, slot: usize, key: Local) -> usize {
+        (1..=slot).rev().find(|&slot| self.key(slot) <= key).unwrap_or(0)
     }
 
     #[inline(always)]
     pub(super) fn child(&self, slot: usize) -> u32 {
-        self.children[slot].load(Ordering::Relaxed)
+        self.leaf(slot).0
+    }
+
+    /// The number of a leaf, and about where its block is.
+    #[inline(always)]
+    pub(super) fn leaf(&self, slot: usize) -> (u32, u64) {
+        let child = self.children[slot].load(Ordering::Relaxed);
+        (child as u32, (child >> 32) * LINE)
     }
 
     /// The smallest key that child number `slot` covers.
     pub(super) fn key(&self, slot: usize) -> Local {
-        Local(self.keys[slot / LINE][slot % LINE].load(Ordering::Relaxed))
+        Local(self.keys[slot].load(Ordering::Relaxed))
     }
 
     /// Where child number `slot` ends, if not with the body.
@@ -86,7 +147,11 @@ impl Body {
 
     /// All children.
     pub(super) fn children(&self) -> Vec<Child> {
-        (0..self.count()).map(|slot| (self.key(slot), self.child(slot))).collect()
+        let child = |slot| {
+            let (number, block) = self.leaf(slot);
+            Child::leaf(self.key(slot), number, block)
+        };
+        (0..self.count()).map(child).collect()
     }
 }
 
@@ -100,8 +165,9 @@ mod tests {
         for count in 1..=ROOM as u64 {
             let body = Body::default();
             // What was there before must not matter.
-            body.fill(&(0..ROOM as u64).map(|n| (Local(n), 9)).collect::<Vec<_>>());
-            let children: Vec<Child> = (0..count).map(|n| (Local(10 * n), n as u32 + 1)).collect();
+            body.fill(&(0..ROOM as u64).map(|n| Child::inner(Local(n), 9)).collect::<Vec<_>>());
+            let child = |n| Child::leaf(Local(10 * n), n as u32 + 1, n << 37);
+            let children: Vec<Child> = (0..count).map(child).collect();
             body.fill(&children);
             assert_eq!(body.children(), children);
             for n in 0..count {
@@ -114,6 +180,24 @@ mod tests {
                 assert_eq!(body.end(n as usize), (n + 1 < count).then_some(Local(10 * n + 10)));
             }
             assert_eq!(body.child(body.rank(Narrow, Local(u64::MAX >> 3))), count as u32);
+        }
+    }
+
+    #[test]
+    fn keys_with_one_head_are_told_apart() {
+        let far = (1 << 61) - 1;
+        let near = [0, 1, 2, 5, 6, 1 << 40, (1 << 40) + 1, far - 1, far];
+        for first in 0..near.len() {
+            let keys = &near[first..];
+            let body = Body::default();
+            body.fill(&keys.iter().map(|&key| Child::inner(Local(key), 1)).collect::<Vec<_>>());
+            for key in near.iter().flat_map(|&key| [key.saturating_sub(1), key, key + 1]) {
+                let want = keys.iter().rposition(|&low| low <= key).unwrap_or(0);
+                assert_eq!(body.rank(Narrow, Local(key)), want, "{key} in {keys:?}");
+                if let Some(wide) = Wide::detect() {
+                    assert_eq!(body.rank(wide, Local(key)), want, "{key} in {keys:?}");
+                }
+            }
         }
     }
 }

@@ -19,11 +19,13 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::Tree;
-use super::block::{Block, State};
+use super::block::Block;
 use super::chunks::Chunks;
+use super::claims::begins_line;
+use super::control::Phase;
 use super::design::Design;
-use super::key::{Local, join, tag};
-use super::leaf::{Birth, Phase};
+use super::key::{Local, join};
+use super::leaf::Birth;
 use super::order::sort;
 
 /// The leaves that a change is about, and what is in them.
@@ -37,7 +39,7 @@ struct Frozen {
     next: u64,
     /// In key order.
     entries: Vec<(Local, u64)>,
-    /// They were entered in key order: the next one probably goes to the end.
+    /// Those of each line were entered in key order: the next one probably goes to the end.
     ascending: bool,
 }
 
@@ -70,7 +72,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     self.settle_origin(guard, partition, number)?;
                     // Before anything is frozen: without room the leaf stays as it is.
                     if chunks.is_none() {
-                        let few = leaf.entries() <= Block::<M, W>::SLOTS / 2;
+                        let entries = leaf.entries(control);
+                        let few = entries.is_some_and(|count| count <= Block::<M, W>::SLOTS / 2);
                         chunks = Some(self.chunks(guard, few)?);
                     }
                     guard.media().mark(Mark::Step("change.S0"));
@@ -163,7 +166,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             high: leaf.high(),
             next: 0,
             entries: Vec::with_capacity(2 * Block::<M, W>::SLOTS),
-            ascending: false,
+            ascending: absorbed == 0,
         };
         for number in [left, absorbed].into_iter().filter(|&number| number != 0) {
             let leaf = self.meta.leaves.get(number);
@@ -173,16 +176,21 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(None);
             }
             (frozen.next, frozen.high) = (next.at(), leaf.high());
+            let mut before = None;
             for slot in 0..Block::<M, W>::SLOTS {
-                if let State::Live(key) = block.word(slot).state() {
+                if begins_line(slot) {
+                    before = None;
+                }
+                if let Some(key) = block.word(slot).live_key() {
                     if !(leaf.low()..leaf.high()).contains(&key) {
                         return Err(block.corrupt("a key outside of its block"));
                     }
                     frozen.entries.push((key, block.value(slot)));
+                    // The slots of a line are claimed in their order.
+                    frozen.ascending &= before.replace(key).is_none_or(|before| before < key);
                 }
             }
         }
-        frozen.ascending = absorbed == 0 && frozen.entries.is_sorted();
         sort(&mut frozen.entries);
         if frozen.entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err(Error::Corrupt { offset: leaf.block(), what: "a key twice in a block" });
@@ -241,7 +249,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<u32> {
         let at = chunks.next()?;
         let block = Block::<M, W>::at(guard.media(), at)?;
-        block.initialise(join(partition, part.low), part.next, part.entries);
+        let digest = block.initialise(join(partition, part.low), part.next, part.entries);
         let number = self.meta.leaves.take(guard.space().epoch());
         let leaf = self.meta.leaves.get(number);
         leaf.begin(Birth {
@@ -252,10 +260,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             absorbed: frozen.absorbed,
             twin,
         });
-        for (slot, &(key, _)) in part.entries.iter().enumerate() {
-            leaf.set_tag(slot, tag(key));
-        }
-        leaf.open(part.entries.len(), 0);
+        leaf.set_tags(&digest.tags);
+        leaf.open(digest.claims, 0);
         Ok(number)
     }
 }

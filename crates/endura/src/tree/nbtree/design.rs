@@ -6,7 +6,7 @@
 /// Which of the paper's techniques a tree has. [`TwoLayers`] has all.
 pub trait Design: Send + Sync + 'static {
     /// Whether a search asks the tags in DRAM which slots to look at; else it looks at every claimed
-    /// one, in the pool.
+    /// one, in the pool (where that is not known any more, at all).
     const HAS_TAGS: bool = true;
 
     /// What an operation holds while it is in a leaf.

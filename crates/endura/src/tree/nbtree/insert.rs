@@ -20,7 +20,7 @@ use crate::sync::{Ordering, compiler_fence, fence};
 use super::Tree;
 use super::block::{Block, Word};
 use super::design::Design;
-use super::key::{Local, tag};
+use super::key::{Hash, Local};
 use super::leaf::{Flight, slots};
 use super::read::Place;
 
@@ -56,16 +56,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
         value: u64,
     ) -> Result<Option<Option<u64>>> {
-        // The line that the claim will most likely be in: fetched while the claim is made.
-        let next = place.leaf.control().claimed().min(Block::<M, W>::SLOTS - 1);
-        place.block.prefetch_slot(next);
-        let Some(slot) = claim(place) else {
+        let hash = Hash::of(key);
+        let Some(slot) = claim(place, hash) else {
             self.change(guard, partition, place.number)?;
             return Ok(None);
         };
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
-        leaf.set_tag(slot, tag(key));
+        leaf.set_tag(slot, hash.tag());
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
         let verdict = match block.exchange(slot, Word::EMPTY, Word::pending(key)) {
@@ -251,16 +249,20 @@ fn full_fence_behind_exchange() {
     }
 }
 
-/// Claims the next slot of an open leaf.
+/// Claims a slot of an open leaf, at the key's home if there is room.
 #[inline(always)]
-fn claim<M: Media, const W: usize, D: Design>(place: &Place<'_, '_, M, W, D>) -> Option<usize> {
+fn claim<M: Media, const W: usize, D: Design>(
+    place: &Place<'_, '_, M, W, D>,
+    hash: Hash,
+) -> Option<usize> {
+    let home = Block::<M, W>::home(hash);
     loop {
         let control = place.leaf.control();
-        if !control.is_open() || control.claimed() >= Block::<M, W>::SLOTS {
-            return None;
-        }
-        if place.leaf.exchange_control(control, control.with_claim()) {
-            return Some(control.claimed());
+        let (claimed, slot) = control.with_claim(home, Block::<M, W>::SLOTS)?;
+        // Not always the line that was asked for: fetched while the claim is made.
+        place.block.prefetch_slot(slot);
+        if place.leaf.exchange_control(control, claimed) {
+            return Some(slot);
         }
     }
 }

@@ -31,11 +31,54 @@ pub(super) fn join(partition: usize, local: Local) -> u64 {
     (partition as u64) << BITS | local.0
 }
 
-/// One byte that equal keys have in common; never 0.
-#[inline(always)]
-pub(super) fn tag(local: Local) -> u8 {
-    // The high byte of a product depends on all bits of the key.
-    ((local.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).max(1)
+/// Keys between two bounds in 31 bits, as far apart as these allow: the *head* of a key is its distance
+/// from the lower bound, shifted. Keys in order have heads in order, though some may have the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) base: u64,
+    pub(super) shift: u32,
+}
+
+impl Scale {
+    /// Above every head.
+    pub(super) const BEYOND: u32 = u32::MAX;
+
+    pub(super) fn between(low: Local, high: Local) -> Self {
+        let bits = u64::BITS - high.0.saturating_sub(low.0).leading_zeros();
+        Self { base: low.0, shift: bits.saturating_sub(31) }
+    }
+
+    /// The head of a key: 0 before the lower bound, and at most one below [`BEYOND`](Self::BEYOND).
+    #[inline(always)]
+    pub(super) fn head(self, key: Local) -> u32 {
+        let distance = key.0.saturating_sub(self.base) >> (self.shift % u64::BITS);
+        distance.min(u64::from(Self::BEYOND) - 1) as u32
+    }
+}
+
+/// What equal keys have in common: where in a block to look for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hash(u64);
+
+impl Hash {
+    #[inline(always)]
+    pub(super) fn of(local: Local) -> Self {
+        // The higher bits of a product depend on all bits of the key.
+        Self(local.0.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// A byte, never 0.
+    #[inline(always)]
+    pub(super) fn tag(self) -> u8 {
+        ((self.0 >> 56) as u8).max(1)
+    }
+
+    /// Which of so many lines (at most 16) a key is entered in if there is room: by other bits than
+    /// the tag.
+    #[inline(always)]
+    pub(super) fn home(self, lines: usize) -> usize {
+        ((self.0 >> 40 & 0xffff) as usize * lines) >> 16
+    }
 }
 
 #[cfg(test)]
@@ -48,7 +91,17 @@ mod tests {
             let (partition, local) = split(key);
             assert!(partition < PARTITIONS && local < Local::END);
             assert_eq!(join(partition, local), key);
-            assert_ne!(tag(local), 0);
+            assert_ne!(Hash::of(local).tag(), 0);
+            assert!((1..=16).all(|lines| Hash::of(local).home(lines) < lines));
+        }
+    }
+
+    #[test]
+    fn neighbours_live_in_all_lines_alike() {
+        for stride in [1_u64, 3, 1 << 10, 1 << 20, 1 << 33, 1 << 44] {
+            let mut homes = [0; 16];
+            (0..1600).for_each(|n| homes[Hash::of(Local(n * stride)).home(16)] += 1);
+            assert!(homes.iter().all(|count| (60..140).contains(count)), "{stride}: {homes:?}");
         }
     }
 }

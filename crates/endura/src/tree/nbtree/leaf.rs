@@ -14,104 +14,15 @@
 //! | SPLITTING | no slot is claimed any more | |
 //! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
 //!
-//! A leaf that is neither UNREAD nor OPEN is *closing*: whoever wants to write to it completes the
+//! A leaf that is neither UNREAD nor OPEN is *closing*, and forgets which slots were claimed: whoever wants to write to it completes the
 //! change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::volatile::lines::{Lanes, Line, Narrow, Wide};
 
+use super::claims::Claims;
+use super::control::Control;
 use super::key::Local;
-
-/// What a control word says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    Unread,
-    Open,
-    Splitting,
-    /// The leaf to the right, and its stamp.
-    Merging(u32, u8),
-    /// The leaf to the left.
-    Captured(u32),
-}
-
-/// How many slots were claimed (bits 0..8), the phase (8..16), the stamp (16..24), the stamp of the
-/// other leaf (24..32), the other leaf (32..64).
-///
-/// The stamp tells the uses of one leaf's memory apart. A thread that is inside an operation sees at
-/// most two of them, for the second grace period waits for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Control(u64);
-
-const UNREAD: u64 = 0;
-const OPEN: u64 = 1 << 8;
-const SPLITTING: u64 = 2 << 8;
-const MERGING: u64 = 3 << 8;
-const CAPTURED: u64 = 4 << 8;
-const PHASE: u64 = 0xff << 8;
-const CLAIMED: u64 = 0xff;
-const STAMP_SHIFT: u32 = 16;
-const OTHER_STAMP_SHIFT: u32 = 24;
-const OTHER_SHIFT: u32 = 32;
-
-impl Control {
-    pub(super) fn phase(self) -> Phase {
-        let other = (self.0 >> OTHER_SHIFT) as u32;
-        match self.0 & PHASE {
-            UNREAD => Phase::Unread,
-            OPEN => Phase::Open,
-            MERGING => Phase::Merging(other, (self.0 >> OTHER_STAMP_SHIFT) as u8),
-            CAPTURED => Phase::Captured(other),
-            _ => Phase::Splitting,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn is_unread(self) -> bool {
-        self.0 & PHASE == UNREAD
-    }
-
-    #[inline(always)]
-    pub(super) fn is_open(self) -> bool {
-        self.0 & PHASE == OPEN
-    }
-
-    /// Slots that were claimed: no other has an entry.
-    #[inline(always)]
-    pub(super) fn claimed(self) -> usize {
-        (self.0 & CLAIMED) as usize
-    }
-
-    pub(super) fn stamp(self) -> u8 {
-        (self.0 >> STAMP_SHIFT) as u8
-    }
-
-    /// The next slot claimed as well.
-    pub(super) fn with_claim(self) -> Self {
-        Self(self.0 + 1)
-    }
-
-    /// The same leaf, open, with so many slots claimed.
-    fn opened(self, claimed: usize) -> Self {
-        Self(self.0 & !(PHASE | CLAIMED) | OPEN | claimed as u64)
-    }
-
-    /// The same leaf in another phase.
-    pub(super) fn closing(self, phase: Phase) -> Self {
-        let (bits, other, stamp) = match phase {
-            Phase::Unread => (UNREAD, 0, 0),
-            Phase::Open => (OPEN, 0, 0),
-            Phase::Splitting => (SPLITTING, 0, 0),
-            Phase::Merging(right, stamp) => (MERGING, right, stamp),
-            Phase::Captured(left) => (CAPTURED, left, 0),
-        };
-        Self(
-            self.0 & (CLAIMED | 0xff << STAMP_SHIFT)
-                | bits
-                | u64::from(stamp) << OTHER_STAMP_SHIFT
-                | u64::from(other) << OTHER_SHIFT,
-        )
-    }
-}
 
 /// What there is to say of a new leaf.
 #[derive(Debug, Clone, Copy)]
@@ -168,7 +79,7 @@ impl Leaf {
         set(&self.committed, 0);
         let stamp = self.control().stamp().wrapping_add(1);
         // Release: a thread that still knows the earlier leaf by its number sees the stamp first.
-        self.control.store(u64::from(stamp) << STAMP_SHIFT | UNREAD, Ordering::Release);
+        self.control.store(Control::unread(stamp).0, Ordering::Release);
     }
 
     #[inline(always)]
@@ -182,11 +93,11 @@ impl Leaf {
         self.control.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Lets the leaf be used, with so many slots claimed, `gone` of them without an entry; `false`
-    /// if another thread did.
-    pub(super) fn open(&self, claimed: usize, gone: usize) -> bool {
+    /// Lets the leaf be used, with these slots claimed, `gone` of them without an entry; `false` if
+    /// another thread did.
+    pub(super) fn open(&self, claims: Claims, gone: usize) -> bool {
         let control = self.control();
-        let opened = control.is_unread() && self.exchange_control(control, control.opened(claimed));
+        let opened = control.is_unread() && self.exchange_control(control, control.opened(claims));
         if opened {
             self.note_gone(gone as u32);
         }
@@ -276,17 +187,32 @@ impl Leaf {
         self.gone.fetch_add(slots, Ordering::Relaxed);
     }
 
-    /// About how many entries there are: exact when nobody writes and nobody was stopped for ever.
-    pub(super) fn entries(&self) -> usize {
-        self.control().claimed().saturating_sub(self.gone.load(Ordering::Relaxed) as usize)
+    /// About how many entries there are, if the leaf is OPEN by its control word: exact when nobody writes and nobody was
+    /// stopped for ever.
+    pub(super) fn entries(&self, control: Control) -> Option<usize> {
+        let claimed = control.claims()?.total();
+        Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
+    }
+
+    /// Sets all tags of a leaf that nobody else uses. Whoever publishes it publishes them.
+    pub(super) fn set_tags(&self, tags: &[u8; 64]) {
+        for (word, tags) in self.tags.iter().zip(tags.as_chunks().0) {
+            word.store(u64::from_le_bytes(*tags), Ordering::Relaxed);
+        }
     }
 
     /// Sets the tag of a slot; before the slot's word tells of the key. Twice is as good as once.
     #[inline(always)]
     pub(super) fn set_tag(&self, slot: usize, tag: u8) {
         let shifted = u64::from(tag) << (8 * (slot % 8));
-        // Release: pairs with the load in `matching`.
+        // Release: pairs with the loads in `matching` and `known`.
         self.tags[slot / 8].fetch_or(shifted, Ordering::AcqRel);
+    }
+
+    /// The slots that have a tag now, one bit each.
+    pub(super) fn known(&self) -> u64 {
+        // The last byte of the line is no slot's.
+        !self.matching(0) & u64::MAX >> 1
     }
 
     /// The slots whose tag is this one, one bit each.
@@ -329,6 +255,7 @@ pub(super) fn slots(mut bits: u64) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::Phase;
     use super::*;
 
     #[test]
@@ -351,16 +278,19 @@ mod tests {
         let birth =
             Birth { low: Local(0), high: Local::END, block: 64, origin: 0, absorbed: 0, twin: 0 };
         leaf.begin(birth);
-        assert!(leaf.control().is_unread() && leaf.open(62, 2) && !leaf.open(1, 0));
+        let (claims, fewer) = (Claims::up_to(u64::MAX >> 2), Claims::up_to(1));
+        assert!(leaf.control().is_unread() && leaf.open(claims, 2) && !leaf.open(fewer, 0));
         let open = leaf.control();
-        assert_eq!((open.phase(), open.claimed(), leaf.entries()), (Phase::Open, 62, 60));
-        assert_eq!(open.with_claim().claimed(), 63);
+        assert_eq!(
+            (open.phase(), open.claims(), leaf.entries(open)),
+            (Phase::Open, Some(claims), Some(60))
+        );
+        let (full, slot) = open.with_claim(3, 63).unwrap();
+        assert_eq!((full.stamp(), slot, full.with_claim(3, 63)), (open.stamp(), 62, None));
         for phase in [Phase::Splitting, Phase::Merging(u32::MAX, 255), Phase::Captured(7)] {
             let closing = open.closing(phase);
-            assert_eq!(
-                (closing.phase(), closing.stamp(), closing.claimed()),
-                (phase, open.stamp(), 62)
-            );
+            assert_eq!((closing.phase(), closing.stamp()), (phase, open.stamp()));
+            assert_eq!((closing.claims(), closing.with_claim(3, 63)), (None, None));
         }
         leaf.begin(birth);
         assert_eq!(leaf.control().stamp(), open.stamp().wrapping_add(1));

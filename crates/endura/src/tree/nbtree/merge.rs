@@ -17,9 +17,9 @@ use crate::pool::Guard;
 
 use super::Tree;
 use super::block::Block;
+use super::control::Phase;
 use super::design::Design;
 use super::key::Local;
-use super::leaf::Phase;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Merges the leaf of `key` with neighbours, as long as there is one that suits: one may have
@@ -61,11 +61,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // A leaf that was only just made may still be linked through the old one.
             self.settle_origin(guard, partition, number)?;
         }
-        let entries: usize = leaves.iter().map(|leaf| leaf.entries()).sum();
         let controls = leaves.map(|leaf| leaf.control());
+        let [Some(left_entries), Some(right_entries)] =
+            [0, 1].map(|side| leaves[side].entries(controls[side]))
+        else {
+            return Ok(false);
+        };
         if leaves[0].high() != leaves[1].low()
-            || entries > Block::<M, W>::SLOTS / 2
-            || !controls.iter().all(|control| control.is_open())
+            || left_entries + right_entries > Block::<M, W>::SLOTS / 2
         {
             return Ok(false);
         }

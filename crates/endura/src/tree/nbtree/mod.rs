@@ -6,8 +6,9 @@
 //!
 //! In the pool lie *blocks* of 63 unsorted entries (`block`), chained in key order; for each there
 //! is a *leaf* in DRAM with a byte of each key (`leaf`), and above these inner nodes (`route`). A
-//! lookup reads one line of the pool. An insert claims the next slot of a block and writes one
-//! line of it; updates and removes write in place (`insert`, `write`).
+//! lookup reads one line of the pool. An insert claims a slot of a block and writes one line of it;
+//! updates and removes write in place (`insert`, `write`). An entry lies in the line that its key tells,
+//! if there was room (`claims`): that line is asked for together with the leaf.
 //!
 //! # Who may write what, and when it is durable
 //!
@@ -51,6 +52,8 @@ mod block;
 mod body;
 mod change;
 mod chunks;
+mod claims;
+mod control;
 mod count;
 mod design;
 mod insert;
@@ -100,7 +103,7 @@ fn head(map: &MapState, partition: usize) -> u64 {
     map.spare() + 8 * partition as u64
 }
 
-/// An NBTree with blocks of `W` words, two of which are the header, and inner nodes of at most
+/// An NBTree with blocks of `W` words (whole lines: 8, 16 and so on to 128), two of which are the header, and inner nodes of at most
 /// `FANOUT` children (4 to 64). The pool holds the blocks only: maps of one `W` and any `FANOUT` are
 /// the same.
 ///

@@ -1,4 +1,5 @@
-//! Lookups: one line of DRAM, one line of the pool, no wait for anyone.
+//! Lookups: they wait for the leaf and for one line of the pool, which are asked for at once, and for
+//! nobody.
 //!
 //! A reader looks at `successor` before it looks at the block. If there is none, what the block says
 //! is the truth then or later: while it is not frozen its words are current; when it is, they stay
@@ -13,8 +14,10 @@ use crate::sync::Ordering;
 
 use super::Tree;
 use super::block::{Block, State, Word};
+use super::claims::Claims;
+use super::control::Control;
 use super::design::Design;
-use super::key::{Local, split, tag};
+use super::key::{Hash, Local, split};
 use super::leaf::{Leaf, slots};
 use super::route::Top;
 
@@ -37,10 +40,23 @@ impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
     /// The slots whose key may be this one.
     #[inline(always)]
     pub(super) fn matching(&self, key: Local) -> u64 {
+        let all = (1 << Block::<M, W>::SLOTS) - 1;
         if !D::HAS_TAGS {
-            return (1 << self.leaf.control().claimed()) - 1;
+            return self.leaf.control().claims().map_or(all, Claims::slots);
         }
-        self.leaf.matching(tag(key)) & ((1 << Block::<M, W>::SLOTS) - 1)
+        self.leaf.matching(Hash::of(key).tag()) & all
+    }
+
+    /// The slots that a list of all entries has to be made from: those with a tag, or, where a slot was claimed
+    /// that has none yet, every claimed one. (Who claimed it may enter it and return while the list is
+    /// made, and the control word stays the same.) `control` was read before.
+    #[inline(always)]
+    pub(super) fn listed(&self, control: Control) -> u64 {
+        let known = self.leaf.known() & ((1 << Block::<M, W>::SLOTS) - 1);
+        match control.claims() {
+            Some(claims) if claims.total() != known.count_ones() as usize => known | claims.slots(),
+            _ => known,
+        }
     }
 
     /// Before an answer that rests on what was found in the block for `key` is given: makes it
@@ -72,7 +88,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
         let top = self.top(guard, partition)?;
-        self.current(guard, self.meta.descend(top, key), key)
+        let (leaf, at) = self.meta.descend_to_block(top, key);
+        Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
+        self.current(guard, leaf, key)
     }
 
     /// The leaf that covers `key` now, found from one that does or did.
@@ -114,21 +132,22 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // A killed process leaves stores that are seen and not durable.
             block.help_flush();
         }
-        let (mut claimed, mut live) = (0, 0);
+        let (mut used, mut live) = (0_u64, 0);
         for slot in 0..Block::<M, W>::SLOTS {
             match block.word(slot).state() {
                 State::Empty => continue,
                 State::Live(key) if (leaf.low()..leaf.high()).contains(&key) => {
-                    leaf.set_tag(slot, tag(key));
+                    leaf.set_tag(slot, Hash::of(key).tag());
                     live += 1;
                 }
                 // An insert that was not decided is none, and without a tag nobody meets it.
                 State::Live(_) | State::Pending(_) | State::Dead | State::Killed => {}
             }
-            claimed = slot + 1;
+            used |= 1 << slot;
         }
         guard.media().mark(Mark::Step("read.tags"));
-        if leaf.open(claimed, claimed - live) {
+        let claims = Claims::up_to(used);
+        if leaf.open(claims, claims.total() - live) {
             self.meta.blocks_read.fetch_add(1, Ordering::Relaxed);
             if self.meta.recount {
                 self.map.add(live as i64);

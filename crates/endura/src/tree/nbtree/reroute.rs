@@ -50,9 +50,9 @@ impl Metadata {
     pub(super) fn reroute<M: Media>(&self, guard: &Guard<'_, M>, exchange: Exchange<'_>) {
         loop {
             let top = self.roots[exchange.partition].load();
-            let spot = self.spot(top, exchange.old.0);
+            let spot = self.spot(top, exchange.old.low);
             let hold = self.cells.get(spot.cell).load();
-            let reaches_out = exchange.absorbed.is_some_and(|(low, _)| low >= spot.high);
+            let reaches_out = exchange.absorbed.is_some_and(|absorbed| absorbed.low >= spot.high);
             let outcome = if hold.is_frozen() || reaches_out {
                 self.rebuild(guard, exchange.partition, spot, reaches_out, Some(exchange))
             } else {
@@ -88,7 +88,7 @@ impl Metadata {
         self.retire_body(guard, hold.body());
         if leaves.len() <= self.sparse() && (spot.low > Local(0) || spot.high < Local::END) {
             // It only improves the shape: one attempt will do.
-            let spot = self.spot(self.roots[exchange.partition].load(), exchange.old.0);
+            let spot = self.spot(self.roots[exchange.partition].load(), exchange.old.low);
             self.rebuild(guard, exchange.partition, spot, true, None);
         }
         Outcome::Done
@@ -126,7 +126,9 @@ impl Metadata {
         };
         let cells: Vec<Child> = self
             .divided(&leaves)
-            .map(|leaves| (leaves[0].0, draft.note_cell(self.new_cell(guard, leaves))))
+            .map(|leaves| {
+                Child::inner(leaves[0].low, draft.note_cell(self.new_cell(guard, leaves)))
+            })
             .collect();
         let span = (spots[0].low, spots[spots.len() - 1].high);
         let new = self.rewrite_top(guard, &mut draft, spot.top, span, &cells);
@@ -160,7 +162,7 @@ impl Metadata {
     ) -> Top {
         let mut level = top.level();
         let mut children = self.rewrite(guard, draft, top.body(), level, span, cells);
-        while let [(_, only)] = children[..]
+        while let [Child { number: only, .. }] = children[..]
             && level > 2
         {
             // A root with one child is none. The child may be new itself: then it is not needed.
@@ -197,20 +199,20 @@ impl Metadata {
             return [&children[..from], new, &children[to + 1..]].concat();
         }
         let mut below = Vec::new();
-        for (i, &(_, child)) in children[from..=to].iter().enumerate() {
+        for (i, child) in children[from..=to].iter().enumerate() {
             let new = if i == 0 { new } else { &[] };
-            below.extend(self.rewrite(guard, draft, child, level - 1, span, new));
+            below.extend(self.rewrite(guard, draft, child.number, level - 1, span, new));
         }
         if below.len() <= self.sparse() {
             // Too few for a body: with those of a neighbour.
             if from > 0 {
                 from -= 1;
-                draft.old_bodies.push(children[from].1);
-                below.splice(0..0, self.bodies.get(children[from].1).children());
+                draft.old_bodies.push(children[from].number);
+                below.splice(0..0, self.bodies.get(children[from].number).children());
             } else if to + 1 < children.len() {
                 to += 1;
-                draft.old_bodies.push(children[to].1);
-                below.extend(self.bodies.get(children[to].1).children());
+                draft.old_bodies.push(children[to].number);
+                below.extend(self.bodies.get(children[to].number).children());
             }
         }
         let bodies = if below.is_empty() { below } else { self.bodies_of(guard, draft, &below) };
@@ -224,7 +226,7 @@ impl Metadata {
         children: &[Child],
     ) -> Vec<Child> {
         self.divided(children)
-            .map(|part| (part[0].0, draft.note_body(self.new_body(guard, part))))
+            .map(|part| Child::inner(part[0].low, draft.note_body(self.new_body(guard, part))))
             .collect()
     }
 

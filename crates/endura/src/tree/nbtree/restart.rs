@@ -16,9 +16,10 @@ use crate::pool::Guard;
 use super::Tree;
 use super::block::Block;
 use super::body::Child;
+use super::control::Phase;
 use super::design::Design;
 use super::key::{Local, split};
-use super::leaf::{Birth, Phase};
+use super::leaf::Birth;
 use super::route::Top;
 
 /// A block of a chain.
@@ -104,14 +105,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let leaves: Vec<Child> = blocks
             .iter()
             .zip(ends)
-            .map(|(block, high)| (block.low, self.found_leaf(guard, block, high)))
+            .map(|(block, high)| {
+                Child::leaf(block.low, self.found_leaf(guard, block, high), block.at)
+            })
             .collect();
         self.meta.blocks_found.fetch_add(blocks.len() as u64, Ordering::Relaxed);
-        let cells = |part: &[Child]| (part[0].0, self.meta.new_cell(guard, part));
+        let cells = |part: &[Child]| Child::inner(part[0].low, self.meta.new_cell(guard, part));
         let mut children: Vec<Child> = self.meta.divided(&leaves).map(cells).collect();
         let mut level = 2;
         while children.len() > self.meta.fanout {
-            let bodies = |part: &[Child]| (part[0].0, self.meta.new_body(guard, part));
+            let bodies =
+                |part: &[Child]| Child::inner(part[0].low, self.meta.new_body(guard, part));
             children = self.meta.divided(&children).map(bodies).collect();
             level += 1;
         }

@@ -141,10 +141,16 @@ impl Metadata {
     /// The leaf that covers `key`, or that did: it may have been replaced meanwhile.
     #[inline(always)]
     pub(super) fn descend(&self, top: Top, key: Local) -> u32 {
+        self.descend_to_block(top, key).0
+    }
+
+    /// As [`descend`](Self::descend), and about where the leaf's block is.
+    #[inline(always)]
+    pub(super) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
         let (body, slot) = self.bottom(top, key);
-        let leaf = body.child(slot);
+        let (leaf, block) = body.leaf(slot);
         prefetch::<Leaf>(self.leaves.get(leaf));
-        leaf
+        (leaf, block)
     }
 
     /// As [`descend`](Self::descend), and the leaves that come next in the direction of a scan, as far
@@ -184,7 +190,7 @@ impl Metadata {
         }
         let cell = self.cells.get(body.child(body.rank(lanes, key)));
         let body = self.bodies.get(cell.load().body());
-        prefetch::<Body>(body);
+        body.prefetch();
         (body, body.rank(lanes, key))
     }
 

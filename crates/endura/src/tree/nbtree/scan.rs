@@ -17,9 +17,10 @@ use crate::pool::Guard;
 
 use super::Tree;
 use super::block::{Block, State, Word};
+use super::control::Control;
 use super::design::Design;
 use super::key::{Local, PARTITIONS, join, split};
-use super::leaf::Control;
+use super::leaf::slots;
 use super::order::sort;
 use super::read::Place;
 
@@ -171,13 +172,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             next.prefetch();
         }
         cursor.list.clear();
+        // It is sorted into as much behind it.
+        cursor.list.reserve(2 * Block::<M, W>::SLOTS);
         cursor.passed = 0;
         let mut undecided = false;
-        for slot in 0..control.claimed().min(Block::<M, W>::SLOTS) {
-            match place.block.word(slot).state() {
-                State::Live(key) => cursor.list.push((key, slot as u8)),
-                State::Empty | State::Pending(_) => undecided = true,
-                State::Dead | State::Killed => {}
+        for slot in slots(place.listed(control)) {
+            let word = place.block.word(slot);
+            match word.live_key() {
+                Some(key) => cursor.list.push((key, slot as u8)),
+                None => undecided |= matches!(word.state(), State::Empty | State::Pending(_)),
             }
         }
         sort(&mut cursor.list);

@@ -23,6 +23,7 @@ use crate::pool::Guard;
 
 use super::Tree;
 use super::block::{Block, Next};
+use super::body::Child;
 use super::design::Design;
 use super::key::Local;
 use super::reroute::Exchange;
@@ -95,11 +96,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(());
         }
         let twin = first.twin();
-        let new = [(first.low(), number), (leaves.get(twin).low(), twin)];
+        let child = |number| {
+            let leaf = leaves.get(number);
+            Child::leaf(leaf.low(), number, leaf.block())
+        };
+        let new = [child(number), child(twin)];
         let exchange = Exchange {
             partition,
-            old: (old.low(), replaced),
-            absorbed: (absorbed != 0).then(|| (leaves.get(absorbed).low(), absorbed)),
+            old: child(replaced),
+            absorbed: (absorbed != 0).then(|| child(absorbed)),
             new: if twin == 0 { &new[..1] } else { &new },
         };
         self.meta.reroute(guard, exchange);

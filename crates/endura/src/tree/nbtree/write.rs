@@ -10,7 +10,7 @@ use crate::tree::Change;
 use super::Tree;
 use super::block::{Block, Word};
 use super::design::Design;
-use super::key::{Local, split};
+use super::key::{Hash, Local, split};
 use super::leaf::Flight;
 use super::read::Place;
 
@@ -57,7 +57,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Place<'g, 'g, M, W, D>> {
         loop {
             let top = self.top(guard, partition)?;
-            let number = self.meta.descend(top, key);
+            let (number, at) = self.meta.descend_to_block(top, key);
+            Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
             let leaf = self.meta.leaves.get(number);
             if leaf.successor() == 0 {
                 if leaf.control().is_unread() {
@@ -127,7 +128,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) {
         place.leaf.note_gone(1);
         self.map.add(-1);
-        let left = place.leaf.entries();
+        // A leaf that is closing has no neighbour: its copy finds one at a later remove.
+        let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
         // Now and then, not at each remove: the neighbours may be full for long.
         if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
             // The remove is done. What follows only improves the shape; a later remove tries again.
