@@ -126,7 +126,7 @@ const FAST_FAIR: &[Explore] = &[
     fast_fair::<14, 22>,
 ];
 
-/// NBTrees of three, five and seven slots in a block, four children in an inner node.
+/// NBTrees of three, seven and eleven slots in a block, four children in an inner node.
 const NBTREE: &[Explore] = &[nbtree::<8>, nbtree::<16>, nbtree::<24>];
 
 /// Explores one history of trees of inner nodes of `I` words and leaves of `L`.

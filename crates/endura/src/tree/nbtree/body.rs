@@ -1,12 +1,12 @@
 //! Bodies: the inner nodes. What is in a body never changes after it was published; a change is a
 //! new body in its place.
 
+use crate::media::LINE;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::volatile::lines::{Halves, Lanes};
 use crate::volatile::prefetch::prefetch;
 
 use super::key::{Local, Scale};
-use crate::media::LINE;
 
 /// The most children that a body has room for.
 pub(super) const ROOM: usize = 64;

@@ -14,8 +14,9 @@
 //! | SPLITTING | no slot is claimed any more | |
 //! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
 //!
-//! A leaf that is neither UNREAD nor OPEN is *closing*, and forgets which slots were claimed: whoever wants to write to it completes the
-//! change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
+//! A leaf that is neither UNREAD nor OPEN is *closing*, and forgets which slots were claimed: whoever
+//! wants to write to it completes the change first. When `successor` is set it is *replaced*, and its
+//! content stays as it is for ever.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::volatile::lines::{Lanes, Line, Narrow, Wide};
@@ -187,14 +188,15 @@ impl Leaf {
         self.gone.fetch_add(slots, Ordering::Relaxed);
     }
 
-    /// About how many entries there are, if the leaf is OPEN by its control word: exact when nobody writes and nobody was
-    /// stopped for ever.
+    /// About how many entries there are, if the leaf is OPEN by its control word: exact when nobody
+    /// writes and nobody was stopped for ever.
     pub(super) fn entries(&self, control: Control) -> Option<usize> {
         let claimed = control.claims()?.total();
         Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
     }
 
-    /// Sets all tags of a leaf that nobody else uses. Whoever publishes it publishes them.
+    /// Sets all tags of a leaf that nobody else uses. Relaxed: `replace_by` and the exchange of a cell
+    /// publish the leaf, and them with it.
     pub(super) fn set_tags(&self, tags: &[u8; 64]) {
         for (word, tags) in self.tags.iter().zip(tags.as_chunks().0) {
             word.store(u64::from_le_bytes(*tags), Ordering::Relaxed);

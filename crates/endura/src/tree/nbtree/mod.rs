@@ -103,8 +103,8 @@ fn head(map: &MapState, partition: usize) -> u64 {
     map.spare() + 8 * partition as u64
 }
 
-/// An NBTree with blocks of `W` words (whole lines: 8, 16 and so on to 128), two of which are the header, and inner nodes of at most
-/// `FANOUT` children (4 to 64). The pool holds the blocks only: maps of one `W` and any `FANOUT` are
+/// An NBTree with blocks of `W` words (8 to 128, whole lines), two of which are the header, and inner
+/// nodes of at most `FANOUT` children (4 to 64). The pool holds the blocks only: maps of one `W` and any `FANOUT` are
 /// the same.
 ///
 /// ```

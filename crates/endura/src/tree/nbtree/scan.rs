@@ -172,7 +172,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             next.prefetch();
         }
         cursor.list.clear();
-        // It is sorted into as much behind it.
+        // Twice: `sort` writes the order behind the list before that moves to the front.
         cursor.list.reserve(2 * Block::<M, W>::SLOTS);
         cursor.passed = 0;
         let mut undecided = false;
