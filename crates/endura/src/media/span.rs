@@ -39,8 +39,14 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     /// [`Error::Corrupt`] if `at` is no multiple of 64 or the words do not all lie in the medium.
     #[inline(always)]
     pub fn new(media: &'m M, at: u64) -> Result<Self> {
+        Self::within(media, at).ok_or_else(|| outside(at))
+    }
+
+    /// As [`new`](Self::new), without an error to make.
+    #[inline(always)]
+    pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         let in_range = at.checked_add(Self::BYTES).is_some_and(|end| end <= media.len());
-        if at.is_multiple_of(LINE) && in_range { Ok(Self { media, at }) } else { Err(outside(at)) }
+        (at.is_multiple_of(LINE) && in_range).then_some(Self { media, at })
     }
 
     /// The medium below.

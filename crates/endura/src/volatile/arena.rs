@@ -52,6 +52,13 @@ impl Nodes {
     }
 }
 
+/// The place of a node, and the bucket that it lies in.
+#[inline(always)]
+fn place(number: u32) -> (usize, usize) {
+    let place = u64::from(number) + u64::from(FIRST);
+    (place as usize, place.ilog2() as usize)
+}
+
 /// Nodes of one type. Number 0 is never handed out.
 #[derive(Debug)]
 pub(crate) struct Arena<T> {
@@ -79,8 +86,7 @@ impl<T: Default> Arena<T> {
     /// The node with this number, whoever uses it now.
     #[inline(always)]
     pub(crate) fn get(&self, number: u32) -> &T {
-        let place = u64::from(number) + u64::from(FIRST);
-        let bucket = place.ilog2() as usize;
+        let (place, bucket) = place(number);
         // Acquire: pairs with the store in `make`, which comes after the nodes were made.
         let mut origin = self.origins[bucket].load(Ordering::Acquire);
         if origin.is_null() {
@@ -89,7 +95,17 @@ impl<T: Default> Arena<T> {
         // SAFETY: bucket `b` has the nodes of the places from `1 << b` up to twice that, in which `ilog2` is
         // `b`, and its origin is so far before the first one. They are only ever lent out shared, and live
         // as long as `self`.
-        unsafe { &*origin.wrapping_add(place as usize) }
+        unsafe { &*origin.wrapping_add(place) }
+    }
+
+    /// As [`get`](Self::get) of a node that was handed out: there is nothing to make.
+    #[inline(always)]
+    pub(crate) fn get_made(&self, number: u32) -> Option<&T> {
+        let (place, bucket) = place(number);
+        // Acquire, as in `get`.
+        let origin = self.origins[bucket].load(Ordering::Acquire);
+        // SAFETY: as in `get`.
+        (!origin.is_null()).then(|| unsafe { &*origin.wrapping_add(place) })
     }
 
     #[cold]

@@ -48,12 +48,6 @@ impl Wide {
     pub(crate) fn detect() -> Option<Self> {
         is_wide().then_some(Self(()))
     }
-
-    /// How many of the numbers are below `limit`.
-    #[inline(always)]
-    pub(crate) fn numbers_below(self, numbers: &[u32; 64], limit: u32) -> usize {
-        wide::numbers_below(numbers, limit)
-    }
 }
 
 impl Lanes for Narrow {
@@ -152,34 +146,6 @@ mod wide {
         }
         found as usize
     }
-
-    #[inline(always)]
-    pub(super) fn numbers_below(numbers: &[u32; 64], limit: u32) -> usize {
-        let found: u64;
-        // SAFETY: a `Wide` says that there is AVX-512BW, and no processor has that without `popcnt`. Reads
-        // the 256 bytes of `numbers` and nothing else.
-        unsafe {
-            asm!(
-                "vpbroadcastd zmm16, {limit:e}",
-                "vpcmpnleud k1, zmm16, [{numbers}]",
-                "vpcmpnleud k2, zmm16, [{numbers} + 64]",
-                "vpcmpnleud k3, zmm16, [{numbers} + 128]",
-                "vpcmpnleud k4, zmm16, [{numbers} + 192]",
-                "kunpckwd k1, k2, k1",
-                "kunpckwd k3, k4, k3",
-                "kunpckdq k1, k3, k1",
-                "kmovq {found}, k1",
-                "popcnt {found}, {found}",
-                limit = in(reg) limit,
-                numbers = in(reg) numbers,
-                found = lateout(reg) found,
-                out("zmm16") _,
-                out("k1") _, out("k2") _, out("k3") _, out("k4") _,
-                options(nostack, pure, readonly),
-            );
-        }
-        found as usize
-    }
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(all(test, loom)))))]
@@ -193,10 +159,6 @@ mod wide {
     }
 
     pub(super) fn halves_up_to(_: &Halves, _: u32) -> usize {
-        0
-    }
-
-    pub(super) fn numbers_below(_: &[u32; 64], _: u32) -> usize {
         0
     }
 }
@@ -237,16 +199,6 @@ mod tests {
                     assert_eq!(wide.halves_up_to(&halves, limit), want, "{limit:x}");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn numbers_below_a_limit_are_counted_in_every_line() {
-        let Some(wide) = Wide::detect() else { return };
-        let numbers: [u32; 64] = std::array::from_fn(|i| ((i as u32 * 37) % 64) << 26);
-        for limit in 0..64 {
-            assert_eq!(wide.numbers_below(&numbers, limit << 26), limit as usize);
-            assert_eq!(wide.numbers_below(&numbers, (limit << 26) + 1), limit as usize + 1);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! inside an operation ([`epoch`]), which thread this is ([`thread`]), how a rare thread makes all
 //! others pay for a barrier ([`barrier`]), whether this process is still the one that opened the
 //! pool ([`fork`]), what a child must let go ([`held`]), and nodes of structures that live beside
-//! the pool ([`arena`], [`lines`], [`prefetch`](mod@prefetch)).
+//! the pool ([`arena`], [`lines`], [`ranks`], [`prefetch`](mod@prefetch)).
 
 pub(crate) mod arena;
 pub(crate) mod barrier;
@@ -13,4 +13,5 @@ pub(crate) mod lines;
 #[cfg(all(test, loom))]
 mod loom;
 pub(crate) mod prefetch;
+pub(crate) mod ranks;
 pub(crate) mod thread;

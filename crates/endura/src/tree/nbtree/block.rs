@@ -98,6 +98,13 @@ impl Word {
         (key < Self::GONE - 1).then_some(Local(key))
     }
 
+    /// How far the key of a LIVE slot lies above `low`; for any other state, or a key below, more than all
+    /// keys do.
+    #[inline(always)]
+    pub(super) fn distance(self, low: Local) -> u64 {
+        self.thawed().0.wrapping_sub(1).wrapping_sub(low.0)
+    }
+
     fn key(word: u64) -> Local {
         Local((word & Self::GONE) - 1)
     }
@@ -179,6 +186,12 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         Ok(Self(Span::new(media, at)?))
     }
 
+    /// As [`at`](Self::at), without an error to make.
+    #[inline(always)]
+    pub(super) fn within(media: &'m M, at: u64) -> Option<Self> {
+        Span::within(media, at).map(Self)
+    }
+
     pub(super) fn offset(&self) -> u64 {
         self.0.offset()
     }
@@ -251,6 +264,14 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
     }
 
+    /// Key and value of a slot, if it is LIVE.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn entry(&self, slot: usize) -> Option<(Local, u64)> {
+        let key = self.word(slot).live_key()?;
+        Some((key, self.value(slot)))
+    }
+
     /// Stores the value of a slot that the caller has claimed, before it says so in the word.
     #[inline(always)]
     #[track_caller]
@@ -320,9 +341,9 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         media.prefetch(at + LINE * Self::home(hash) as u64, LINE);
     }
 
-    /// Asks for all of it.
-    pub(super) fn prefetch(&self) {
-        self.0.media().prefetch(self.offset(), Self::BYTES);
+    /// Asks for all of a block that is about at `at`.
+    pub(super) fn prefetch(media: &M, at: u64) {
+        media.prefetch(at, Self::BYTES);
     }
 
     /// Asks for the line of a slot.

@@ -3,7 +3,7 @@
 
 use crate::media::LINE;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::volatile::lines::{Halves, Lanes};
+use crate::volatile::lines::{Halves, Lanes, Narrow, Wide};
 use crate::volatile::prefetch::prefetch;
 
 use super::key::{Local, Scale};
@@ -101,6 +101,15 @@ impl Body {
 
     pub(super) fn count(&self) -> usize {
         self.heads.count.load(Ordering::Relaxed) as usize
+    }
+
+    /// As [`rank`](Self::rank), by what this processor can.
+    #[inline(always)]
+    pub(super) fn slot(&self, key: Local) -> usize {
+        match Wide::detect() {
+            Some(wide) => self.rank(wide, key),
+            None => self.rank(Narrow, key),
+        }
     }
 
     /// The number of the child that covers `key`; the first one if it lies before all.

@@ -21,12 +21,10 @@ use crate::{Error, Result};
 use super::Tree;
 use super::block::Block;
 use super::chunks::Chunks;
-use super::claims::begins_line;
 use super::control::Phase;
 use super::design::Design;
 use super::key::{Local, join};
-use super::leaf::Birth;
-use super::order::sort;
+use super::leaf::{Birth, slots};
 
 /// The leaves that a change is about, and what is in them.
 struct Frozen {
@@ -176,22 +174,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(None);
             }
             (frozen.next, frozen.high) = (next.at(), leaf.high());
-            let mut before = None;
-            for slot in 0..Block::<M, W>::SLOTS {
-                if begins_line(slot) {
-                    before = None;
-                }
-                if let Some(key) = block.word(slot).live_key() {
-                    if !(leaf.low()..leaf.high()).contains(&key) {
-                        return Err(block.corrupt("a key outside of its block"));
-                    }
-                    frozen.entries.push((key, block.value(slot)));
-                    // The slots of a line are claimed in their order.
-                    frozen.ascending &= before.replace(key).is_none_or(|before| before < key);
-                }
+            let order = block.order(leaf.low(), leaf.high());
+            let others = !order.bits & ((1 << Block::<M, W>::SLOTS) - 1);
+            if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
+                return Err(block.corrupt("a key outside of its block"));
             }
+            // The left one's keys come first. The slots of a line are claimed in their order.
+            frozen.entries.extend(order.iter().filter_map(|slot| block.entry(slot)));
+            frozen.ascending &= order.ascends_in_lines();
         }
-        sort(&mut frozen.entries);
         if frozen.entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err(Error::Corrupt { offset: leaf.block(), what: "a key twice in a block" });
         }

@@ -18,9 +18,9 @@ pub(super) const fn lines(slots: usize) -> usize {
     (slots + 1) / PER_LINE
 }
 
-/// Whether a slot is the first of its line.
-pub(super) fn begins_line(slot: usize) -> bool {
-    slot == 0 || (slot + 1).is_multiple_of(PER_LINE)
+/// In which of them a slot lies.
+pub(super) const fn line(slot: usize) -> usize {
+    (slot + 1) / PER_LINE
 }
 
 /// How much of each line of a block was claimed, the lowest first: three bits each. The header counts
@@ -98,7 +98,7 @@ mod tests {
                     let (next, slot) = claims.claim(home, slots).unwrap();
                     assert!(slot < slots && seen & 1 << slot == 0, "{slot} of {slots}");
                     let at_home = n < PER_LINE - usize::from(home == 0);
-                    assert_eq!((slot + 1) / PER_LINE == home, at_home, "{slot} of {slots}");
+                    assert_eq!(line(slot) == home, at_home, "{slot} of {slots}");
                     seen |= 1 << slot;
                     claims = next;
                     assert_eq!((claims.slots(), claims.total()), (seen, n + 1));
@@ -116,7 +116,7 @@ mod tests {
             for n in 0..63 {
                 let home = Hash::of(Local((block * 63 + n) * 0x1234_5677 + n * n)).home(16);
                 let (next, slot) = claims.claim(home, 63).unwrap();
-                (claims, here) = (next, here + u64::from((slot + 1) / PER_LINE == home));
+                (claims, here) = (next, here + u64::from(line(slot) == home));
                 if n >= 31 {
                     (entries, at_home) = (entries + n + 1, at_home + here);
                 }

@@ -211,12 +211,6 @@ impl Leaf {
         self.tags[slot / 8].fetch_or(shifted, Ordering::AcqRel);
     }
 
-    /// The slots that have a tag now, one bit each.
-    pub(super) fn known(&self) -> u64 {
-        // The last byte of the line is no slot's.
-        !self.matching(0) & u64::MAX >> 1
-    }
-
     /// The slots whose tag is this one, one bit each.
     #[inline(always)]
     pub(super) fn matching(&self, tag: u8) -> u64 {

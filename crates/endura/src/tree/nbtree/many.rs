@@ -3,11 +3,12 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
+use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
 use super::design::Design;
 use super::key::{Local, split};
-use super::leaf::slots;
+use super::leaf::{Leaf, slots};
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
 const LANES: usize = 16;
@@ -31,10 +32,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         values: &mut Vec<Option<u64>>,
     ) -> Result<()> {
         // Each pass asks for what the next one reads.
-        let mut lanes = [(Local(0), 0_u32); LANES];
-        for (lane, &key) in lanes.iter_mut().zip(keys) {
+        let mut bodies = Vec::with_capacity(LANES);
+        for &key in keys {
             let (partition, key) = split(key);
-            let leaf = self.meta.descend(self.top(guard, partition)?, key);
+            bodies.push((key, self.meta.bottom_body(self.top(guard, partition)?, key)));
+        }
+        let mut lanes = [(Local(0), 0_u32); LANES];
+        for (lane, &(key, body)) in lanes.iter_mut().zip(&bodies) {
+            let leaf = body.child(body.slot(key));
+            prefetch::<Leaf>(self.meta.leaves.get(leaf));
             *lane = (key, leaf);
         }
         let lanes = &lanes[..keys.len()];

@@ -1,79 +1,73 @@
-//! Key order inside of a leaf, whose entries have none.
+//! Key order inside of a block, whose entries have none.
 
-use crate::volatile::lines::Wide;
+use crate::media::Media;
+use crate::volatile::ranks::{self, MOST, NO_PLACE};
 
-use super::key::{Local, Scale};
+use super::block::{Block, State};
+use super::claims::{line, lines};
+use super::control::Control;
+use super::design::Design;
+use super::key::Local;
+use super::leaf::slots;
+use super::read::Place;
 
-/// The most items that are sorted without a branch.
-const MOST: usize = 64;
+/// Slots of entries, in the order of their keys.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    slots: [u8; MOST],
+    /// The same slots, one bit each.
+    pub(super) bits: u64,
+}
 
-/// Sorts items with different keys, a block's or fewer.
-///
-/// By *ranks* where a line is one instruction: the place of a key is the number of smaller ones. That
-/// has no branch that depends on the keys, of which a comparison sort mispredicts every other one.
-pub(super) fn sort<T: Copy>(items: &mut Vec<(Local, T)>) {
-    let count = items.len();
-    let wide = Wide::detect().filter(|_| (8..=MOST).contains(&count));
-    match wide.and_then(|wide| order(wide, items)) {
-        Some(order) => {
-            // Behind what is there, and then in its place: each is written once.
-            items.reserve(count);
-            for at in &order[..count] {
-                items.push(items[usize::from(*at)]);
-            }
-            items.drain(..count);
-        }
-        None => items.sort_unstable_by_key(|item| item.0),
+impl Default for Order {
+    fn default() -> Self {
+        Self { slots: [NO_PLACE; MOST], bits: 0 }
     }
 }
 
-/// Which item comes first, second and so on; `None` if there are equal heads.
-fn order<T>(wide: Wide, items: &[(Local, T)]) -> Option<[u8; MOST]> {
-    let bounds = items
-        .iter()
-        .fold((u64::MAX, 0), |(low, high), item| (low.min(item.0.0), high.max(item.0.0)));
-    let scale = Scale::between(Local(bounds.0), Local(bounds.1));
-    let mut heads = [Scale::BEYOND; MOST];
-    for (head, item) in heads.iter_mut().zip(items) {
-        *head = scale.head(item.0);
+impl Order {
+    /// The slot that comes after so many.
+    #[inline(always)]
+    pub(super) fn get(&self, passed: usize) -> Option<usize> {
+        self.slots.get(passed).filter(|&&slot| slot != NO_PLACE).map(|&slot| slot.into())
     }
-    let (mut order, mut taken) = ([0; MOST], 0_u64);
-    for (at, &head) in heads[..items.len()].iter().enumerate() {
-        let rank = wide.numbers_below(&heads, head) % MOST;
-        order[rank] = at as u8;
-        taken |= 1 << rank;
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..).map_while(|passed| self.get(passed))
     }
-    (taken == u64::MAX >> (MOST - items.len())).then_some(order)
+
+    pub(super) fn reverse(&mut self) {
+        self.slots[..self.bits.count_ones() as usize].reverse();
+    }
+
+    /// Whether in every line later slots have larger keys.
+    pub(super) fn ascends_in_lines(&self) -> bool {
+        let mut last = [None; lines(MOST - 1)];
+        self.iter().all(|slot| last[line(slot)].replace(slot) < Some(slot))
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn items_of_every_number_are_sorted() {
-        for count in 0..=126_u64 {
-            let mut items: Vec<_> = (0..count).map(|n| (Local(n * 89 % 127), n)).collect();
-            sort(&mut items);
-            assert!(items.is_sorted() && items.len() as u64 == count);
-            assert!(items.iter().all(|&(key, n)| key.0 == n * 89 % 127));
+impl<M: Media, const W: usize> Block<'_, M, W> {
+    /// The entries from `low` up to `high`, which is excluded: one for every LIVE slot, if nothing is damaged.
+    pub(super) fn order(&self, low: Local, high: Local) -> Order {
+        let mut distances = [u64::MAX; MOST];
+        for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
+            *distance = self.word(slot).distance(low);
         }
+        let (slots, bits) = ranks::order(&distances, high.0 - low.0);
+        Order { slots, bits }
     }
+}
 
-    #[test]
-    fn keys_with_one_head_are_sorted() {
-        let far = |n: u64| if n.is_multiple_of(2) { n } else { (1 << 60) + n };
-        let mut items: Vec<_> = (0..40_u64).map(|n| (Local(far(n * 7 % 40)), n)).collect();
-        sort(&mut items);
-        assert!(items.is_sorted() && items.len() == 40);
-    }
-
-    #[test]
-    fn equal_keys_stay_both() {
-        let mut items: Vec<_> = (0..40_u64).map(|n| (Local((n * 7 % 40).min(30)), n)).collect();
-        sort(&mut items);
-        assert!(items.is_sorted_by_key(|item| item.0));
-        assert_eq!(items.iter().filter(|item| item.0 == Local(30)).count(), 10);
-        assert_eq!(items.iter().map(|item| item.1).sum::<u64>(), 780);
+impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
+    /// Whether no slot that was claimed can become an entry that `order` lacks. `control` was read before it.
+    /// False of a leaf that is closing: it may have a successor already, which then has later entries.
+    pub(super) fn is_decided(&self, control: Control, order: &Order) -> bool {
+        // By what a slot says now, not when the order was made: who entered it meanwhile may have returned.
+        let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
+        control.claims().is_some_and(|claims| {
+            claims.total() == order.bits.count_ones() as usize
+                || slots(claims.slots() & !order.bits).all(is_gone)
+        })
     }
 }

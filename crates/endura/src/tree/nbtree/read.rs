@@ -47,18 +47,6 @@ impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
         self.leaf.matching(Hash::of(key).tag()) & all
     }
 
-    /// The slots that a list of all entries has to be made from: those with a tag, or, where a slot was
-    /// claimed that has none yet, every claimed one. (Who claimed it may enter it and return while the
-    /// list is made, and the control word stays the same.) `control` was read before.
-    #[inline(always)]
-    pub(super) fn listed(&self, control: Control) -> u64 {
-        let known = self.leaf.known() & ((1 << Block::<M, W>::SLOTS) - 1);
-        match control.claims() {
-            Some(claims) if claims.total() != known.count_ones() as usize => known | claims.slots(),
-            _ => known,
-        }
-    }
-
     /// Before an answer that rests on what was found in the block for `key` is given: makes it
     /// durable. To be called after the words were read.
     #[inline(always)]

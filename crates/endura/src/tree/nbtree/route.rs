@@ -37,9 +37,6 @@ use super::key::Local;
 use super::leaf::Leaf;
 use super::metadata::Metadata;
 
-/// How many leaves a scan asks for before it comes to them.
-pub(super) const AHEAD: usize = 2;
-
 /// Where a level-1 body hangs.
 #[derive(Debug, Default)]
 pub(super) struct Cell(AtomicU64);
@@ -153,28 +150,33 @@ impl Metadata {
         (leaf, block)
     }
 
-    /// As [`descend`](Self::descend), and the leaves that come next in the direction of a scan, as far
-    /// as the same body leads to them; 0 for none.
+    /// As [`descend_to_block`](Self::descend_to_block), and the same of the leaf that comes next in the
+    /// direction of a scan, if the same body leads to it.
     pub(super) fn descend_ahead<const UP: bool>(
         &self,
         top: Top,
         key: Local,
-    ) -> (u32, [u32; AHEAD]) {
+    ) -> ((u32, u64), Option<(u32, u64)>) {
         let (body, slot) = self.bottom(top, key);
-        let child = |slot: usize| if slot < body.count() { body.child(slot) } else { 0 };
-        let ahead = std::array::from_fn(|n| match UP {
-            true => child(slot + n + 1),
-            false => slot.checked_sub(n + 1).map_or(0, child),
+        let next = if UP { Some(slot + 1) } else { slot.checked_sub(1) };
+        let next = next.filter(|&slot| slot < body.count()).map(|slot| body.leaf(slot));
+        let here = body.leaf(slot);
+        [Some(here), next].into_iter().flatten().for_each(|(leaf, _)| {
+            prefetch::<Leaf>(self.leaves.get(leaf));
         });
-        let leaf = body.child(slot);
-        prefetch::<Leaf>(self.leaves.get(leaf));
-        ahead.iter().for_each(|&leaf| prefetch::<Leaf>(self.leaves.get(leaf)));
-        (leaf, ahead)
+        (here, next)
     }
 
     /// The body of level 1 that covers `key`, and the slot in it.
     #[inline(always)]
     fn bottom(&self, top: Top, key: Local) -> (&Body, usize) {
+        let body = self.bottom_body(top, key);
+        (body, body.slot(key))
+    }
+
+    /// The body of level 1 that covers `key`, asked for.
+    #[inline(always)]
+    pub(super) fn bottom_body(&self, top: Top, key: Local) -> &Body {
         match Wide::detect() {
             Some(wide) => self.bottom_by(wide, top, key),
             None => self.bottom_by(Narrow, top, key),
@@ -182,7 +184,7 @@ impl Metadata {
     }
 
     #[inline(always)]
-    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (&Body, usize) {
+    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> &Body {
         let mut body = self.bodies.get(top.body());
         for _ in 2..top.level() {
             // The upper levels are few, and stay in the caches.
@@ -191,7 +193,7 @@ impl Metadata {
         let cell = self.cells.get(body.child(body.rank(lanes, key)));
         let body = self.bodies.get(cell.load().body());
         body.prefetch();
-        (body, body.rank(lanes, key))
+        body
     }
 
     /// The cell that covers `key`.

@@ -1,13 +1,14 @@
 //! Scans: leaf by leaf, in either direction.
 //!
-//! A leaf is not sorted. A scan that enters one notes the keys and their slots in order, and reads
-//! each entry in its slot when its turn comes: what is returned was there at that moment. The list
+//! A leaf is not sorted. A scan that enters one notes the slots in the order of their keys, and reads
+//! each entry in its slot when its turn comes: what is returned was there at that moment. The order
 //! counts as long as the leaf's control word is the same, for then no slot was claimed and nothing
-//! was frozen, and until the second epoch after, for up to there the leaf is still this leaf. An
-//! insert that had claimed its slot before and was not decided makes the list good for one call only.
+//! was frozen, and until the second epoch after, for up to there the leaf is still this leaf: a slot has
+//! the key that it had, or none. An insert that had claimed its slot before and was not decided makes the
+//! order good for one call only.
 //!
-//! Between two calls nothing is pinned, and while the list counts an entry costs no pin either
-//! ([`read_seat`](Tree::read_seat)). The leaves that come next are asked for ahead.
+//! Between two calls nothing is pinned, and while the order counts an entry costs no pin either
+//! ([`read_seat`](Tree::read_seat)). The leaf that comes next is asked for ahead.
 
 use std::marker::PhantomData;
 
@@ -16,25 +17,24 @@ use crate::media::Media;
 use crate::pool::Guard;
 
 use super::Tree;
-use super::block::{Block, State, Word};
+use super::block::Block;
 use super::control::Control;
 use super::design::Design;
 use super::key::{Local, PARTITIONS, join, split};
-use super::leaf::slots;
-use super::order::sort;
+use super::order::Order;
 use super::read::Place;
 
 /// A place in a scan in one direction.
 #[derive(Debug, Default)]
 pub struct Cursor {
     seat: Option<Seat>,
-    /// Keys and slots of the leaf, in the order of the scan.
-    list: Vec<(Local, u8)>,
-    /// How many of the list are behind.
+    /// Of the leaf, in the direction of the scan.
+    order: Order,
+    /// How many of them are behind.
     passed: usize,
 }
 
-/// The leaf whose keys a cursor lists.
+/// The leaf whose order a cursor knows.
 #[derive(Debug, Clone, Copy)]
 struct Seat {
     partition: usize,
@@ -52,21 +52,20 @@ enum Step {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The entry that is next in the cursor's list, if that counts and nobody writes to it. Without a
+    /// The entry that is next in the cursor's order, if that counts and nobody writes to it. Without a
     /// pin: what was read counts only if the leaf is found unchanged afterwards, in an epoch in which
     /// its memory cannot have been used again. (In a forked child the epoch stands still; the next pin
     /// turns it away.)
     #[inline(always)]
     pub(super) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         let seat = cursor.seat.as_ref()?;
-        let &(key, slot) = cursor.list.get(cursor.passed)?;
-        let leaf = self.meta.leaves.get(seat.leaf);
+        let slot = cursor.order.get(cursor.passed)?;
+        let leaf = self.meta.leaves.get_made(seat.leaf)?;
         let media = self.space.media();
-        let block = Block::<M, W>::at(media, seat.block).ok()?;
-        let (word, value) = (block.word(slot.into()), block.value(slot.into()));
+        let block = Block::<M, W>::within(media, seat.block)?;
+        let (key, value) = block.entry(slot)?;
         // After the words: their loads are Acquire.
-        let counts = word == Word::live(key)
-            && !(media.needs_flush() && leaf.is_in_flight())
+        let counts = !(media.needs_flush() && leaf.is_in_flight())
             && leaf.control() == seat.control
             && self.space.epoch() <= seat.epoch + 1
             && !self.space.is_elsewhere();
@@ -108,11 +107,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             None => self.sit_down::<UP>(guard, cursor, partition, local)?,
         };
         let mut answer = None;
-        while let Some(&(key, slot)) = cursor.list.get(cursor.passed) {
+        while let Some(slot) = cursor.order.get(cursor.passed) {
             cursor.passed += 1;
-            let is_due = if UP { key >= local } else { key <= local };
-            if is_due && place.block.word(slot.into()).thawed() == Word::live(key) {
-                answer = Some((key, place.block.value(slot.into())));
+            let is_due = |key| if UP { key >= local } else { key <= local };
+            if let Some((key, value)) = place.block.entry(slot)
+                && is_due(key)
+            {
+                answer = Some((key, value));
                 break;
             }
         }
@@ -129,7 +130,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         })
     }
 
-    /// The leaf of the cursor's list, if that still counts and covers `key`.
+    /// The leaf of the cursor's order, if that still counts and covers `key`.
     fn seated<'g>(
         &'g self,
         guard: &'g Guard<'_, M>,
@@ -151,7 +152,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(Place { number: seat.leaf, leaf, block, design: PhantomData }))
     }
 
-    /// Finds the leaf that covers `key` and lists its keys.
+    /// Finds the leaf that covers `key`, and the order of its keys.
     fn sit_down<'g, const UP: bool>(
         &'g self,
         guard: &'g Guard<'_, M>,
@@ -162,42 +163,23 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         // Before the leaf is reached.
         let epoch = guard.space().epoch();
         let top = self.top(guard, partition)?;
-        let (number, ahead) = self.meta.descend_ahead::<UP>(top, key);
+        let ((number, at), next) = self.meta.descend_ahead::<UP>(top, key);
+        Block::<M, W>::prefetch(guard.media(), at);
         let place = self.current(guard, number, key)?;
-        place.block.prefetch();
         // Before the words: a slot that is claimed later changes it.
         let control = place.leaf.control();
-        if let Ok(next) = Block::<M, W>::at(guard.media(), self.meta.leaves.get(ahead[0]).block()) {
-            // Where it was when it was noted; it does not matter what is there now.
-            next.prefetch();
-        }
-        cursor.list.clear();
-        // Twice: `sort` writes the order behind the list before that moves to the front.
-        cursor.list.reserve(2 * Block::<M, W>::SLOTS);
+        cursor.order = place.block.order(place.leaf.low(), place.leaf.high());
         cursor.passed = 0;
-        let mut undecided = false;
-        for slot in slots(place.listed(control)) {
-            let word = place.block.word(slot);
-            match word.live_key() {
-                Some(key) => cursor.list.push((key, slot as u8)),
-                None => undecided |= matches!(word.state(), State::Empty | State::Pending(_)),
-            }
-        }
-        sort(&mut cursor.list);
-        let covers = |key: Local| (place.leaf.low()..place.leaf.high()).contains(&key);
-        if let (Some(first), Some(last)) = (cursor.list.first(), cursor.list.last())
-            && !(covers(first.0) && covers(last.0))
-        {
-            // A damaged word. Lookups do not find it either; a scan that gave it would not end.
-            cursor.list.retain(|&(key, _)| covers(key));
-        }
         if !UP {
-            cursor.list.reverse();
+            cursor.order.reverse();
         }
-        // A leaf that is closing may have a successor already, which then has later entries.
-        let block = place.leaf.block();
-        let seat = Seat { partition, leaf: place.number, block, control, epoch };
-        cursor.seat = (!undecided && control.is_open()).then_some(seat);
+        if let Some((_, at)) = next {
+            // Behind the lines of this one, for which there is no room to spare.
+            Block::<M, W>::prefetch(guard.media(), at);
+        }
+        let seat =
+            Seat { partition, leaf: place.number, block: place.leaf.block(), control, epoch };
+        cursor.seat = place.is_decided(control, &cursor.order).then_some(seat);
         Ok(place)
     }
 }
