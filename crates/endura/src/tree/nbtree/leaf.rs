@@ -207,7 +207,7 @@ impl Leaf {
     #[inline(always)]
     pub(super) fn set_tag(&self, slot: usize, tag: u8) {
         let shifted = u64::from(tag) << (8 * (slot % 8));
-        // Release: pairs with the loads in `matching` and `known`.
+        // Release: pairs with the load in `matching`.
         self.tags[slot / 8].fetch_or(shifted, Ordering::AcqRel);
     }
 

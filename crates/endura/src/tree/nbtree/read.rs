@@ -15,7 +15,6 @@ use crate::sync::Ordering;
 use super::Tree;
 use super::block::{Block, State, Word};
 use super::claims::Claims;
-use super::control::Control;
 use super::design::Design;
 use super::key::{Hash, Local, split};
 use super::leaf::{Leaf, slots};
