@@ -163,8 +163,8 @@ impl Contender {
         }
         let words = place.shape == Shape::WORDS;
         match self {
-            Self::FastFair => self.pool(EnduraStore::open(place, Kind::FastFair)?),
-            Self::NbTree => self.pool(EnduraStore::open(place, Kind::NbTree)?),
+            Self::FastFair => self.pool(EnduraStore::fast_fair(place)?),
+            Self::NbTree => self.pool(EnduraStore::nbtree(place)?),
             Self::Roart => self.pool(RoartStore::open(place)?),
             Self::Lmdb if words => self.each(place, |dir| Lmdb::open(dir, place.lmdb_map_size())),
             Self::Lmdb => {

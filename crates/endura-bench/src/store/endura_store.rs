@@ -1,45 +1,68 @@
 //! endura as a [`Store`].
 
-use endura::{AnyIndex, AnyMap, Kind, Pool};
+use endura::tree::Index;
+use endura::{AnyFastFair, AnyNbTree, Map, NbTree, Pool};
 
 use super::{Footprint, Place, Session, Store};
 use crate::Result;
 
-/// A map of numbers in an endura pool.
-pub struct EnduraStore {
+/// A map of numbers in an endura pool, of a kind that is known: as those who embed it call it.
+pub struct EnduraStore<I> {
     pool: Pool,
-    map: AnyMap,
+    map: Map<I>,
+    name: &'static str,
+    about: String,
 }
 
-impl EnduraStore {
-    /// The maps of the pool at `place`, which are made as `kind` if they are not there.
+impl EnduraStore<AnyFastFair> {
+    /// The maps of the pool at `place`, which are made if they are not there.
     ///
     /// # Errors
     ///
     /// Whatever [`PoolOptions::open_or_create`](endura::PoolOptions::open_or_create) says.
-    pub fn open(place: &Place, kind: Kind) -> Result<Vec<Self>> {
+    pub fn fast_fair(place: &Place) -> Result<Vec<Self>> {
         let pool = place.open_pool()?;
-        let map = |name: String| {
-            if let (Kind::FastFair, Some(layout)) = (kind, place.layout) {
-                pool.fast_fair_with(&name, layout)?;
-            }
-            Ok(Self { map: pool.any_map(&name, Some(kind))?, pool: pool.clone() })
+        let store = |name: String| {
+            let map = match place.layout {
+                Some(layout) => pool.fast_fair_with(&name, layout)?,
+                None => pool.fast_fair(&name)?,
+            };
+            let layout = map.index().layout();
+            let (leaf, inner) = (layout.leaf_bytes(), layout.inner_bytes());
+            let about = format!("FastFair, leaves of {leaf} bytes, inner nodes of {inner}");
+            Ok(Self { pool: pool.clone(), map, name: "fast-fair", about })
         };
-        place.map_names().map(map).collect()
+        place.map_names().map(store).collect()
     }
 }
 
-impl Store for EnduraStore {
-    type Session<'s> = &'s AnyMap;
+impl EnduraStore<AnyNbTree> {
+    /// The same as NBTrees.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn nbtree(place: &Place) -> Result<Vec<Self>> {
+        let pool = place.open_pool()?;
+        let store = |name: String| {
+            let map: NbTree = pool.nbtree(&name)?;
+            Ok(Self { pool: pool.clone(), map, name: "nbtree", about: "NbTree".to_owned() })
+        };
+        place.map_names().map(store).collect()
+    }
+}
+
+impl<I: Index + Send + Sync> Store for EnduraStore<I> {
+    type Session<'s>
+        = &'s Map<I>
+    where
+        I: 's;
 
     fn name(&self) -> &'static str {
-        match self.map.index() {
-            AnyIndex::FastFair(_) => "fast-fair",
-            AnyIndex::NbTree(_) => "nbtree",
-        }
+        self.name
     }
 
-    fn session(&self) -> Result<&AnyMap> {
+    fn session(&self) -> Result<&Map<I>> {
         Ok(&self.map)
     }
 
@@ -53,37 +76,30 @@ impl Store for EnduraStore {
             Ok(stats) => format!("{} on {}", stats.domain, stats.filesystem),
             Err(error) => error.to_string(),
         };
-        match self.map.index() {
-            AnyIndex::FastFair(tree) => {
-                let layout = tree.layout();
-                let (leaf, inner) = (layout.leaf_bytes(), layout.inner_bytes());
-                format!("{medium}, FastFair, leaves of {leaf} bytes, inner nodes of {inner}")
-            }
-            AnyIndex::NbTree(_) => format!("{medium}, NbTree"),
-        }
+        format!("{medium}, {}", self.about)
     }
 }
 
-impl Session for &AnyMap {
+impl<I: Index> Session for &Map<I> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        AnyMap::insert(self, key, value)?;
+        Map::insert(self, key, value)?;
         Ok(())
     }
 
     #[inline]
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        Ok(AnyMap::update(self, key, value)?.is_some())
+        Ok(Map::update(self, key, value)?.is_some())
     }
 
     #[inline]
     fn remove(&mut self, key: u64) -> Result<bool> {
-        Ok(AnyMap::remove(self, key)?.is_some())
+        Ok(Map::remove(self, key)?.is_some())
     }
 
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(AnyMap::get(self, key)?)
+        Ok(Map::get(self, key)?)
     }
 
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
@@ -103,6 +119,6 @@ impl Session for &AnyMap {
 
     #[inline]
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        Ok(AnyMap::get_many(self, keys)?.iter().flatten().count())
+        Ok(Map::get_many(self, keys)?.iter().flatten().count())
     }
 }
