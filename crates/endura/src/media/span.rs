@@ -71,7 +71,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     #[inline(always)]
     #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
-        // SAFETY: `word` is inside the N aligned words that `new` checked, and media never shrink.
+        // SAFETY: `word` is inside the N aligned words that `within` checked, and media never shrink.
         unsafe { self.media.load(self.word(i), order) }
     }
 
@@ -102,7 +102,7 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
         new: [u64; 2],
     ) -> Result<(), [u64; 2]> {
         assert!(i.is_multiple_of(2) && i + 1 < N);
-        // SAFETY: both words are inside those that `new` checked; the first of all is at a line,
+        // SAFETY: both words are inside those that `within` checked; the first of all is at a line,
         // so an even one is at a multiple of 16.
         unsafe { self.media.compare_exchange_pair(self.word(i), old, new) }
     }

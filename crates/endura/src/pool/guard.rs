@@ -46,6 +46,14 @@ impl<'s, M: Media> Guard<'s, M> {
         &self.space.media
     }
 
+    /// The epoch of this pin: what is reached inside of it is not used again before
+    /// [`Space::epoch`] is two more, whether it was unlinked or its map was dropped. (Of what `Space::epoch` says
+    /// inside the pin that is not true of a drop: the mark may be set between the pin and the look at the epoch.)
+    #[inline(always)]
+    pub(crate) fn epoch(&self) -> u64 {
+        self.slot.epoch()
+    }
+
     /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
     ///
     /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a

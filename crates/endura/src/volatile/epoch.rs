@@ -84,6 +84,13 @@ impl<T> Slot<T> {
         self.word.load(Ordering::Relaxed) & WRITER != 0
     }
 
+    /// The epoch that the owner's outermost pin took; meaningful to the owner, while he is inside. It may be
+    /// older than the one that was global by then.
+    #[inline(always)]
+    pub(crate) fn epoch(&self) -> u64 {
+        self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT
+    }
+
     /// Gives up the leave to write of a pin that was turned away inside a reader's pin: whoever
     /// waits for writers to leave must not wait for the reader around it.
     pub(crate) fn renounce(&self) {

@@ -61,6 +61,25 @@ fn a_retired_chunk_outlives_every_guard_that_was_there() {
     });
 }
 
+/// A map may be dropped, and the epoch move once, between a pin and a look at the epoch: what the pin reaches may be
+/// used again two epochs after its own.
+#[test]
+fn a_guard_keeps_the_epoch_of_its_pin() {
+    let space = pool(16);
+    let (mut reader, mut mover) = (Worker::new(), Worker::new());
+    let (guard, begun) = reader.run(|| (space.pin().unwrap(), space.epoch()));
+    for _ in 0..3 {
+        _ = mover.run(|| space.relieve());
+    }
+    assert_eq!(space.epoch(), begun + 1);
+    reader.run(|| {
+        let inner = space.pin().unwrap();
+        assert_eq!((guard.epoch(), inner.epoch()), (begun, begun));
+        drop((inner, guard));
+        assert_eq!(space.pin().unwrap().epoch(), begun + 1);
+    });
+}
+
 /// A reader that follows a word to a chunk must find the chunk as it was when it was linked.
 fn readers_never_see_a_reused_chunk(space: &Space<Heap>) {
     use crate::media::{Ordering, Region};

@@ -29,7 +29,7 @@ pub struct Cursor {
     /// The leaf of the seat; 0 if there is none.
     at: u64,
     version: Version,
-    /// When the seat was taken.
+    /// Of the pin in which the seat was taken.
     epoch: u64,
     fences: Fences,
     /// The next slot, as the distance of its key from the first one in words, and how many slots
@@ -90,7 +90,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let entry = node.peek_entry(cursor.next)?;
         cursor.left -= 1;
         cursor.next = if UP { cursor.next + 2 } else { cursor.next.wrapping_sub(2) };
-        // Nothing that was reachable in one epoch is used again before the second after it: up to
+        // Nothing that was reachable in a pin is used again before the second epoch after its own: up to
         // there an unchanged version means an unchanged leaf. (In a forked child the epoch stands
         // still; the next pin turns it away.)
         if node.is_still(cursor.version)
@@ -161,7 +161,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(match seen.found {
             Ok((slot, left)) => {
                 (cursor.at, cursor.version) = (seen.node.at(), seen.version.unlocked());
-                (cursor.fences, cursor.epoch) = (seen.fences, epoch);
+                (cursor.fences, cursor.epoch) = (seen.fences, guard.epoch());
                 (cursor.next, cursor.left) = (slot.wrapping_mul(2), left);
                 Found::Seat
             }

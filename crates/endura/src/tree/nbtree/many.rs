@@ -7,7 +7,7 @@ use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
 use super::design::Design;
-use super::key::{Local, split};
+use super::key::split;
 use super::leaf::{Leaf, slots};
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
@@ -37,22 +37,21 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let (partition, key) = split(key);
             bodies.push((key, self.meta.bottom_body(self.top(guard, partition)?, key)));
         }
-        let mut lanes = [(Local(0), 0_u32); LANES];
-        for (lane, &(key, body)) in lanes.iter_mut().zip(&bodies) {
+        let mut lanes = Vec::with_capacity(LANES);
+        for (key, body) in bodies {
             let leaf = body.child(body.slot(key));
             prefetch::<Leaf>(self.meta.leaves.get(leaf));
-            *lane = (key, leaf);
+            lanes.push((key, leaf));
         }
-        let lanes = &lanes[..keys.len()];
         let mut places = Vec::with_capacity(LANES);
-        for &(key, leaf) in lanes {
+        for &(key, leaf) in &lanes {
             let place = self.current(guard, leaf, key)?;
             if let Some(slot) = slots(place.matching(key)).next() {
                 place.block.prefetch_slot(slot);
             }
             places.push(place);
         }
-        for (place, &(key, _)) in places.iter().zip(lanes) {
+        for (place, &(key, _)) in places.iter().zip(&lanes) {
             values.push(place.probe(key).map(|slot| place.block.value(slot)));
             place.settle_answer(guard.media(), key);
         }

@@ -150,21 +150,23 @@ impl Metadata {
         (leaf, block)
     }
 
-    /// As [`descend_to_block`](Self::descend_to_block), and the same of the leaf that comes next in the
-    /// direction of a scan, if the same body leads to it.
+    /// As [`descend_to_block`](Self::descend_to_block), and about where the block of the leaf is that comes next in
+    /// the direction of a scan, if the same body leads to it.
     pub(super) fn descend_ahead<const UP: bool>(
         &self,
         top: Top,
         key: Local,
-    ) -> ((u32, u64), Option<(u32, u64)>) {
+    ) -> ((u32, u64), Option<u64>) {
         let (body, slot) = self.bottom(top, key);
+        let (leaf, block) = body.leaf(slot);
+        prefetch::<Leaf>(self.leaves.get(leaf));
         let next = if UP { Some(slot + 1) } else { slot.checked_sub(1) };
-        let next = next.filter(|&slot| slot < body.count()).map(|slot| body.leaf(slot));
-        let here = body.leaf(slot);
-        [Some(here), next].into_iter().flatten().for_each(|(leaf, _)| {
+        let next = next.filter(|&slot| slot < body.count()).map(|slot| {
+            let (leaf, block) = body.leaf(slot);
             prefetch::<Leaf>(self.leaves.get(leaf));
+            block
         });
-        (here, next)
+        ((leaf, block), next)
     }
 
     /// The body of level 1 that covers `key`, and the slot in it.

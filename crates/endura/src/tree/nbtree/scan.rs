@@ -4,8 +4,8 @@
 //! each entry in its slot when its turn comes: what is returned was there at that moment. The order
 //! counts as long as the leaf's control word is the same, for then no slot was claimed and nothing
 //! was frozen, and until the second epoch after, for up to there the leaf is still this leaf: a slot has
-//! the key that it had, or none. An insert that had claimed its slot before and was not decided makes the
-//! order good for one call only.
+//! the key that it had, or none. A claimed slot that may yet become an entry which the order lacks makes it
+//! good for one call only.
 //!
 //! Between two calls nothing is pinned, and while the order counts an entry costs no pin either
 //! ([`read_seat`](Tree::read_seat)). The leaf that comes next is asked for ahead.
@@ -41,6 +41,7 @@ struct Seat {
     leaf: u32,
     block: u64,
     control: Control,
+    /// Of the pin in which the leaf was reached.
     epoch: u64,
 }
 
@@ -160,8 +161,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        // Before the leaf is reached.
-        let epoch = guard.space().epoch();
         let top = self.top(guard, partition)?;
         let ((number, at), next) = self.meta.descend_ahead::<UP>(top, key);
         Block::<M, W>::prefetch(guard.media(), at);
@@ -173,12 +172,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if !UP {
             cursor.order.reverse();
         }
-        if let Some((_, at)) = next {
+        if let Some(at) = next {
             // Behind the lines of this one, for which there is no room to spare.
             Block::<M, W>::prefetch(guard.media(), at);
         }
-        let seat =
-            Seat { partition, leaf: place.number, block: place.leaf.block(), control, epoch };
+        let seat = Seat {
+            partition,
+            leaf: place.number,
+            block: place.leaf.block(),
+            control,
+            epoch: guard.epoch(),
+        };
         cursor.seat = place.is_decided(control, &cursor.order).then_some(seat);
         Ok(place)
     }
