@@ -172,10 +172,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if !UP {
             cursor.order.reverse();
         }
-        if let Some(at) = next {
-            // Behind the lines of this one, for which there is no room to spare.
-            Block::<M, W>::prefetch(guard.media(), at);
-        }
         let seat = Seat {
             partition,
             leaf: place.number,
@@ -184,6 +180,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             epoch: guard.epoch(),
         };
         cursor.seat = place.is_decided(control, &cursor.order).then_some(seat);
+        if let (Some(at), Some(_)) = (next, cursor.seat) {
+            // Behind the lines of this one, for which there is no room to spare.
+            Block::<M, W>::prefetch(guard.media(), at);
+        }
         Ok(place)
     }
 }
