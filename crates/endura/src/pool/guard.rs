@@ -50,7 +50,7 @@ impl<'s, M: Media> Guard<'s, M> {
     /// [`Space::epoch`] is two more, whether it was unlinked or its map was dropped. (Of what `Space::epoch` says
     /// inside the pin that is not true of a drop: the mark may be set between the pin and the look at the epoch.)
     #[inline(always)]
-    pub(crate) fn epoch(&self) -> u64 {
+    pub fn epoch(&self) -> u64 {
         self.slot.epoch()
     }
 

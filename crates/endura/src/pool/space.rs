@@ -157,7 +157,8 @@ impl<M: Media> Space<M> {
     ///   it has a tag of at least `e`, and the pin keeps the epoch below `e + 2`. With `e + 1` it
     ///   does not: a move that began before the pin may still come.)
     /// * without a pin, to see that a word has not changed, if this, read *after* the word, is at
-    ///   most one more than the epoch of the pin in which it was reached ([`Guard::epoch`]).
+    ///   most one more than the epoch of the pin in which it was reached
+    ///   ([`Guard::epoch`](crate::pool::Guard::epoch)).
     pub fn epoch(&self) -> u64 {
         self.epochs.now()
     }

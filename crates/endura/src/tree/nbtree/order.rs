@@ -63,9 +63,8 @@ impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
     /// Whether no slot that was claimed can become an entry that `order` lacks. `control` was read before it.
     /// False of a leaf that is closing: it may have a successor already, which then has later entries.
     pub(super) fn is_decided(&self, control: Control, order: &Order) -> bool {
-        // By what a slot says now, not when the order was made: who entered it meanwhile may have returned. (As
-        // many may be others: one that was claimed since in the place of one that is missing. Then the control word is
-        // another one for good.)
+        // By what a slot says now, not when the order was made: who entered it meanwhile may have returned. (Where
+        // there are as many and not the same, one was claimed since: the control word has changed for good.)
         let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
         control.claims().is_some_and(|claims| {
             claims.total() == order.bits.count_ones() as usize
