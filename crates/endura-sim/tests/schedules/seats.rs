@@ -135,13 +135,14 @@ fn a_seat_that_does_not_look_again_is_noticed() {
     scans_that_stop(&mut campaign, 1).unwrap_or_else(|found| panic!("{found}"));
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../endura/src/tree/nbtree/scan.rs");
     let source = std::fs::read_to_string(source).unwrap();
-    let is_there = |line: &str| line.contains("let (key, value) = block.entry(slot)?;");
+    let is_there = |line: &str| line.contains("(block.word(slot), block.value(slot))");
     let line = 1 + source.lines().position(is_there).expect("the reads of a seat") as u32;
     let is_it = |call: &&endura_sim::mutant::Call| {
         let site = call.site;
         call.what == Use::Load && site.line() == line && site.file().ends_with("nbtree/scan.rs")
     };
     let calls = campaign.calls();
+    // The word first, then the value: by column.
     let stale = Mutant::Stale(*calls.made.keys().find(is_it).expect("a seat was read"));
     campaign.plant(Some(stale));
     let found = scans_that_stop(&mut campaign, 1);

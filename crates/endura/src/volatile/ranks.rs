@@ -4,6 +4,9 @@
 //! The *rank* of a number is how many are smaller: its place in the order. Where sixteen numbers are
 //! compared by one instruction, that takes four comparisons and four additions for each of 64.
 
+#[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
+use super::lines::Wide;
+
 /// So many are sorted at most.
 pub(crate) const MOST: usize = 64;
 
@@ -17,21 +20,13 @@ pub(crate) type Places = ([u8; MOST], u64);
 /// order.
 pub(crate) fn order(numbers: &[u64; MOST], limit: u64) -> Places {
     #[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
-    if is_wide()
-        // SAFETY: `is_wide` asks for all that `wide::order` is built for.
+    if Wide::detect().is_some()
+        // SAFETY: a `Wide` says that there is AVX-512BW.
         && let Some(places) = unsafe { wide::order(numbers, limit) }
     {
         return places;
     }
     by_comparison(numbers, limit)
-}
-
-/// The standard library keeps what `cpuid` said.
-#[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
-fn is_wide() -> bool {
-    use std::arch::is_x86_feature_detected as has;
-    // A virtual machine may show any combination.
-    has!("avx512bw") && has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt")
 }
 
 fn by_comparison(numbers: &[u64; MOST], limit: u64) -> Places {
@@ -56,7 +51,7 @@ mod wide {
     const LANES: usize = 16;
 
     /// As outside; `None` if there are numbers that 31 bits do not tell apart.
-    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt,lzcnt")]
+    #[target_feature(enable = "avx512bw")]
     pub(super) fn order(numbers: &[u64; MOST], limit: u64) -> Option<Places> {
         let (heads, bits) = heads(numbers, limit);
         let ranks = ranks(&heads, bits);
@@ -78,7 +73,7 @@ mod wide {
 
     /// The highest 31 bits in which the numbers below `limit` differ, all ones for others; and which are below,
     /// one bit each.
-    #[target_feature(enable = "avx512f,avx512bw,lzcnt")]
+    #[target_feature(enable = "avx512bw")]
     fn heads(numbers: &[u64; MOST], limit: u64) -> ([u32; MOST], u64) {
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         for (at, &number) in numbers.iter().enumerate() {
@@ -94,7 +89,7 @@ mod wide {
     }
 
     /// How many heads of those in `bits` are below each.
-    #[target_feature(enable = "avx512f,avx512bw,bmi1")]
+    #[target_feature(enable = "avx512bw")]
     fn ranks(heads: &[u32; MOST], mut bits: u64) -> [u32; MOST] {
         // SAFETY: numbers of as many bytes, of which any are good.
         let lanes: [__m512i; MOST / LANES] = unsafe { std::mem::transmute(*heads) };

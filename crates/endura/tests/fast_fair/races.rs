@@ -4,7 +4,7 @@ use endura::OrderedMap;
 
 use crate::support::races::{
     Race, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
-    search_through_changing_inner_nodes, tens,
+    search_through_changing_inner_nodes, seat_counts_from_its_pin, tens,
 };
 use crate::support::stage::{at_every_load, ends, stopped};
 use crate::support::world::{Cap3, Cap4, Cap8, World};
@@ -109,4 +109,9 @@ fn a_search_through_changing_inner_nodes_finds_its_leaf() {
 #[test]
 fn a_scan_stopped_at_each_load_stays_sorted_and_complete() {
     scan_stopped_at_each_load::<Cap4>();
+}
+
+#[test]
+fn a_seat_counts_from_its_pin() {
+    seat_counts_from_its_pin::<Cap4>();
 }

@@ -10,7 +10,7 @@ use endura::media::Stop;
 
 use crate::support::races::{
     Race, drain, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
-    search_through_changing_inner_nodes, tens,
+    search_through_changing_inner_nodes, seat_counts_from_its_pin, tens,
 };
 use crate::support::stage::{at_every_load, at_every_store, ends, join, spawn, stands, stopped};
 use crate::support::world::{MapOf, Shape, Slots3, Slots7, World};
@@ -317,6 +317,11 @@ fn a_search_through_changing_inner_nodes_finds_its_leaf() {
 #[test]
 fn a_scan_stopped_at_each_load_stays_sorted_and_complete() {
     scan_stopped_at_each_load::<Slots3>();
+}
+
+#[test]
+fn a_seat_counts_from_its_pin() {
+    seat_counts_from_its_pin::<Slots3>();
 }
 
 /// An insert has claimed its slot and stands; a scan enters the leaf and stands in its first call; the

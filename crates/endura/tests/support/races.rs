@@ -4,10 +4,13 @@
 //! store of an operation meets each of them, also those that have no name yet.
 
 use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::thread;
 
 use endura::media::Stop;
 
 use endura::OrderedMap;
+use endura::tree::Index;
 
 use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};
 use crate::support::world::{MapOf, Shape, World, collect};
@@ -227,4 +230,38 @@ pub(crate) fn scan_stopped_at_each_load<S: Shape>() {
             });
         }
     });
+}
+
+/// A scan takes a seat inside a pin of epoch `e` when the epoch has moved on to `e + 1`: what it reached may be used
+/// again at `e + 2`, for the map may have been dropped in between. By then the seat must not count.
+pub(crate) fn seat_counts_from_its_pin<S: Shape>() {
+    let world = World::<S>::with(tens(1..3).into_iter().map(|key| (key, key)));
+    let (space, index) = (world.space(), world.map().index());
+    let mut cursor = <S::Tree as Index>::Cursor::default();
+    let others_move_the_epoch = || {
+        thread::scope(|scope| {
+            scope.spawn(|| (0..3).for_each(|_| _ = space.relieve()));
+        });
+    };
+    let outer = space.pin().unwrap();
+    let begun = space.epoch();
+    others_move_the_epoch();
+    assert_eq!(space.epoch(), begun + 1);
+    assert_eq!(index.scan_up(&mut cursor, 0).unwrap(), Some((10, 10)));
+    // A pin of this epoch lets it move once.
+    let (inside, leave) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _later = space.pin().unwrap();
+            inside.wait();
+            leave.wait();
+        });
+        inside.wait();
+        drop(outer);
+        others_move_the_epoch();
+        let (now, next) = (space.epoch(), index.next_up(&mut cursor));
+        leave.wait();
+        assert_eq!((now, next), (begun + 2, None));
+    });
+    assert_eq!(index.scan_up(&mut cursor, 11).unwrap(), Some((20, 20)));
 }

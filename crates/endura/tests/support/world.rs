@@ -151,6 +151,10 @@ impl<S: Shape> World<S> {
         world
     }
 
+    pub(crate) fn space(&self) -> &Arc<Space<Medium>> {
+        &self.space
+    }
+
     pub(crate) fn map(&self) -> &MapOf<S> {
         &self.map
     }

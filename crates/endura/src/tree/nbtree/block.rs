@@ -264,14 +264,6 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
     }
 
-    /// Key and value of a slot, if it is LIVE.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) fn entry(&self, slot: usize) -> Option<(Local, u64)> {
-        let key = self.word(slot).live_key()?;
-        Some((key, self.value(slot)))
-    }
-
     /// Stores the value of a slot that the caller has claimed, before it says so in the word.
     #[inline(always)]
     #[track_caller]

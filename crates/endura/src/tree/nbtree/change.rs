@@ -180,7 +180,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Err(block.corrupt("a key outside of its block"));
             }
             // The left one's keys come first. The slots of a line are claimed in their order.
-            frozen.entries.extend(order.iter().filter_map(|slot| block.entry(slot)));
+            for slot in order.iter() {
+                if let Some(key) = block.word(slot).live_key() {
+                    frozen.entries.push((key, block.value(slot)));
+                }
+            }
             frozen.ascending &= order.ascends_in_lines();
         }
         if frozen.entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {

@@ -6,8 +6,9 @@ use crate::pool::Guard;
 use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
+use super::body::Body;
 use super::design::Design;
-use super::key::split;
+use super::key::{Local, split};
 use super::leaf::{Leaf, slots};
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
@@ -37,12 +38,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let (partition, key) = split(key);
             bodies.push((key, self.meta.bottom_body(self.top(guard, partition)?, key)));
         }
-        let mut lanes = Vec::with_capacity(LANES);
-        for (key, body) in bodies {
+        let ask = |(key, body): (Local, &Body)| {
             let leaf = body.child(body.slot(key));
             prefetch::<Leaf>(self.meta.leaves.get(leaf));
-            lanes.push((key, leaf));
-        }
+            (key, leaf)
+        };
+        let lanes: Vec<_> = bodies.into_iter().map(ask).collect();
         let mut places = Vec::with_capacity(LANES);
         for &(key, leaf) in &lanes {
             let place = self.current(guard, leaf, key)?;

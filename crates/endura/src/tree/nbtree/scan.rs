@@ -64,7 +64,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let leaf = self.meta.leaves.get_made(seat.leaf)?;
         let media = self.space.media();
         let block = Block::<M, W>::within(media, seat.block)?;
-        let (key, value) = block.entry(slot)?;
+        let (word, value) = (block.word(slot), block.value(slot));
+        let key = word.live_key()?;
         // After the words: their loads are Acquire.
         let counts = !(media.needs_flush() && leaf.is_in_flight())
             && leaf.control() == seat.control
@@ -111,10 +112,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         while let Some(slot) = cursor.order.get(cursor.passed) {
             cursor.passed += 1;
             let is_due = |key| if UP { key >= local } else { key <= local };
-            if let Some((key, value)) = place.block.entry(slot)
+            if let Some(key) = place.block.word(slot).live_key()
                 && is_due(key)
             {
-                answer = Some((key, value));
+                answer = Some((key, place.block.value(slot)));
                 break;
             }
         }
