@@ -109,10 +109,12 @@ impl Buffers {
             // Below 2^32, as all numbers that a workload makes.
             word = u64::from(scattered(index as u32)) << 32 | number >> 32;
         }
-        for part in self.key.chunks_mut(8) {
-            part.copy_from_slice(&word.to_be_bytes()[..part.len()]);
+        let (whole, rest) = self.key.as_chunks_mut();
+        for part in whole {
+            *part = word.to_be_bytes();
             word = keys::key(word);
         }
+        rest.copy_from_slice(&word.to_be_bytes()[..rest.len()]);
     }
 
     pub(crate) fn shape(&self) -> Shape {

@@ -75,6 +75,7 @@ impl<T: Techniques> OrderedMap for Spellings<T> {
             "find.step",
             "lock.array",
             "lock.node",
+            "lookup.step",
             "node.grown",
             "node.shrunk",
             "prefix.split",

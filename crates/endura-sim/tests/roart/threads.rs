@@ -12,12 +12,13 @@ pub(crate) const LIMIT: u64 = 64 * PAGE;
 /// Schedules of each family, tree and model.
 const SCHEDULES: u64 = 120;
 
-const STEPS: [&str; 16] = [
+const STEPS: [&str; 17] = [
     "array.replaced",
     "array.shrunk",
     "find.step",
     "lock.array",
     "lock.node",
+    "lookup.step",
     "node.shrunk",
     "prefix.split",
     "publish.dirty",

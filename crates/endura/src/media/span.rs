@@ -129,7 +129,8 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
 /// Whether the medium has so many words from byte `at` on.
 #[inline(always)]
 fn is_inside<M: Media>(media: &M, at: u64, words: usize) -> bool {
-    media.len().checked_sub(at).is_some_and(|left| words as u64 <= left / 8)
+    let end = (words as u64).checked_mul(8).and_then(|bytes| at.checked_add(bytes));
+    end.is_some_and(|end| end <= media.len())
 }
 
 /// A run of words whose number is known only at run time: names, bitmaps, records.
@@ -155,11 +156,13 @@ impl<'m, M: Media> Region<'m, M> {
     /// [`Error::Corrupt`] if `at` is no multiple of 8 or the words do not all lie in the medium.
     #[inline]
     pub fn new(media: &'m M, at: u64, words: usize) -> Result<Self> {
-        if at.is_multiple_of(8) && is_inside(media, at, words) {
-            Ok(Self { media, at, words })
-        } else {
-            Err(outside(at))
-        }
+        Self::within(media, at, words).ok_or_else(|| outside(at))
+    }
+
+    /// As [`new`](Self::new), without an error to make.
+    #[inline(always)]
+    pub(crate) fn within(media: &'m M, at: u64, words: usize) -> Option<Self> {
+        (at.is_multiple_of(8) && is_inside(media, at, words)).then_some(Self { media, at, words })
     }
 
     /// From the same byte on another number of words.
@@ -242,8 +245,9 @@ impl<'m, M: Media> Region<'m, M> {
     }
 
     /// Makes words `from..from + count`, stored by another thread, durable before returning.
+    #[cold]
     #[track_caller]
-    pub fn help_flush(&self, from: usize, count: usize) {
+    pub fn help_flush(self, from: usize, count: usize) {
         assert!(from <= self.words && count <= self.words - from);
         // SAFETY: the assertion keeps the words inside the checked range.
         unsafe { help_flush(self.media, self.at + 8 * from as u64, 8 * count as u64) }

@@ -2,10 +2,12 @@
 //! inside an operation ([`epoch`]), which thread this is ([`thread`]), how a rare thread makes all
 //! others pay for a barrier ([`barrier`]), whether this process is still the one that opened the
 //! pool ([`fork`]), what a child must let go ([`held`]), and nodes of structures that live beside
-//! the pool ([`arena`], [`lines`], [`ranks`], [`prefetch`](mod@prefetch)).
+//! the pool ([`arena`], [`lines`], [`ranks`], [`prefetch`](mod@prefetch)). And the checksum of keys
+//! and values ([`checksum`]).
 
 pub(crate) mod arena;
 pub(crate) mod barrier;
+pub(crate) mod checksum;
 pub(crate) mod epoch;
 pub(crate) mod fork;
 pub(crate) mod held;

@@ -88,7 +88,8 @@ impl<'m, M: Media> Array<'m, M> {
         self.kind
     }
 
-    pub(super) fn corrupt(&self, what: &'static str) -> Error {
+    #[cold]
+    pub(super) fn corrupt(self, what: &'static str) -> Error {
         Error::Corrupt { offset: self.at(), what }
     }
 
@@ -137,28 +138,28 @@ impl<'m, M: Media> Array<'m, M> {
     }
 
     /// The record of `key`, and its slot.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub(super) fn find(
-        &self,
+        self,
         key: &[u8],
         fingerprint: Fingerprint,
         generation: u64,
     ) -> Result<Option<(usize, Record<'m, M>)>> {
         let capacity = self.kind.capacity();
         if !self.version().is_ready(generation) {
-            return self.find_among(0..capacity, key, fingerprint);
+            return self.find_in_all(key, fingerprint);
         }
-        for first in (0..capacity).step_by(8) {
-            let word = self.words.load(FINGERPRINTS + first / 8, Ordering::Acquire);
+        for group in 0..capacity.div_ceil(8) {
+            let word = self.words.load(FINGERPRINTS + group, Ordering::Acquire);
             let mut hits = matches(word, fingerprint.0 as u8);
             while hits != 0 {
-                let i = first + hits.trailing_zeros() as usize / 8;
+                let i = 8 * group + hits.trailing_zeros() as usize / 8;
                 // In an array of 4 the upper half of the word is something else.
                 if i < capacity
-                    && let Some(found) = self.find_among(i..i + 1, key, fingerprint)?
+                    && let Some(record) = self.record_in(i, key, fingerprint)?
                 {
-                    return Ok(Some(found));
+                    return Ok(Some((i, record)));
                 }
                 hits &= hits - 1;
             }
@@ -216,32 +217,43 @@ impl<'m, M: Media> Array<'m, M> {
         }
     }
 
-    #[inline]
+    #[cold]
     #[track_caller]
-    fn find_among(
-        &self,
-        slots: std::ops::Range<usize>,
+    fn find_in_all(
+        self,
         key: &[u8],
         fingerprint: Fingerprint,
     ) -> Result<Option<(usize, Record<'m, M>)>> {
-        for i in slots {
-            let slot = Slot(self.words.load(self.place(i), Ordering::Acquire));
-            if slot.fingerprint() != fingerprint {
-                continue;
-            }
-            if slot.is_dirty() {
-                // Also an empty one: that the key is absent may rest on it.
-                self.words.help_flush(self.place(i), 1);
-            }
-            if !slot.is_empty() {
-                Record::prefetch(self.words.media(), slot.at());
-                let record = Record::enter(self.words.media(), slot.at())?;
-                if record.is_of(key) {
-                    return Ok(Some((i, record)));
-                }
+        for i in 0..self.kind.capacity() {
+            if let Some(record) = self.record_in(i, key, fingerprint)? {
+                return Ok(Some((i, record)));
             }
         }
         Ok(None)
+    }
+
+    /// The record in slot `i`, if it is that of `key`. By itself: who looks for the slot needs what it needs not.
+    #[inline(never)]
+    #[track_caller]
+    fn record_in(
+        self,
+        i: usize,
+        key: &[u8],
+        fingerprint: Fingerprint,
+    ) -> Result<Option<Record<'m, M>>> {
+        let slot = Slot(self.words.load(self.place(i), Ordering::Acquire));
+        if slot.fingerprint() != fingerprint {
+            return Ok(None);
+        }
+        if slot.is_dirty() {
+            // Also an empty one: that the key is absent may rest on it.
+            self.words.help_flush(self.place(i), 1);
+        }
+        if slot.is_empty() {
+            return Ok(None);
+        }
+        Record::prefetch(self.words.media(), slot.at());
+        Record::find(self.words.media(), slot.at(), key)
     }
 
     /// An empty slot, searched from number `from` on. The holder of the lock asks.

@@ -118,7 +118,8 @@ pub(super) fn find<'g, M: Media>(
         }
         let below = match link.kind()? {
             Kind::Node(kind) => {
-                Node::prefetch_for_search(media, link.at(), kind, key.bytes.get(node.depth() + 1));
+                let next = key.bytes.get(node.depth() + 1);
+                Node::prefetch_for_search(media, (link.at(), kind), next);
                 spot.parent = Some(node);
                 spot.node = enter_child(media, &node, link)?;
                 from = node.depth() + 1;
@@ -142,7 +143,7 @@ pub(super) fn find<'g, M: Media>(
 }
 
 /// The word for `key` in a node whose prefix it has.
-#[inline]
+#[inline(always)]
 pub(super) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) -> Result<Link> {
     if let Some(&byte) = key.get(node.depth()) {
         return Ok(node.child(byte, generation).map_or(Link::NONE, |(_, link)| link));

@@ -8,10 +8,11 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use super::array::Array;
-use super::descend::{Care, Compared, Sought, compare, enter_child, step};
+use super::descend::Sought;
+use super::lookup::{Way, through};
 use super::node::Node;
 use super::record::Record;
-use super::word::{ArrayKind, Kind, Link};
+use super::word::{ArrayKind, Kind, NodeKind};
 use super::{Techniques, Tree};
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
@@ -19,8 +20,10 @@ const LANES: usize = 16;
 
 /// What a lookup does next.
 enum Turn<'g, M> {
-    /// Enters what the word of this node leads to.
-    Enter(Node<'g, M>, Link),
+    /// Goes through a node, to which so many bytes of the key have led.
+    Node((u64, NodeKind), usize),
+    /// Compares the key of a record.
+    Record(u64),
     /// Looks at the fingerprints of an array.
     Fingerprints(u64, ArrayKind),
     /// Looks at the slots that they name.
@@ -49,11 +52,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         keys: &[&[u8]],
         values: &mut [Option<Vec<u8>>],
     ) -> Result<()> {
-        let root = self.root(guard)?;
+        let media = guard.media();
+        let root = (self.root.at(), NodeKind::N256);
         let sought: Vec<Sought<'_>> = keys.iter().map(|key| Sought::new(key)).collect();
         let mut lanes = Vec::with_capacity(keys.len());
         for key in &sought {
-            lanes.push(below(guard, root, key, 0)?);
+            let way = through(media, root, key.bytes, 0, guard.space().generation())?;
+            lanes.push(ahead(media, way, key)?);
         }
         let mut under_way = true;
         while under_way {
@@ -68,37 +73,29 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// Goes from a node, with which the key has `from` bytes in common, towards what stands below it.
-fn below<'g, M: Media>(
-    guard: &'g Guard<'_, M>,
-    node: Node<'g, M>,
+/// What comes next on the way, which is asked for.
+fn ahead<'g, M: Media>(
+    media: &M,
+    Way { link, from }: Way,
     key: &Sought<'_>,
-    from: usize,
 ) -> Result<Turn<'g, M>> {
-    // In hope, as every search for a value: the record at the end decides.
-    let generation = guard.space().generation();
-    if let Compared::Not(_) = compare(&node, key, from, Care::Hope, generation)? {
-        return Ok(Turn::Done);
-    }
-    let link = step(&node, key.bytes, generation)?;
-    guard.media().mark(Mark::Step("find.step"));
     if link.is_empty() {
         return Ok(Turn::Done);
     }
     match link.kind()? {
         Kind::Array(kind) => {
-            Array::prefetch_for_search(guard.media(), link.at(), kind);
+            Array::prefetch_for_search(media, link.at(), kind);
             Ok(Turn::Fingerprints(link.at(), kind))
         }
         Kind::Record if !link.admits(key.fingerprint) => Ok(Turn::Done),
         Kind::Record => {
-            Record::prefetch(guard.media(), link.at());
-            Ok(Turn::Enter(node, link))
+            Record::prefetch(media, link.at());
+            Ok(Turn::Record(link.at()))
         }
         Kind::Node(kind) => {
-            let next = key.bytes.get(node.depth() + 1);
-            Node::prefetch_for_search(guard.media(), link.at(), kind, next);
-            Ok(Turn::Enter(node, link))
+            let node = (link.at(), kind);
+            Node::prefetch_for_search(media, node, key.bytes.get(from));
+            Ok(Turn::Node(node, from))
         }
     }
 }
@@ -112,12 +109,11 @@ fn take<'g, M: Media>(
 ) -> Result<Turn<'g, M>> {
     let (media, generation) = (guard.media(), guard.space().generation());
     match turn {
-        Turn::Enter(_, link) if link.kind()? == Kind::Record => {
-            let record = Record::enter(media, link.at())?;
-            *value = record.is_of(key.bytes).then(|| record.value().to_vec());
+        Turn::Node(node, from) => {
+            return ahead(media, through(media, node, key.bytes, from, generation)?, key);
         }
-        Turn::Enter(node, link) => {
-            return below(guard, enter_child(media, &node, link)?, key, node.depth() + 1);
+        Turn::Record(at) => {
+            *value = Record::find(media, at, key.bytes)?.map(|record| record.value().to_vec());
         }
         Turn::Fingerprints(at, kind) => {
             let array = Array::enter(media, at, kind)?;

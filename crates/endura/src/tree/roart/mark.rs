@@ -25,7 +25,7 @@ use super::descend::{any_record, enter_child};
 use super::node::{EOK, Node, Prefix};
 use super::record::Record;
 use super::word::{Kind, Link, NodeKind};
-use super::{Techniques, Tree, root_node};
+use super::{Techniques, Tree};
 use crate::Result;
 use crate::media::{LINE, Media};
 use crate::pool::{Guard, Walk};
@@ -72,7 +72,7 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
         let mut strides = Strides { media, visit, left: bite, record: None, generation };
         if self.epoch != Some(epoch) {
             self.path.clear();
-            let root = root_node(guard.media(), self.tree.map().root())?;
+            let root = self.tree.root(guard)?;
             strides.rejoin(&mut self.path, root, self.last.as_deref())?;
             self.epoch = Some(epoch);
             // Those of the way were met before: to go on from one of them would be to go back.

@@ -59,6 +59,7 @@ mod descend;
 mod fresh;
 mod insert;
 mod lock;
+mod lookup;
 mod many;
 mod mark;
 mod node;
@@ -86,6 +87,7 @@ use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
 use crate::{Error, Result};
 
 use descend::{Care, Sought, Spot};
+use lookup::lookup;
 use node::{NewNode, Node};
 use word::{Link, NodeKind};
 
@@ -125,21 +127,29 @@ pub(crate) const PARAMETERS: u64 = 1;
 pub struct Tree<M: Media, T = Full> {
     space: Arc<Space<M>>,
     map: Arc<MapState>,
+    /// Never changes, nor does what it leads to.
+    root: Link,
     techniques: PhantomData<T>,
 }
 
 impl<M: Media, T> Clone for Tree<M, T> {
     fn clone(&self) -> Self {
-        Self { space: Arc::clone(&self.space), map: Arc::clone(&self.map), techniques: PhantomData }
+        let (space, map) = (Arc::clone(&self.space), Arc::clone(&self.map));
+        Self { space, map, root: self.root, techniques: PhantomData }
     }
+}
+
+/// The word that leads to the root of the tree whose root word is at `root_at`.
+fn root_link<M: Media>(media: &M, root_at: u64) -> Result<Link> {
+    // Acquire: pairs with the Release of whoever made the map. It never changes.
+    let at = Region::new(media, root_at, 1)?.load(0, Ordering::Acquire);
+    let nowhere = || Error::Corrupt { offset: root_at, what: "not where a root can be" };
+    Link::root(at).ok_or_else(nowhere)
 }
 
 /// The root of the tree whose root word is at `root_at`.
 fn root_node<M: Media>(media: &M, root_at: u64) -> Result<Node<'_, M>> {
-    // Acquire: pairs with the Release of whoever made the map. It never changes.
-    let at = Region::new(media, root_at, 1)?.load(0, Ordering::Acquire);
-    let root = Node::enter(media, at, NodeKind::N256)?;
-    if root.depth() == 0 { Ok(root) } else { Err(root.corrupt("a root with a prefix")) }
+    Node::root(media, root_link(media, root_at)?.at())
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
@@ -154,10 +164,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Self::over(space, map)
     }
 
-    /// The tree in an open map.
+    /// The tree in an open map. [`Error::Corrupt`] if it cannot have a root.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == PARAMETERS {
-            Ok(Self { space: Arc::clone(space), map, techniques: PhantomData })
+            let root = root_link(space.media(), map.root())?;
+            Ok(Self { space: Arc::clone(space), map, root, techniques: PhantomData })
         } else {
             let (name, found) = (map.name().to_owned(), "map of another kind or format");
             Err(Error::WrongKind { name, found, want: "Roart" })
@@ -200,7 +211,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     fn root<'g>(&self, guard: &'g Guard<'_, M>) -> Result<Node<'g, M>> {
-        root_node(guard.media(), self.map.root())
+        Node::root(guard.media(), self.root.at())
     }
 
     /// The place of a key.
@@ -221,6 +232,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         &self.space
     }
 
+    #[inline(always)]
     fn pin(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin()?)
     }
@@ -230,6 +242,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    #[inline]
     fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
         if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
     }
@@ -241,8 +254,8 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         let guard = self.pin()?;
         guard.media().mark(Mark::Begin);
-        let spot = self.find(&guard, &Sought::new(key), Care::Hope)?;
-        let result = spot.record().map(|record| read(record.value()));
+        let found = lookup(&guard, self.root, key)?;
+        let result = found.map(|record| read(record.value()));
         guard.media().mark(Mark::Acknowledged);
         Ok(result)
     }

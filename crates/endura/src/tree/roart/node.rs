@@ -12,7 +12,7 @@
 //! `depth` is the number of the byte that decides. Depth and prefix never change, so that a node can
 //! get a new parent without being touched: what the paper repairs after a crash cannot go wrong.
 
-use crate::media::{LINE, Media, Ordering, Region};
+use crate::media::{LINE, Media, Ordering, Region, Span};
 use crate::{Error, Result};
 
 use super::lock::{LOCK, Version};
@@ -82,7 +82,7 @@ impl<'m, M: Media> Node<'m, M> {
     /// of `byte`, the one behind what the parent decides by. Most often that decides here; for sure only the
     /// header tells, and to wait for it first would be a second miss. A hint: nothing rests on it.
     #[inline]
-    pub(super) fn prefetch_for_search(media: &M, at: u64, kind: NodeKind, byte: Option<&u8>) {
+    pub(super) fn prefetch_for_search(media: &M, (at, kind): (u64, NodeKind), byte: Option<&u8>) {
         let byte = usize::from(*byte.unwrap_or(&0));
         match kind {
             NodeKind::N4 | NodeKind::N16 => media.prefetch(at, Self::bytes_of(kind)),
@@ -111,6 +111,36 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
+    /// The root at `at`.
+    pub(super) fn root(media: &'m M, at: u64) -> Result<Self> {
+        let root = Self::enter(media, at, NodeKind::N256)?;
+        if root.depth == 0 { Ok(root) } else { Err(root.corrupt("a root with a prefix")) }
+    }
+
+    /// Where `link` leads to a node of 256 children without a prefix beyond the `from` bytes of the key that
+    /// led there: the word under the next byte of the key. `None` if it leads elsewhere, or the key ends. What
+    /// the node is and the word are loaded side by side: the one does not wait for the other.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn child_by_byte(media: &M, link: Link, key: &[u8], from: usize) -> Option<Link> {
+        const WORDS: usize = CHILDREN + 256;
+        if !link.is_to(NodeKind::N256) {
+            return None;
+        }
+        let (words, &byte) = (Span::<M, WORDS>::within(media, link.at())?, key.get(from)?);
+        // Relaxed, as in `enter`.
+        if words.load(META, Ordering::Relaxed) != meta(NodeKind::N256, from) {
+            return None;
+        }
+        let i = CHILDREN + usize::from(byte);
+        // Acquire, as in `load`.
+        let link = Link(words.load(i, Ordering::Acquire));
+        if link.is_dirty() {
+            words.help_flush(i, 1);
+        }
+        Some(link)
+    }
+
     #[inline]
     pub(super) fn at(&self) -> u64 {
         self.words.offset()
@@ -130,7 +160,8 @@ impl<'m, M: Media> Node<'m, M> {
         self.depth
     }
 
-    pub(super) fn corrupt(&self, what: &'static str) -> Error {
+    #[cold]
+    pub(super) fn corrupt(self, what: &'static str) -> Error {
         Error::Corrupt { offset: self.at(), what }
     }
 
@@ -142,7 +173,7 @@ impl<'m, M: Media> Node<'m, M> {
 
     /// Compares the prefix with a key of which the first `from` bytes are known to match.
     #[inline]
-    pub(super) fn compare_prefix(&self, key: &[u8], from: usize) -> Prefix {
+    pub(super) fn compare_prefix(self, key: &[u8], from: usize) -> Prefix {
         let known_from = self.depth.saturating_sub(REMEMBERED).max(from);
         let prefix = self.words.load(PREFIX, Ordering::Relaxed);
         for i in known_from..self.depth {
@@ -186,11 +217,17 @@ impl<'m, M: Media> Node<'m, M> {
     #[inline]
     #[track_caller]
     pub(super) fn child(&self, byte: u8, generation: u64) -> Option<(usize, Link)> {
+        if self.kind == NodeKind::N256 {
+            let i = CHILDREN + usize::from(byte);
+            return Some((i, self.load(i)));
+        }
+        self.child_of_few(byte, generation)
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn child_of_few(self, byte: u8, generation: u64) -> Option<(usize, Link)> {
         match self.kind {
-            NodeKind::N256 => {
-                let i = CHILDREN + usize::from(byte);
-                Some((i, self.load(i)))
-            }
             NodeKind::N48 if self.version().is_ready(generation) => {
                 let number = usize::from(self.index(byte)).checked_sub(1)?;
                 // A stale entry of the index names the child of another byte, or none.

@@ -12,6 +12,7 @@ use std::cmp::Ordering as Order;
 
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::volatile::checksum;
 use crate::{Error, Result};
 
 const HEADER: usize = 2;
@@ -22,7 +23,25 @@ const AHEAD: u64 = 2 * LINE + 1;
 
 /// Bytes of the record of a key and a value of so many bytes.
 pub(super) fn bytes_for(key: usize, value: usize) -> u64 {
-    (8 * HEADER + key + value).next_multiple_of(8) as u64
+    (8 * HEADER + key + value + 7) as u64 & !7
+}
+
+/// Whether the key in a record's words begins with `key`; there are so many.
+#[inline(always)]
+fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
+    let (whole, rest) = key.as_chunks();
+    let end = HEADER + whole.len();
+    let is_like = |word: u64, chunk: &[u8; 8]| word.to_le_bytes() == *chunk;
+    // Relaxed, as in `key_word`.
+    let load = |i| words.load(i, Ordering::Relaxed);
+    let is_like_whole = match words.in_memory().and_then(|words| words.get(HEADER..end)) {
+        Some(words) => {
+            let mut pairs = words.iter().zip(whole);
+            pairs.all(|(word, chunk)| is_like(word.load(Ordering::Relaxed), chunk))
+        }
+        None => (HEADER..end).zip(whole).all(|(i, chunk)| is_like(load(i), chunk)),
+    };
+    is_like_whole && (rest.is_empty() || load(end).to_le_bytes().starts_with(rest))
 }
 
 /// A record that something leads to.
@@ -52,6 +71,29 @@ impl<'m, M: Media> Record<'m, M> {
         }
         let words = header.with_words(bytes_for(key, value) as usize / 8)?;
         Ok(Self { words, key, value })
+    }
+
+    /// The record at `at` if it is that of `key`. As [`enter`](Self::enter) and [`is_of`](Self::is_of), with less
+    /// to check where it is.
+    #[inline(always)]
+    pub(super) fn find(media: &'m M, at: u64, key: &[u8]) -> Result<Option<Self>> {
+        if let Some(words) = Region::within(media, at, HEADER + key.len().div_ceil(8)) {
+            // Relaxed, as in `enter`.
+            let lengths = words.load(0, Ordering::Relaxed);
+            let value = (lengths >> 32) as usize;
+            let is_sound = key.len() <= LONGEST_KEY && value <= LONGEST_VALUE;
+            if is_sound && lengths as u32 as usize == key.len() && has_key(words, key) {
+                let words = words.with_words(bytes_for(key.len(), value) as usize / 8)?;
+                return Ok(Some(Self { words, key: key.len(), value }));
+            }
+        }
+        Self::find_other(media, at, key)
+    }
+
+    #[inline(never)]
+    fn find_other(media: &'m M, at: u64, key: &[u8]) -> Result<Option<Self>> {
+        let record = Self::enter(media, at)?;
+        Ok(record.is_of(key).then_some(record))
     }
 
     /// Asks for the lines of a record that is about to be read: it says how many only when it is there,
@@ -112,15 +154,8 @@ impl<'m, M: Media> Record<'m, M> {
 
     /// Whether this is the record of `key`.
     #[inline]
-    pub(super) fn is_of(&self, key: &[u8]) -> bool {
-        let mut chunks = key.chunks_exact(8);
-        let whole = chunks.by_ref().enumerate();
-        self.key == key.len()
-            && { whole }.all(|(i, chunk)| self.key_word(i).to_le_bytes() == *chunk)
-            && {
-                let rest = chunks.remainder();
-                rest.is_empty() || self.key_word(key.len() / 8).to_le_bytes().starts_with(rest)
-            }
+    pub(super) fn is_of(self, key: &[u8]) -> bool {
+        self.key == key.len() && has_key(self.words, key)
     }
 
     /// How many bytes the key has in common with `key`, from byte `from` on, of which that is known
@@ -186,13 +221,13 @@ impl<'m, M: Media> Record<'m, M> {
     /// Whether the checksum is that of the contents.
     pub(super) fn is_sound(&self) -> bool {
         let [lengths, sum] = [0, 1].map(|i| self.words.load(i, Ordering::Relaxed));
-        let mut expected = crc32c::crc32c(&lengths.to_le_bytes());
+        let mut expected = checksum::append(0, &lengths.to_le_bytes());
         let mut piece = [0; 512];
         let (mut at, mut left) = (8 * HEADER, self.key + self.value);
         while left > 0 {
             let now = left.min(piece.len());
             self.words.read(at, &mut piece[..now]);
-            expected = crc32c::crc32c_append(expected, &piece[..now]);
+            expected = checksum::append(expected, &piece[..now]);
             (at, left) = (at + now, left - now);
         }
         sum == u64::from(expected)
@@ -214,7 +249,7 @@ impl<'m, M: Media> Writer<'m, M> {
     pub(super) fn new(media: &'m M, at: u64, key: &[u8], value: usize) -> Result<Self> {
         let words = Region::new(media, at, bytes_for(key.len(), value) as usize / 8)?;
         let lengths = key.len() as u64 | (value as u64) << 32;
-        let sum = crc32c::crc32c(&lengths.to_le_bytes());
+        let sum = checksum::append(0, &lengths.to_le_bytes());
         let mut writer = Self { words, next: HEADER, pending: 0, filled: 0, lengths, sum };
         writer.write(key);
         Ok(writer)
@@ -228,7 +263,7 @@ impl<'m, M: Media> Writer<'m, M> {
 
     /// Appends bytes, no more than are left.
     pub(super) fn write(&mut self, bytes: &[u8]) {
-        self.sum = crc32c::crc32c_append(self.sum, bytes);
+        self.sum = checksum::append(self.sum, bytes);
         let (words, rest) = bytes.as_chunks();
         let (mut pending, filled) = (self.pending, self.filled);
         let stored = words.iter().map(|&word| {

@@ -9,6 +9,7 @@
 //! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the
 //! fingerprint of what was there. DIRTY says that the word may not be durable yet.
 
+use crate::volatile::checksum;
 use crate::{Error, Result};
 
 pub(super) const DIRTY: u64 = 1;
@@ -142,7 +143,7 @@ pub(super) struct Fingerprint(pub(super) u16);
 impl Fingerprint {
     #[inline]
     pub(super) fn of(key: &[u8]) -> Self {
-        let sum = crc32c::crc32c(key);
+        let sum = checksum::append(0, key);
         Self((sum ^ sum >> 16) as u16)
     }
 
@@ -169,6 +170,12 @@ impl Link {
 
     pub(super) fn array(at: u64, kind: ArrayKind, byte: u8) -> Self {
         Self::new(Kind::Array(kind), at, byte)
+    }
+
+    /// The root of a tree, if one can be at `at`.
+    #[inline]
+    pub(super) fn root(at: u64) -> Option<Self> {
+        (at & !OFFSET == 0).then(|| Self::node(at, NodeKind::N256, 0))
     }
 
     fn new(kind: Kind, at: u64, byte: u8) -> Self {
@@ -199,6 +206,12 @@ impl Link {
     #[inline(always)]
     pub(super) fn is_dirty(self) -> bool {
         self.0 & DIRTY != 0
+    }
+
+    /// Whether it leads to a node of this kind, if anywhere.
+    #[inline(always)]
+    pub(super) fn is_to(self, kind: NodeKind) -> bool {
+        self.0 >> KIND_SHIFT & 0xF == kind as u64
     }
 
     /// Whether a record behind this word may have a key of this fingerprint.

@@ -1,0 +1,80 @@
+//! A search for a value: in hope, the record at the end decides.
+//!
+//! It follows the words that [`find`](super::descend::find) follows, and remembers nothing of its way. Few
+//! instructions: while one lookup waits for a line, the processor begins the next, as far as it looks ahead.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use super::array::Array;
+use super::descend::step;
+use super::node::{Node, Prefix};
+use super::record::Record;
+use super::word::{Fingerprint, Kind, Link, NodeKind};
+
+/// Where a search goes on behind a node.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// The word that leads on; empty if the key is not below the node.
+    pub(super) link: Link,
+    /// How many bytes of the key have led here.
+    pub(super) from: usize,
+}
+
+/// Takes a search through the node of this kind at `at`, to which the first `from` bytes of the key led.
+#[inline(never)]
+pub(super) fn through<M: Media>(
+    media: &M,
+    (at, kind): (u64, NodeKind),
+    key: &[u8],
+    from: usize,
+    generation: u64,
+) -> Result<Way> {
+    Node::prefetch_for_search(media, (at, kind), key.get(from));
+    let node = Node::enter(media, at, kind)?;
+    if node.depth() < from {
+        return Err(node.corrupt("a node that is no deeper than its parent"));
+    }
+    let way = Way { link: Link::NONE, from: node.depth() + 1 };
+    if let Prefix::LeavesAt(..) = node.compare_prefix(key, from) {
+        return Ok(way);
+    }
+    let link = step(&node, key, generation)?;
+    media.mark(Mark::Step("lookup.step"));
+    Ok(Way { link, ..way })
+}
+
+/// The record of `key` below `root`. What it rests on is durable, also that there is none.
+#[inline(always)]
+pub(super) fn lookup<'g, M: Media>(
+    guard: &'g Guard<'_, M>,
+    root: Link,
+    key: &[u8],
+) -> Result<Option<Record<'g, M>>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
+    let mut way = Way { link: root, from: 0 };
+    loop {
+        // Most nodes of a large tree have 256 children and decide by the very next byte.
+        while let Some(link) = Node::child_by_byte(media, way.link, key, way.from) {
+            media.mark(Mark::Step("lookup.step"));
+            way = Way { link, from: way.from + 1 };
+        }
+        let Way { link, from } = way;
+        if link.is_empty() {
+            return Ok(None);
+        }
+        match link.kind()? {
+            Kind::Node(kind) => way = through(media, (link.at(), kind), key, from, generation)?,
+            Kind::Array(kind) => {
+                Array::prefetch_for_search(media, link.at(), kind);
+                let array = Array::enter(media, link.at(), kind)?;
+                let found = array.find(key, Fingerprint::of(key), generation)?;
+                return Ok(found.map(|(_, record)| record));
+            }
+            // A hint that does not fit spares the look at the key.
+            Kind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
+            Kind::Record => return Record::find(media, link.at(), key),
+        }
+    }
+}
