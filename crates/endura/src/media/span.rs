@@ -207,7 +207,7 @@ impl<'m, M: Media> Region<'m, M> {
     #[inline(always)]
     #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
-        // SAFETY: `word` is inside the aligned words that `new` checked, and media never shrink.
+        // SAFETY: `word` is inside the aligned words that were checked when the region was made, and media never shrink.
         unsafe { self.media.load(self.word(i), order) }
     }
 
@@ -268,7 +268,7 @@ impl<'m, M: Media> Region<'m, M> {
     /// The words where they lie, if they lie in memory: for reading or storing many without a call for each.
     #[inline(always)]
     pub(crate) fn in_memory(&self) -> Option<&'m [AtomicU64]> {
-        // SAFETY: `new` checked the range, and media never shrink.
+        // SAFETY: the range was checked when the region was made, and media never shrink.
         unsafe { self.media.in_memory(self.at, self.words) }
     }
 }

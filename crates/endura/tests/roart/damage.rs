@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use endura::media::{Heap, Media, Region};
 use endura::pool::{Collector, PAGE, Session, Space};
 use endura::tree::roart::{Tiny, Tree};
-use endura::{ByteMap, Result};
+use endura::{ByteMap, Error, Result};
 
 type Map = ByteMap<Tree<Arc<Heap>, Tiny>>;
 
@@ -135,6 +135,38 @@ fn trial(image: &[(usize, u64)], seed: u64) {
         let _ = collector.finish();
     }
     let _ = (space.stats(), space.relieve(), space.close(), space.save());
+}
+
+/// What is wrong with a root is told, and not taken for a map without entries.
+#[test]
+fn no_operation_takes_a_damaged_root_for_an_empty_map() {
+    let heap = Arc::new(Heap::new(ROOM));
+    Space::format(&heap).unwrap();
+    let space = mounted(&heap, 1, true).unwrap();
+    let map: Map = ByteMap::over(Tree::open(&space, "one").unwrap());
+    map.insert("key", "value").unwrap();
+    let words = Region::new(&*heap, 0, heap.len() as usize / 8).unwrap();
+    let root_word = space.find_map("one").unwrap().unwrap().root() as usize / 8;
+    let root = words.load(root_word, Ordering::Acquire) as usize / 8;
+    let meta = words.load(root + 1, Ordering::Acquire);
+
+    // The root has a prefix; it is none.
+    for damage in [meta + 3, 0] {
+        words.store(root + 1, damage, Ordering::Relaxed);
+        assert!(matches!(map.get("key"), Err(Error::Corrupt { .. })), "{damage:x}");
+        assert!(matches!(map.get_many(&["key"]), Err(Error::Corrupt { .. })), "{damage:x}");
+        assert!(matches!(map.insert("key", "other"), Err(Error::Corrupt { .. })), "{damage:x}");
+        assert!(matches!(map.first(), Err(Error::Corrupt { .. })), "{damage:x}");
+    }
+    words.store(root + 1, meta, Ordering::Relaxed);
+    assert_eq!(map.get("key").unwrap().unwrap(), b"value");
+
+    // Nothing leads to one, or what is no place of one.
+    for damage in [0, 8 * root as u64 + 8] {
+        words.store(root_word, damage, Ordering::Relaxed);
+        let opened = Tree::<_, Tiny>::open(&space, "one");
+        assert!(matches!(opened.err(), Some(Error::Corrupt { .. })), "{damage:x}");
+    }
 }
 
 fn setting(name: &str, otherwise: u64) -> u64 {

@@ -87,6 +87,11 @@ impl Batch {
         self.records.push(record);
     }
 
+    /// Notes the next records.
+    pub(super) fn extend(&mut self, records: impl ExactSizeIterator<Item = u64>) {
+        self.records.extend(records);
+    }
+
     /// Room for so many more, so that the next ones are noted without asking for it.
     pub(super) fn reserve(&mut self, records: usize) {
         if self.records.capacity() == 0 {
@@ -131,23 +136,23 @@ impl Batch {
             return Ok(Seen::All);
         };
         let holder = Region::new(media, holder, 1)?;
-        let end = end.min(until);
-        while self.passed < end {
+        let first = self.passed;
+        let last = end.min(until).max(first);
+        for (&record, next) in self.records[first..last].iter().zip(first + 1..) {
             if !are_new && !version.still_holds(&holder) {
                 return Ok(Seen::Changed);
             }
-            if let Some(&ahead) = self.records.get(self.passed + DISTANCE) {
+            if let Some(&ahead) = self.records.get(next - 1 + DISTANCE) {
                 Record::prefetch_key(media, ahead);
             }
-            let record = self.records[self.passed];
-            self.passed += 1;
+            self.passed = next;
             match show(record)? {
                 Turn::Skipped => {}
                 Turn::Shown => are_new = false,
                 Turn::Last => return Ok(Seen::Enough),
             }
         }
-        self.passed_runs += usize::from(self.passed == self.runs[self.passed_runs].end);
+        self.passed_runs += usize::from(self.passed == end);
         Ok(Seen::Some)
     }
 

@@ -175,14 +175,14 @@ pub(super) fn enter_child<'m, M: Media>(
     }
 }
 
-pub(super) enum Compared<'g, M> {
+enum Compared<'g, M> {
     Matches,
     MayMatch,
     Not(Below<'g, M>),
 }
 
 #[inline]
-pub(super) fn compare<'g, M: Media>(
+fn compare<'g, M: Media>(
     node: &Node<'g, M>,
     key: &Sought<'_>,
     from: usize,

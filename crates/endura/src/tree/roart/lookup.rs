@@ -22,7 +22,8 @@ pub(super) struct Way {
     pub(super) from: usize,
 }
 
-/// Takes a search through the node of this kind at `at`, to which the first `from` bytes of the key led.
+/// Takes a search through the node of this kind at `at`, to which the first `from` bytes of the key led: to
+/// the root none.
 #[inline(never)]
 pub(super) fn through<M: Media>(
     media: &M,
@@ -33,8 +34,12 @@ pub(super) fn through<M: Media>(
 ) -> Result<Way> {
     Node::prefetch_for_search(media, (at, kind), key.get(from));
     let node = Node::enter(media, at, kind)?;
-    if node.depth() < from {
-        return Err(node.corrupt("a node that is no deeper than its parent"));
+    match (from, node.depth()) {
+        (0, 1..) => return Err(node.corrupt("a root with a prefix")),
+        (from, depth) if depth < from => {
+            return Err(node.corrupt("a node that is no deeper than its parent"));
+        }
+        _ => {}
     }
     let way = Way { link: Link::NONE, from: node.depth() + 1 };
     if let Prefix::LeavesAt(..) = node.compare_prefix(key, from) {

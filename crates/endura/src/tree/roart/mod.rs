@@ -127,7 +127,7 @@ pub(crate) const PARAMETERS: u64 = 1;
 pub struct Tree<M: Media, T = Full> {
     space: Arc<Space<M>>,
     map: Arc<MapState>,
-    /// Never changes, nor does what it leads to.
+    /// The root is never replaced.
     root: Link,
     techniques: PhantomData<T>,
 }
@@ -157,17 +157,22 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`] if there is a map of that name and another kind, and those of
-    /// [`Space::open_map`].
+    /// [`Error::WrongKind`] if there is a map of that name and another kind, [`Error::Corrupt`] if it cannot
+    /// have a root, and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         let map = space.open_map(name, KIND, PARAMETERS, |guard, _| Self::create(guard))?;
         Self::over(space, map)
     }
 
-    /// The tree in an open map. [`Error::Corrupt`] if it cannot have a root.
+    /// The tree in an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == PARAMETERS {
-            let root = root_link(space.media(), map.root())?;
+            // As in every operation: the place of a map that was dropped may be another's by now.
+            let guard = space.pin()?;
+            let root = match map.is_dropped() {
+                true => Link::NONE,
+                false => root_link(guard.media(), map.root())?,
+            };
             Ok(Self { space: Arc::clone(space), map, root, techniques: PhantomData })
         } else {
             let (name, found) = (map.name().to_owned(), "map of another kind or format");

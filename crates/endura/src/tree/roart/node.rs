@@ -124,6 +124,7 @@ impl<'m, M: Media> Node<'m, M> {
     #[track_caller]
     pub(super) fn child_by_byte(media: &M, link: Link, key: &[u8], from: usize) -> Option<Link> {
         const WORDS: usize = CHILDREN + 256;
+        // An empty word may still name the kind; it leads to the superblock, which is no node.
         if !link.is_to(NodeKind::N256) {
             return None;
         }

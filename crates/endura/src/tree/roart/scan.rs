@@ -145,7 +145,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 if !is_inside || visit(record.key(), record.value()).is_break() {
                     return Ok(Turn::Last);
                 }
-                shown = Some(record);
+                shown = Some(record.at());
                 Ok(Turn::Shown)
             })?;
             match seen {
@@ -161,21 +161,23 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 Seen::Some => {}
             }
         }
-        ended::<M, UP>(shown, first)
+        ended::<M, UP>(media, shown, first)
     }
 }
 
-/// What to do after a pin in which `shown` was the last.
+/// What to do after a pin in which the record at `shown` was the last.
 fn ended<'g, M: Media, const UP: bool>(
-    shown: Option<Record<'g, M>>,
+    media: &'g M,
+    shown: Option<u64>,
     first: Bound<&[u8]>,
 ) -> Result<Shown<'g, M>> {
-    match shown {
-        // Else a damaged pool could be scanned for ever.
-        Some(record) if !is_within::<M, UP>(&record, first, 0) => {
-            Err(Error::Corrupt { offset: record.at(), what: "keys that are not in order" })
-        }
-        shown => Ok(shown.map_or(Shown::Enough, Shown::UpTo)),
+    let Some(at) = shown else { return Ok(Shown::Enough) };
+    let record = Record::enter(media, at)?;
+    // Else a damaged pool could be scanned for ever.
+    if is_within::<M, UP>(&record, first, 0) {
+        Ok(Shown::UpTo(record))
+    } else {
+        Err(Error::Corrupt { offset: at, what: "keys that are not in order" })
     }
 }
 

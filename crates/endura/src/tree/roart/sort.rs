@@ -21,28 +21,32 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// The records of an array, whose keys agree in their first `from` bytes.
-    pub(super) fn of<M: Media>(array: &Array<'_, M>, from: usize) -> Result<Self> {
-        let mut sorted = Self { slots: [Slot(0); _], order: [0; _], len: 0 };
+    /// Of no array.
+    pub(super) fn empty() -> Self {
+        Self { slots: [Slot(0); _], order: [0; _], len: 0 }
+    }
+
+    /// Takes the records of an array, whose keys agree in their first `from` bytes, in place of what was there.
+    pub(super) fn take<M: Media>(&mut self, array: &Array<'_, M>, from: usize) -> Result<()> {
+        self.len = 0;
+        let media = array.words().media();
         for number in 0..array.kind().capacity() {
             let slot = array.load(number);
             if !slot.is_empty() {
-                sorted.slots[number] = slot;
-                sorted.order[sorted.len] = number as u64;
-                sorted.len += 1;
+                // All misses at once.
+                Record::prefetch_key(media, slot.at());
+                self.slots[number] = slot;
+                self.order[self.len] = number as u64;
+                self.len += 1;
             }
         }
-        let (slots, media) = (&sorted.slots, array.words().media());
+        let slots = &self.slots;
         let record = |entry: u64| Record::enter(media, slots[usize::from(entry as u8)].at());
-        let order = &mut sorted.order[..sorted.len];
-        // All misses at once.
-        order.iter().for_each(|&entry| Record::prefetch_key(media, slots[entry as usize].at()));
-        sort(order, from, &record)?;
-        Ok(sorted)
+        sort(&mut self.order[..self.len], from, &record)
     }
 
     /// The records, in order.
-    pub(super) fn records(&self) -> impl Iterator<Item = u64> {
+    pub(super) fn records(&self) -> impl ExactSizeIterator<Item = u64> {
         self.numbers().map(|number| self.slots[usize::from(number)].at())
     }
 
@@ -83,7 +87,11 @@ fn sort<'m, M: Media + 'm>(
             // No deeper call: keys may agree in thousands of bytes.
             continue;
         }
-        return entries.chunk_by_mut(agree).try_for_each(|same| sort(same, from, record));
+        // Most keys differ by now.
+        if entries.windows(2).any(|pair| agree(&pair[0], &pair[1])) {
+            return entries.chunk_by_mut(agree).try_for_each(|same| sort(same, from, record));
+        }
+        return Ok(());
     }
     Ok(())
 }

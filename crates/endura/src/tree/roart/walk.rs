@@ -250,8 +250,9 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         out.reserve(array.kind().capacity());
         if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
             out.keep_since(start, start..start);
-            let sorted = Sorted::of(array, from)?;
-            sorted.records().for_each(|record| out.push(record));
+            let mut sorted = Sorted::empty();
+            sorted.take(array, from)?;
+            out.extend(sorted.records());
             self.remember(array, version, &sorted);
         }
         if !UP {

@@ -175,7 +175,7 @@ impl Link {
     /// The root of a tree, if one can be at `at`.
     #[inline]
     pub(super) fn root(at: u64) -> Option<Self> {
-        (at & !OFFSET == 0).then(|| Self::node(at, NodeKind::N256, 0))
+        (at & !OFFSET == 0 && at != 0).then(|| Self::node(at, NodeKind::N256, 0))
     }
 
     fn new(kind: Kind, at: u64, byte: u8) -> Self {
