@@ -181,9 +181,14 @@ pub(crate) fn barren() -> Vec<Barren> {
         let removes = gone.iter().map(|&key| MapOp::Remove(key));
         made_of(&left).into_iter().chain(removes).collect::<Vec<_>>()
     };
-    // The array is empty, and was not tidied; then the key that ends at the node goes. Or in turn.
+    // The array is empty, and was not tidied; then the key that ends at the node goes. Or in turn. Or that
+    // key has gone, and then a record that is by itself under its byte.
     let mut all = Vec::new();
-    for (first, last) in [(180, 150), (150, 180)] {
+    for (gone, first, last) in [
+        ([190, 200, 160, 170], 180, 150),
+        ([190, 200, 160, 170], 150, 180),
+        ([200, 160, 170, 180], 150, 190),
+    ] {
         for comes in [
             vec![Task::Scan(Way::Up, 150)],
             vec![Task::Scan(Way::Down, 170)],
@@ -191,7 +196,7 @@ pub(crate) fn barren() -> Vec<Barren> {
         ] {
             // Its second search: it would tidy now.
             let cut = Cut { op: MapOp::Remove(first), step: "find.step", nth: 3 };
-            all.push((before(&[190, 200, 160, 170]), cut, vec![Task::Remove(last)], comes));
+            all.push((before(&gone), cut, vec![Task::Remove(last)], comes));
         }
     }
     all
