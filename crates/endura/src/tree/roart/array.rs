@@ -232,7 +232,7 @@ impl<'m, M: Media> Array<'m, M> {
         Ok(None)
     }
 
-    /// The record in slot `i`, if it is that of `key`. By itself: who looks for the slot needs what it needs not.
+    /// The record in slot `i`, if it is that of `key`. Out of line: the search for the slot keeps its registers.
     #[inline(never)]
     #[track_caller]
     fn record_in(
