@@ -55,7 +55,7 @@ pub(super) fn footprint(env: &Env<WithTls>, stat: &DatabaseStat) -> Footprint {
     }
 }
 
-/// The only unsafe code outside the library's doors: LMDB maps a file.
+/// Unsafe, for LMDB maps a file.
 #[expect(unsafe_code, reason = "heed's constructor is unsafe")]
 fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithTls>> {
     let mut options = options.clone();

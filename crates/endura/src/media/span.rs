@@ -207,7 +207,8 @@ impl<'m, M: Media> Region<'m, M> {
     #[inline(always)]
     #[track_caller]
     pub fn load(&self, i: usize, order: Ordering) -> u64 {
-        // SAFETY: `word` is inside the aligned words that were checked when the region was made, and media never shrink.
+        // SAFETY: `word` is inside the aligned words that were checked when the region was made, and
+        // media never shrink.
         unsafe { self.media.load(self.word(i), order) }
     }
 

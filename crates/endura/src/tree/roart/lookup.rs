@@ -32,7 +32,6 @@ pub(super) fn through<M: Media>(
     from: usize,
     generation: u64,
 ) -> Result<Way> {
-    Node::prefetch_for_search(media, (at, kind), key.get(from));
     let node = Node::enter(media, at, kind)?;
     match (from, node.depth()) {
         (0, 1..) => return Err(node.corrupt("a root with a prefix")),
@@ -70,7 +69,11 @@ pub(super) fn lookup<'g, M: Media>(
             return Ok(None);
         }
         match link.kind()? {
-            Kind::Node(kind) => way = through(media, (link.at(), kind), key, from, generation)?,
+            Kind::Node(kind) => {
+                let node = (link.at(), kind);
+                Node::prefetch_for_search(media, node, key.get(from));
+                way = through(media, node, key, from, generation)?;
+            }
             Kind::Array(kind) => {
                 Array::prefetch_for_search(media, link.at(), kind);
                 let array = Array::enter(media, link.at(), kind)?;
