@@ -48,12 +48,19 @@ impl Stock {
         allocator: &Allocator,
         class: Class,
     ) -> Result<Option<u64>> {
-        let cache = self.cache(class);
-        if cache.is_empty() {
-            allocator.take(media, class, cache)?;
-            // The lowest chunk goes first, and the next one lies behind it.
-            cache.reverse();
+        let chunk = self.cache(class).pop();
+        if chunk.is_some() {
+            return Ok(chunk);
         }
+        if allocator.would_grow(class) {
+            // A page may be kept by what is cached of it alone, of a size that is no longer asked for.
+            self.empty_caches(media, allocator)?;
+            allocator.release_spares();
+        }
+        let cache = self.cache(class);
+        allocator.take(media, class, cache)?;
+        // The lowest chunk goes first, and the next one lies behind it.
+        cache.reverse();
         Ok(cache.pop())
     }
 

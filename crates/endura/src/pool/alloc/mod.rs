@@ -121,6 +121,11 @@ impl Allocator {
         self.slabs.for_each_partial(look);
     }
 
+    /// Whether the next chunk of the class takes a page that was never used.
+    pub(crate) fn would_grow(&self, class: Class) -> bool {
+        !self.slabs.has_free(class) && self.pages.free() == 0
+    }
+
     /// Adds between one and a batch of chunks to `out`.
     pub(crate) fn take<M: Media>(&self, media: &M, class: Class, out: &mut Vec<u64>) -> Result<()> {
         self.slabs.take(media, &self.pages, class, class.batch(), out)

@@ -57,6 +57,11 @@ impl Slabs {
         Self { classes: std::array::from_fn(|_| Mutex::default()) }
     }
 
+    /// Whether a page of the class has a free chunk.
+    pub(crate) fn has_free(&self, class: Class) -> bool {
+        !self.classes[class.index()].lock().partial.is_empty()
+    }
+
     /// Adds between one and `want` free chunks to `out`. Takes a new page, or of the tail of one, only
     /// if it must.
     pub(crate) fn take<M: Media>(

@@ -114,6 +114,20 @@ fn a_full_pool_recovers_after_frees_and_pages_change_class() {
     assert!(!space.is_poisoned());
 }
 
+/// What a thread has cached of sizes that are no longer asked for would keep their pages for ever.
+#[test]
+fn a_pool_does_not_grow_while_a_cache_alone_keeps_pages() {
+    let space = pool(8);
+    for bytes in [64, 128, 192, 256, 448, 704] {
+        let guard = space.pin_mut().unwrap();
+        let chunks: Vec<u64> = (0..Class::of(bytes).unwrap().per_page())
+            .map(|_| guard.alloc(bytes).unwrap())
+            .collect();
+        chunks.into_iter().for_each(|at| guard.discard(at, bytes));
+    }
+    assert_eq!(space.stats().pages, 2, "page 0, and one page for all in turn");
+}
+
 #[test]
 fn an_operation_that_ran_out_of_space_is_begun_again_when_there_is_some() {
     let space = pool(2);
