@@ -92,6 +92,10 @@ impl<I: ByteIndex> Session for RoartSession<I> {
     /// Copies the value out, all of it.
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        if self.buffers.shape() == Shape::WORDS {
+            let read = |value: Bytes<'_>| value.to_array().map(u64::from_le_bytes);
+            return Ok(self.map.get_with(key.to_be_bytes(), read)?.flatten());
+        }
         self.buffers.set_key(key);
         let read = &mut self.buffers.read;
         Ok(self.map.get_with(&self.buffers.key, |value| {

@@ -102,6 +102,10 @@ impl Buffers {
     /// follow from it.
     #[inline]
     pub(crate) fn set_key(&mut self, number: u64) {
+        if let Some(key) = self.word_key() {
+            *key = number.to_be_bytes();
+            return;
+        }
         let mut word = number;
         if !self.shape.is_fixed() {
             let index = keys::index(number);
@@ -115,6 +119,17 @@ impl Buffers {
             word = keys::key(word);
         }
         rest.copy_from_slice(&word.to_be_bytes()[..rest.len()]);
+    }
+
+    /// The key where all are numbers and no more: what stands around an operation then is a few instructions,
+    /// as with stores of numbers.
+    #[inline]
+    fn word_key(&mut self) -> Option<&mut [u8; 8]> {
+        if self.shape.longest_key_bytes == 8 && self.shape.is_fixed() {
+            self.key.first_chunk_mut()
+        } else {
+            None
+        }
     }
 
     pub(crate) fn shape(&self) -> Shape {

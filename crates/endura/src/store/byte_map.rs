@@ -77,6 +77,7 @@ impl<I: ByteIndex> ByteMap<I> {
 
     /// What `read` makes of the value of `key`, without a copy of it. Never waits for a writer. What
     /// other threads free while `read` runs waits for its end.
+    #[inline]
     pub fn get_with<R>(
         &self,
         key: impl AsRef<[u8]>,

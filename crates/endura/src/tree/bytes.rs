@@ -195,6 +195,26 @@ impl<'a> Bytes<'a> {
         }
     }
 
+    /// All of them, if they are `N`: a number, say, in a few instructions.
+    ///
+    /// ```
+    /// # let pool = endura::Pool::options().open_or_create(tempfile::tempdir()?.path().join("pool"))?;
+    /// let map = pool.roart("visits")?;
+    /// map.insert("ada", 7_u64.to_le_bytes())?;
+    /// let visits = map.get_with("ada", |value| value.to_array().map(u64::from_le_bytes))?;
+    /// assert_eq!(visits, Some(Some(7)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn to_array<const N: usize>(&self) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        if self.len != N {
+            return None;
+        }
+        self.copy_to(0, &mut bytes);
+        Some(bytes)
+    }
+
     /// All of them.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.len];

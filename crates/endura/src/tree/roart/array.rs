@@ -138,7 +138,6 @@ impl<'m, M: Media> Array<'m, M> {
     }
 
     /// The record of `key`, and its slot.
-    #[inline(always)]
     #[track_caller]
     pub(super) fn find(
         self,
@@ -146,9 +145,23 @@ impl<'m, M: Media> Array<'m, M> {
         fingerprint: Fingerprint,
         generation: u64,
     ) -> Result<Option<(usize, Record<'m, M>)>> {
+        self.find_by(fingerprint, generation, |i, at| {
+            Ok(Record::find(self.words.media(), at, key)?.map(|record| (i, record)))
+        })
+    }
+
+    /// What `look` finds at one of the records of this fingerprint: it is told the slot and where the record is.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn find_by<F>(
+        self,
+        fingerprint: Fingerprint,
+        generation: u64,
+        mut look: impl FnMut(usize, u64) -> Result<Option<F>>,
+    ) -> Result<Option<F>> {
         let capacity = self.kind.capacity();
         if !self.version().is_ready(generation) {
-            return self.find_in_all(key, fingerprint);
+            return self.find_in_all(fingerprint, look);
         }
         for group in 0..capacity.div_ceil(8) {
             let word = self.words.load(FINGERPRINTS + group, Ordering::Acquire);
@@ -157,9 +170,10 @@ impl<'m, M: Media> Array<'m, M> {
                 let i = 8 * group + hits.trailing_zeros() as usize / 8;
                 // In an array of 4 the upper half of the word is something else.
                 if i < capacity
-                    && let Some(record) = self.record_in(i, key, fingerprint)?
+                    && let Some(at) = self.record_at(i, fingerprint)
+                    && let Some(found) = look(i, at)?
                 {
-                    return Ok(Some((i, record)));
+                    return Ok(Some(found));
                 }
                 hits &= hits - 1;
             }
@@ -217,43 +231,36 @@ impl<'m, M: Media> Array<'m, M> {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     #[track_caller]
-    fn find_in_all(
+    fn find_in_all<F>(
         self,
-        key: &[u8],
         fingerprint: Fingerprint,
-    ) -> Result<Option<(usize, Record<'m, M>)>> {
+        mut look: impl FnMut(usize, u64) -> Result<Option<F>>,
+    ) -> Result<Option<F>> {
         for i in 0..self.kind.capacity() {
-            if let Some(record) = self.record_in(i, key, fingerprint)? {
-                return Ok(Some((i, record)));
+            if let Some(at) = self.record_at(i, fingerprint)
+                && let Some(found) = look(i, at)?
+            {
+                return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// The record in slot `i`, if it is that of `key`. Out of line: the search for the slot keeps its registers.
-    #[inline(never)]
+    /// Where the record in slot `i` is, if it has this fingerprint.
+    #[inline(always)]
     #[track_caller]
-    fn record_in(
-        self,
-        i: usize,
-        key: &[u8],
-        fingerprint: Fingerprint,
-    ) -> Result<Option<Record<'m, M>>> {
+    fn record_at(self, i: usize, fingerprint: Fingerprint) -> Option<u64> {
         let slot = Slot(self.words.load(self.place(i), Ordering::Acquire));
         if slot.fingerprint() != fingerprint {
-            return Ok(None);
+            return None;
         }
         if slot.is_dirty() {
             // Also an empty one: that the key is absent may rest on it.
             self.words.help_flush(self.place(i), 1);
         }
-        if slot.is_empty() {
-            return Ok(None);
-        }
-        Record::prefetch(self.words.media(), slot.at());
-        Record::find(self.words.media(), slot.at(), key)
+        (!slot.is_empty()).then(|| slot.at())
     }
 
     /// An empty slot, searched from number `from` on. The holder of the lock asks.

@@ -57,6 +57,25 @@ pub(super) fn lookup<'g, M: Media>(
     key: &[u8],
 ) -> Result<Option<Record<'g, M>>> {
     let (media, generation) = (guard.media(), guard.space().generation());
+    let Some((link, at)) = candidate(guard, root, key)? else { return Ok(None) };
+    if let Some(value) = Record::value_for(media, at, key)? {
+        return Record::of_lengths(media, at, key.len(), value).map(Some);
+    }
+    match link.kind()? {
+        Kind::Array(kind) => behind(Array::enter(media, link.at(), kind)?, key, generation),
+        _ => Ok(None),
+    }
+}
+
+/// Where the one record is that may be that of `key`, or the first of an array; and the word that leads to
+/// the record or to the array.
+#[inline(always)]
+fn candidate<M: Media>(
+    guard: &Guard<'_, M>,
+    root: Link,
+    key: &[u8],
+) -> Result<Option<(Link, u64)>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
     let mut way = Way { link: root, from: 0 };
     loop {
         // Most nodes of a large tree have 256 children and decide by the very next byte.
@@ -69,20 +88,32 @@ pub(super) fn lookup<'g, M: Media>(
             return Ok(None);
         }
         match link.kind()? {
+            // A hint that does not fit spares the look at the key.
+            Kind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
+            Kind::Record => return Ok(Some((link, link.at()))),
+            Kind::Array(kind) => {
+                Array::prefetch_for_search(media, link.at(), kind);
+                let array = Array::enter(media, link.at(), kind)?;
+                let first =
+                    array.find_by(Fingerprint::of(key), generation, |_, at| Ok(Some(at)))?;
+                return Ok(first.map(|at| (link, at)));
+            }
             Kind::Node(kind) => {
                 let node = (link.at(), kind);
                 Node::prefetch_for_search(media, node, key.get(from));
                 way = through(media, node, key, from, generation)?;
             }
-            Kind::Array(kind) => {
-                Array::prefetch_for_search(media, link.at(), kind);
-                let array = Array::enter(media, link.at(), kind)?;
-                let found = array.find(key, Fingerprint::of(key), generation)?;
-                return Ok(found.map(|(_, record)| record));
-            }
-            // A hint that does not fit spares the look at the key.
-            Kind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
-            Kind::Record => return Record::find(media, link.at(), key),
         }
     }
+}
+
+/// The record of `key` in an array of which one record has its fingerprint and another key.
+#[cold]
+fn behind<'g, M: Media>(
+    array: Array<'g, M>,
+    key: &[u8],
+    generation: u64,
+) -> Result<Option<Record<'g, M>>> {
+    let found = array.find(key, Fingerprint::of(key), generation)?;
+    Ok(found.map(|(_, record)| record))
 }

@@ -30,18 +30,14 @@ pub(super) fn bytes_for(key: usize, value: usize) -> u64 {
 #[inline(always)]
 fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     let (whole, rest) = key.as_chunks();
-    let end = HEADER + whole.len();
-    let is_like = |word: u64, chunk: &[u8; 8]| word.to_le_bytes() == *chunk;
     // Relaxed, as in `key_word`.
-    let load = |i| words.load(i, Ordering::Relaxed);
-    let is_like_whole = match words.in_memory().and_then(|words| words.get(HEADER..end)) {
-        Some(words) => {
-            let mut pairs = words.iter().zip(whole);
-            pairs.all(|(word, chunk)| is_like(word.load(Ordering::Relaxed), chunk))
+    let load = |i: usize| words.load(HEADER + i, Ordering::Relaxed).to_le_bytes();
+    for (i, chunk) in whole.iter().enumerate() {
+        if load(i) != *chunk {
+            return false;
         }
-        None => (HEADER..end).zip(whole).all(|(i, chunk)| is_like(load(i), chunk)),
-    };
-    is_like_whole && (rest.is_empty() || load(end).to_le_bytes().starts_with(rest))
+    }
+    rest.is_empty() || load(whole.len()).starts_with(rest)
 }
 
 /// A record that something leads to.
@@ -73,27 +69,40 @@ impl<'m, M: Media> Record<'m, M> {
         Ok(Self { words, key, value })
     }
 
-    /// The record at `at` if it is that of `key`. As [`enter`](Self::enter) and [`is_of`](Self::is_of), with less
-    /// to check where it is.
+    /// How many bytes the value has of the record at `at`, if that is the record of `key`. As
+    /// [`enter`](Self::enter) and [`is_of`](Self::is_of), with less to check where it is.
     #[inline(always)]
-    pub(super) fn find(media: &'m M, at: u64, key: &[u8]) -> Result<Option<Self>> {
+    pub(super) fn value_for(media: &'m M, at: u64, key: &[u8]) -> Result<Option<usize>> {
         if let Some(words) = Region::within(media, at, HEADER + key.len().div_ceil(8)) {
             // Relaxed, as in `enter`.
             let lengths = words.load(0, Ordering::Relaxed);
             let value = (lengths >> 32) as usize;
             let is_sound = key.len() <= LONGEST_KEY && value <= LONGEST_VALUE;
             if is_sound && lengths as u32 as usize == key.len() && has_key(words, key) {
-                let words = words.with_words(bytes_for(key.len(), value) as usize / 8)?;
-                return Ok(Some(Self { words, key: key.len(), value }));
+                return Ok(Some(value));
             }
         }
-        Self::find_other(media, at, key)
+        Self::value_for_other(media, at, key)
     }
 
     #[inline(never)]
-    fn find_other(media: &'m M, at: u64, key: &[u8]) -> Result<Option<Self>> {
+    fn value_for_other(media: &'m M, at: u64, key: &[u8]) -> Result<Option<usize>> {
         let record = Self::enter(media, at)?;
-        Ok(record.is_of(key).then_some(record))
+        Ok(record.is_of(key).then_some(record.value))
+    }
+
+    /// The record at `at` of a key and a value of so many bytes, which was looked at before.
+    #[inline(always)]
+    pub(super) fn of_lengths(media: &'m M, at: u64, key: usize, value: usize) -> Result<Self> {
+        let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;
+        Ok(Self { words, key, value })
+    }
+
+    /// The record at `at` if it is that of `key`.
+    #[inline]
+    pub(super) fn find(media: &'m M, at: u64, key: &[u8]) -> Result<Option<Self>> {
+        let value = Self::value_for(media, at, key)?;
+        value.map(|value| Self::of_lengths(media, at, key.len(), value)).transpose()
     }
 
     /// Asks for the lines of a record that is about to be read: it says how many only when it is there,

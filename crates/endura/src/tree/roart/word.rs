@@ -9,6 +9,7 @@
 //! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the
 //! fingerprint of what was there. DIRTY says that the word may not be durable yet.
 
+use crate::media::LINE;
 use crate::volatile::checksum;
 use crate::{Error, Result};
 
@@ -64,11 +65,11 @@ impl NodeKind {
 pub(super) struct ArrayKind(u8);
 
 impl ArrayKind {
-    const CAPACITIES: [usize; 8] = [4, 8, 16, 24, 40, 64, 96, 128];
+    const CAPACITIES: [u8; 8] = [4, 8, 16, 24, 40, 64, 96, 128];
     const FIRST: u8 = 6;
 
     /// Records of the largest.
-    pub(super) const MOST: usize = Self::CAPACITIES[Self::CAPACITIES.len() - 1];
+    pub(super) const MOST: usize = Self::CAPACITIES[Self::CAPACITIES.len() - 1] as usize;
 
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..Self::CAPACITIES.len() as u8).map(Self)
@@ -82,7 +83,7 @@ impl ArrayKind {
     /// Most records.
     #[inline(always)]
     pub(super) fn capacity(self) -> usize {
-        Self::CAPACITIES[usize::from(self.0)]
+        Self::CAPACITIES[usize::from(self.0)].into()
     }
 
     /// The size below, if there is one.
@@ -208,10 +209,11 @@ impl Link {
         self.0 & DIRTY != 0
     }
 
-    /// Whether it leads to a node of this kind, if anywhere.
+    /// Whether it leads to a node of this kind, at a line, if anywhere.
     #[inline(always)]
     pub(super) fn is_to(self, kind: NodeKind) -> bool {
-        self.0 >> KIND_SHIFT & 0xF == kind as u64
+        const WITHIN_A_LINE: u64 = OFFSET & (LINE - 1);
+        self.0 & (0xF << KIND_SHIFT | WITHIN_A_LINE) == (kind as u64) << KIND_SHIFT
     }
 
     /// Whether a record behind this word may have a key of this fingerprint.
