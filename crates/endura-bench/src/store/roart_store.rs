@@ -118,7 +118,10 @@ impl<I: ByteIndex> Session for RoartSession<I> {
         let shape = self.buffers.shape();
         let first = |bytes: Bytes<'_>| {
             let mut first = [0; 8];
-            bytes.copy_to(0, &mut first[..bytes.len().min(8)]);
+            match bytes.len() {
+                8.. => bytes.copy_to(0, &mut first),
+                few => bytes.copy_to(0, &mut first[..few]),
+            }
             first
         };
         self.map.range_with::<&Vec<u8>>(&self.buffers.key.., |key, value| {

@@ -87,8 +87,10 @@ impl<'s, M: Media> Guard<'s, M> {
         let Some(class) = Class::of(bytes) else {
             return allocator.take_large(media, bytes);
         };
-        let chunk = self.slot.contents.lock().take(media, allocator, class)?;
-        chunk.ok_or(Error::Full { need: bytes, free: 0 })
+        let mut stock = self.slot.contents.lock();
+        let spared = stock.spare_a_page(media, allocator, class);
+        spared.inspect_err(|error| self.space.poison_with(error))?;
+        stock.take(media, allocator, class)?.ok_or(Error::Full { need: bytes, free: 0 })
     }
 
     /// Gives back a chunk of `bytes` bytes, as asked for, that was never linked. It may be handed

@@ -48,20 +48,29 @@ impl Stock {
         allocator: &Allocator,
         class: Class,
     ) -> Result<Option<u64>> {
-        let chunk = self.cache(class).pop();
-        if chunk.is_some() {
-            return Ok(chunk);
+        let cache = self.cache(class);
+        if cache.is_empty() {
+            allocator.take(media, class, cache)?;
+            // The lowest chunk goes first, and the next one lies behind it.
+            cache.reverse();
         }
-        if allocator.would_grow(class) {
-            // A page may be kept by what is cached of it alone, of a size that is no longer asked for.
+        Ok(cache.pop())
+    }
+
+    /// Where the next chunk of the class would take a page that was never used: gives all caches back
+    /// before, which may be all that keeps pages of sizes that are no longer asked for. What turns out not
+    /// to be a chunk in use is the error.
+    pub(crate) fn spare_a_page<M: Media>(
+        &mut self,
+        media: &M,
+        allocator: &Allocator,
+        class: Class,
+    ) -> Result<()> {
+        if self.cache(class).is_empty() && allocator.would_grow(class) {
             self.empty_caches(media, allocator)?;
             allocator.release_spares();
         }
-        let cache = self.cache(class);
-        allocator.take(media, class, cache)?;
-        // The lowest chunk goes first, and the next one lies behind it.
-        cache.reverse();
-        Ok(cache.pop())
+        Ok(())
     }
 
     /// Makes a chunk free that nobody can reach.

@@ -110,6 +110,9 @@ impl Slabs {
         for class in Class::all() {
             let mut own = self.classes[class.index()].lock();
             let own = &mut *own;
+            if own.empty == 0 {
+                continue;
+            }
             let empty: Vec<u64> = own
                 .partial
                 .iter()

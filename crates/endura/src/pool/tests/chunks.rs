@@ -150,8 +150,12 @@ fn an_operation_that_ran_out_of_space_is_begun_again_when_there_is_some() {
 #[test]
 fn what_is_no_chunk_in_use_is_not_reused_and_stops_the_pool() {
     type Misuse = fn(&Guard<'_, Heap>, u64);
-    let misuses: [(&str, Misuse); 9] = [
+    let misuses: [(&str, Misuse); 10] = [
         ("twice", |g, at| (0..300).for_each(|_| g.discard(at, 512))),
+        ("twice, when the pool is about to grow", |g, at| {
+            (0..2).for_each(|_| g.discard(at, 512));
+            assert!(g.alloc(4096).is_err());
+        }),
         ("inside", |g, at| (0..300).for_each(|_| g.discard(at + 64, 512))),
         ("wrong class", |g, at| (0..300).for_each(|_| g.discard(at, 1024))),
         ("page 0", |g, _| (0..300).for_each(|_| g.discard(512, 512))),

@@ -15,7 +15,7 @@ use crate::media::{Media, Ordering};
 
 use super::array::{Array, FINGERPRINTS};
 use super::lock::{Locked, Version};
-use super::word::Slot;
+use super::word::{ArrayKind, Slot};
 
 /// Behind the last number, where there are fewer than slots.
 const END: u8 = 0xFF;
@@ -61,24 +61,20 @@ impl<'m, M: Media> Array<'m, M> {
     }
 
     /// Leaves the order for later scans. `numbers` are the occupied slots by their keys.
-    pub(super) fn keep_order(
-        &self,
-        lock: &mut Locked<'_, M>,
-        mut numbers: impl Iterator<Item = u8>,
-    ) {
+    pub(super) fn keep_order(&self, lock: &mut Locked<'_, M>, numbers: impl Iterator<Item = u8>) {
         let capacity = self.kind().capacity();
         let (first, inside) = self.order_place();
-        for word in 0..capacity.div_ceil(8) {
-            let mut bytes = [END; 8];
-            if inside > 0 {
-                // The fingerprints of an array of 4, in the same word.
-                bytes = self.words().load(first, Ordering::Relaxed).to_le_bytes();
-                bytes[inside..].fill(END);
-            }
-            bytes[inside..].iter_mut().zip(&mut numbers).for_each(|(byte, number)| *byte = number);
+        let mut order = [END; ArrayKind::MOST + 8];
+        if inside > 0 {
+            // The fingerprints of an array of 4, in the same word.
+            let shared = self.words().load(first, Ordering::Relaxed).to_le_bytes();
+            order[..inside].copy_from_slice(&shared[..inside]);
+        }
+        order[inside..].iter_mut().zip(numbers).for_each(|(byte, number)| *byte = number);
+        for (word, bytes) in order.as_chunks().0.iter().take(capacity.div_ceil(8)).enumerate() {
             // Release: pairs with the fence in `still_holds`. Whoever reads a number of a later order than
             // the one it confirms sees that the version has moved.
-            self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
+            self.words().store(first + word, u64::from_le_bytes(*bytes), Ordering::Release);
         }
         lock.set_ordered(true);
     }

@@ -40,6 +40,20 @@ fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     rest.is_empty() || load(whole.len()).starts_with(rest)
 }
 
+/// Eight bytes from byte `from` on of a key of so many bytes, which has a part in each of two words: as a
+/// number that sorts as they do.
+#[inline(always)]
+fn sort_number([first, second]: [u64; 2], from: usize, key: usize) -> u64 {
+    let shift = 8 * (from % 8) as u32;
+    // Two shifts: one of 64 bits would be none at all.
+    let bytes = first >> shift | second << 1 << (63 - shift);
+    let counting = match key.saturating_sub(from) {
+        few @ 0..8 => (1 << (8 * few)) - 1,
+        _ => u64::MAX,
+    };
+    (bytes & counting).swap_bytes()
+}
+
 /// A record that something leads to.
 pub(super) struct Record<'m, M> {
     words: Region<'m, M>,
@@ -191,22 +205,29 @@ impl<'m, M: Media> Record<'m, M> {
         self.key_byte(at).cmp(&key.get(at).copied())
     }
 
-    /// Eight bytes of the key from byte `from` on as a number that sorts as they do; bytes beyond
-    /// the end count as 0.
-    pub(super) fn sort_key(&self, from: usize) -> u64 {
-        let left = self.key.saturating_sub(from);
-        if left == 0 {
-            return 0;
+    /// Eight bytes of the key of the record at `at`, from byte `from` on, as a number that sorts as they do;
+    /// bytes beyond the end count as 0. And how long the key is.
+    #[inline(always)]
+    pub(super) fn sort_key(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
+        let first = HEADER + from / 8;
+        if let Some(words) = Region::within(media, at, first + 2) {
+            // Relaxed, as in `enter`. The second word may be another chunk's: then none of it counts.
+            let load = |i| words.load(i, Ordering::Relaxed);
+            let key = load(0) as u32 as usize;
+            if key <= LONGEST_KEY {
+                return Ok((sort_number([load(first), load(first + 1)], from, key), key));
+            }
         }
-        let (word, inside) = (from / 8, from % 8);
-        let mut bytes = self.key_word(word) >> (8 * inside);
-        if inside > 0 && inside + left > 8 {
-            bytes |= self.key_word(word + 1) << (64 - 8 * inside);
-        }
-        if left < 8 {
-            bytes &= (1 << (8 * left)) - 1;
-        }
-        bytes.swap_bytes()
+        Self::sort_key_at_end(media, at, from)
+    }
+
+    /// Where the medium ends behind the record; or there is none.
+    #[cold]
+    fn sort_key_at_end(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
+        let record = Self::enter(media, at)?;
+        let word = |i: usize| if 8 * i < record.key { record.key_word(i) } else { 0 };
+        let pair = [word(from / 8), word(from / 8 + 1)];
+        Ok((sort_number(pair, from, record.key), record.key))
     }
 
     /// How the keys of two records compare.

@@ -41,8 +41,9 @@ impl Sorted {
             }
         }
         let slots = &self.slots;
-        let record = |entry: u64| Record::enter(media, slots[usize::from(entry as u8)].at());
-        sort(&mut self.order[..self.len], from, &record)
+        let key =
+            |entry: u64, from| Record::sort_key(media, slots[usize::from(entry as u8)].at(), from);
+        sort(&mut self.order[..self.len], from, &key)
     }
 
     /// The records, in order.
@@ -56,19 +57,19 @@ impl Sorted {
     }
 }
 
-/// Sorts entries whose lowest byte is what `record` tells a record by, and whose keys agree in their
-/// first `from` bytes.
-fn sort<'m, M: Media + 'm>(
+/// Sorts entries by whose lowest byte `key` finds a key, all of which agree in their first `from` bytes: `key`
+/// gives eight bytes from some byte on, and how many there are in all.
+fn sort(
     entries: &mut [u64],
     mut from: usize,
-    record: &impl Fn(u64) -> Result<Record<'m, M>>,
+    key: &impl Fn(u64, usize) -> Result<(u64, usize)>,
 ) -> Result<()> {
     while entries.len() > 1 {
         let mut longest = 0;
         for entry in &mut *entries {
-            let key = record(*entry)?;
-            longest = longest.max(key.key_len());
-            *entry = key.sort_key(from) & !0xFF | *entry & 0xFF;
+            let (bytes, length) = key(*entry, from)?;
+            longest = longest.max(length);
+            *entry = bytes & !0xFF | *entry & 0xFF;
         }
         entries.sort_unstable();
         from += STEP;
@@ -77,7 +78,7 @@ fn sort<'m, M: Media + 'm>(
             // Those that agree differ in nothing but zeros at their end.
             for same in entries.chunk_by_mut(agree).filter(|same| same.len() > 1) {
                 for entry in &mut *same {
-                    *entry = (record(*entry)?.key_len() as u64) << 8 | *entry & 0xFF;
+                    *entry = (key(*entry, from)?.1 as u64) << 8 | *entry & 0xFF;
                 }
                 same.sort_unstable();
             }
@@ -89,7 +90,7 @@ fn sort<'m, M: Media + 'm>(
         }
         // Most keys differ by now.
         if entries.windows(2).any(|pair| agree(&pair[0], &pair[1])) {
-            return entries.chunk_by_mut(agree).try_for_each(|same| sort(same, from, record));
+            return entries.chunk_by_mut(agree).try_for_each(|same| sort(same, from, key));
         }
         return Ok(());
     }
