@@ -22,10 +22,10 @@ impl<T: Techniques> Counted<T> {
         let space = Arc::new(Space::mount(Arc::clone(&medium), session).unwrap());
         // A page for every size of chunk that is used below: taking one costs flushes of its own.
         let guard = space.pin_mut().unwrap();
-        [32, 64, 128, 192, 256, 448, 704, 1024, 1344, 2112].iter().for_each(|&bytes| {
-            let at = guard.alloc(bytes).unwrap();
-            guard.discard(at, bytes);
-        });
+        // All of them before one is given back: a page with nothing in it goes to the next size.
+        let sizes = [32, 64, 128, 192, 256, 448, 704, 1024, 1344, 2112];
+        let chunks = sizes.map(|bytes| (guard.alloc(bytes).unwrap(), bytes));
+        chunks.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
         drop(guard);
         Self { medium, map: ByteMap::over(Tree::open(&space, "map").unwrap()) }
     }
