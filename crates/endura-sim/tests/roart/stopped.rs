@@ -73,7 +73,7 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
     ] {
         let threads = [vec![act], vec![Task::Get(keys[0]), Task::Get(keys[1])]];
         let scenario = Scenario { name, before, threads, step };
-        scenario.needs("lookup.rs", "lookup", "child_by_byte(");
+        scenario.needs("lookup.rs", "candidate", "child_by_byte(");
     }
     for (name, act) in [
         ("a new record in an array", Task::Put(50, 903)),
@@ -82,7 +82,7 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
     ] {
         let threads = [vec![act], vec![Task::Get(40), Task::Get(50)]];
         let scenario = Scenario { name, before: vec![30, 40], threads, step };
-        scenario.needs("lookup.rs", "lookup", "array.find(");
+        scenario.needs("lookup.rs", "candidate", "array.find_by(");
     }
     for (way, from) in [(Way::Up, 0), (Way::Down, u64::MAX)] {
         let threads = [vec![Task::Replace(40, 905)], vec![Task::Scan(way, from)]];

@@ -71,10 +71,10 @@ impl<'m, M: Media> Array<'m, M> {
             order[..inside].copy_from_slice(&shared[..inside]);
         }
         order[inside..].iter_mut().zip(numbers).for_each(|(byte, number)| *byte = number);
-        for (word, bytes) in order.as_chunks().0.iter().take(capacity.div_ceil(8)).enumerate() {
+        for (word, &bytes) in order.as_chunks().0.iter().take(capacity.div_ceil(8)).enumerate() {
             // Release: pairs with the fence in `still_holds`. Whoever reads a number of a later order than
             // the one it confirms sees that the version has moved.
-            self.words().store(first + word, u64::from_le_bytes(*bytes), Ordering::Release);
+            self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
         }
         lock.set_ordered(true);
     }
