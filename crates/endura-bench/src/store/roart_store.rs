@@ -116,14 +116,6 @@ impl<I: ByteIndex> Session for RoartSession<I> {
         self.buffers.set_key(from);
         let (mut seen, mut sum) = (0, 0);
         let shape = self.buffers.shape();
-        let first = |bytes: Bytes<'_>| {
-            let mut first = [0; 8];
-            match bytes.len() {
-                8.. => bytes.copy_to(0, &mut first),
-                few => bytes.copy_to(0, &mut first[..few]),
-            }
-            first
-        };
         self.map.range_with::<&Vec<u8>>(&self.buffers.key.., |key, value| {
             seen += 1;
             sum ^= key_number(shape, &first(key)) ^ number(&first(value));
@@ -138,4 +130,17 @@ impl<I: ByteIndex> Session for RoartSession<I> {
         let found = self.map.get_many(&spelled)?.iter().flatten().count();
         Ok(found)
     }
+}
+
+/// The first eight bytes, filled up with zeros.
+#[inline]
+fn first(bytes: Bytes<'_>) -> [u8; 8] {
+    bytes.first_chunk().unwrap_or_else(|| few(bytes))
+}
+
+#[cold]
+fn few(bytes: Bytes<'_>) -> [u8; 8] {
+    let mut first = [0; 8];
+    bytes.copy_to(0, &mut first[..bytes.len()]);
+    first
 }

@@ -129,11 +129,51 @@ pub struct Bytes<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Source<'a> {
-    /// In memory: an access is a load.
-    Words(&'a [AtomicU64]),
-    /// A medium of any kind, which has to be asked.
-    Medium(&'a dyn ReadAt),
+struct Source<'a> {
+    /// In memory: an access is a load. None if a medium has to be asked.
+    words: &'a [AtomicU64],
+    medium: Option<&'a dyn ReadAt>,
+}
+
+impl Source<'_> {
+    #[inline(always)]
+    fn copy(self, at: u64, out: &mut [u8]) {
+        match self.medium {
+            // Relaxed: whoever led here synchronized with the writer.
+            None => copy_bytes(|i| self.words[i].load(Ordering::Relaxed), at as usize, out),
+            Some(medium) => medium.read_at(at, out),
+        }
+    }
+
+    /// `N` bytes from byte `at` on.
+    #[inline(always)]
+    fn chunk<const N: usize>(self, at: u64) -> [u8; N] {
+        let first = at as usize / 8;
+        match self.words.get(first..first + N.div_ceil(8)) {
+            Some(words) if at.is_multiple_of(8) => {
+                let mut bytes = [0; N];
+                for (chunk, word) in bytes.chunks_mut(8).zip(words) {
+                    let word = word.load(Ordering::Relaxed).to_le_bytes();
+                    chunk.copy_from_slice(&word[..chunk.len()]);
+                }
+                bytes
+            }
+            _ => scattered_chunk(self.words, self.medium, at),
+        }
+    }
+}
+
+/// As [`Source::chunk`], of parts of words or a medium. Not inlined, and given what it needs one by one: who
+/// reads in a closure, called for each entry of a scan, is small then, and all of it in registers.
+#[inline(never)]
+fn scattered_chunk<const N: usize>(
+    words: &[AtomicU64],
+    medium: Option<&dyn ReadAt>,
+    at: u64,
+) -> [u8; N] {
+    let mut bytes = [0; N];
+    Source { words, medium }.copy(at, &mut bytes);
+    bytes
 }
 
 /// For copying bytes out of a medium.
@@ -157,11 +197,12 @@ impl<'a> Bytes<'a> {
     #[inline]
     pub(super) fn new<M: Media>(region: &Region<'a, M>, from: usize, len: usize) -> Self {
         debug_assert!(from + len <= 8 * region.words());
+        let from = from as u64;
         match region.in_memory() {
-            Some(words) => Self { source: Source::Words(words), from: from as u64, len },
+            Some(words) => Self { source: Source { words, medium: None }, from, len },
             None => {
-                let from = region.offset() + from as u64;
-                Self { source: Source::Medium(region.media()), from, len }
+                let source = Source { words: &[], medium: Some(region.media()) };
+                Self { source, from: region.offset() + from, len }
             }
         }
     }
@@ -185,14 +226,7 @@ impl<'a> Bytes<'a> {
     #[inline(always)]
     pub fn copy_to(&self, from: usize, out: &mut [u8]) {
         assert!(from <= self.len && out.len() <= self.len - from, "beyond the end");
-        let at = self.from + from as u64;
-        match self.source {
-            // Relaxed: whoever led here synchronized with the writer.
-            Source::Words(words) => {
-                copy_bytes(|i| words[i].load(Ordering::Relaxed), at as usize, out);
-            }
-            Source::Medium(medium) => medium.read_at(at, out),
-        }
+        self.source.copy(self.from + from as u64, out);
     }
 
     /// All of them, if they are `N`: a number, say, in a few instructions.
@@ -207,12 +241,27 @@ impl<'a> Bytes<'a> {
     /// ```
     #[inline]
     pub fn to_array<const N: usize>(&self) -> Option<[u8; N]> {
-        let mut bytes = [0; N];
-        if self.len != N {
+        if self.len == N { self.first_chunk() } else { None }
+    }
+
+    /// The first `N` of them, if there are so many: what tells most keys apart, in a few instructions.
+    ///
+    /// ```
+    /// # let pool = endura::Pool::options().open_or_create(tempfile::tempdir()?.path().join("pool"))?;
+    /// let map = pool.roart("streets")?;
+    /// map.insert("Elm Street", "")?;
+    /// map.range_with::<&str>(.., |street, _| {
+    ///     assert_eq!(street.first_chunk(), Some(*b"Elm"));
+    ///     std::ops::ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn first_chunk<const N: usize>(&self) -> Option<[u8; N]> {
+        if self.len < N {
             return None;
         }
-        self.copy_to(0, &mut bytes);
-        Some(bytes)
+        Some(self.source.chunk(self.from))
     }
 
     /// All of them.

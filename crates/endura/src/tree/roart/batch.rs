@@ -1,5 +1,7 @@
 //! The records that a scan has noted: where they are, and what held them.
 
+use std::ops::ControlFlow;
+
 use crate::Result;
 use crate::media::{Media, Region};
 
@@ -19,16 +21,6 @@ pub(super) enum Seen {
     Changed,
     /// Whoever saw the last one has enough.
     Enough,
-}
-
-/// What became of one record.
-pub(super) enum Turn {
-    /// It lies before the bound.
-    Skipped,
-    /// It was shown.
-    Shown,
-    /// It was shown, and is the last one; or it is beyond the end.
-    Last,
 }
 
 /// Records in the order of their keys, those that were shown first.
@@ -121,39 +113,58 @@ impl Batch {
         }
     }
 
+    /// Passes over the next records for as long as `is_none` says so; whether there were any.
+    pub(super) fn skip(&mut self, mut is_none: impl FnMut(u64) -> Result<bool>) -> Result<bool> {
+        let before = self.passed;
+        while let Some(&record) = self.records.get(self.passed)
+            && is_none(record)?
+        {
+            self.passed += 1;
+        }
+        // Also the run whose last record was the last that a call has shown.
+        let is_passed = |run: &Run| run.end <= self.passed;
+        while self.runs.get(self.passed_runs).is_some_and(is_passed) {
+            self.passed_runs += 1;
+        }
+        Ok(self.passed > before)
+    }
+
     /// Calls `show` with the records of the next run, up to number `until` of all, for as long as their
-    /// holder is as it was when they were noted. The first one that is shown need not be, if they `are_new`:
-    /// so a scan gets on whatever writers do. The record that comes [`DISTANCE`] later is asked for meanwhile.
-    #[inline]
-    pub(super) fn show_run<M: Media>(
+    /// holder is as it was when they were noted. The first one need not be, if they `are_new`: so a scan
+    /// gets on whatever writers do. The record that comes [`DISTANCE`] later is asked for meanwhile.
+    #[inline(never)]
+    pub(super) fn show_run<'m, M: Media>(
         &mut self,
-        media: &M,
+        media: &'m M,
         until: usize,
         mut are_new: bool,
-        mut show: impl FnMut(u64) -> Result<Turn>,
+        mut show: impl FnMut(Record<'m, M>) -> Result<ControlFlow<()>>,
     ) -> Result<Seen> {
         let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) else {
             return Ok(Seen::All);
         };
         let holder = Region::new(media, holder, 1)?;
-        let first = self.passed;
-        let last = end.min(until).max(first);
-        for (&record, next) in self.records[first..last].iter().zip(first + 1..) {
+        let records = &self.records[..];
+        for &record in &records[self.passed..end.min(until).max(self.passed)] {
             if !are_new && !version.still_holds(&holder) {
                 return Ok(Seen::Changed);
             }
-            if let Some(&ahead) = self.records.get(next - 1 + DISTANCE) {
+            are_new = false;
+            if let Some(&ahead) = records.get(self.passed + DISTANCE) {
                 Record::prefetch_key(media, ahead);
             }
-            self.passed = next;
-            match show(record)? {
-                Turn::Skipped => {}
-                Turn::Shown => are_new = false,
-                Turn::Last => return Ok(Seen::Enough),
+            self.passed += 1;
+            if show(Record::enter(media, record)?)?.is_break() {
+                return Ok(Seen::Enough);
             }
         }
         self.passed_runs += usize::from(self.passed == end);
         Ok(Seen::Some)
+    }
+
+    /// The record that was shown last, if it is among the ones from number `since` on.
+    pub(super) fn last_since(&self, since: usize) -> Option<u64> {
+        self.records.get(since..self.passed)?.last().copied()
     }
 
     /// Asks for those of the records from number `noted` on whose turn comes before the next one asks.

@@ -18,7 +18,7 @@ use crate::pool::Guard;
 use crate::tree::Bytes;
 use crate::{Error, Result};
 
-use super::batch::{Batch, Seen, Turn};
+use super::batch::{Batch, Seen};
 use super::record::Record;
 use super::walk::Walk;
 use super::{Techniques, Tree};
@@ -57,6 +57,17 @@ pub(super) fn is_within<M: Media, const UP: bool>(
         Bound::Included(key) => [beyond, Order::Equal].contains(&record.compare(key, from)),
         Bound::Excluded(key) => record.compare(key, from) == beyond,
     }
+}
+
+/// Whether the key of the record at `at` comes before the end of a scan. Not inlined, and told where the record
+/// is: a scan without an end keeps all of it in registers.
+#[inline(never)]
+fn is_before<M: Media, const UP: bool>(media: &M, at: u64, last: Bound<&[u8]>) -> Result<bool> {
+    let record = Record::enter(media, at)?;
+    Ok(match UP {
+        true => is_within::<M, false>(&record, last, 0),
+        false => is_within::<M, true>(&record, last, 0),
+    })
 }
 
 /// How far a batch went.
@@ -132,22 +143,24 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             };
             // What a walk of this call has noted was in the map at a moment of it.
             let are_new = walk.is_some() && shown.is_none();
+            // In the order of the keys: only the first ones can be what the bound has moved past.
+            if shown.is_none()
+                && batch.skip(|record| {
+                    Ok(!is_within::<M, UP>(&Record::enter(media, record)?, first, 0))
+                })?
+            {
+                continue;
+            }
+            let since = batch.passed();
             let seen = batch.show_run(media, until, are_new, |record| {
-                let record = Record::enter(media, record)?;
-                // In the order of the keys: only the first ones can be what the bound has moved past.
-                if shown.is_none() && !is_within::<M, UP>(&record, first, 0) {
-                    return Ok(Turn::Skipped);
+                if matches!(last, Bound::Unbounded) || is_before::<M, UP>(media, record.at(), last)?
+                {
+                    Ok(visit(record.key(), record.value()))
+                } else {
+                    Ok(ControlFlow::Break(()))
                 }
-                let is_inside = match UP {
-                    true => is_within::<M, false>(&record, last, 0),
-                    false => is_within::<M, true>(&record, last, 0),
-                };
-                if !is_inside || visit(record.key(), record.value()).is_break() {
-                    return Ok(Turn::Last);
-                }
-                shown = Some(record.at());
-                Ok(Turn::Shown)
             })?;
+            shown = batch.last_since(since).or(shown);
             match seen {
                 Seen::Enough => return Ok(Shown::Enough),
                 Seen::All => break,
