@@ -203,6 +203,27 @@ fn r15_a_bound_may_jump() {
     }
 }
 
+/// A key that came behind what a jump passes, in the same array, is found.
+#[test]
+fn r15_a_bound_may_jump_to_a_key_that_is_new() {
+    let world = World::<Full>::new().with(["aa", "ac", "b"]);
+    let mut cursor = Cursor::default();
+    let mut next = |from: &str| {
+        let mut seen = Vec::new();
+        let keys = (Bound::Included(from.as_bytes()), Bound::Unbounded);
+        let note = |key: Bytes<'_>, _: Bytes<'_>| {
+            seen = key.to_vec();
+            ControlFlow::Break(())
+        };
+        world.map().index().scan_up(&mut cursor, keys, note).unwrap();
+        String::from_utf8(seen).unwrap()
+    };
+    assert_eq!(next(""), "aa");
+    world.map().insert("ad", "").unwrap();
+    assert_eq!(next("ad"), "ad");
+    assert_eq!(next("b"), "b");
+}
+
 /// A node gives way to its only child, an array, while a walk is inside of it. The array takes a key that
 /// is none of the node's: the walk must neither show it in the wrong place, nor leave that order behind.
 #[test]

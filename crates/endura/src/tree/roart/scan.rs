@@ -59,15 +59,11 @@ pub(super) fn is_within<M: Media, const UP: bool>(
     }
 }
 
-/// Whether the key of the record at `at` comes before the end of a scan. Not inlined, and told where the record
-/// is: a scan without an end keeps all of it in registers.
+/// As [`is_within`], of the record at `at`. Not inlined, and told where the record is: a scan without an end keeps
+/// all of it in registers.
 #[inline(never)]
-fn is_before<M: Media, const UP: bool>(media: &M, at: u64, last: Bound<&[u8]>) -> Result<bool> {
-    let record = Record::enter(media, at)?;
-    Ok(match UP {
-        true => is_within::<M, false>(&record, last, 0),
-        false => is_within::<M, true>(&record, last, 0),
-    })
+fn lies_within<M: Media, const UP: bool>(media: &M, at: u64, bound: Bound<&[u8]>) -> Result<bool> {
+    Ok(is_within::<M, UP>(&Record::enter(media, at)?, bound, 0))
 }
 
 /// How far a batch went.
@@ -144,21 +140,23 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             // What a walk of this call has noted was in the map at a moment of it.
             let are_new = walk.is_some() && shown.is_none();
             // In the order of the keys: only the first ones can be what the bound has moved past.
-            if shown.is_none()
-                && batch.skip(|record| {
-                    Ok(!is_within::<M, UP>(&Record::enter(media, record)?, first, 0))
-                })?
-            {
+            let is_outside = |record| Ok(!lies_within::<M, UP>(media, record, first)?);
+            if shown.is_none() && batch.skip(is_outside)? {
+                if walk.is_none() {
+                    // What was skipped no longer vouches for its holder: a key may have come behind it.
+                    batch.clear();
+                }
                 continue;
             }
             let since = batch.passed();
             let seen = batch.show_run(media, until, are_new, |record| {
-                if matches!(last, Bound::Unbounded) || is_before::<M, UP>(media, record.at(), last)?
-                {
-                    Ok(visit(record.key(), record.value()))
-                } else {
-                    Ok(ControlFlow::Break(()))
-                }
+                let is_inside = match last {
+                    Bound::Unbounded => true,
+                    _ if UP => lies_within::<M, false>(media, record.at(), last)?,
+                    _ => lies_within::<M, true>(media, record.at(), last)?,
+                };
+                let enough = ControlFlow::Break(());
+                Ok(if is_inside { visit(record.key(), record.value()) } else { enough })
             })?;
             shown = batch.last_since(since).or(shown);
             match seen {
