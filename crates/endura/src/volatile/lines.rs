@@ -79,6 +79,26 @@ impl Lanes for Wide {
     }
 }
 
+/// Sets byte number `at` of `line`, which is 0 or `byte` already, and which nobody sets to anything else
+/// meanwhile. Release.
+#[inline(always)]
+pub(crate) fn set_byte(line: &Line, at: usize, byte: u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri), not(all(test, loom))))]
+    // SAFETY: `at` is inside of the line, as the slice says. The processor takes a store of one byte for what the
+    // exchange below is, as long as only this byte changes; it keeps the order of stores.
+    unsafe {
+        std::arch::asm!(
+            "mov byte ptr [{line} + {at}], {byte}",
+            line = in(reg) line,
+            at = in(reg) at % size_of::<Line>(),
+            byte = in(reg_byte) byte,
+            options(nostack, preserves_flags),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri), not(all(test, loom)))))]
+    line[at / 8].fetch_or(u64::from(byte) << (8 * (at % 8)), Ordering::Release);
+}
+
 fn bytes_like_by_word(line: &Line, byte: u8) -> u64 {
     let pattern = u64::from(byte).wrapping_mul(LOW_BITS);
     let mut found = 0;
@@ -182,6 +202,19 @@ mod tests {
                 if let Some(wide) = Wide::detect() {
                     assert_eq!(wide.bytes_like(&line, byte), 1 << place, "{byte} at {place}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_is_set_in_every_place_and_nowhere_else() {
+        for place in 0..64 {
+            let line = line([0; 8]);
+            // Twice is as good as once, and the neighbour stays.
+            [place, place ^ 1, place].into_iter().for_each(|at| set_byte(&line, at, 0xa5));
+            for at in 0..64 {
+                let byte = (line[at / 8].load(Ordering::Acquire) >> (8 * (at % 8))) as u8;
+                assert_eq!(byte, if at ^ 1 == place ^ 1 || at == place ^ 1 { 0xa5 } else { 0 });
             }
         }
     }

@@ -28,7 +28,7 @@ use crate::media::{LINE, Media, Ordering, Span};
 use crate::sync::fence;
 use crate::{Error, Result};
 
-use super::claims::{Claims, lines};
+use super::claims::{Claims, line, lines, slots_of};
 use super::key::{Hash, Local};
 
 const NEXT: usize = 0;
@@ -152,9 +152,10 @@ impl Digest {
     #[inline(always)]
     fn enter(&mut self, key: Local, slots: usize) -> Option<usize> {
         let hash = Hash::of(key);
-        let (claims, slot) = self.claims.claim(hash.home(lines(slots)), slots)?;
+        let home = hash.home(lines(slots));
+        let (claims, slot) = self.claims.claim(home, slots)?;
         self.claims = claims;
-        self.tags[slot] = hash.tag();
+        self.tags[slot] = hash.tag(line(slot) == home);
         Some(slot)
     }
 }
@@ -327,10 +328,27 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         hash.home(lines(Self::SLOTS))
     }
 
+    /// The slots of the line that a key is entered in if there is room, one bit each.
+    #[inline(always)]
+    pub(super) fn home_slots(key: Local) -> u64 {
+        slots_of(Self::home(Hash::of(key)))
+    }
+
+    /// What the leaf remembers of an entry in `slot`.
+    #[inline(always)]
+    pub(super) fn tag(hash: Hash, slot: usize) -> u8 {
+        hash.tag(line(slot) == Self::home(hash))
+    }
+
     /// Asks for the home of a key in a block that is about at `at`.
     #[inline(always)]
     pub(super) fn prefetch_home(media: &M, at: u64, hash: Hash) {
         media.prefetch(at + LINE * Self::home(hash) as u64, LINE);
+    }
+
+    /// Asks for the first line of a block.
+    pub(super) fn prefetch_header(media: &M, at: u64) {
+        media.prefetch(at, LINE);
     }
 
     /// Asks for all of a block that is about at `at`.

@@ -17,8 +17,8 @@ pub(super) struct Child {
     /// The smallest key that it covers.
     pub(super) low: Local,
     pub(super) number: u32,
-    /// The line where the block of a leaf begins, its 32 lower bits: what to ask for before the leaf is
-    /// there. A hint; 0 for other children.
+    /// The line where the block of a leaf begins, so that nobody has to ask the leaf. 0 for other children, and
+    /// where 32 bits are not enough (beyond 256 GiB).
     line: u32,
 }
 
@@ -28,7 +28,7 @@ impl Child {
     }
 
     pub(super) fn leaf(low: Local, number: u32, block: u64) -> Self {
-        Self { low, number, line: (block / LINE) as u32 }
+        Self { low, number, line: u32::try_from(block / LINE).unwrap_or(0) }
     }
 }
 
@@ -137,7 +137,7 @@ impl Body {
         self.leaf(slot).0
     }
 
-    /// The number of a leaf, and about where its block is.
+    /// The number of a leaf, and where its block is; 0 if that is to be asked of the leaf.
     #[inline(always)]
     pub(super) fn leaf(&self, slot: usize) -> (u32, u64) {
         let child = self.children[slot].load(Ordering::Relaxed);

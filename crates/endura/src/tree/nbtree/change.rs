@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | S0 | complete the change that made this leaf; take two chunks; close the leaf | who has no slot |
 //! | S1 | freeze every slot, and `next` | everybody, each slot once |
-//! | S2 | ADR: make the frozen block durable if a writer may be on its way | everybody |
+//! | S2 | nothing: S3 makes what it copies durable, and nobody comes to the copy before S5 and S6; who reads the frozen block asks for writers in flight | |
 //! | S3 | copy the entries to blocks of one's own, durable | everybody |
 //! | S4 | name the first of the new leaves as `successor` | one; the others give theirs back |
 //! | S5.. | [`settle`](super::settle) | everybody |
@@ -16,6 +16,7 @@
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
+use crate::volatile::prefetch::prefetch;
 use crate::{Error, Result};
 
 use super::Tree;
@@ -102,6 +103,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         (left, absorbed): (u32, u32),
         chunks: Option<Chunks<'g, 's, M>>,
     ) -> Result<()> {
+        self.ask_for_surroundings(guard, partition, left);
         let mut chunks = match chunks {
             Some(chunks) => chunks,
             // Closed by somebody else: not to be left so for want of a second chunk.
@@ -130,6 +132,18 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(())
     }
 
+    /// Asks for what a change reads: all of the block, for exchanges that wait for one line after the other
+    /// would fetch them so, and what leads to it (S7).
+    fn ask_for_surroundings(&self, guard: &Guard<'_, M>, partition: usize, number: u32) {
+        let leaf = self.meta.leaves.get(number);
+        Block::<M, W>::prefetch(guard.media(), leaf.block());
+        if leaf.low() > Local(0) {
+            let (before, at) = self.meta.way_before(partition, leaf.low());
+            prefetch(self.meta.leaves.get(before));
+            Block::<M, W>::prefetch_header(guard.media(), at);
+        }
+    }
+
     /// Two chunks for new blocks, or one where that will do.
     fn chunks<'g, 's>(
         &'g self,
@@ -139,18 +153,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Chunks::take(guard, &self.map, Block::<M, W>::BYTES, one_will_do)
     }
 
-    /// S1 and S2: from here on nothing changes in the block, and what it holds is durable.
+    /// S1: from here on nothing changes in the block.
     fn freeze(&self, guard: &Guard<'_, M>, number: u32) -> Result<()> {
         let leaf = self.meta.leaves.get(number);
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
         // Also those that are empty: a claimed one may still be written.
         (0..Block::<M, W>::SLOTS).for_each(|slot| block.freeze(slot));
         block.freeze_next();
-        if guard.media().needs_flush() && leaf.is_in_flight() {
-            // What a writer has stored and not flushed is copied, and readers of the copy do not know
-            // that writer.
-            block.help_flush();
-        }
         Ok(())
     }
 
@@ -255,7 +264,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             absorbed: frozen.absorbed,
             twin,
         });
-        leaf.set_tags(&digest.tags);
+        leaf.tags.set_all(&digest.tags);
         leaf.open(digest.claims, 0);
         Ok(number)
     }

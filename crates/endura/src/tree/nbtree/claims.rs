@@ -18,6 +18,11 @@ pub(super) const fn lines(slots: usize) -> usize {
     (slots + 1) / PER_LINE
 }
 
+/// The slots of a line, one bit each.
+pub(super) const fn slots_of(line: usize) -> u64 {
+    0xf << (PER_LINE * line) >> 1
+}
+
 /// In which of them a slot lies.
 pub(super) const fn line(slot: usize) -> usize {
     (slot + 1) / PER_LINE
@@ -99,6 +104,7 @@ mod tests {
                     assert!(slot < slots && seen & 1 << slot == 0, "{slot} of {slots}");
                     let at_home = n < PER_LINE - usize::from(home == 0);
                     assert_eq!(line(slot) == home, at_home, "{slot} of {slots}");
+                    assert_eq!(slots_of(home) & 1 << slot != 0, at_home, "{slot} of {slots}");
                     seen |= 1 << slot;
                     claims = next;
                     assert_eq!((claims.slots(), claims.total()), (seen, n + 1));

@@ -63,7 +63,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         };
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
-        leaf.set_tag(slot, hash.tag());
+        leaf.tags.set(slot, Block::<M, W>::tag(hash, slot));
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
         let verdict = match block.exchange(slot, Word::EMPTY, Word::pending(key)) {
@@ -93,6 +93,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// I4 and I5.
+    #[inline(always)]
     fn arbitrate(
         &self,
         guard: &Guard<'_, M>,
@@ -100,16 +101,35 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         own: usize,
         key: Local,
     ) -> Verdict {
-        let (block, pending) = (place.block, Word::pending(key));
         full_fence_behind_exchange();
         guard.media().mark(Mark::Step("insert.I4"));
+        match self.look_at_rivals(place, own, own, key) {
+            Rivals::None { dead } => {
+                verdict(self.commit(guard, place, own, key, dead), Word::pending(key))
+            }
+            found => self.arbitrate_among(guard, place, found, own, key),
+        }
+    }
+
+    /// The same, where there are rivals: what was found at first.
+    #[cold]
+    #[inline(never)]
+    fn arbitrate_among(
+        &self,
+        guard: &Guard<'_, M>,
+        place: &Place<'_, '_, M, W, D>,
+        mut found: Rivals,
+        own: usize,
+        key: Local,
+    ) -> Verdict {
+        let (block, pending) = (place.block, Word::pending(key));
         let mut candidate = own;
         loop {
-            let found = self.look_at_rivals(place, candidate, own, key);
             let dead = match found {
                 Rivals::None { dead } => dead,
                 Rivals::Lower(slot) => {
                     candidate = slot;
+                    found = self.look_at_rivals(place, candidate, own, key);
                     continue;
                 }
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
@@ -129,6 +149,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Verdict::Won => return self.won(place, own),
                 verdict => return verdict,
             }
+            found = self.look_at_rivals(place, candidate, own, key);
         }
     }
 
@@ -140,6 +161,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// Looks at every slot that may hold the same key as `candidate` does.
+    #[inline(always)]
     fn look_at_rivals(
         &self,
         place: &Place<'_, '_, M, W, D>,

@@ -67,10 +67,11 @@ impl Hash {
         Self(local.0.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// A byte, never 0.
+    /// What a leaf remembers of an entry: seven bits, and whether it is not at home. Never 0.
     #[inline(always)]
-    pub(super) fn tag(self) -> u8 {
-        ((self.0 >> 56) as u8).max(1)
+    pub(super) fn tag(self, is_at_home: bool) -> u8 {
+        let seven = (self.0 >> 57) as u8;
+        if is_at_home { seven.max(1) } else { seven | 0x80 }
     }
 
     /// Which of so many lines (at most 16) a key is entered in if there is room: by other bits than
@@ -91,7 +92,7 @@ mod tests {
             let (partition, local) = split(key);
             assert!(partition < PARTITIONS && local < Local::END);
             assert_eq!(join(partition, local), key);
-            assert_ne!(Hash::of(local).tag(), 0);
+            assert!([true, false].into_iter().all(|at_home| Hash::of(local).tag(at_home) != 0));
             assert!((1..=16).all(|lines| Hash::of(local).home(lines) < lines));
         }
     }

@@ -1,8 +1,9 @@
 //! A leaf: what is kept in DRAM of a block.
 //!
 //! The first line has one byte of each key (its *tag*), so that a lookup reads no line of the block
-//! but the one that holds its key; the second says where the block is and what happens to it. A leaf
-//! and its block belong together from their first to their last moment.
+//! but the one that holds its key, and in its last byte whether a lookup has to know more; the second
+//! says where the block is and what happens to it. A leaf and its block belong together from their first
+//! to their last moment.
 //!
 //! # The states of a leaf
 //!
@@ -19,11 +20,11 @@
 //! content stays as it is for ever.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::volatile::lines::{Lanes, Line, Narrow, Wide};
 
 use super::claims::Claims;
 use super::control::Control;
 use super::key::Local;
+use super::tags::Tags;
 
 /// What there is to say of a new leaf.
 #[derive(Debug, Clone, Copy)]
@@ -42,8 +43,7 @@ pub(super) struct Birth {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Leaf {
-    /// One byte for each slot; 0 for one whose key is not known.
-    tags: Line,
+    pub(super) tags: Tags,
     control: AtomicU64,
     low: AtomicU64,
     high: AtomicU64,
@@ -66,7 +66,7 @@ impl Leaf {
     /// Makes a leaf of one that nobody else uses, UNREAD. Whoever publishes it publishes all.
     pub(super) fn begin(&self, birth: Birth) {
         let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
-        self.tags.iter().for_each(|tags| set(tags, 0));
+        self.tags.clear();
         set(&self.low, birth.low.0);
         set(&self.high, birth.high.0);
         set(&self.block, birth.block);
@@ -101,6 +101,9 @@ impl Leaf {
         let opened = control.is_unread() && self.exchange_control(control, control.opened(claims));
         if opened {
             self.note_gone(gone as u32);
+            // By the one thread that opened the leaf, whose pin keeps it what it is: who comes later may be late
+            // for the next use of its memory.
+            self.tags.set_read();
         }
         opened
     }
@@ -194,31 +197,6 @@ impl Leaf {
         let claimed = control.claims()?.total();
         Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
     }
-
-    /// Sets all tags of a leaf that nobody else uses. Relaxed: `replace_by` and the exchange of a cell
-    /// publish the leaf, and them with it.
-    pub(super) fn set_tags(&self, tags: &[u8; 64]) {
-        for (word, tags) in self.tags.iter().zip(tags.as_chunks().0) {
-            word.store(u64::from_le_bytes(*tags), Ordering::Relaxed);
-        }
-    }
-
-    /// Sets the tag of a slot; before the slot's word tells of the key. Twice is as good as once.
-    #[inline(always)]
-    pub(super) fn set_tag(&self, slot: usize, tag: u8) {
-        let shifted = u64::from(tag) << (8 * (slot % 8));
-        // Release: pairs with the load in `matching`.
-        self.tags[slot / 8].fetch_or(shifted, Ordering::AcqRel);
-    }
-
-    /// The slots whose tag is this one, one bit each.
-    #[inline(always)]
-    pub(super) fn matching(&self, tag: u8) -> u64 {
-        match Wide::detect() {
-            Some(wide) => wide.bytes_like(&self.tags, tag),
-            None => Narrow.bytes_like(&self.tags, tag),
-        }
-    }
 }
 
 /// A store that others see before it is durable.
@@ -254,26 +232,25 @@ mod tests {
     use super::super::control::Phase;
     use super::*;
 
+    const BIRTH: Birth =
+        Birth { low: Local(0), high: Local::END, block: 64, origin: 0, absorbed: 0, twin: 0 };
+
     #[test]
-    fn tags_are_found_in_every_slot_and_nowhere_else() {
-        for tag in [1, 2, 0x7f, 0x80, 0x81, 0xff] {
-            for slot in 0..63 {
-                let leaf = Leaf::default();
-                leaf.set_tag(slot, tag);
-                assert_eq!(leaf.matching(tag), 1 << slot, "{tag}");
-                assert_eq!(leaf.matching(tag ^ 1), if tag == 1 { !(1 << slot) } else { 0 });
-                (0..63).for_each(|other| leaf.set_tag(other, tag));
-                assert_eq!(leaf.matching(tag), u64::MAX >> 1);
-            }
+    fn the_tags_are_read_from_when_the_leaf_was_opened() {
+        let leaf = Leaf::default();
+        for _ in 0..2 {
+            leaf.begin(BIRTH);
+            (0..63).for_each(|slot| leaf.tags.set(slot, 0xff));
+            assert!(!leaf.tags.are_read());
+            assert!(leaf.open(Claims::default(), 0) && leaf.tags.are_read());
+            assert!(!leaf.open(Claims::default(), 0) && leaf.tags.are_read());
         }
     }
 
     #[test]
     fn a_control_word_keeps_what_it_is_told() {
         let leaf = Leaf::default();
-        let birth =
-            Birth { low: Local(0), high: Local::END, block: 64, origin: 0, absorbed: 0, twin: 0 };
-        leaf.begin(birth);
+        leaf.begin(BIRTH);
         let (claims, fewer) = (Claims::up_to(u64::MAX >> 2), Claims::up_to(1));
         assert!(leaf.control().is_unread() && leaf.open(claims, 2) && !leaf.open(fewer, 0));
         let open = leaf.control();
@@ -288,7 +265,7 @@ mod tests {
             assert_eq!((closing.phase(), closing.stamp()), (phase, open.stamp()));
             assert_eq!((closing.claims(), closing.with_claim(3, 63)), (None, None));
         }
-        leaf.begin(birth);
+        leaf.begin(BIRTH);
         assert_eq!(leaf.control().stamp(), open.stamp().wrapping_add(1));
     }
 

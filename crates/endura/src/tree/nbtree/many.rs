@@ -3,13 +3,14 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
-use crate::volatile::prefetch::prefetch;
+use crate::volatile::lines::{Lanes, Narrow, Wide};
 
 use super::Tree;
-use super::body::Body;
+use super::block::Block;
 use super::design::Design;
 use super::key::{Local, split};
-use super::leaf::{Leaf, slots};
+use super::leaf::slots;
+use super::read::Place;
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
 const LANES: usize = 16;
@@ -33,29 +34,72 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         values: &mut Vec<Option<u64>>,
     ) -> Result<()> {
         // Each pass asks for what the next one reads.
-        let mut bodies = Vec::with_capacity(LANES);
-        for &key in keys {
+        let mut lanes = [Lane::default(); LANES];
+        let lanes = &mut lanes[..keys.len()];
+        for (lane, &key) in lanes.iter_mut().zip(keys) {
             let (partition, key) = split(key);
-            bodies.push((key, self.meta.bottom_body(self.top(guard, partition)?, key)));
+            let top = self.top(guard, partition)?;
+            *lane = Lane { key, level: top.level(), body: top.body(), ..Lane::default() };
         }
-        let ask = |(key, body): (Local, &Body)| {
-            let leaf = body.child(body.slot(key));
-            prefetch::<Leaf>(self.meta.leaves.get(leaf));
-            (key, leaf)
-        };
-        let lanes: Vec<_> = bodies.into_iter().map(ask).collect();
-        let mut places = Vec::with_capacity(LANES);
-        for &(key, leaf) in &lanes {
-            let place = self.current(guard, leaf, key)?;
-            if let Some(slot) = slots(place.matching(key)).next() {
+        match Wide::detect() {
+            Some(wide) => self.descend_lanes(guard, wide, lanes),
+            None => self.descend_lanes(guard, Narrow, lanes),
+        }
+        for lane in lanes.iter_mut() {
+            let place = self.enter(guard, lane.way)?;
+            lane.way = (place.number, place.block.offset());
+            lane.matching = place.matching(lane.key);
+            let elsewhere = lane.matching & !Block::<M, W>::home_slots(lane.key);
+            if let Some(slot) = slots(elsewhere).next() {
                 place.block.prefetch_slot(slot);
             }
-            places.push(place);
         }
-        for (place, &(key, _)) in places.iter().zip(&lanes) {
-            values.push(place.probe(key).map(|slot| place.block.value(slot)));
+        for &Lane { key, way: (number, at), matching, .. } in &*lanes {
+            let place =
+                Place::<M, W, D>::of(guard.media(), number, self.meta.leaves.get(number), at)?;
+            values.push(place.find(matching, key).map(|slot| place.block.value(slot)));
             place.settle_answer(guard.media(), key);
         }
         Ok(())
+    }
+
+    /// Finds the way to the leaf of each lane, and asks for what is read there.
+    #[inline(always)]
+    fn descend_lanes(&self, guard: &Guard<'_, M>, wide: impl Lanes, lanes: &mut [Lane]) {
+        let (bodies, cells) = (&self.meta.bodies, &self.meta.cells);
+        let highest = lanes.iter().map(|lane| lane.level).max().unwrap_or(0);
+        for level in (2..=highest).rev() {
+            for lane in lanes.iter_mut().filter(|lane| lane.level >= level) {
+                let body = bodies.get(lane.body);
+                lane.body = body.child(body.rank(wide, lane.key));
+            }
+        }
+        for lane in lanes.iter_mut() {
+            lane.body = cells.get(lane.body).load().body();
+            bodies.get(lane.body).prefetch();
+        }
+        for lane in lanes.iter_mut() {
+            let body = bodies.get(lane.body);
+            lane.way = body.leaf(body.rank(wide, lane.key));
+            self.ask_for_entry(guard, lane.way, lane.key);
+        }
+    }
+}
+
+/// How far a lookup is.
+#[derive(Debug, Clone, Copy)]
+struct Lane {
+    key: Local,
+    level: u32,
+    /// A body; the cell at last.
+    body: u32,
+    way: (u32, u64),
+    /// The slots of the leaf that may have the key.
+    matching: u64,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self { key: Local(0), level: 0, body: 0, way: (0, 0), matching: 0 }
     }
 }

@@ -55,9 +55,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             if leaf.successor() != 0 {
                 return Ok(false);
             }
-            if leaf.control().is_unread() {
-                self.read_block(guard, leaf)?;
-            }
+            self.ensure_read(guard, leaf)?;
             // A leaf that was only just made may still be linked through the old one.
             self.settle_origin(guard, partition, number)?;
         }

@@ -72,6 +72,7 @@ mod route;
 mod scan;
 mod settle;
 mod steps;
+mod tags;
 mod verify;
 mod write;
 

@@ -1,9 +1,11 @@
 //! Lookups: they wait for the leaf and for one line of the pool, which are asked for at once, and for
 //! nobody.
 //!
-//! A reader looks at `successor` before it looks at the block. If there is none, what the block says
-//! is the truth then or later: while it is not frozen its words are current; when it is, they stay
-//! the truth until somebody writes to a successor, and that is after `successor` was set.
+//! A lookup takes the leaf that the bodies led it to, also if that is being replaced, or was meanwhile. While
+//! a block is not frozen its words are current. When it is, they are the truth until somebody writes to a
+//! successor; and nobody comes to one before the bodies lead to it (S6), which they did not yet when the lookup
+//! passed there. So what a frozen block says was the truth at a moment of the lookup. A writer that comes to
+//! such a block can change nothing in it, and completes the change.
 
 use std::marker::PhantomData;
 
@@ -11,6 +13,7 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::sync::Ordering;
+use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
 use super::block::{Block, State, Word};
@@ -20,7 +23,7 @@ use super::key::{Hash, Local, split};
 use super::leaf::{Leaf, slots};
 use super::route::Top;
 
-/// A current leaf, or one that was when it was found.
+/// A leaf that was current when the bodies led to it.
 pub(super) struct Place<'t, 'm, M, const W: usize, D> {
     pub(super) number: u32,
     pub(super) leaf: &'t Leaf,
@@ -28,22 +31,36 @@ pub(super) struct Place<'t, 'm, M, const W: usize, D> {
     pub(super) design: PhantomData<D>,
 }
 
-impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
+impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
+    /// A leaf, and its block at `at`; 0: where the leaf says.
+    #[inline(always)]
+    pub(super) fn of(media: &'m M, number: u32, leaf: &'t Leaf, at: u64) -> Result<Self> {
+        let at = if at == 0 { leaf.block() } else { at };
+        Ok(Self { number, leaf, block: Block::at(media, at)?, design: PhantomData })
+    }
+
     /// The slot of the entry with this key.
     #[inline(always)]
     pub(super) fn probe(&self, key: Local) -> Option<usize> {
+        self.find(self.matching(key), key)
+    }
+
+    /// Which of these slots has the entry with this key.
+    #[inline(always)]
+    pub(super) fn find(&self, matching: u64, key: Local) -> Option<usize> {
         let wanted = Word::live(key);
-        slots(self.matching(key)).find(|&slot| self.block.word(slot).thawed() == wanted)
+        slots(matching).find(|&slot| self.block.word(slot).thawed() == wanted)
     }
 
     /// The slots whose key may be this one.
     #[inline(always)]
     pub(super) fn matching(&self, key: Local) -> u64 {
-        let all = (1 << Block::<M, W>::SLOTS) - 1;
         if !D::HAS_TAGS {
+            let all = (1 << Block::<M, W>::SLOTS) - 1;
             return self.leaf.control().claims().map_or(all, Claims::slots);
         }
-        self.leaf.matching(Hash::of(key).tag()) & all
+        let hash = Hash::of(key);
+        self.leaf.tags.matching(hash, Block::<M, W>::home(hash))
     }
 
     /// Before an answer that rests on what was found in the block for `key` is given: makes it
@@ -75,39 +92,41 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
         let top = self.top(guard, partition)?;
-        let (leaf, at) = self.meta.descend_to_block(top, key);
-        Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
-        self.current(guard, leaf, key)
+        let way = self.meta.descend_to_block(top, key);
+        self.ask_for_entry(guard, way, key);
+        self.enter(guard, way)
     }
 
-    /// The leaf that covers `key` now, found from one that does or did.
+    /// Asks for what a lookup of `key` reads, if it is at home.
     #[inline(always)]
-    pub(super) fn current<'g>(
+    pub(super) fn ask_for_entry(&self, guard: &Guard<'_, M>, (leaf, at): (u32, u64), key: Local) {
+        let leaf = self.meta.leaves.get(leaf);
+        match guard.media().needs_flush() {
+            true => prefetch(leaf),
+            false => leaf.tags.prefetch(),
+        }
+        Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
+    }
+
+    /// A leaf that a lookup or a writer was led to, its keys known.
+    #[inline(always)]
+    pub(super) fn enter<'g>(
         &'g self,
         guard: &'g Guard<'_, M>,
-        mut number: u32,
-        key: Local,
+        (number, at): (u32, u64),
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        loop {
-            let leaf = self.meta.leaves.get(number);
-            if leaf.control().is_unread() {
-                self.read_block(guard, leaf)?;
-            }
-            match leaf.successor() {
-                0 => {
-                    guard.media().mark(Mark::Step("read.leaf"));
-                    let block = Block::at(guard.media(), leaf.block())?;
-                    return Ok(Place { number, leaf, block, design: PhantomData });
-                }
-                first => number = self.heir(first, key),
-            }
+        let leaf = self.meta.leaves.get(number);
+        if !leaf.tags.are_read() {
+            self.ensure_read(guard, leaf)?;
         }
+        guard.media().mark(Mark::Step("read.leaf"));
+        Place::of(guard.media(), number, leaf, at)
     }
 
-    /// Which of the leaves that replace one covers `key`: the first of them, or its twin.
-    pub(super) fn heir(&self, first: u32, key: Local) -> u32 {
-        let twin = self.meta.leaves.get(first).twin();
-        if twin != 0 && key >= self.meta.leaves.get(twin).low() { twin } else { first }
+    /// Learns the keys of a leaf's block unless they are known.
+    #[cold]
+    pub(super) fn ensure_read(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
+        if leaf.control().is_unread() { self.read_block(guard, leaf) } else { Ok(()) }
     }
 
     /// Learns the keys of a block from an earlier session. Any number of threads may do so at once:
@@ -124,7 +143,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             match block.word(slot).state() {
                 State::Empty => continue,
                 State::Live(key) if (leaf.low()..leaf.high()).contains(&key) => {
-                    leaf.set_tag(slot, Hash::of(key).tag());
+                    leaf.tags.set(slot, Block::<M, W>::tag(Hash::of(key), slot));
                     live += 1;
                 }
                 // An insert that was not decided is none, and without a tag nobody meets it.
@@ -153,5 +172,47 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let value = place.probe(key).map(|slot| place.block.value(slot));
         place.settle_answer(guard.media(), key);
         Ok(value)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::body::Child;
+    use super::super::route::Hold;
+    use crate::Map;
+    use crate::media::Heap;
+    use crate::pool::{PAGE, Session, Space};
+    use crate::tree::nbtree::Tree;
+
+    /// As it is beyond 256 GiB.
+    #[test]
+    fn where_a_body_does_not_know_the_blocks_the_leaves_are_asked() {
+        let medium = Heap::new(16 * PAGE);
+        Space::format(&medium).unwrap();
+        let session = Session { generation: 1, clean: true, read_only: false };
+        let space = std::sync::Arc::new(Space::mount(medium, session).unwrap());
+        let tree = Tree::<_, 128, 64>::open(&space, "map").unwrap();
+        let map = Map::over(tree.clone());
+        (0..1000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
+        let meta = &tree.meta;
+        let top = meta.roots[0].load();
+        let guard = space.pin_mut().unwrap();
+        for cell in meta.bodies.get(top.body()).children() {
+            let cell = meta.cells.get(cell.number);
+            let hold = cell.load();
+            let known = meta.bodies.get(hold.body()).children();
+            assert!(known.iter().all(|leaf| *leaf != Child::inner(leaf.low, leaf.number)));
+            let unknown: Vec<_> =
+                known.iter().map(|leaf| Child::inner(leaf.low, leaf.number)).collect();
+            assert!(cell.exchange(hold, Hold::of(meta.new_body(&guard, &unknown))));
+        }
+        drop(guard);
+        assert_eq!(map.get(7).unwrap(), Some(!7));
+        assert_eq!(map.get_many(&[1, 5000]).unwrap(), [Some(!1), None]);
+        assert_eq!(map.update(8, 1).unwrap(), Some(!8));
+        assert_eq!(map.remove(8).unwrap(), Some(1));
+        assert_eq!(map.range(..).count(), 999);
+        (1000..3000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
+        assert_eq!(map.range(..).count(), 2999);
     }
 }

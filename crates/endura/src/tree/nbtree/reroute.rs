@@ -238,9 +238,11 @@ impl Metadata {
 
 /// The leaves after the exchange; `None` if the old one is not among them.
 fn replaced(mut leaves: Vec<Child>, exchange: Exchange<'_>) -> Option<Vec<Child>> {
-    let at = leaves.iter().position(|&leaf| leaf == exchange.old)?;
+    let at = leaves.iter().position(|leaf| leaf.number == exchange.old.number)?;
     let end = at + 1 + usize::from(exchange.absorbed.is_some());
-    debug_assert!(exchange.absorbed.is_none_or(|absorbed| leaves.get(at + 1) == Some(&absorbed)));
+    debug_assert!(
+        exchange.absorbed.is_none_or(|absorbed| leaves[at + 1].number == absorbed.number)
+    );
     leaves.splice(at..end.min(leaves.len()), exchange.new.iter().copied());
     Some(leaves)
 }

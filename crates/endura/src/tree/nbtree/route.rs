@@ -141,17 +141,15 @@ impl Metadata {
         self.descend_to_block(top, key).0
     }
 
-    /// As [`descend`](Self::descend), and about where the leaf's block is.
+    /// As [`descend`](Self::descend), and where the leaf's block is ([`Body::leaf`]).
     #[inline(always)]
     pub(super) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
         let (body, slot) = self.bottom(top, key);
-        let (leaf, block) = body.leaf(slot);
-        prefetch::<Leaf>(self.leaves.get(leaf));
-        (leaf, block)
+        body.leaf(slot)
     }
 
-    /// As [`descend_to_block`](Self::descend_to_block), and about where the block of the leaf is that comes next in
-    /// the direction of a scan, if the same body leads to it.
+    /// As [`descend_to_block`](Self::descend_to_block), and where the block of the leaf is that comes next in the
+    /// direction of a scan, if the same body leads to it.
     pub(super) fn descend_ahead<const UP: bool>(
         &self,
         top: Top,
@@ -217,7 +215,12 @@ impl Metadata {
 
     /// The leaf that covers the key before `low`; `low` is not the first of its partition.
     pub(super) fn before(&self, partition: usize, low: Local) -> u32 {
-        self.descend(self.roots[partition].load(), Local(low.0 - 1))
+        self.way_before(partition, low).0
+    }
+
+    /// As [`before`](Self::before), and where the leaf's block is ([`Body::leaf`]).
+    pub(super) fn way_before(&self, partition: usize, low: Local) -> (u32, u64) {
+        self.descend_to_block(self.roots[partition].load(), Local(low.0 - 1))
     }
 
     /// A new body of these children.

@@ -163,9 +163,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
         let top = self.top(guard, partition)?;
-        let ((number, at), next) = self.meta.descend_ahead::<UP>(top, key);
-        Block::<M, W>::prefetch(guard.media(), at);
-        let place = self.current(guard, number, key)?;
+        let (way, next) = self.meta.descend_ahead::<UP>(top, key);
+        Block::<M, W>::prefetch(guard.media(), way.1);
+        let place = self.enter(guard, way)?;
         // Before the words: a slot that is claimed later changes it.
         let control = place.leaf.control();
         cursor.order = place.block.order(place.leaf.low(), place.leaf.high());

@@ -29,23 +29,6 @@ use super::key::Local;
 use super::reroute::Exchange;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// S5 to S8 for a leaf that has a successor.
-    pub(super) fn settle(
-        &self,
-        guard: &Guard<'_, M>,
-        partition: usize,
-        replaced: u32,
-    ) -> Result<()> {
-        // Who was absorbed is settled with the one that absorbed it.
-        let first = self.meta.leaves.get(self.meta.leaves.get(replaced).successor());
-        let replaced = match first.origin() {
-            0 => return Ok(()),
-            origin => origin,
-        };
-        self.link(guard, partition, replaced)?;
-        self.detach(guard, partition, replaced)
-    }
-
     /// Completes the change that made a leaf.
     pub(super) fn settle_origin(
         &self,

@@ -1,11 +1,10 @@
 //! Updates and removes, in place, and the way to an insert.
 
-use std::marker::PhantomData;
-
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::tree::Change;
+use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
 use super::block::{Block, Word};
@@ -25,29 +24,54 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let (partition, key) = split(key);
-        let answer = loop {
-            let place = self.place_to_write(&guard, partition, key)?;
-            let _held = D::before_write(place.number);
-            let answer = match place.probe(key) {
-                Some(slot) => self.alter(&guard, partition, &place, slot, key, decide)?,
-                None => match decide(None) {
-                    Change::Put(value) => self.insert(&guard, partition, &place, key, value)?,
-                    Change::Keep | Change::Remove => {
-                        place.settle_answer(guard.media(), key);
-                        Some(None)
-                    }
-                },
-            };
-            if let Some(answer) = answer {
-                break answer;
-            }
+        let answer = match self.try_write(&guard, partition, key, decide)? {
+            Some(answer) => answer,
+            None => self.write_after_all(&guard, partition, key, decide)?,
         };
         guard.media().mark(Mark::Acknowledged);
         Ok(answer)
     }
 
-    /// The leaf to write `key` to: a replaced one is left behind for good first, for what is written
-    /// to its successor must be found after a crash.
+    #[cold]
+    #[inline(never)]
+    fn write_after_all(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        key: Local,
+        decide: &mut impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        loop {
+            if let Some(answer) = self.try_write(guard, partition, key, decide)? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// `None`: the key must be looked for again.
+    #[inline(always)]
+    fn try_write(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        key: Local,
+        decide: &mut impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<Option<u64>>> {
+        let place = self.place_to_write(guard, partition, key)?;
+        let _held = D::before_write(place.number);
+        if let Some(slot) = place.probe(key) {
+            return self.alter(guard, partition, &place, slot, key, decide);
+        }
+        match decide(None) {
+            Change::Put(value) => self.insert(guard, partition, &place, key, value),
+            Change::Keep | Change::Remove => {
+                place.settle_answer(guard.media(), key);
+                Ok(Some(None))
+            }
+        }
+    }
+
+    /// The leaf to write `key` to.
     #[inline(always)]
     fn place_to_write<'g>(
         &'g self,
@@ -55,20 +79,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        loop {
-            let top = self.top(guard, partition)?;
-            let (number, at) = self.meta.descend_to_block(top, key);
-            Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
-            let leaf = self.meta.leaves.get(number);
-            if leaf.successor() == 0 {
-                if leaf.control().is_unread() {
-                    self.read_block(guard, leaf)?;
-                }
-                let block = Block::at(guard.media(), leaf.block())?;
-                return Ok(Place { number, leaf, block, design: PhantomData });
-            }
-            self.settle(guard, partition, number)?;
-        }
+        let way = self.meta.descend_to_block(self.top(guard, partition)?, key);
+        prefetch(self.meta.leaves.get(way.0));
+        Block::<M, W>::prefetch_home(guard.media(), way.1, Hash::of(key));
+        self.enter(guard, way)
     }
 
     /// Changes the entry in `slot`. `None`: it is not there any more, or must be looked for again.
