@@ -1,11 +1,11 @@
 //! Runs schedules of several threads with crashes for as long as it is told to.
 //!
 //! ```sh
-//! cargo run --release -p endura-sim --example schedules -- [roart] SECONDS [FIRST_SEED [SEEDS]]
+//! cargo run --release -p endura-sim --example schedules -- [fast-fair|nbtree|roart] SECONDS [FIRST_SEED [SEEDS]]
 //! ```
 //!
-//! Each seed is one schedule of every family on every kind of tree below: of FAST & FAIR, or of ROART. The first that goes wrong is
-//! printed, with what it takes to run it again, and ends the run with status 1.
+//! Each seed is one schedule of every family on every kind of tree below: of FAST & FAIR unless another is named. The first that goes
+//! wrong is printed, with what it takes to run it again, and ends the run with status 1.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use endura::pool::PAGE;
 use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
-use endura_sim::subjects::{FastFair, LIMIT, SPELLINGS, Spellings};
+use endura_sim::subjects::{FastFair, LIMIT, NbTree, SPELLINGS, Spellings};
 use endura_sim::tally::Tally;
 
 /// Seeds that one kind of tree runs before the next one.
@@ -54,6 +54,17 @@ fn fast_fair() -> Vec<Runner> {
     ]
 }
 
+fn nbtree() -> Vec<Runner> {
+    fn of<const W: usize, const F: usize>(name: &'static str, model: Model) -> Runner {
+        runner(name, NbTree::<W, F> { keys: keys() }, model, LIMIT)
+    }
+    vec![
+        of::<8, 4>("3 slots, ADR", Model::WEAKEST_ADR),
+        of::<16, 4>("7 slots, ADR", Model::WEAKEST_ADR),
+        of::<8, 4>("3 slots, eADR", Model::EADR),
+    ]
+}
+
 fn roart() -> Vec<Runner> {
     fn of<T: Techniques>(name: &'static str, keys: usize, model: Model) -> Runner {
         // Every session after a crash takes new pages, one for each size of chunk.
@@ -80,15 +91,22 @@ fn print(all: &Figures, seeds: &std::ops::Range<u64>, since: Instant) {
 }
 
 fn main() -> ExitCode {
-    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|n| n.parse().ok()).collect();
-    let [seconds, rest @ ..] = &numbers[..] else {
-        eprintln!("schedules [roart] SECONDS [FIRST_SEED [SEEDS]]");
+    let (names, numbers): (Vec<_>, Vec<_>) =
+        std::env::args().skip(1).partition(|argument| argument.parse::<u64>().is_err());
+    let numbers: Vec<u64> = numbers.iter().filter_map(|n| n.parse().ok()).collect();
+    let trees = match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] | ["fast-fair"] => Some(fast_fair()),
+        ["nbtree"] => Some(nbtree()),
+        ["roart"] => Some(roart()),
+        _ => None,
+    };
+    let (Some(mut runners), [seconds, rest @ ..]) = (trees, &numbers[..]) else {
+        eprintln!("schedules [fast-fair|nbtree|roart] SECONDS [FIRST_SEED [SEEDS]]");
         return ExitCode::from(2);
     };
     let first = rest.first().copied().unwrap_or(0);
     let end = rest.get(1).map_or(u64::MAX, |seeds| first + seeds);
     let (since, budget) = (Instant::now(), Duration::from_secs(*seconds));
-    let mut runners = if std::env::args().any(|a| a == "roart") { roart() } else { fast_fair() };
     let (mut all, mut next) = (Figures::default(), first);
     while next < end && since.elapsed() < budget {
         let seeds = next..(next + BATCH).min(end);
