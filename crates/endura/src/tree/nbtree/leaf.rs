@@ -1,7 +1,7 @@
 //! A leaf: what is kept in DRAM of a block.
 //!
 //! The first line has one byte of each key (its *tag*), so that a lookup reads no line of the block
-//! but the one that holds its key, and in its last byte whether a lookup has to know more; the second
+//! but the one that holds its key, and in its last byte whether all of them are there; the second
 //! says where the block is and what happens to it. A leaf and its block belong together from their first
 //! to their last moment.
 //!

@@ -32,6 +32,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(answer)
     }
 
+    /// The second and later attempts. Not in the loop of the first, which would keep what it needs for another.
     #[cold]
     #[inline(never)]
     fn write_after_all(
