@@ -165,7 +165,7 @@ impl Runner<'_> {
                 ..Place::new(
                     dir.path().join(name),
                     shape,
-                    config.sizes.keys + config.sizes.operations,
+                    config.sizes.keys + config.sizes.operations + config.sizes.operations / 8,
                 )
             };
             let store = contender.open(&place)?;
@@ -208,6 +208,11 @@ impl Runner<'_> {
         let seed = config.seed ^ (u64::from(round) << 32) ^ operation as u64;
         let plan = Plan { operations: config.sizes.of(operation), pace: Pace::FREE, seed };
         warm_memory(&config.dir, config.shape(), &operation.workload(), plan.operations);
+        if operation != Operation::Load {
+            // The other store had the caches before.
+            let warm_up = Plan { operations: plan.operations / 10, seed: !seed, ..plan };
+            open.store.run(&open.population, &operation.workload(), warm_up)?;
+        }
         let timing = open.store.run(&open.population, &operation.workload(), plan)?;
         self.outcome.samples.push(Sample {
             store,

@@ -222,10 +222,10 @@ impl Runner<'_> {
         for (stage, n) in suite.stages.iter().zip(1_u64..) {
             self.observe(round, threads, contender, &stage.workload.name);
             let plan = |operations, seed| Plan { operations, pace: settings.pace(threads), seed };
+            warm(&stage.workload, stage.operations);
             let warm_up = Plan { pace: Pace::FREE, ..plan(stage.operations / 10, seed ^ n << 16) };
             store.run(&population, &stage.workload, warm_up)?;
             let plan = plan(stage.operations, seed ^ n);
-            warm(&stage.workload, stage.operations);
             at.add(stage, store.run(&population, &stage.workload, plan)?);
         }
         store.verify(&population, VERIFIED)?;

@@ -18,6 +18,7 @@ pub(super) struct Pair(pub(super) [AtomicU64; 2]);
 /// Whether this processor can exchange two words at once. All of AArch64 can, and every x86-64
 /// made since about 2006.
 #[cfg(target_arch = "x86_64")]
+#[inline]
 pub fn has_pair_exchange() -> bool {
     std::arch::is_x86_feature_detected!("cmpxchg16b")
 }

@@ -112,8 +112,10 @@ impl<M: Media> Space<M> {
     #[inline]
     pub fn with_room<T>(&self, mut operation: impl FnMut() -> Result<T>) -> Result<T> {
         match operation() {
+            // Apart: a result is as large as an error, and all of it would be copied.
+            Ok(value) => Ok(value),
             Err(full @ Error::Full { .. }) => self.with_room_made(full, operation),
-            result => result,
+            Err(error) => Err(error),
         }
     }
 

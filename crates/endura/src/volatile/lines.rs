@@ -5,6 +5,8 @@
 //! instructions stand in `asm!`, for the words are atomics: each is read whole, as every aligned
 //! word is on these processors, and the compiler must not move later loads before.
 
+use std::sync::atomic::AtomicU8;
+
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// A line as words.
@@ -16,13 +18,22 @@ pub(crate) type Halves = [AtomicU32; 64];
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Whether a line is one instruction. One load: the standard library keeps what `cpuid` said.
-#[inline(always)]
-fn is_wide() -> bool {
+/// Whether a line is one instruction here: 0 = not asked yet. Kept beside what the standard library keeps, for
+/// its answer takes two loads and two branches, and an insert asks four times.
+static IS_WIDE: AtomicU8 = AtomicU8::new(0);
+const YES: u8 = 1;
+const NO: u8 = 2;
+
+/// Asks the processor.
+#[cold]
+fn ask_whether_wide() -> bool {
     #[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
-    return std::arch::is_x86_feature_detected!("avx512bw");
+    let is_wide = std::arch::is_x86_feature_detected!("avx512bw");
     #[cfg(not(all(target_arch = "x86_64", not(all(test, loom)))))]
-    false
+    let is_wide = false;
+    // Relaxed: who does not see it asks again.
+    IS_WIDE.store(if is_wide { YES } else { NO }, Ordering::Relaxed);
+    is_wide
 }
 
 /// How lines are looked through.
@@ -43,10 +54,15 @@ pub(crate) struct Narrow;
 pub(crate) struct Wide(());
 
 impl Wide {
-    /// Asks the processor.
+    /// Whether it is.
     #[inline(always)]
     pub(crate) fn detect() -> Option<Self> {
-        is_wide().then_some(Self(()))
+        let is_wide = match IS_WIDE.load(Ordering::Relaxed) {
+            YES => true,
+            NO => false,
+            _ => ask_whether_wide(),
+        };
+        is_wide.then_some(Self(()))
     }
 }
 

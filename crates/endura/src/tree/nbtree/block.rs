@@ -359,7 +359,6 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     /// Asks for the line of a slot.
     #[inline(always)]
     pub(super) fn prefetch_slot(&self, slot: usize) {
-        let word = ENTRIES + 2 * slot;
-        self.0.media().prefetch(self.offset() + 8 * word as u64, LINE);
+        self.0.media().prefetch(self.offset() + LINE * line(slot) as u64, LINE);
     }
 }

@@ -109,6 +109,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // Closed by somebody else: not to be left so for want of a second chunk.
             None => self.chunks(guard, true)?,
         };
+        chunks.ask_for();
         self.freeze(guard, left)?;
         if absorbed != 0 {
             self.freeze(guard, absorbed)?;

@@ -59,6 +59,11 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(chunks)
     }
 
+    /// Asks for all of them: stores that wait for one line after the other would fetch them so.
+    pub(super) fn ask_for(&self) {
+        self.at.iter().for_each(|&at| self.guard.media().prefetch(at, self.bytes));
+    }
+
     /// How many are left.
     pub(super) fn count(&self) -> usize {
         self.at.len()
