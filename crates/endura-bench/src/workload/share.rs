@@ -5,13 +5,19 @@ use hdrhistogram::Histogram;
 use super::population::ABSENT;
 use super::step::{Step, Steps, moves};
 use super::{Action, BATCH, Choice, Population, Workload};
-use crate::Result;
 use crate::keys::{key, value};
 use crate::store::Session;
 use crate::timing::{Pace, timed};
+use crate::{Error, Result};
 
 /// Values carry a mark in their highest byte, so that a replacement changes something.
 const MARK: u32 = 56;
+
+/// Whether a key of this number may be entered.
+#[inline]
+fn check_number(number: u64) -> Result<()> {
+    if number < ABSENT { Ok(()) } else { Err(Error::Config("more keys than can be numbered")) }
+}
 
 /// What one thread does to a store.
 pub(crate) struct Share<'a, S> {
@@ -53,6 +59,9 @@ impl<'a, S: Session> Share<'a, S> {
         if !self.moves && !self.removes && steps.iter().all(is_plain) {
             return self.keep_places(steps, pace, latencies);
         }
+        if steps.iter().all(|step| step.action == Action::Insert) {
+            return self.enter_new(steps.len(), pace, latencies);
+        }
         let mut next = 0;
         timed(*actions, pace, latencies, |_| {
             let step = steps[next];
@@ -87,6 +96,25 @@ impl<'a, S: Session> Share<'a, S> {
             }
             let found = session.get(key(number))?;
             Ok(found.is_some_and(|found| (found ^ value(number)) << (64 - MARK) == 0))
+        })
+    }
+
+    /// Enters so many keys at the end of the own stripe; in as few words as [`keep_places`](Self::keep_places).
+    fn enter_new(
+        &mut self,
+        count: usize,
+        pace: Pace,
+        latencies: &mut Histogram<u64>,
+    ) -> Result<u64> {
+        let (session, population, thread) = (&mut *self.session, self.population, self.thread);
+        let end = population.window(thread).end;
+        check_number(population.number(thread, end + count as u64))?;
+        timed(count, pace, latencies, |i| {
+            let position = end + i as u64;
+            let number = population.number(thread, position);
+            session.insert(key(number), value(number) ^ (i as u64 + 1) << MARK)?;
+            population.inserted(thread, position);
+            Ok(true)
         })
     }
 
@@ -177,9 +205,7 @@ impl<'a, S: Session> Share<'a, S> {
     fn insert(&mut self, salt: u64) -> Result<bool> {
         let position = self.population.window(self.thread).end;
         let number = self.number((self.thread, position));
-        if number >= ABSENT {
-            return Err(crate::Error::Config("more keys than can be numbered"));
-        }
+        check_number(number)?;
         self.session.insert(key(number), value(number) ^ salt)?;
         self.population.inserted(self.thread, position);
         Ok(true)
