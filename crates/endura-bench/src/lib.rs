@@ -17,6 +17,7 @@
 //! | [`tpcc`] | TPC-C's transactions as operations on ordered maps |
 //! | [`suite`] | workloads on many stores, threads, rounds: what `endura bench ycsb` runs |
 //! | [`operation`], [`run`] | endura beside one peer, operation by operation |
+//! | [`goals`] | how fast an index is to be beside a peer, and whether it is |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
 //! | [`result`], [`compare`] | what a run leaves behind, as JSON, and two of them side by side |
 //! | [`recovery`] | a crash, and what requests see of it |
@@ -37,6 +38,7 @@ pub mod counts;
 pub mod drive;
 pub mod entrant;
 pub mod floor;
+pub mod goals;
 pub mod instructions;
 pub mod keys;
 pub mod operation;

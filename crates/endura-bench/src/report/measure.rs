@@ -11,6 +11,7 @@ use crate::Result;
 use crate::contender::Contender;
 use crate::counts::{Counted, counts};
 use crate::floor::{chase, floor};
+use crate::goals::{Judged, RACES};
 use crate::paper::{self, Scale};
 use crate::recovery::{Plan, timeline};
 use crate::result::{Parameter, Results};
@@ -38,6 +39,8 @@ pub struct Extent {
     pub seed: u64,
     /// That of the papers' rows.
     pub papers: Scale,
+    /// Rounds of the goals, which have sizes of their own; 0 leaves them out.
+    pub goal_rounds: u32,
 }
 
 impl Extent {
@@ -54,6 +57,7 @@ impl Extent {
             dir,
             seed: 1,
             papers,
+            goal_rounds: 0,
         }
     }
 
@@ -70,6 +74,7 @@ impl Extent {
             dir,
             seed: 1,
             papers,
+            goal_rounds: 3,
         }
     }
 
@@ -94,6 +99,10 @@ impl Extent {
                 threads(&self.papers.threads)
             ),
             format!("counts: {} keys", grouped(self.counted)),
+            match self.goal_rounds {
+                0 => "goals: left out; they have sizes of their own".into(),
+                rounds => format!("goals: as many keys as they say, {rounds} rounds"),
+            },
         ]
     }
 
@@ -163,16 +172,22 @@ pub fn measure(
     let rows: Vec<_> = paper::rows().collect();
     for (number, row) in rows.iter().enumerate() {
         let part = number as f64 / rows.len() as f64;
-        observe(WORKLOADS + (1.0 - WORKLOADS) * part, &format!("{}: {}", row.name(), row.title));
+        observe(
+            WORKLOADS + (1.0 - WORKLOADS - GOALS) * part,
+            &format!("{}: {}", row.name(), row.title),
+        );
         let outcome = row.run(&extent.papers)?;
         outcome.add_to(&mut results, &extent.papers);
         papers.push(outcome);
     }
     took.part("papers");
+    let goals = goals(extent, observe)?;
+    took.part("goals");
     Ok(Report {
         results,
         scales: extent.describe(),
         papers,
+        goals,
         counts,
         instructions,
         floor,
@@ -197,7 +212,23 @@ impl Took {
 }
 
 /// The part of the time that the workloads take, about.
-const WORKLOADS: f64 = 0.4;
+const WORKLOADS: f64 = 0.3;
+/// The part that the goals take, where they are run.
+const GOALS: f64 = 0.4;
+
+fn goals(extent: &Extent, observe: &mut dyn FnMut(f64, &str)) -> Result<Vec<Judged>> {
+    let races: Vec<_> = match extent.goal_rounds {
+        0 => Vec::new(),
+        _ => RACES.iter().filter(|race| race.can_run()).collect(),
+    };
+    let (mut all, each) = (Vec::new(), GOALS / races.len().max(1) as f64);
+    for (race, number) in races.into_iter().zip(0_u8..) {
+        let begun = 1.0 - GOALS + each * f64::from(number);
+        let tell = &mut |part: f64, what: &str| observe(begun + each * part, what);
+        all.extend(race.run(1, extent.goal_rounds, &extent.dir, tell)?);
+    }
+    Ok(all)
+}
 
 fn workloads(
     extent: &Extent,
@@ -317,7 +348,7 @@ mod tests {
         };
         let tool = |_: &mut dyn FnMut(&str)| Ok(Counter::None("not here".into()));
         let report = measure(&extent, "test".into(), tool, &mut observe).expect("a report");
-        assert!(told > 50 && last > 0.9);
+        assert!(told > 50 && last > 0.5);
         assert_eq!(report.papers.len(), paper::rows().count());
         assert!(!report.results.measurements.is_empty() && report.counts.len() == 12);
         let files = report.write(dir.path()).expect("files");

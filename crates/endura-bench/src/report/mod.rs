@@ -10,6 +10,7 @@ mod csv;
 mod draw;
 mod floors;
 mod gather;
+mod goals;
 mod html;
 mod measure;
 mod page;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 use crate::counts::PerOperation;
 use crate::floor::{Chase, Floor};
+use crate::goals::Judged;
 use crate::paper::Outcome;
 use crate::recovery::{Plan, Timeline};
 use crate::result::Results;
@@ -71,6 +73,8 @@ pub struct Report {
     pub scales: Vec<String>,
     /// The papers' figures.
     pub papers: Vec<Outcome>,
+    /// What we have set ourselves, and what was reached.
+    pub goals: Vec<Judged>,
     /// Exact counts.
     pub counts: Vec<CountTable>,
     /// Instructions.

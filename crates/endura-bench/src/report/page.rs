@@ -5,7 +5,7 @@ use crate::result::{Better, Promise, Results, Role};
 
 use super::draw::Look;
 use super::html::{escape, figure, grid, grouped, table};
-use super::{Report, behind, floors, gather, papers};
+use super::{Report, behind, floors, gather, goals, papers};
 use crate::paper::{Across, Plot, Point, Series};
 
 /// Identifier, name in the bar, heading, contents.
@@ -53,6 +53,7 @@ fn sections(report: &Report, workloads: &Results) -> Vec<Section> {
             "Is emulated memory as slow as set?",
             floors::chases(report),
         ),
+        section("goals", "Goals", "What we have set ourselves", goals::section(&report.goals)),
         section("papers", "Papers", "The papers, row by row", papers::section(&report.papers)),
         section("behind", "Behind", "Where endura is behind", behind::section(workloads)),
         section("settings", "Settings", "Who ran, and how", settings(report)),

@@ -48,6 +48,17 @@ pub(super) fn results() -> Results {
     results
 }
 
+fn judged(median: f64) -> Judged {
+    Judged {
+        race: "nbtree beside LMDB".into(),
+        goal: "get, times LMDB".into(),
+        asked: 3.0,
+        aim: Some(4.0),
+        measured: Median { median, spread_percent: 1.0 },
+        is_reached: median >= 3.0,
+    }
+}
+
 fn report(papers: Vec<Outcome>) -> Report {
     let median = Median { median: 100.0, spread_percent: 3.0 };
     let row = PerOperation {
@@ -65,6 +76,7 @@ fn report(papers: Vec<Outcome>) -> Report {
         results: results(),
         scales: vec!["a few keys".into()],
         papers,
+        goals: [2.0, 3.5].map(judged).to_vec(),
         counts: vec![CountTable { index: "nbtree".into(), domain: "ADR".into(), rows: vec![row] }],
         instructions: Counter::None("no tool".into()),
         floor: Floor {
@@ -111,6 +123,7 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
         "space",
         "recovery",
         "slow-memory",
+        "goals",
         "papers",
         "behind",
         "settings",
@@ -124,6 +137,7 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
     assert!(html.contains("endura bench report --quick &lt;test&gt;"), "the command, escaped");
     assert!(html.contains("3 s: workloads 1 s, papers 2 s"), "how long it took");
     assert!(html.contains("ROART table 4") && html.contains("WORT"), "rows, and what is missing");
+    assert!(html.contains("1 of 2 goals are reached") && html.contains("falls short"));
     let behind = &html[html.find("<section id=\"behind\">").expect("behind")..];
     assert!(behind.contains("LMDB") && behind.contains("2.00"), "how far ahead LMDB is");
     // Nothing is fetched from anywhere.

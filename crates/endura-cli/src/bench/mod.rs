@@ -8,6 +8,7 @@ mod after_kill;
 mod compare;
 mod contenders;
 mod floor;
+mod goals;
 mod instructions;
 mod kills;
 mod mixes;
@@ -59,6 +60,8 @@ enum Suite {
     Report(report::Args),
     /// What the hardware takes for the least that an index can do; is emulated memory as slow as set?
     Floor(floor::Args),
+    /// What we have set ourselves: how fast each index is to be beside a peer; exit code 1 if it is not
+    Goals(goals::Args),
     #[command(hide = true)]
     InstructionsChild(instructions::Args),
     /// How long a store takes to answer again after SIGKILL
@@ -78,6 +81,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(Suite::Paper(args)) => paper::run(args),
         Some(Suite::Report(args)) => report::run(args),
         Some(Suite::Floor(args)) => floor::run(args),
+        Some(Suite::Goals(args)) => goals::run(args),
         Some(Suite::InstructionsChild(args)) => instructions::run(args),
         Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Compare(args)) => compare::run(args),

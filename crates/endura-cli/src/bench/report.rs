@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Small scales: less than three minutes on two cores, in place of less than forty
     #[arg(long)]
     quick: bool,
-    /// Keys of all workloads and rows [default: as the page says]
+    /// Keys of all workloads and rows; leaves the goals out [default: as the page says]
     #[arg(short = 'n', long, value_parser = parse_number)]
     keys: Option<u64>,
     /// How often each time is measured [default: as the page says]
@@ -42,9 +42,11 @@ impl Args {
             let operations = (keys / 3).max(1);
             (extent.keys, extent.operations, extent.counted) = (keys, operations, keys);
             (extent.papers.keys, extent.papers.operations) = (keys, operations);
+            extent.goal_rounds = 0;
         }
         if let Some(rounds) = self.rounds {
             (extent.rounds, extent.papers.rounds) = (rounds, rounds);
+            extent.goal_rounds = extent.goal_rounds.min(rounds);
         }
         extent
     }

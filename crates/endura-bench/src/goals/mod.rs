@@ -1,0 +1,265 @@
+//! What we have set ourselves: how fast an index is to be beside a store that people would use instead,
+//! and whether it is.
+
+mod races;
+
+use std::path::Path;
+
+use endura::media::MediaChoice;
+use endura::{Kind, Pool};
+use serde::Serialize;
+
+use crate::contender::Contender;
+use crate::operation::{Operation, Sizes};
+use crate::run::{Config, Outcome, Sample, run};
+use crate::store::Shape;
+use crate::summary::{ENDURA, Median};
+use crate::{Error, Result};
+
+pub use races::RACES;
+
+/// What is divided by what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Our throughput by the peer's: of CPU time with one thread, of wall time with more.
+    TimesPeer,
+    /// Our throughput by that of our own lookups, of keys or of batches.
+    TimesOwnGet,
+    /// Our wall throughput with two threads by that with one.
+    TimesOneThread,
+    /// Our 99.9th percentile by the peer's, all rounds together: less is better.
+    TailBesidePeer,
+}
+
+/// How much it is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goal {
+    /// Of what.
+    pub operation: Operation,
+    /// What is divided by what.
+    pub measure: Measure,
+    /// What it has to reach; for a tail what it must not exceed.
+    pub asked: f64,
+    /// What we aim at.
+    pub aim: Option<f64>,
+}
+
+/// An index beside a peer, with the goals that are judged by one run of both.
+#[derive(Debug, Clone, Copy)]
+pub struct Race {
+    /// The name on a command line.
+    pub name: &'static str,
+    /// The index.
+    pub kind: Kind,
+    /// Its keys and values.
+    pub shape: Shape,
+    /// How many are loaded; a fifth as many operations follow of each kind.
+    pub keys: u64,
+    /// Who runs beside it.
+    pub peer: Contender,
+    /// How the pool lies in memory.
+    pub media: MediaChoice,
+    /// Numbers of threads.
+    pub threads: &'static [usize],
+    /// What is judged.
+    pub goals: &'static [Goal],
+}
+
+/// A goal, and what was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Judged {
+    /// The race, in words.
+    pub race: String,
+    /// The goal, in words.
+    pub goal: String,
+    /// What it has to reach, or must not exceed.
+    pub asked: f64,
+    /// What we aim at.
+    pub aim: Option<f64>,
+    /// What was measured, with its spread between rounds.
+    pub measured: Median,
+    /// Whether that is as asked.
+    pub is_reached: bool,
+}
+
+impl Race {
+    /// In words.
+    pub fn describe(&self) -> String {
+        let medium = match self.media {
+            MediaChoice::Clwb => ", write-back executed",
+            _ => "",
+        };
+        format!(
+            "{} beside {}, {} keys, {}{medium}",
+            Contender::of(self.kind).name(),
+            self.peer.name(),
+            self.keys,
+            self.shape.name()
+        )
+    }
+
+    /// Whether this build has the peer.
+    pub fn can_run(&self) -> bool {
+        self.peer.is_built()
+    }
+
+    /// Runs both with `1 / divisor` of the keys; `observe` is told what is about to be measured, and which part of
+    /// the race is done.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`].
+    pub fn run(
+        &self,
+        divisor: u64,
+        rounds: u32,
+        dir: &Path,
+        observe: &mut dyn FnMut(f64, &str),
+    ) -> Result<Vec<Judged>> {
+        let keys = (self.keys / divisor.max(1)).max(2);
+        let mut operations: Vec<Operation> = self.goals.iter().flat_map(Goal::needs).collect();
+        operations.sort_unstable();
+        operations.dedup();
+        let config = Config {
+            sizes: Sizes { keys, operations: (keys / 5).max(1) },
+            operations,
+            threads: self.threads.to_vec(),
+            rounds,
+            dir: dir.to_path_buf(),
+            pool: Pool::options().media(self.media),
+            kind: self.kind,
+            layout: None,
+            shape: self.shape,
+            peer: Some(self.peer),
+            seed: 1,
+        };
+        let outcome = run(&config, &mut |at| {
+            let part = at.done as f64 / at.total.max(1) as f64;
+            observe(part, &format!("{}: {} {}", self.name, at.store, at.operation.name()));
+        })?;
+        self.goals.iter().map(|goal| self.judge(goal, &outcome)).collect()
+    }
+
+    fn judge(&self, goal: &Goal, outcome: &Outcome) -> Result<Judged> {
+        let measured = goal.measured(self, outcome);
+        let measured = measured.ok_or(Error::Config("a goal of an operation that was not run"))?;
+        let is_reached = match goal.measure {
+            Measure::TailBesidePeer => measured.median <= goal.asked,
+            _ => measured.median >= goal.asked,
+        };
+        let (asked, aim) = (goal.asked, goal.aim);
+        let (race, goal) = (self.describe(), goal.describe(self));
+        Ok(Judged { race, goal, asked, aim, measured, is_reached })
+    }
+}
+
+impl Goal {
+    /// At least so many times as fast as the peer.
+    pub const fn times_peer(operation: Operation, asked: f64, aim: Option<f64>) -> Self {
+        Self { operation, measure: Measure::TimesPeer, asked, aim }
+    }
+
+    /// Two threads at least so many times as fast as one.
+    pub const fn times_one_thread(operation: Operation, asked: f64) -> Self {
+        Self { operation, measure: Measure::TimesOneThread, asked, aim: None }
+    }
+
+    /// At least so many times as fast as our own lookup.
+    pub const fn times_own_get(operation: Operation, asked: f64) -> Self {
+        Self { operation, measure: Measure::TimesOwnGet, asked, aim: None }
+    }
+
+    /// What has to be run.
+    fn needs(&self) -> Vec<Operation> {
+        let before = match (self.measure, self.operation) {
+            (Measure::TimesOwnGet, _) => Some(Operation::Get),
+            // What is removed must be there.
+            (_, Operation::Remove) => Some(Operation::Insert),
+            _ => None,
+        };
+        before.into_iter().chain([self.operation]).collect()
+    }
+
+    fn describe(&self, race: &Race) -> String {
+        let name = self.operation.name();
+        match self.measure {
+            Measure::TimesPeer => format!("{name}, times {}", race.peer.name()),
+            Measure::TimesOwnGet => format!("{name}, times our own get"),
+            Measure::TimesOneThread => format!("{name}, two threads to one"),
+            Measure::TailBesidePeer => {
+                format!("{name}, p99.9 to that of {}: at most", race.peer.name())
+            }
+        }
+    }
+
+    /// Round by round, so that what slowed a whole round down does not count.
+    fn measured(&self, race: &Race, outcome: &Outcome) -> Option<Median> {
+        let threads = *race.threads.first()?;
+        let rounds = |store, operation, threads| {
+            let wanted = (store, operation, threads);
+            let samples = outcome.samples.iter();
+            samples.filter(|s| (s.store, s.operation, s.threads) == wanted).collect::<Vec<_>>()
+        };
+        let ours = rounds(ENDURA, self.operation, threads);
+        let (above, below, value): (_, _, fn(&Sample) -> f64) = match self.measure {
+            Measure::TimesPeer => {
+                (ours, rounds(race.peer.name(), self.operation, threads), per_second)
+            }
+            Measure::TimesOwnGet => (ours, rounds(ENDURA, Operation::Get, threads), per_second),
+            Measure::TimesOneThread => {
+                let more = *race.threads.last()?;
+                (rounds(ENDURA, self.operation, more), ours, |s| {
+                    s.operations as f64 / s.wall_seconds
+                })
+            }
+            Measure::TailBesidePeer => {
+                let tail = |s: &Sample| s.latencies.value_at_quantile(0.999) as f64;
+                (ours, rounds(race.peer.name(), self.operation, threads), tail)
+            }
+        };
+        let ratios: Vec<f64> =
+            above.iter().zip(&below).map(|(a, b)| value(a) / value(b).max(1e-9)).collect();
+        (!ratios.is_empty()).then(|| Median::of(ratios))
+    }
+}
+
+fn per_second(sample: &Sample) -> f64 {
+    let seconds = if sample.threads == 1 { sample.cpu_seconds } else { sample.wall_seconds };
+    sample.operations as f64 / seconds.max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_race_is_run_and_every_goal_judged() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for race in RACES.iter().filter(|race| race.can_run()) {
+            // Two thousand keys: what they show is that it runs.
+            let divisor = race.keys / 2000;
+            let judged = race.run(divisor, 1, dir.path(), &mut |part, what| {
+                assert!((0.0..=1.0).contains(&part) && what.starts_with(race.name));
+            });
+            let judged = judged.expect("a run");
+            assert_eq!(judged.len(), race.goals.len());
+            assert!(judged.iter().all(|judged| judged.measured.median > 0.0));
+        }
+    }
+
+    #[test]
+    fn a_tail_is_to_be_short_and_all_else_much() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let get = |measure, asked| Goal { operation: Operation::Get, measure, asked, aim: None };
+        let goals = [
+            get(Measure::TimesPeer, 0.0),
+            get(Measure::TimesPeer, 1e9),
+            get(Measure::TailBesidePeer, 1e9),
+            get(Measure::TailBesidePeer, 0.0),
+        ];
+        let race = Race { goals: Box::leak(Box::new(goals)), ..RACES[0] };
+        let judged = race.run(race.keys / 1000, 1, dir.path(), &mut |_, _| {}).expect("a run");
+        let reached: Vec<bool> = judged.iter().map(|judged| judged.is_reached).collect();
+        assert_eq!(reached, [true, false, true, false]);
+    }
+}

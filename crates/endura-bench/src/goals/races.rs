@@ -1,0 +1,123 @@
+//! The goals themselves.
+
+use endura::Kind;
+use endura::media::MediaChoice;
+
+use super::{Goal, Measure, Race};
+use crate::contender::Contender;
+use crate::operation::Operation::{Get, GetMany, Insert, Load, Miss, Remove, Scan, Update, Zipf};
+use crate::store::Shape;
+
+/// Ten million numbers, both with the promise to survive SIGKILL.
+const NUMBERS: Race = Race {
+    name: "",
+    kind: Kind::FastFair,
+    shape: Shape::WORDS,
+    keys: 10_000_000,
+    peer: Contender::Lmdb,
+    media: MediaChoice::PageCache,
+    threads: &[1, 2],
+    goals: &[],
+};
+
+/// All races, the goals of one index after the other's.
+pub const RACES: [Race; 8] = [
+    Race { name: "fast-fair", goals: FAST_FAIR, ..NUMBERS },
+    Race {
+        name: "fast-fair-durable",
+        media: MediaChoice::Clwb,
+        threads: &[1],
+        goals: &[Goal::times_peer(Load, 1.3, Some(1.6))],
+        ..NUMBERS
+    },
+    Race { name: "nbtree", kind: Kind::NbTree, goals: NBTREE, ..NUMBERS },
+    Race {
+        name: "nbtree-durable",
+        kind: Kind::NbTree,
+        media: MediaChoice::Clwb,
+        threads: &[1],
+        goals: &[Goal::times_peer(Insert, 3.0, None), Goal::times_peer(Update, 4.0, None)],
+        ..NUMBERS
+    },
+    Race {
+        name: "nbtree-tail",
+        kind: Kind::NbTree,
+        peer: Contender::FastFair,
+        threads: &[16],
+        goals: &[Goal {
+            operation: Zipf,
+            measure: Measure::TailBesidePeer,
+            asked: 1.25,
+            aim: None,
+        }],
+        ..NUMBERS
+    },
+    Race { name: "roart", goals: ROART, ..STRINGS },
+    Race {
+        name: "roart-durable",
+        media: MediaChoice::Clwb,
+        threads: &[1],
+        goals: &[Goal::times_peer(Load, 2.5, None)],
+        ..STRINGS
+    },
+    Race {
+        name: "roart-u64",
+        kind: Kind::Roart,
+        peer: Contender::Congee,
+        threads: &[1],
+        goals: &[Goal::times_peer(Get, 2.5, None), Goal::times_own_get(Miss, 1.5)],
+        ..NUMBERS
+    },
+];
+
+const FAST_FAIR: &[Goal] = &[
+    Goal::times_peer(Load, 2.5, Some(3.5)),
+    Goal::times_peer(Insert, 2.5, None),
+    Goal::times_peer(Get, 3.5, Some(5.0)),
+    Goal::times_peer(Miss, 3.5, None),
+    Goal::times_peer(Scan, 4.0, Some(7.0)),
+    Goal::times_peer(Update, 2.5, None),
+    Goal::times_own_get(GetMany, 3.0),
+    Goal::times_one_thread(Load, 1.7),
+    Goal::times_one_thread(Insert, 1.7),
+    Goal::times_one_thread(Get, 1.7),
+    Goal::times_one_thread(Miss, 1.7),
+    Goal::times_one_thread(GetMany, 1.7),
+    Goal::times_one_thread(Scan, 1.7),
+    Goal::times_one_thread(Update, 1.7),
+    Goal::times_one_thread(Zipf, 1.7),
+    Goal::times_one_thread(Remove, 1.7),
+];
+
+const NBTREE: &[Goal] = &[
+    Goal::times_peer(Load, 5.0, None),
+    Goal::times_peer(Insert, 4.0, Some(5.0)),
+    Goal::times_peer(Get, 4.5, Some(6.0)),
+    Goal::times_peer(Miss, 6.0, None),
+    Goal::times_peer(Scan, 2.0, Some(3.0)),
+    Goal::times_peer(Update, 4.5, Some(6.0)),
+    Goal::times_peer(Remove, 4.0, None),
+    Goal::times_own_get(GetMany, 3.0),
+    Goal::times_one_thread(Load, 1.8),
+    Goal::times_one_thread(Insert, 1.8),
+    Goal::times_one_thread(Get, 1.8),
+    Goal::times_one_thread(Miss, 1.8),
+    Goal::times_one_thread(GetMany, 1.8),
+    Goal::times_one_thread(Scan, 1.8),
+    Goal::times_one_thread(Update, 1.8),
+    Goal::times_one_thread(Zipf, 1.8),
+    Goal::times_one_thread(Remove, 1.8),
+];
+
+/// Two million byte strings.
+const STRINGS: Race = Race { kind: Kind::Roart, shape: Shape::STRINGS, keys: 2_000_000, ..NUMBERS };
+
+const ROART: &[Goal] = &[
+    Goal::times_peer(Load, 3.5, Some(6.0)),
+    Goal::times_peer(Get, 2.3, Some(2.7)),
+    Goal::times_peer(Miss, 5.0, None),
+    Goal::times_peer(Scan, 2.5, Some(3.3)),
+    Goal::times_peer(Zipf, 2.5, None),
+    Goal::times_one_thread(Get, 1.7),
+    Goal::times_one_thread(Insert, 1.5),
+];
