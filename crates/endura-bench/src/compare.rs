@@ -32,6 +32,13 @@ pub struct Row {
     pub verdict: Verdict,
 }
 
+impl Row {
+    /// How far it changed, up or down, in percent.
+    pub fn change_percent(&self) -> f64 {
+        far_percent(self.ratio)
+    }
+}
+
 /// Two runs side by side.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Comparison {
@@ -47,6 +54,15 @@ impl Comparison {
     /// How many became worse.
     pub fn worse(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict == Verdict::Worse).count()
+    }
+
+    /// How far the rows changed, in percent, up or down: that of the one in the middle, of the one that nine
+    /// in ten do not exceed, and of the farthest.
+    pub fn changes_percent(&self) -> Option<[f64; 3]> {
+        let mut all: Vec<f64> = self.rows.iter().map(Row::change_percent).collect();
+        all.sort_by(f64::total_cmp);
+        let at = |part: usize| all.get((all.len() * part / 10).min(all.len().checked_sub(1)?));
+        Some([*at(5)?, *at(9)?, *at(10)?])
     }
 }
 
@@ -77,14 +93,17 @@ fn row(before: &Measurement, after: &Measurement, tolerance_percent: f64) -> Row
         EXACT_UNIT => 0.0,
         _ => tolerance_percent.max(old.spread_percent + new.spread_percent),
     };
-    // As far down as up: twice as slow is as far from 1 as twice as fast.
-    let change_percent = 100.0 * (ratio.max(1.0 / ratio) - 1.0);
     let verdict = match ratio {
-        _ if change_percent <= noise_percent => Verdict::Same,
+        _ if far_percent(ratio) <= noise_percent => Verdict::Same,
         ratio if ratio > 1.0 => Verdict::Better,
         _ => Verdict::Worse,
     };
     Row { measurement: after.clone(), before: old, ratio, noise_percent, verdict }
+}
+
+/// As far down as up: twice as slow is as far from 1 as twice as fast.
+fn far_percent(ratio: f64) -> f64 {
+    100.0 * (ratio.max(1.0 / ratio) - 1.0)
 }
 
 #[cfg(test)]
@@ -142,5 +161,23 @@ mod tests {
         let compared = compare(&results(a), &results(b), 10.0);
         assert_eq!((compared.rows.len(), compared.missing, compared.new), (1, 1, 1));
         assert_eq!(compared.worse(), 0);
+    }
+
+    #[test]
+    fn changes_are_told_by_rank() {
+        let run = |of: &dyn Fn(u32) -> f64| {
+            let names: Vec<String> = (0..11).map(|i| i.to_string()).collect();
+            let quantity = |i| Quantity::throughput(vec![of(i)]);
+            results(names.iter().zip(0..).map(|(name, i)| (name.as_str(), quantity(i))).collect())
+        };
+        // By 0, 1, 2, ... 10 percent, every second one down.
+        let after = |i: u32| {
+            let up = 1.0 + f64::from(i) / 100.0;
+            if i.is_multiple_of(2) { up } else { 1.0 / up }
+        };
+        let compared = compare(&run(&|_| 1.0), &run(&after), 10.0);
+        let changes = compared.changes_percent().expect("rows").map(f64::round);
+        assert_eq!(changes, [5.0, 9.0, 10.0]);
+        assert_eq!(compare(&results(vec![]), &results(vec![]), 1.0).changes_percent(), None);
     }
 }

@@ -20,11 +20,12 @@
 //! | [`goals`] | how fast an index is to be beside a peer, and whether it is |
 //! | [`summary`] | medians, spreads, ratios, as numbers |
 //! | [`result`], [`compare`] | what a run leaves behind, as JSON, and two of them side by side |
+//! | [`relative`] | ours as a multiple of the others' |
 //! | [`recovery`] | a crash, and what requests see of it |
 //! | [`paper`] | the figures of the papers, rerun row by row |
 //! | [`report`] | one page that tells all |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
-//! | [`instructions`] | instructions per operation, where a tool counts them |
+//! | [`instructions`] | instructions per operation, counted one by one |
 //! | [`floor`] | what the hardware takes for the least that an index can do; is slow memory as slow as set? |
 //! | [`subject`], [`drive`] | any index over any medium, and mixed work on it |
 //! | [`ablations`] | NBTrees without one of its techniques each |
@@ -44,6 +45,7 @@ pub mod keys;
 pub mod operation;
 pub mod paper;
 pub mod recovery;
+pub mod relative;
 pub mod report;
 pub mod result;
 pub mod run;

@@ -39,6 +39,8 @@ pub struct Config {
     pub shape: Shape,
     /// Who runs beside endura.
     pub peer: Option<Contender>,
+    /// Numbers of threads with which ours runs alone all the same.
+    pub alone: Vec<usize>,
     /// Where the random numbers start.
     pub seed: u64,
 }
@@ -46,6 +48,10 @@ pub struct Config {
 impl Config {
     fn shape(&self) -> Shape {
         if self.kind == Kind::Roart { self.shape } else { Shape::WORDS }
+    }
+
+    fn peer_at(&self, threads: usize) -> Option<Contender> {
+        self.peer.filter(|_| !self.alone.contains(&threads))
     }
 }
 
@@ -172,7 +178,7 @@ impl Runner<'_> {
             Ok(Open { name, store, population: Population::new(threads) })
         };
         let mut stores = vec![open(Contender::of(config.kind), ENDURA)?];
-        if let Some(peer) = config.peer {
+        if let Some(peer) = config.peer_at(threads) {
             stores.push(open(peer, peer.name())?);
         }
         // The first to run finds a cooler processor: the stores take turns at being first.
@@ -195,11 +201,12 @@ impl Runner<'_> {
         operation: Operation,
     ) -> Result<()> {
         let (config, store) = (self.config, open.name);
-        let stores = 1 + u64::from(config.peer.is_some());
+        let stores = |&threads: &usize| 1 + u64::from(config.peer_at(threads).is_some());
+        let stores: u64 = config.threads.iter().map(stores).sum();
         let each = config.operations.iter().filter(|&&o| o != Operation::Load).count() as u64 + 1;
         (self.observe)(Progress {
             done: self.outcome.samples.len() as u64,
-            total: stores * each * config.threads.len() as u64 * u64::from(config.rounds),
+            total: stores * each * u64::from(config.rounds),
             round,
             threads,
             operation,
@@ -247,7 +254,7 @@ mod tests {
         let config = Config {
             sizes: Sizes { keys: 2_000, operations: 640 },
             operations: Operation::ALL.to_vec(),
-            threads: vec![1, 2],
+            threads: vec![1, 2, 3],
             rounds: 2,
             dir: dir.path().to_path_buf(),
             pool: endura::Pool::options().max_size(1 << 30),
@@ -255,16 +262,18 @@ mod tests {
             layout: None,
             shape,
             peer: Some(Contender::Lmdb),
+            alone: vec![3],
             seed: 7,
         };
         let mut seen = 0;
         let outcome = run(&config, &mut |progress| {
             assert_eq!(progress.done, seen);
             seen += 1;
-            assert_eq!(progress.total, 72);
+            assert_eq!(progress.total, 90);
         })
         .expect("a run");
-        assert_eq!((seen, outcome.samples.len(), outcome.space.len()), (72, 72, 2));
+        assert_eq!((seen, outcome.samples.len(), outcome.space.len()), (90, 90, 2));
+        assert!(outcome.samples.iter().all(|s| s.store == ENDURA || s.threads < 3));
         assert!(outcome.samples.iter().all(|sample| sample.wall_seconds > 0.0));
         let payload = if kind == Kind::Roart { 113 * 2000 } else { 16 * 2000 };
         assert!(outcome.space.iter().all(|space| space.footprint.used_bytes > payload));

@@ -120,7 +120,8 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     figures
 }
 
-fn select<'a>(
+/// All rounds of one store, operation and number of threads.
+pub(crate) fn select<'a>(
     samples: &'a [Sample],
     threads: usize,
     operation: Operation,
@@ -155,10 +156,15 @@ fn figure(samples: &[&Sample]) -> Figure {
     }
 }
 
-/// Round by round, so that what slowed a whole round down does not count.
-fn ratio(ours: &[&Sample], theirs: &[&Sample], seconds: fn(&Sample) -> f64) -> Option<Median> {
+/// How many times as much theirs cost as ours. Round by round, so that what slowed a whole round down does
+/// not count.
+pub(crate) fn ratio(
+    ours: &[&Sample],
+    theirs: &[&Sample],
+    cost: fn(&Sample) -> f64,
+) -> Option<Median> {
     let pairs = ours.iter().zip(theirs);
-    let ratios: Vec<f64> = pairs.map(|(a, b)| seconds(b) / seconds(a).max(1e-9)).collect();
+    let ratios: Vec<f64> = pairs.map(|(a, b)| cost(b) / cost(a).max(f64::MIN_POSITIVE)).collect();
     if ratios.is_empty() { None } else { Some(Median::of(ratios)) }
 }
 

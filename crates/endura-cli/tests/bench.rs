@@ -185,6 +185,59 @@ fn compare_tells_a_regression_by_its_exit_code() {
     assert_eq!(code_and_texts(&output).0, Some(3));
 }
 
+/// One throughput halved on every store is the machine's doing, on ours alone it is ours.
+#[test]
+fn ratios_tell_a_slower_index_from_a_slower_machine() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let run = ["pibench", "-n", "500", "-p", "300", "--rounds", "1", "--stores", "fast-fair,lmdb"];
+    let results = measured(dir.path(), &[&run[..], &["--out", "before.json"]].concat());
+    let compare = |slower: &[&str], more: &[&str]| {
+        let mut changed = results.clone();
+        for one in changed["measurements"].as_array_mut().expect("measurements") {
+            let is_slower = one["store"].as_str().is_some_and(|store| slower.contains(&store));
+            if one["quantity"] == "throughput" && is_slower {
+                let half = one["median"].as_f64().expect("a number") / 2.0;
+                (one["median"], one["rounds"]) = (half.into(), vec![half].into());
+            }
+        }
+        std::fs::write(dir.path().join("after.json"), changed.to_string()).expect("a file");
+        let files = ["compare", "before.json", "after.json", "--all"];
+        let output = bench(dir.path(), &[&files[..], more].concat());
+        let (code, out, err) = code_and_texts(&output);
+        (code, format!("{out}{err}"))
+    };
+    let both = ["fast-fair", "LMDB"];
+    assert_eq!(compare(&both, &[]).0, Some(1));
+    let (code, text) = compare(&both, &["--ratios"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("fast-fair : LMDB") && text.contains("the farthest by 0.0 %"), "{text}");
+    let (code, text) = compare(&both[..1], &["--ratios"]);
+    assert!(code == Some(1) && text.contains("0.50x"), "{text}");
+}
+
+#[test]
+fn instructions_are_counted_and_the_same_twice() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let count = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_endura"));
+        command.args(["bench", "instructions", "-n", "500", "-p", "2", "--json", "--dir", "."]);
+        command.current_dir(dir.path()).output().expect("the command runs")
+    };
+    let (first, second) = (count(), count());
+    let (code, out, err) = code_and_texts(&first);
+    if err.contains("may not be traced") {
+        return;
+    }
+    assert_eq!(code, Some(0), "{out}{err}");
+    let counts: Value = serde_json::from_str(out).expect("JSON");
+    let counts = counts.as_array().expect("counts");
+    assert_eq!(counts.len(), 3 * 5);
+    let count = |one: &Value| one["count"].as_f64().expect("a number");
+    assert!(counts.iter().all(|one| (50.0..100_000.0).contains(&count(one))), "{out}");
+    assert_eq!(code_and_texts(&second).1, out);
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
+}
+
 /// A map in DRAM loses everything: torture must see it, and see that LMDB does not.
 #[test]
 fn torture_tells_a_peer_that_loses_from_one_that_does_not() {

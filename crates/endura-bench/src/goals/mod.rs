@@ -11,9 +11,10 @@ use serde::Serialize;
 
 use crate::contender::Contender;
 use crate::operation::{Operation, Sizes};
+use crate::report::grouped;
 use crate::run::{Config, Outcome, Sample, run};
 use crate::store::Shape;
-use crate::summary::{ENDURA, Median};
+use crate::summary::{ENDURA, Median, ratio, select};
 use crate::{Error, Result};
 
 pub use races::RACES;
@@ -27,7 +28,7 @@ pub enum Measure {
     TimesOwnGet,
     /// Our wall throughput with two threads by that with one.
     TimesOneThread,
-    /// Our 99.9th percentile by the peer's, all rounds together: less is better.
+    /// Our 99.9th percentile by the peer's: less is better.
     TailBesidePeer,
 }
 
@@ -42,6 +43,8 @@ pub struct Goal {
     pub asked: f64,
     /// What we aim at.
     pub aim: Option<f64>,
+    /// What is known to stop it where it falls short.
+    pub bound: Option<&'static str>,
 }
 
 /// An index beside a peer, with the goals that are judged by one run of both.
@@ -80,11 +83,13 @@ pub struct Judged {
     pub measured: Median,
     /// Whether that is as asked.
     pub is_reached: bool,
+    /// What stops it, as far as we know, if it is not.
+    pub bound: Option<&'static str>,
 }
 
 impl Race {
-    /// In words.
-    pub fn describe(&self) -> String {
+    /// In words, with as many keys as were loaded.
+    pub fn describe(&self, keys: u64) -> String {
         let medium = match self.media {
             MediaChoice::Clwb => ", write-back executed",
             _ => "",
@@ -93,7 +98,7 @@ impl Race {
             "{} beside {}, {} keys, {}{medium}",
             Contender::of(self.kind).name(),
             self.peer.name(),
-            self.keys,
+            grouped(keys),
             self.shape.name()
         )
     }
@@ -131,42 +136,51 @@ impl Race {
             layout: None,
             shape: self.shape,
             peer: Some(self.peer),
+            // With more threads ours is measured against itself.
+            alone: self.threads.iter().skip(1).copied().collect(),
             seed: 1,
         };
         let outcome = run(&config, &mut |at| {
             let part = at.done as f64 / at.total.max(1) as f64;
             observe(part, &format!("{}: {} {}", self.name, at.store, at.operation.name()));
         })?;
-        self.goals.iter().map(|goal| self.judge(goal, &outcome)).collect()
+        let race = self.describe(keys);
+        self.goals.iter().map(|goal| self.judge(race.clone(), goal, &outcome)).collect()
     }
 
-    fn judge(&self, goal: &Goal, outcome: &Outcome) -> Result<Judged> {
+    fn judge(&self, race: String, goal: &Goal, outcome: &Outcome) -> Result<Judged> {
         let measured = goal.measured(self, outcome);
         let measured = measured.ok_or(Error::Config("a goal of an operation that was not run"))?;
         let is_reached = match goal.measure {
             Measure::TailBesidePeer => measured.median <= goal.asked,
             _ => measured.median >= goal.asked,
         };
-        let (asked, aim) = (goal.asked, goal.aim);
-        let (race, goal) = (self.describe(), goal.describe(self));
-        Ok(Judged { race, goal, asked, aim, measured, is_reached })
+        let (asked, aim, bound) = (goal.asked, goal.aim, goal.bound.filter(|_| !is_reached));
+        let goal = goal.describe(self);
+        Ok(Judged { race, goal, asked, aim, measured, is_reached, bound })
     }
 }
 
 impl Goal {
     /// At least so many times as fast as the peer.
     pub const fn times_peer(operation: Operation, asked: f64, aim: Option<f64>) -> Self {
-        Self { operation, measure: Measure::TimesPeer, asked, aim }
+        Self { operation, measure: Measure::TimesPeer, asked, aim, bound: None }
     }
 
     /// Two threads at least so many times as fast as one.
     pub const fn times_one_thread(operation: Operation, asked: f64) -> Self {
-        Self { operation, measure: Measure::TimesOneThread, asked, aim: None }
+        Self { operation, measure: Measure::TimesOneThread, asked, aim: None, bound: None }
     }
 
     /// At least so many times as fast as our own lookup.
     pub const fn times_own_get(operation: Operation, asked: f64) -> Self {
-        Self { operation, measure: Measure::TimesOwnGet, asked, aim: None }
+        Self { operation, measure: Measure::TimesOwnGet, asked, aim: None, bound: None }
+    }
+
+    /// The same, and what stops it where it falls short.
+    #[must_use]
+    pub const fn bounded_by(self, what: &'static str) -> Self {
+        Self { bound: Some(what), ..self }
     }
 
     /// What has to be run.
@@ -192,40 +206,29 @@ impl Goal {
         }
     }
 
-    /// Round by round, so that what slowed a whole round down does not count.
     fn measured(&self, race: &Race, outcome: &Outcome) -> Option<Median> {
-        let threads = *race.threads.first()?;
-        let rounds = |store, operation, threads| {
-            let wanted = (store, operation, threads);
-            let samples = outcome.samples.iter();
-            samples.filter(|s| (s.store, s.operation, s.threads) == wanted).collect::<Vec<_>>()
-        };
-        let ours = rounds(ENDURA, self.operation, threads);
-        let (above, below, value): (_, _, fn(&Sample) -> f64) = match self.measure {
-            Measure::TimesPeer => {
-                (ours, rounds(race.peer.name(), self.operation, threads), per_second)
-            }
-            Measure::TimesOwnGet => (ours, rounds(ENDURA, Operation::Get, threads), per_second),
+        let (one, more) = (*race.threads.first()?, *race.threads.last()?);
+        let of = |store, operation, threads| select(&outcome.samples, threads, operation, store);
+        let ours = of(ENDURA, self.operation, one);
+        let peer = || of(race.peer.name(), self.operation, one);
+        match self.measure {
+            Measure::TimesPeer => ratio(&ours, &peer(), cost),
+            Measure::TimesOwnGet => ratio(&ours, &of(ENDURA, Operation::Get, one), cost),
             Measure::TimesOneThread => {
-                let more = *race.threads.last()?;
-                (rounds(ENDURA, self.operation, more), ours, |s| {
-                    s.operations as f64 / s.wall_seconds
-                })
+                let wall = |s: &Sample| s.wall_seconds / s.operations as f64;
+                ratio(&of(ENDURA, self.operation, more), &ours, wall)
             }
             Measure::TailBesidePeer => {
-                let tail = |s: &Sample| s.latencies.value_at_quantile(0.999) as f64;
-                (ours, rounds(race.peer.name(), self.operation, threads), tail)
+                ratio(&peer(), &ours, |s| s.latencies.value_at_quantile(0.999) as f64)
             }
-        };
-        let ratios: Vec<f64> =
-            above.iter().zip(&below).map(|(a, b)| value(a) / value(b).max(1e-9)).collect();
-        (!ratios.is_empty()).then(|| Median::of(ratios))
+        }
     }
 }
 
-fn per_second(sample: &Sample) -> f64 {
+/// Seconds of an operation.
+fn cost(sample: &Sample) -> f64 {
     let seconds = if sample.threads == 1 { sample.cpu_seconds } else { sample.wall_seconds };
-    sample.operations as f64 / seconds.max(1e-9)
+    seconds / sample.operations as f64
 }
 
 #[cfg(test)]
@@ -244,13 +247,16 @@ mod tests {
             let judged = judged.expect("a run");
             assert_eq!(judged.len(), race.goals.len());
             assert!(judged.iter().all(|judged| judged.measured.median > 0.0));
+            assert!(judged.iter().all(|judged| judged.race.contains(" 2,000 keys")));
         }
     }
 
     #[test]
     fn a_tail_is_to_be_short_and_all_else_much() {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let get = |measure, asked| Goal { operation: Operation::Get, measure, asked, aim: None };
+        let get =
+            |measure, asked| Goal { measure, ..Goal::times_peer(Operation::Get, asked, None) };
+        let get = |measure, asked| get(measure, asked).bounded_by("the machine");
         let goals = [
             get(Measure::TimesPeer, 0.0),
             get(Measure::TimesPeer, 1e9),
@@ -261,5 +267,6 @@ mod tests {
         let judged = race.run(race.keys / 1000, 1, dir.path(), &mut |_, _| {}).expect("a run");
         let reached: Vec<bool> = judged.iter().map(|judged| judged.is_reached).collect();
         assert_eq!(reached, [true, false, true, false]);
+        assert!(judged.iter().all(|judged| judged.bound.is_none() == judged.is_reached));
     }
 }

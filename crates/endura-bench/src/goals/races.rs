@@ -49,6 +49,7 @@ pub const RACES: [Race; 8] = [
             measure: Measure::TailBesidePeer,
             asked: 1.25,
             aim: None,
+            bound: None,
         }],
         ..NUMBERS
     },
@@ -70,14 +71,26 @@ pub const RACES: [Race; 8] = [
     },
 ];
 
+const TWO_NODES: &str = "two nodes that no cache holds, one after the other: a program that does nothing but these two loads and \
+                         the search in the nodes is 3.2 times as fast as LMDB (design.md, \"What bounds a lookup\")";
+
+const LEAVES: &str = "every line of a leaf is fetched, a third of them empty; asked for further ahead they only wait for \
+                      memory's bandwidth (design.md, \"What bounds a lookup\")";
+
+const AHEAD: &str = "lookups that follow each other overlap by themselves, as far as the processor looks ahead: the \
+                     faster a single one, the less a batch can gain";
+
+const RECORDS: &str = "each record lies in lines and a page of its own: at a random place it takes longer to fetch than \
+                       LMDB's neighbour in the same page (trees.md, \"What bounds a scan\"; `endura bench floor --bytes 320M`)";
+
 const FAST_FAIR: &[Goal] = &[
     Goal::times_peer(Load, 2.5, Some(3.5)),
     Goal::times_peer(Insert, 2.5, None),
-    Goal::times_peer(Get, 3.5, Some(5.0)),
-    Goal::times_peer(Miss, 3.5, None),
-    Goal::times_peer(Scan, 4.0, Some(7.0)),
+    Goal::times_peer(Get, 3.5, Some(5.0)).bounded_by(TWO_NODES),
+    Goal::times_peer(Miss, 3.5, None).bounded_by(TWO_NODES),
+    Goal::times_peer(Scan, 4.0, Some(7.0)).bounded_by(LEAVES),
     Goal::times_peer(Update, 2.5, None),
-    Goal::times_own_get(GetMany, 3.0),
+    Goal::times_own_get(GetMany, 3.0).bounded_by(AHEAD),
     Goal::times_one_thread(Load, 1.7),
     Goal::times_one_thread(Insert, 1.7),
     Goal::times_one_thread(Get, 1.7),
@@ -97,7 +110,7 @@ const NBTREE: &[Goal] = &[
     Goal::times_peer(Scan, 2.0, Some(3.0)),
     Goal::times_peer(Update, 4.5, Some(6.0)),
     Goal::times_peer(Remove, 4.0, None),
-    Goal::times_own_get(GetMany, 3.0),
+    Goal::times_own_get(GetMany, 3.0).bounded_by(AHEAD),
     Goal::times_one_thread(Load, 1.8),
     Goal::times_one_thread(Insert, 1.8),
     Goal::times_one_thread(Get, 1.8),
@@ -116,7 +129,7 @@ const ROART: &[Goal] = &[
     Goal::times_peer(Load, 3.5, Some(6.0)),
     Goal::times_peer(Get, 2.3, Some(2.7)),
     Goal::times_peer(Miss, 5.0, None),
-    Goal::times_peer(Scan, 2.5, Some(3.3)),
+    Goal::times_peer(Scan, 2.5, Some(3.3)).bounded_by(RECORDS),
     Goal::times_peer(Zipf, 2.5, None),
     Goal::times_one_thread(Get, 1.7),
     Goal::times_one_thread(Insert, 1.5),

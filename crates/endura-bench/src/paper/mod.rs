@@ -48,7 +48,7 @@ impl Scale {
     /// A minute or less per row, beyond the caches.
     pub fn full(dir: PathBuf) -> Self {
         let threads = vec![1, 2, 4, 8];
-        Self { keys: 1_000_000, operations: 300_000, rounds: 3, threads, dir, seed: 1 }
+        Self { keys: 700_000, operations: 200_000, rounds: 3, threads, dir, seed: 1 }
     }
 
     /// The most of these threads that have a processor each.

@@ -3,7 +3,8 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::draw::{Area, COLOURS, Chart, Drawn, INK, MUTED, colours, style};
+use super::colours::{COLOURS, INK, MUTED, colours};
+use super::draw::{Area, Chart, Drawn, style};
 use super::ticks::{Axis, short};
 use crate::paper::Plot;
 

@@ -1,6 +1,7 @@
 //! Ours beside the others: ratios, round by round, and where endura is behind.
 
-use crate::result::{Better, Measurement, Results, Role};
+use crate::relative::{pairs, rounds, times_as_good};
+use crate::result::{Measurement, Results};
 use crate::summary::Median;
 
 use super::html::{grouped, table};
@@ -30,19 +31,8 @@ pub struct Ratio {
 
 /// Every measurement of ours beside the same of everybody else.
 pub fn ratios(results: &Results) -> Vec<Ratio> {
-    let role = |name: &str| results.stores.iter().find(|s| s.name == name).map(|store| store.role);
-    let ours = |m: &&Measurement| role(&m.store) == Some(Role::Ours) && m.quantity != "cpu time";
-    let mut all = Vec::new();
-    for ours in results.measurements.iter().filter(ours) {
-        for theirs in results.measurements.iter().filter(|m| same(ours, m)) {
-            match role(&theirs.store) {
-                Some(Role::Peer) => all.extend(ratio(ours, theirs, false)),
-                Some(Role::VolatileBound) => all.extend(ratio(ours, theirs, true)),
-                _ => {}
-            }
-        }
-    }
-    all
+    let pairs = pairs(results).into_iter();
+    pairs.filter_map(|(ours, theirs, volatile)| ratio(ours, theirs, volatile)).collect()
 }
 
 /// Those in which endura is behind: the farthest first.
@@ -53,28 +43,14 @@ pub fn slower(results: &Results) -> Vec<Ratio> {
     behind
 }
 
-fn same(a: &Measurement, b: &Measurement) -> bool {
-    let key = |m: &Measurement| {
-        let parameter = m.parameter.as_ref().map(|p| (p.name.clone(), p.value.to_bits()));
-        (m.suite.clone(), m.workload.clone(), m.threads, parameter, m.quantity.clone())
-    };
-    a.store != b.store && key(a) == key(b)
-}
-
 /// None where a figure is zero.
 fn ratio(ours: &Measurement, theirs: &Measurement, volatile: bool) -> Option<Ratio> {
-    let direction = ours.better;
-    let of = |ours: f64, theirs: f64| match direction {
-        Better::Higher => theirs / ours,
-        Better::Lower => ours / theirs,
-    };
-    let times = of(ours.median.median, theirs.median.median);
+    let times = times_as_good(ours.better, theirs.median.median, ours.median.median);
     if !times.is_finite() || times <= 0.0 {
         return None;
     }
-    let alike = ours.rounds.len() == theirs.rounds.len() && ours.rounds.len() > 1;
-    let rounds = ours.rounds.iter().zip(&theirs.rounds).map(|(&ours, &theirs)| of(ours, theirs));
-    let spread_percent = alike.then(|| Median::of(rounds.collect()).spread_percent);
+    let rounds = rounds(theirs, ours);
+    let spread_percent = (rounds.len() > 1).then(|| Median::of(rounds).spread_percent);
     let apart = ours.median.spread_percent + theirs.median.spread_percent;
     let at = ours.parameter.as_ref();
     let at = at.map_or(String::new(), |p| format!(", {} {}{}", p.name, short(p.value), p.unit));

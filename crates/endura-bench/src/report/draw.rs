@@ -1,55 +1,17 @@
-//! Plots as SVG. Colours are names: the page's style sheet gives them their light and dark values.
+//! Plots as SVG.
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::bars::bars;
+use super::colours::{COLOURS, GRID, INK, MUTED, colours};
 use super::ticks::{Axis, short};
 use crate::paper::{Across, Plot, Series};
 
 /// Widths of a plot in the SVG's own units, in one column of the page and in both; the page scales it.
 const WIDTH: u32 = 530;
 const WIDE: u32 = 1100;
-
-/// What the style sheet knows as `--ink`, `--muted` and `--grid`.
-pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
-pub(super) const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
-const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
-
-/// What it knows as `--c0` to `--c7`: colours that people who see few of them can tell apart.
-pub(super) const COLOURS: [RGBColor; 8] = [
-    RGBColor(0x25, 0x63, 0xeb),
-    RGBColor(0xd9, 0x77, 0x06),
-    RGBColor(0x05, 0x96, 0x69),
-    RGBColor(0xc0, 0x26, 0xd3),
-    RGBColor(0xdc, 0x26, 0x26),
-    RGBColor(0x47, 0x55, 0x69),
-    RGBColor(0x08, 0x91, 0xb2),
-    RGBColor(0x85, 0x4d, 0x0e),
-];
-
-/// Which colour each series has: a store has one and the same in every plot, others take what is left.
-pub(super) fn colours(plot: &Plot) -> Vec<usize> {
-    let known = |name: &str| match name {
-        "fast-fair" | "FastFair" => Some(0),
-        "nbtree" | "NbTree" => Some(1),
-        "roart" | "Roart" => Some(2),
-        "LMDB" => Some(3),
-        "BTreeMap" => Some(5),
-        _ => None,
-    };
-    let mut taken: Vec<usize> = plot.series.iter().filter_map(|s| known(&s.name)).collect();
-    let mut of = |series: &Series| {
-        known(&series.name).unwrap_or_else(|| {
-            let free = (0..COLOURS.len()).find(|colour| !taken.contains(colour));
-            let colour = free.unwrap_or(taken.len() % COLOURS.len());
-            taken.push(colour);
-            colour
-        })
-    };
-    plot.series.iter().map(&mut of).collect()
-}
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 pub(super) type Chart<'a, 'b> =
@@ -406,17 +368,6 @@ mod tests {
             // The first colour of a series, which the page's style sheet replaces.
             assert!(svg.contains("#2563EB"), "{svg}");
         }
-    }
-
-    #[test]
-    fn a_store_has_one_colour_everywhere_and_shares_it_with_nobody() {
-        let mut plot = plot(Across::Groups(vec!["one".into()]), false);
-        plot.series[1].name = "LMDB".into();
-        assert_eq!(colours(&plot), [0, 3]);
-        plot.series.reverse();
-        assert_eq!(colours(&plot), [3, 0]);
-        plot.series[1].name = "NbTree".into();
-        assert_eq!(colours(&plot), [3, 1]);
     }
 
     #[test]

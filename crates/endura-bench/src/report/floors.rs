@@ -92,11 +92,11 @@ fn all(tables: &[CountTable]) -> String {
 }
 
 fn instructions(counter: &Counter) -> String {
-    let (tool, counts) = match counter {
+    let (of, keys, counts) = match counter {
         Counter::None(why) => {
             return format!("<h3>Instructions</h3><p>Not counted: {}.</p>", escape(why));
         }
-        Counter::Tool(tool, counts) => (tool, counts),
+        Counter::Stepped(operations, keys, counts) => (*operations, *keys, counts),
     };
     let (mut indexes, mut operations): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for count in counts {
@@ -118,7 +118,13 @@ fn instructions(counter: &Counter) -> String {
     });
     let plot =
         bars("Instructions", "per operation", "instructions", operations.clone(), series.collect());
-    format!("<h3>Instructions, counted by {}</h3>{}", escape(tool), grid(&[plot], Look::default()))
+    format!(
+        "<h3>Instructions</h3><p>Counted one by one, the library's call included: {} operations of each kind on {} \
+         keys.</p>{}",
+        grouped(of),
+        grouped(keys),
+        grid(&[plot], Look::default())
+    )
 }
 
 fn floor(report: &Report) -> String {

@@ -19,12 +19,15 @@ pub(super) fn section(goals: &[Judged]) -> String {
     };
     let tables: String = races
         .into_iter()
-        .map(|race| format!("<h3>{}</h3>{}", escape(race), table(&head, &of(race))))
+        .map(|race| {
+            let bounds = bounds(goals.iter().filter(|judged| judged.race == race));
+            format!("<h3>{}</h3>{}{bounds}", escape(race), table(&head, &of(race)))
+        })
         .collect();
     let reached = goals.iter().filter(|judged| judged.is_reached).count();
     format!(
         "<p>How fast an index is to be, set before it was built; the two run in turns. {reached} of {} goals are \
-         reached. <code>docs/trees.md</code> says of what falls short what stops it.</p>{tables}{}",
+         reached; under each table stands what stops the others, as far as it is known.</p>{tables}{}",
         goals.len(),
         left_out()
     )
@@ -41,10 +44,22 @@ fn row(judged: &Judged) -> Vec<String> {
     ]
 }
 
+fn bounds<'j>(of: impl Iterator<Item = &'j Judged>) -> String {
+    let bound = |judged: &Judged| {
+        let text = format!("{} {:.2}: {}.", judged.goal, judged.measured.median, judged.bound?);
+        Some(format!("<li>{}</li>", escape(&text)))
+    };
+    let items: String = of.filter_map(bound).collect();
+    if items.is_empty() { items } else { format!("<ul>{items}</ul>") }
+}
+
 /// Races whose peer this build has not got.
 fn left_out() -> String {
-    let names: Vec<String> =
-        RACES.iter().filter(|race| !race.can_run()).map(|race| escape(&race.describe())).collect();
+    let names: Vec<String> = RACES
+        .iter()
+        .filter(|race| !race.can_run())
+        .map(|race| escape(&race.describe(race.keys)))
+        .collect();
     match names.len() {
         0 => String::new(),
         _ => format!("<p>Not in this build: {}.</p>", names.join("; ")),

@@ -2,7 +2,8 @@
 
 use crate::paper::{Across, Plot};
 
-use super::draw::{Look, colours, svg};
+use super::colours::colours;
+use super::draw::{Look, svg};
 use super::ticks::short;
 
 /// Text that may hold anything.
@@ -21,7 +22,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// 1,234,567.
-pub(super) fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

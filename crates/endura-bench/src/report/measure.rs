@@ -29,6 +29,8 @@ pub struct Extent {
     pub operations: u64,
     /// Rounds.
     pub rounds: u32,
+    /// A store whose turn takes longer has one round of a suite.
+    pub patience: Duration,
     /// Numbers of threads.
     pub threads: Vec<usize>,
     /// Keys of the exact counts.
@@ -52,6 +54,7 @@ impl Extent {
             keys: 100_000,
             operations: 30_000,
             rounds: 3,
+            patience: Duration::from_millis(1500),
             threads,
             counted: 100_000,
             dir,
@@ -66,9 +69,10 @@ impl Extent {
         let papers = Scale::full(dir.clone());
         let threads = vec![1, 2, 4];
         Self {
-            keys: 1_000_000,
-            operations: 300_000,
+            keys: 500_000,
+            operations: 200_000,
             rounds: 3,
+            patience: Duration::from_secs(5),
             threads,
             counted: 1_000_000,
             dir,
@@ -85,10 +89,12 @@ impl Extent {
             |threads: &[usize]| threads.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         vec![
             format!(
-                "workloads: {} keys, {} operations each, {} rounds, {} threads",
+                "workloads: {} keys, {} operations each, {} rounds (one for a store that takes more than {} s a turn), \
+                 {} threads",
                 grouped(self.keys),
                 grouped(self.operations),
                 self.rounds,
+                self.patience.as_secs_f64(),
                 threads(&self.threads)
             ),
             format!(
@@ -106,6 +112,11 @@ impl Extent {
         ]
     }
 
+    /// The part of the time that all but the goals take, about.
+    fn before_goals(&self) -> f64 {
+        if self.goal_rounds > 0 { 0.6 } else { 1.0 }
+    }
+
     fn settings(&self, shape: Shape) -> Settings {
         Settings {
             contenders: Contender::ALL
@@ -114,6 +125,7 @@ impl Extent {
                 .collect(),
             threads: self.threads.clone(),
             rounds: self.rounds,
+            patience: Some(self.patience),
             rate: None,
             sampled: 16,
             seed: self.seed,
@@ -149,6 +161,8 @@ pub fn measure(
     observe: &mut dyn FnMut(f64, &str),
 ) -> Result<Report> {
     let mut took = Took { parts: Vec::new(), begun: Instant::now() };
+    let (whole, before_goals) = (observe, extent.before_goals());
+    let observe = &mut |part: f64, what: &str| whole(part * before_goals, what);
     let mut results = Results::new(command, extent.seed);
     workloads(extent, &mut results, &mut |part, what| observe(part * WORKLOADS, what))?;
     took.part("workloads");
@@ -172,16 +186,13 @@ pub fn measure(
     let rows: Vec<_> = paper::rows().collect();
     for (number, row) in rows.iter().enumerate() {
         let part = number as f64 / rows.len() as f64;
-        observe(
-            WORKLOADS + (1.0 - WORKLOADS - GOALS) * part,
-            &format!("{}: {}", row.name(), row.title),
-        );
+        observe(WORKLOADS + (1.0 - WORKLOADS) * part, &format!("{}: {}", row.name(), row.title));
         let outcome = row.run(&extent.papers)?;
         outcome.add_to(&mut results, &extent.papers);
         papers.push(outcome);
     }
     took.part("papers");
-    let goals = goals(extent, observe)?;
+    let goals = goals(extent, whole)?;
     took.part("goals");
     Ok(Report {
         results,
@@ -212,18 +223,17 @@ impl Took {
 }
 
 /// The part of the time that the workloads take, about.
-const WORKLOADS: f64 = 0.3;
-/// The part that the goals take, where they are run.
-const GOALS: f64 = 0.4;
+const WORKLOADS: f64 = 0.4;
 
 fn goals(extent: &Extent, observe: &mut dyn FnMut(f64, &str)) -> Result<Vec<Judged>> {
     let races: Vec<_> = match extent.goal_rounds {
         0 => Vec::new(),
         _ => RACES.iter().filter(|race| race.can_run()).collect(),
     };
-    let (mut all, each) = (Vec::new(), GOALS / races.len().max(1) as f64);
+    let before = extent.before_goals();
+    let (mut all, each) = (Vec::new(), (1.0 - before) / races.len().max(1) as f64);
     for (race, number) in races.into_iter().zip(0_u8..) {
-        let begun = 1.0 - GOALS + each * f64::from(number);
+        let begun = before + each * f64::from(number);
         let tell = &mut |part: f64, what: &str| observe(begun + each * part, what);
         all.extend(race.run(1, extent.goal_rounds, &extent.dir, tell)?);
     }
@@ -348,7 +358,7 @@ mod tests {
         };
         let tool = |_: &mut dyn FnMut(&str)| Ok(Counter::None("not here".into()));
         let report = measure(&extent, "test".into(), tool, &mut observe).expect("a report");
-        assert!(told > 50 && last > 0.5);
+        assert!(told > 50 && last > 0.9);
         assert_eq!(report.papers.len(), paper::rows().count());
         assert!(!report.results.measurements.is_empty() && report.counts.len() == 12);
         let files = report.write(dir.path()).expect("files");

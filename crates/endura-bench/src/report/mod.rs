@@ -6,6 +6,7 @@
 
 mod bars;
 mod behind;
+mod colours;
 mod csv;
 mod draw;
 mod floors;
@@ -29,6 +30,8 @@ use crate::paper::Outcome;
 use crate::recovery::{Plan, Timeline};
 use crate::result::Results;
 use crate::{Error, Result};
+
+pub(crate) use html::grouped;
 
 pub use behind::{Ratio, ratios, slower};
 pub use measure::{Extent, measure};
@@ -55,12 +58,12 @@ pub struct Instructions {
     pub count: f64,
 }
 
-/// What counts instructions here.
+/// Whether instructions are counted here.
 #[derive(Debug, Clone, Serialize)]
 pub enum Counter {
-    /// A tool, with what it found.
-    Tool(String, Vec<Instructions>),
-    /// None, and why.
+    /// Step by step: so many operations of each kind on so many keys.
+    Stepped(u64, u64, Vec<Instructions>),
+    /// Not, and why.
     None(String),
 }
 
@@ -94,7 +97,7 @@ pub fn describe(plan: &Plan) -> String {
     format!(
         "{} keys of 24 bytes with values of 100 in a ROART map; {} threads send lookups and updates, half each, \
          zipfian 0.99; {} thread(s) reclaim after the restart.",
-        html::grouped(plan.keys),
+        grouped(plan.keys),
         plan.threads,
         plan.collectors
     )

@@ -109,10 +109,26 @@ fn spread(report: &Report) -> String {
         [] => "every time was measured once: no spread is known".into(),
         _ => format!(
             "half the distance between the least and the greatest round, in percent of the median: {:.0} % in the \
-             middle, {:.0} % at worst; ± and the whiskers of the plots show it",
+             middle, {:.0} % at worst; ± and the whiskers of the plots show it{}",
             spreads[spreads.len() / 2],
-            spreads[spreads.len() - 1]
+            spreads[spreads.len() - 1],
+            once(&report.results)
         ),
+    }
+}
+
+/// Stores that were too slow for another round of some suite, in which others had more.
+fn once(results: &Results) -> String {
+    let timed = || results.measurements.iter().filter(|m| m.quantity == "throughput");
+    let is_repeated = |suite: &str| timed().any(|m| m.suite == suite && m.rounds.len() > 1);
+    let is_once = |store: &str| {
+        timed().any(|m| m.store == store && m.rounds.len() == 1 && is_repeated(&m.suite))
+    };
+    let names = results.stores.iter().map(|store| store.name.as_str());
+    let slow: Vec<String> = names.filter(|name| is_once(name)).map(escape).collect();
+    match slow.len() {
+        0 => String::new(),
+        _ => format!(". Too slow for more than one round of a suite: {}", slow.join(", ")),
     }
 }
 

@@ -11,7 +11,7 @@ mod tpcc;
 pub use self::tpcc::tpcc;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use endura::{NodeLayout, PoolOptions};
 
@@ -71,6 +71,8 @@ pub struct Settings {
     pub threads: Vec<usize>,
     /// How often everything is repeated.
     pub rounds: u32,
+    /// A store whose turn in a suite took longer is left out of its later rounds; none means never.
+    pub patience: Option<Duration>,
     /// Operations per second that arrive, all threads together; none means as many as it can do.
     pub rate: Option<f64>,
     /// One operation in so many is timed by itself. With a rate, each is.
@@ -156,12 +158,21 @@ pub fn run(
     }
     let mut runner = Runner { settings, observe, done: 0, total: total(suites, settings) };
     for suite in suites {
-        let mut collector = Collector::default();
+        let (mut collector, mut slow) = (Collector::default(), Vec::new());
         for round in 0..settings.rounds {
             for &threads in &settings.threads {
                 for contender in settings.order(round) {
-                    if contender.takes(suite.shape) {
-                        runner.store(suite, contender, round, threads, &mut collector)?;
+                    if !contender.takes(suite.shape) {
+                        continue;
+                    }
+                    if slow.contains(&(threads, contender)) {
+                        runner.done += suite.stages.len() as u64 + 1;
+                        continue;
+                    }
+                    let begun = Instant::now();
+                    runner.store(suite, contender, round, threads, &mut collector)?;
+                    if settings.patience.is_some_and(|patience| begun.elapsed() > patience) {
+                        slow.push((threads, contender));
                     }
                 }
             }

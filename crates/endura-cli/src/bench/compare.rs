@@ -4,6 +4,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use endura_bench::compare::{Comparison, Row, Verdict, compare};
+use endura_bench::relative::relative;
 use endura_bench::result::Results;
 
 use super::table::{label, number, spread};
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Changes up to so many percent are noise
     #[arg(long, default_value_t = 10.0)]
     tolerance: f64,
+    /// Compare how many times as good as the others ours are: for runs of two machines, or of a busy one
+    #[arg(long)]
+    ratios: bool,
     /// Show what stayed the same as well
     #[arg(long)]
     all: bool,
@@ -35,7 +39,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (before, after) = (Results::read(&args.before)?, Results::read(&args.after)?);
+    let (mut before, mut after) = (Results::read(&args.before)?, Results::read(&args.after)?);
+    if args.ratios {
+        (before, after) = (relative(&before), relative(&after));
+    }
     let comparison = compare(&before, &after, args.tolerance);
     if comparison.rows.is_empty() {
         return Err(Failure::Usage("the two runs have no measurement in common".into()));
@@ -44,8 +51,11 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&comparison)?)?;
     } else {
-        if before.machine != after.machine {
-            writeln!(out, "The runs are of different machines: the ratios say little.")?;
+        if before.machine != after.machine && !args.ratios {
+            writeln!(
+                out,
+                "The runs are of different machines: only what --ratios compares says much."
+            )?;
         }
         write(&mut out, &comparison, args.all)?;
     }
@@ -71,6 +81,10 @@ fn write(out: &mut dyn Write, comparison: &Comparison, all: bool) -> Result<()> 
         "{} in common: {better} better, {same} the same within the noise.",
         counted(comparison.rows.len() as u64, "measurement")
     )?;
+    if let Some([middle, most, all]) = comparison.changes_percent() {
+        let text = format!("Half changed by at most {middle:.1} %, nine in ten by {most:.1} %");
+        writeln!(out, "{text}, the farthest by {all:.1} %.")?;
+    }
     if comparison.missing + comparison.new > 0 {
         let (missing, new) = (comparison.missing, comparison.new);
         writeln!(out, "Only in the run before: {missing}; only in the run after: {new}.")?;

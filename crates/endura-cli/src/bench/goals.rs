@@ -80,6 +80,11 @@ fn write(all: &[Judged]) -> Result<()> {
             ]);
         }
         table.write(out)?;
+        for judged in all.iter().filter(|judged| judged.race == race) {
+            if let Some(bound) = judged.bound {
+                writeln!(out, "  {}: {bound}.", judged.goal)?;
+            }
+        }
     }
     Ok(())
 }

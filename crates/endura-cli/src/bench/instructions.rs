@@ -1,35 +1,79 @@
-//! The child whose instructions are counted.
+//! `endura bench instructions`, and the child whose instructions are counted.
 
 use std::ffi::OsString;
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use endura_bench::contender::Contender;
-use endura_bench::instructions::{count, work};
+use endura_bench::instructions::{Extent, count, work};
 use endura_bench::report::Counter;
 
 use super::contenders::contender;
-use crate::outcome::{Answer, Result};
+use super::place::default_dir;
+use crate::outcome::{Answer, Failure, Result};
+use crate::progress;
+use crate::text::{Table, parse_number};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    #[arg(long, value_parser = contender())]
-    store: Contender,
-    #[arg(long)]
-    operation: Option<String>,
-    #[arg(long)]
+    /// Keys that are loaded
+    #[arg(short = 'n', long, value_parser = parse_number, default_value = "1000000")]
     keys: u64,
+    /// Operations of each kind that are counted, which takes microseconds an instruction
+    #[arg(short = 'p', long, value_parser = parse_number, default_value = "100")]
+    operations: u64,
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
     #[arg(long)]
-    dir: PathBuf,
+    dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    work(args.store, args.operation.as_deref(), args.keys, &args.dir)?;
+    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    let operations = args.operations.min(args.keys);
+    let spinner = progress::spinner();
+    let counter = all(Extent { keys: args.keys, operations }, &dir, |what| {
+        spinner.set_message(what.to_string());
+    });
+    spinner.finish_and_clear();
+    let counts = match counter? {
+        Counter::None(why) => return Err(Failure::Message(format!("nothing was counted: {why}"))),
+        Counter::Stepped(_, _, counts) => counts,
+    };
+    let out = &mut stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&counts)?)?;
+        return Ok(Answer::Yes);
+    }
+    let mut table = Table::new(2, &["index", "operation", "instructions"]);
+    for of in counts {
+        table.row([of.index, of.operation, format!("{:.1}", of.count)]);
+    }
+    table.write(out)?;
+    Ok(Answer::Yes)
+}
+
+/// The arguments of the child.
+#[derive(clap::Args)]
+pub(crate) struct ChildArgs {
+    #[arg(value_parser = contender())]
+    store: Contender,
+    keys: u64,
+    operations: u64,
+    dir: PathBuf,
+}
+
+pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
+    let extent = Extent { keys: args.keys, operations: args.operations };
+    work(args.store, extent, &args.dir)?;
     Ok(Answer::Yes)
 }
 
 /// Counts the instructions of all operations, by children of this program.
 pub(super) fn all(
-    keys: u64,
+    extent: Extent,
     dir: &Path,
     observe: impl FnMut(&str),
 ) -> endura_bench::Result<Counter> {
@@ -37,16 +81,10 @@ pub(super) fn all(
         doing: "cannot find this program's own file".into(),
         source,
     })?;
-    let arguments = |store: Contender, operation: Option<&str>, keys: u64| {
-        let mut arguments: Vec<OsString> = vec!["bench".into(), "instructions-child".into()];
-        let mut add = |name: &str, value: OsString| arguments.extend([name.into(), value]);
-        add("--store", store.argument().into());
-        add("--keys", keys.to_string().into());
-        add("--dir", dir.into());
-        if let Some(operation) = operation {
-            add("--operation", operation.into());
-        }
-        arguments
+    let arguments = |store: Contender| -> Vec<OsString> {
+        let (keys, operations) = (extent.keys.to_string(), extent.operations.to_string());
+        let words = ["bench", "instructions-child", store.argument(), &keys, &operations];
+        words.into_iter().map(OsString::from).chain([dir.into()]).collect()
     };
-    count(&program, keys, arguments, observe)
+    count(&program, extent, arguments, observe)
 }

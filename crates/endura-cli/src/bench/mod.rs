@@ -62,8 +62,10 @@ enum Suite {
     Floor(floor::Args),
     /// What we have set ourselves: how fast each index is to be beside a peer; exit code 1 if it is not
     Goals(goals::Args),
+    /// Instructions of each operation of our indexes, counted one by one
+    Instructions(instructions::Args),
     #[command(hide = true)]
-    InstructionsChild(instructions::Args),
+    InstructionsChild(instructions::ChildArgs),
     /// How long a store takes to answer again after SIGKILL
     Reopen(after_kill::Args),
     /// Two runs side by side; exit code 1 if something became worse
@@ -82,7 +84,8 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(Suite::Report(args)) => report::run(args),
         Some(Suite::Floor(args)) => floor::run(args),
         Some(Suite::Goals(args)) => goals::run(args),
-        Some(Suite::InstructionsChild(args)) => instructions::run(args),
+        Some(Suite::Instructions(args)) => instructions::run(args),
+        Some(Suite::InstructionsChild(args)) => instructions::work_stepwise(args),
         Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Compare(args)) => compare::run(args),
     }

@@ -179,6 +179,7 @@ fn config(args: &Args, dir: PathBuf) -> Config {
         layout: args.layout,
         shape: args.shape(),
         peer: (!args.alone).then_some(args.peer),
+        alone: Vec::new(),
         seed: args.seed,
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
+use endura_bench::instructions::Extent as Counted;
 use endura_bench::report::{Counter, Extent, measure};
 
 use super::instructions;
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     /// How often each time is measured [default: as the page says]
     #[arg(long)]
     rounds: Option<u32>,
-    /// Count no instructions, which takes a while where callgrind does it
+    /// Count no instructions
     #[arg(long)]
     no_instructions: bool,
     /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
@@ -57,14 +58,15 @@ pub(crate) fn run(args: &Args) -> Result {
     // Before an hour goes by for a page that cannot be written.
     std::fs::create_dir_all(&args.out)?;
     let bar = progress::bar(1000, "‰");
-    let counted = if args.quick { 5_000 } else { 50_000 }.min(extent.counted);
+    let operations = if args.quick { 10 } else { 100 }.min(extent.counted);
+    let counted = Counted { keys: extent.counted, operations };
     let count = |tell: &mut dyn FnMut(&str)| {
         if args.no_instructions {
             return Ok(Counter::None("--no-instructions was given".into()));
         }
-        // A tool that fails costs the page its figures, not the page.
+        // A child that fails costs the page its figures, not the page.
         Ok(instructions::all(counted, &extent.dir, tell)
-            .unwrap_or_else(|failure| Counter::None(format!("the tool failed ({failure})"))))
+            .unwrap_or_else(|failure| Counter::None(failure.to_string())))
     };
     let report = measure(&extent, command_line(), count, &mut |part, what| {
         bar.set_position((part * 1000.0) as u64);

@@ -135,6 +135,7 @@ impl RunArgs {
             contenders,
             threads: self.threads.clone(),
             rounds: self.rounds,
+            patience: None,
             rate: self.rate,
             sampled: self.sampled,
             seed: self.seed,

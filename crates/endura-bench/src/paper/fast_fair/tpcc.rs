@@ -28,6 +28,7 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
         dir: scale.dir.clone(),
         pool: Pool::options().media(MediaChoice::Adr),
         layout: None,
+        patience: None,
     };
     let mut results = Results::new(String::new(), scale.seed);
     let transactions = (scale.operations / 40).max(50);

@@ -81,7 +81,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         for lane in lanes.iter_mut() {
             let body = bodies.get(lane.body);
             lane.way = body.leaf(body.rank(wide, lane.key));
-            self.ask_for_entry(guard, lane.way, lane.key);
+            self.ask_for_entry(guard, lane.way, lane.key, guard.media().needs_flush());
         }
     }
 }

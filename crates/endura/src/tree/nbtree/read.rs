@@ -93,15 +93,22 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Place<'g, 'g, M, W, D>> {
         let top = self.top(guard, partition)?;
         let way = self.meta.descend_to_block(top, key);
-        self.ask_for_entry(guard, way, key);
+        self.ask_for_entry(guard, way, key, guard.media().needs_flush());
         self.enter(guard, way)
     }
 
-    /// Asks for what a lookup of `key` reads, if it is at home.
+    /// Asks for the leaf of `key`, of which a lookup needs only the tags unless it has to ask for writers in
+    /// flight, and for its entry if that is at home.
     #[inline(always)]
-    pub(super) fn ask_for_entry(&self, guard: &Guard<'_, M>, (leaf, at): (u32, u64), key: Local) {
+    pub(super) fn ask_for_entry(
+        &self,
+        guard: &Guard<'_, M>,
+        (leaf, at): (u32, u64),
+        key: Local,
+        all_of_leaf: bool,
+    ) {
         let leaf = self.meta.leaves.get(leaf);
-        match guard.media().needs_flush() {
+        match all_of_leaf {
             true => prefetch(leaf),
             false => leaf.tags.prefetch(),
         }

@@ -4,12 +4,11 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::tree::Change;
-use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
 use super::block::{Block, Word};
 use super::design::Design;
-use super::key::{Hash, Local, split};
+use super::key::{Local, split};
 use super::leaf::Flight;
 use super::read::Place;
 
@@ -81,8 +80,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
         let way = self.meta.descend_to_block(self.top(guard, partition)?, key);
-        prefetch(self.meta.leaves.get(way.0));
-        Block::<M, W>::prefetch_home(guard.media(), way.1, Hash::of(key));
+        self.ask_for_entry(guard, way, key, true);
         self.enter(guard, way)
     }
 
