@@ -20,11 +20,10 @@ pub(crate) fn pairs(results: &Results) -> Vec<(&Measurement, &Measurement, bool)
 }
 
 fn is_same(a: &Measurement, b: &Measurement) -> bool {
-    let key = |m: &Measurement| {
-        let parameter = m.parameter.as_ref().map(|p| (p.name.clone(), p.value.to_bits()));
-        (m.suite.clone(), m.workload.clone(), m.threads, parameter, m.quantity.clone())
-    };
-    a.store != b.store && key(a) == key(b)
+    // Stores may hold a few entries more or less.
+    let (suite, workload, store, threads, _, parameter, quantity) = a.key();
+    let (_, _, other, _, entries, _, _) = b.key();
+    store != other && (suite, workload, other, threads, entries, parameter, quantity) == b.key()
 }
 
 /// How many times as good `a` is as `b`.

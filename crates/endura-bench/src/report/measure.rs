@@ -64,7 +64,7 @@ impl Extent {
         }
     }
 
-    /// Less than forty.
+    /// About forty.
     pub fn full(dir: PathBuf) -> Self {
         let papers = Scale::full(dir.clone());
         let threads = vec![1, 2, 4];
