@@ -15,22 +15,47 @@ use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::Serialize;
 
 use crate::contender::Contender;
 use crate::entrant::Entrant;
 use crate::keys::{key, value};
-use crate::report::{Counter, Instructions};
 use crate::store::{Place, Session, Shape};
 use crate::suite::temporary;
 use crate::{Error, Result};
 
 /// How much is loaded, and how much of it is counted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Extent {
     /// Keys that are loaded.
     pub keys: u64,
     /// Operations of each kind, at most as many as there are keys.
     pub operations: u64,
+}
+
+/// Instructions of one operation, by the operation's name.
+#[derive(Debug, Clone, Serialize)]
+pub struct Instructions {
+    /// The index.
+    pub index: String,
+    /// The operation.
+    pub operation: String,
+    /// Instructions per operation.
+    pub count: f64,
+}
+
+/// Whether instructions are counted here.
+#[derive(Debug, Clone, Serialize)]
+pub enum Counter {
+    /// Step by step.
+    Stepped {
+        /// How many operations of each kind, on how many keys.
+        extent: Extent,
+        /// Index by index.
+        counts: Vec<Instructions>,
+    },
+    /// Not, and why.
+    None(String),
 }
 
 type Perform = fn(&mut dyn Session, u64, Extent) -> Result<()>;
@@ -73,7 +98,7 @@ pub fn count(
         }
         traced.finish()?;
     }
-    Ok(Counter::Stepped(extent.operations, extent.keys, counts))
+    Ok(Counter::Stepped { extent, counts })
 }
 
 /// What a counted child does: loads, then stops between the operations, first around none at all.

@@ -23,6 +23,7 @@
 //! | [`relative`] | ours as a multiple of the others' |
 //! | [`recovery`] | a crash, and what requests see of it |
 //! | [`paper`] | the figures of the papers, rerun row by row |
+//! | [`plot`] | curves and bars before they are drawn |
 //! | [`report`] | one page that tells all |
 //! | [`counts`] | exact numbers of flushes and fences per operation |
 //! | [`instructions`] | instructions per operation, counted one by one |
@@ -44,6 +45,7 @@ pub mod instructions;
 pub mod keys;
 pub mod operation;
 pub mod paper;
+pub mod plot;
 pub mod recovery;
 pub mod relative;
 pub mod report;

@@ -121,9 +121,6 @@ pub struct Measurement {
     /// Latencies of all rounds together, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<Latency>,
-    /// What a paper says of this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Claim>,
 }
 
 /// What a measurement is of: suite, workload, store, threads, entries, point of a sweep, quantity.
@@ -150,19 +147,6 @@ pub enum Better {
     Lower,
 }
 
-/// What a paper says, and whether it holds here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
-    /// The paper and its figure: `FAST & FAIR, fig 8(c)`.
-    pub source: String,
-    /// The claim, as the paper states it.
-    pub text: String,
-    /// Whether the shape holds here; absent if this machine cannot tell.
-    pub holds: Option<bool>,
-    /// Why not, or why it cannot be told.
-    pub why: String,
-}
-
 impl Measurement {
     /// A quantity of `store`, not part of a sweep, with median and spread of `rounds`.
     pub fn new(suite: &str, workload: &str, store: &str, quantity: Quantity) -> Self {
@@ -180,7 +164,6 @@ impl Measurement {
             median: Median::of(rounds.clone()),
             rounds,
             latency_ns: None,
-            claim: None,
         }
     }
 

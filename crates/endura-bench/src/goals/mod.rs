@@ -1,22 +1,24 @@
 //! What we have set ourselves: how fast an index is to be beside a store that people would use instead,
 //! and whether it is.
 
+mod judged;
 mod races;
 
 use std::path::Path;
 
 use endura::media::MediaChoice;
 use endura::{Kind, Pool};
-use serde::Serialize;
 
 use crate::contender::Contender;
 use crate::operation::{Operation, Sizes};
 use crate::report::grouped;
+use crate::result::Better;
 use crate::run::{Config, Outcome, Sample, run};
 use crate::store::Shape;
 use crate::summary::{ENDURA, Median, ratio, select};
 use crate::{Error, Result};
 
+pub use judged::Judged;
 pub use races::RACES;
 
 /// What is divided by what.
@@ -56,7 +58,7 @@ pub struct Race {
     pub kind: Kind,
     /// Its keys and values.
     pub shape: Shape,
-    /// How many are loaded; a fifth as many operations follow of each kind.
+    /// How many are loaded; a twentieth as many operations follow of each kind.
     pub keys: u64,
     /// Who runs beside it.
     pub peer: Contender,
@@ -66,25 +68,6 @@ pub struct Race {
     pub threads: &'static [usize],
     /// What is judged.
     pub goals: &'static [Goal],
-}
-
-/// A goal, and what was measured.
-#[derive(Debug, Clone, Serialize)]
-pub struct Judged {
-    /// The race, in words.
-    pub race: String,
-    /// The goal, in words.
-    pub goal: String,
-    /// What it has to reach, or must not exceed.
-    pub asked: f64,
-    /// What we aim at.
-    pub aim: Option<f64>,
-    /// What was measured, with its spread between rounds.
-    pub measured: Median,
-    /// Whether that is as asked.
-    pub is_reached: bool,
-    /// What stops it, as far as we know, if it is not.
-    pub bound: Option<&'static str>,
 }
 
 impl Race {
@@ -126,7 +109,7 @@ impl Race {
         operations.sort_unstable();
         operations.dedup();
         let config = Config {
-            sizes: Sizes { keys, operations: (keys / 5).max(1) },
+            sizes: Sizes { keys, operations: (keys / 20).max(1) },
             operations,
             threads: self.threads.to_vec(),
             rounds,
@@ -151,13 +134,23 @@ impl Race {
     fn judge(&self, race: String, goal: &Goal, outcome: &Outcome) -> Result<Judged> {
         let measured = goal.measured(self, outcome);
         let measured = measured.ok_or(Error::Config("a goal of an operation that was not run"))?;
-        let is_reached = match goal.measure {
-            Measure::TailBesidePeer => measured.median <= goal.asked,
-            _ => measured.median >= goal.asked,
+        let better = goal.measure.better();
+        let is_reached = match better {
+            Better::Lower => measured.median <= goal.asked,
+            Better::Higher => measured.median >= goal.asked,
         };
         let (asked, aim, bound) = (goal.asked, goal.aim, goal.bound.filter(|_| !is_reached));
         let goal = goal.describe(self);
-        Ok(Judged { race, goal, asked, aim, measured, is_reached, bound })
+        Ok(Judged { race, goal, better, asked, aim, measured, is_reached, bound })
+    }
+}
+
+impl Measure {
+    fn better(self) -> Better {
+        match self {
+            Self::TailBesidePeer => Better::Lower,
+            Self::TimesPeer | Self::TimesOwnGet | Self::TimesOneThread => Better::Higher,
+        }
     }
 }
 
@@ -267,6 +260,9 @@ mod tests {
         let judged = race.run(race.keys / 1000, 1, dir.path(), &mut |_, _| {}).expect("a run");
         let reached: Vec<bool> = judged.iter().map(|judged| judged.is_reached).collect();
         assert_eq!(reached, [true, false, true, false]);
-        assert!(judged.iter().all(|judged| judged.bound.is_none() == judged.is_reached));
+        for judged in judged {
+            assert_eq!(judged.bound.is_none(), judged.is_reached);
+            assert_eq!(judged.part() >= 1.0, judged.is_reached);
+        }
     }
 }

@@ -11,7 +11,8 @@ use crate::store::Shape;
 use crate::subject::{Subject, room};
 use crate::summary::Median;
 
-use super::{Across, Plot, Point, Scale, Series};
+use super::Scale;
+use crate::plot::{Across, Plot, Point, Series};
 
 /// The index loaded with the scale's keys.
 pub(super) fn loaded(subject: Subject, scale: &Scale) -> Result<Subject> {

@@ -20,7 +20,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::Result;
-use crate::result::{Better, Claim, Measurement, Parameter, Quantity, Results};
+use crate::plot::Plot;
+use crate::result::Results;
 
 /// How much of everything.
 #[derive(Debug, Clone, Serialize)]
@@ -207,118 +208,13 @@ impl Check {
     }
 }
 
-/// What lies along the horizontal axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Across {
-    /// Numbers.
-    Number {
-        /// Of what.
-        name: String,
-        /// In what; empty if they have no unit.
-        unit: String,
-        /// Whether each step multiplies.
-        log: bool,
-    },
-    /// Names: points stand at 0, 1, 2 ...
-    Groups(Vec<String>),
-}
-
-/// Curves or bars with common axes.
-#[derive(Debug, Clone, Serialize)]
-pub struct Plot {
-    /// What it shows.
-    pub title: String,
-    /// The horizontal axis.
-    pub across: Across,
-    /// What the vertical axis counts.
-    pub quantity: String,
-    /// In what.
-    pub unit: String,
-    /// Which way is good.
-    pub better: Better,
-    /// Whether the bars of a group stand on each other.
-    pub stacked: bool,
-    /// The curves, or the bars of one colour.
-    pub series: Vec<Series>,
-}
-
-/// A curve, or the bars of one colour.
-#[derive(Debug, Clone, Serialize)]
-pub struct Series {
-    /// Its name.
-    pub name: String,
-    /// Where it goes.
-    pub points: Vec<Point>,
-}
-
-/// A point with the spread of what it is the median of.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
-    /// Across.
-    pub x: f64,
-    /// Up: the median.
-    pub y: f64,
-    /// Half the distance between the least and the greatest, in percent of the median.
-    pub spread_percent: f64,
-}
-
-impl Series {
-    /// The heights.
-    pub fn heights(&self) -> Vec<f64> {
-        self.points.iter().map(|point| point.y).collect()
-    }
-
-    /// The places.
-    pub fn places(&self) -> Vec<f64> {
-        self.points.iter().map(|point| point.x).collect()
-    }
-}
-
 impl Outcome {
     /// The row as measurements, which another run can be compared with.
     pub fn add_to(&self, results: &mut Results, scale: &Scale) {
         let suite = format!("{} {}", self.paper, self.figure);
-        for (plot, series) in
-            self.finding.plots.iter().flat_map(|p| p.series.iter().map(move |s| (p, s)))
-        {
-            for point in &series.points {
-                let quantity = Quantity {
-                    name: "figure",
-                    unit: "",
-                    better: plot.better,
-                    rounds: vec![point.y],
-                };
-                let mut one = Measurement::new(&suite, &plot.title, &series.name, quantity);
-                one.quantity.clone_from(&plot.quantity);
-                one.unit.clone_from(&plot.unit);
-                one.entries = scale.keys;
-                one.median.spread_percent = point.spread_percent;
-                match &plot.across {
-                    Across::Groups(names) => {
-                        let group = names.get(point.x as usize).map_or("", String::as_str);
-                        one.workload = format!("{}: {group}", plot.title);
-                    }
-                    Across::Number { name, unit, .. } => {
-                        let (name, unit) = (name.clone(), unit.clone());
-                        one.parameter = Some(Parameter { name, unit, value: point.x });
-                    }
-                }
-                results.measurements.push(one);
-            }
+        for plot in &self.finding.plots {
+            results.measurements.extend(plot.measurements(&suite, scale.keys));
         }
-        self.claims()
-            .zip(results.measurements.iter_mut().filter(|m| m.suite == suite))
-            .for_each(|(claim, m)| m.claim = Some(claim));
-    }
-
-    fn claims(&self) -> impl Iterator<Item = Claim> {
-        self.finding.checks.iter().map(|check| Claim {
-            source: format!("{}, {}", self.paper, self.figure),
-            text: check.claim.clone(),
-            holds: check.holds,
-            why: check.why.clone(),
-        })
     }
 }
 

@@ -6,7 +6,8 @@ use crate::subject::Subject;
 
 use super::bed::{mops, number, rates, series, time, work};
 use super::shape::{figure, list};
-use super::{Check, Plot, Scale};
+use super::{Check, Scale};
+use crate::plot::Plot;
 
 /// Throughput of fresh, loaded indexes at each number of threads.
 pub(super) fn scaling(

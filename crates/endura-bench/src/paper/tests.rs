@@ -35,7 +35,6 @@ fn every_row_measures_what_it_says() {
         outcome.add_to(&mut results, &scale);
         assert!(results.measurements.len() > before || outcome.finding.plots.is_empty());
     }
-    assert!(results.measurements.iter().any(|measurement| measurement.claim.is_some()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use super::colours::{COLOURS, INK, MUTED, colours};
 use super::draw::{Area, Chart, Drawn, style};
 use super::ticks::{Axis, short};
-use crate::paper::Plot;
+use crate::plot::Plot;
 
 /// Whether a figure on each bar has room, on bars so far apart.
 fn has_room(plot: &Plot, apart: f64) -> bool {

@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-use crate::paper::{Plot, Series};
+use crate::plot::{Plot, Series};
 
 /// What the style sheet knows as `--ink`, `--muted` and `--grid`.
 pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
@@ -56,7 +56,7 @@ pub(super) fn colours(plot: &Plot) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use crate::contender::Contender;
-    use crate::paper::Across;
+    use crate::plot::Across;
     use crate::result::Better;
 
     use super::*;

@@ -1,11 +1,12 @@
 //! Counts, instructions, the floor of the hardware, and the emulator's chase.
 
-use crate::paper::{Across, Plot, Point, Series};
+use crate::instructions::Counter;
+use crate::plot::{Across, Plot, Point, Series};
 use crate::result::Better;
 
 use super::draw::Look;
 use super::html::{escape, grid, grouped, table};
-use super::{CountTable, Counter, Report};
+use super::{CountTable, Report};
 
 fn bars(title: &str, unit: &str, quantity: &str, groups: Vec<String>, series: Vec<Series>) -> Plot {
     Plot {
@@ -92,11 +93,11 @@ fn all(tables: &[CountTable]) -> String {
 }
 
 fn instructions(counter: &Counter) -> String {
-    let (of, keys, counts) = match counter {
+    let (extent, counts) = match counter {
         Counter::None(why) => {
             return format!("<h3>Instructions</h3><p>Not counted: {}.</p>", escape(why));
         }
-        Counter::Stepped(operations, keys, counts) => (*operations, *keys, counts),
+        Counter::Stepped { extent, counts } => (extent, counts),
     };
     let (mut indexes, mut operations): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for count in counts {
@@ -121,8 +122,8 @@ fn instructions(counter: &Counter) -> String {
     format!(
         "<h3>Instructions</h3><p>Counted one by one, the library's call included: {} operations of each kind on {} \
          keys.</p>{}",
-        grouped(of),
-        grouped(keys),
+        grouped(extent.operations),
+        grouped(extent.keys),
         grid(&[plot], Look::default())
     )
 }

@@ -1,6 +1,6 @@
 //! From measurements to plots.
 
-use crate::paper::{Across, Plot, Point, Series};
+use crate::plot::{Across, Plot, Point, Series};
 use crate::result::{Better, Measurement, Results};
 use crate::summary::Latency;
 

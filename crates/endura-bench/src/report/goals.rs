@@ -2,7 +2,7 @@
 
 use crate::goals::{Judged, RACES};
 
-use super::html::{escape, table};
+use super::html::escape;
 
 /// The section of the page.
 pub(super) fn section(goals: &[Judged]) -> String {
@@ -13,35 +13,52 @@ pub(super) fn section(goals: &[Judged]) -> String {
     }
     let mut races: Vec<&str> = goals.iter().map(|judged| judged.race.as_str()).collect();
     races.dedup();
-    let head = ["goal", "asked", "aim", "here", "between rounds", "~"];
-    let of = |race: &str| -> Vec<_> {
-        goals.iter().filter(|judged| judged.race == race).map(row).collect()
-    };
     let tables: String = races
         .into_iter()
         .map(|race| {
-            let bounds = bounds(goals.iter().filter(|judged| judged.race == race));
-            format!("<h3>{}</h3>{}{bounds}", escape(race), table(&head, &of(race)))
+            let of = || goals.iter().filter(|judged| judged.race == race);
+            let rows: String = of().map(row).collect();
+            format!(
+                "<h3>{}</h3><div class=\"scroll\"><table class=\"goals\">{HEAD}<tbody>{rows}</tbody></table></div>{}",
+                escape(race),
+                bounds(of())
+            )
         })
         .collect();
     let reached = goals.iter().filter(|judged| judged.is_reached).count();
     format!(
         "<p>How fast an index is to be, set before it was built; the two run in turns. {reached} of {} goals are \
-         reached; under each table stands what stops the others, as far as it is known.</p>{tables}{}",
+         reached; under each table stands what stops the others, as far as it is known. The line in a bar is what \
+         is asked; a bar ends at twice that. Colours say whether a goal is reached, and whether one that is not falls \
+         short by less than what lies between rounds.</p>{tables}{}",
         goals.len(),
         left_out()
     )
 }
 
-fn row(judged: &Judged) -> Vec<String> {
-    vec![
-        judged.goal.clone(),
-        format!("{:.2}", judged.asked),
+const HEAD: &str = "<thead><tr><th>goal</th><th>asked</th><th>aim</th><th>here</th><th>spread</th>\
+                    <th class=\"text\">of what is asked</th><th class=\"text\">verdict</th></tr></thead>";
+
+/// With a bar that reaches its middle where the goal is reached, and its end at twice that.
+fn row(judged: &Judged) -> String {
+    let class = match (judged.is_reached, judged.is_close()) {
+        (true, _) => "holds",
+        (_, true) => "partly",
+        (_, false) => "does_not_hold",
+    };
+    let (part, verdict) = (judged.part(), judged.verdict());
+    format!(
+        "<tr><td>{}</td><td>{:.2}</td><td>{}</td><td>{:.2}</td><td>\u{b1}{:.0}%</td>\
+         <td class=\"text\"><span class=\"meter {class}\" role=\"img\" aria-label=\"{:.0}%\">\
+         <i style=\"width:{:.1}%\"></i></span></td><td class=\"text verdict {class}\">{verdict}</td></tr>",
+        escape(&judged.goal),
+        judged.asked,
         judged.aim.map_or(String::new(), |aim| format!("{aim:.2}")),
-        format!("{:.2}", judged.measured.median),
-        format!("±{:.0}%", judged.measured.spread_percent),
-        if judged.is_reached { "reached" } else { "falls short" }.into(),
-    ]
+        judged.measured.median,
+        judged.measured.spread_percent,
+        100.0 * part,
+        50.0 * part.min(2.0),
+    )
 }
 
 fn bounds<'j>(of: impl Iterator<Item = &'j Judged>) -> String {

@@ -1,6 +1,6 @@
 //! Pieces of a page.
 
-use crate::paper::{Across, Plot};
+use crate::plot::{Across, Plot};
 
 use super::colours::colours;
 use super::draw::{Look, svg};
@@ -106,7 +106,7 @@ fn figures(plot: &Plot) -> String {
     let rows: Vec<Vec<String>> = places
         .iter()
         .map(|&x| {
-            let of = |series: &crate::paper::Series| {
+            let of = |series: &crate::plot::Series| {
                 let point = series.points.iter().find(|point| point.x == x);
                 point.map_or(String::new(), |p| match p.spread_percent {
                     0.0 => short(p.y),

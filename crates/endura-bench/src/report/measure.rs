@@ -3,22 +3,21 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use endura::Kind;
 use endura::media::DomainKind;
-use endura::{Kind, Pool};
 
-use super::{CountTable, Counter, Report, describe};
+use super::workloads::workloads;
+use super::{CountTable, Report, describe};
 use crate::Result;
-use crate::contender::Contender;
 use crate::counts::{Counted, counts};
 use crate::floor::{chase, floor};
 use crate::goals::{Judged, RACES};
+use crate::instructions::Counter;
 use crate::paper::{self, Scale};
 use crate::recovery::{Plan, timeline};
-use crate::result::{Parameter, Results};
+use crate::result::Results;
 use crate::store::Shape;
 use crate::subject::{page_cache, room};
-use crate::suite::{self, Settings, Stage, Suite};
-use crate::workload::{Action, ScanLength, Workload, ycsb};
 
 /// How much of everything.
 #[derive(Debug, Clone)]
@@ -78,7 +77,7 @@ impl Extent {
             dir,
             seed: 1,
             papers,
-            goal_rounds: 3,
+            goal_rounds: 5,
         }
     }
 
@@ -115,37 +114,6 @@ impl Extent {
     /// The part of the time that all but the goals take, about.
     fn before_goals(&self) -> f64 {
         if self.goal_rounds > 0 { 0.6 } else { 1.0 }
-    }
-
-    fn settings(&self, shape: Shape) -> Settings {
-        Settings {
-            contenders: Contender::ALL
-                .into_iter()
-                .filter(|c| c.is_built() && c.takes(shape))
-                .collect(),
-            threads: self.threads.clone(),
-            rounds: self.rounds,
-            patience: Some(self.patience),
-            rate: None,
-            sampled: 16,
-            seed: self.seed,
-            dir: self.dir.clone(),
-            pool: Pool::options(),
-            layout: None,
-        }
-    }
-
-    fn suite(&self, name: &str, shape: Shape, workloads: Vec<Workload>) -> Suite {
-        // A scan is worth fifty operations.
-        let stage = |workload: Workload| {
-            let scans = workload.has(Action::Scan);
-            Stage::new(
-                workload,
-                if scans { (self.operations / 20).max(1) } else { self.operations },
-            )
-        };
-        let stages = workloads.into_iter().map(stage).collect();
-        Suite { name: name.into(), keys: self.keys, shape, stages, parameter: None }
     }
 }
 
@@ -238,63 +206,6 @@ fn goals(extent: &Extent, observe: &mut dyn FnMut(f64, &str)) -> Result<Vec<Judg
         all.extend(race.run(1, extent.goal_rounds, &extent.dir, tell)?);
     }
     Ok(all)
-}
-
-fn workloads(
-    extent: &Extent,
-    results: &mut Results,
-    observe: &mut dyn FnMut(f64, &str),
-) -> Result<()> {
-    let plain = || {
-        let only = Workload::only;
-        vec![
-            only("read", Action::Read),
-            only("miss", Action::Miss),
-            only("read 16 at once", Action::ReadMany),
-            only("update", Action::Update),
-            only("insert", Action::Insert),
-            only("remove", Action::Remove),
-            only("scan 100", Action::Scan),
-        ]
-    };
-    let scans = Suite {
-        stages: [10_u16, 100, 1000, 10_000]
-            .map(|length| {
-                let workload =
-                    Workload::only("scan", Action::Scan).with_scan(ScanLength::Fixed(length));
-                let operations = (extent.operations / u64::from(length)).max(20);
-                let value = f64::from(length);
-                let parameter =
-                    Parameter { name: "scan length".into(), unit: "entries".into(), value };
-                Stage { parameter: Some(parameter), ..Stage::new(workload, operations) }
-            })
-            .to_vec(),
-        ..extent.suite("scans by length, u64", Shape::WORDS, Vec::new())
-    };
-    // One thread for a comparison; where threads meet, mixes in which no store has to see at once what
-    // another thread has just inserted: one that reads from a snapshot does not.
-    let one = |shape| Settings { threads: vec![1], ..extent.settings(shape) };
-    let (words, strings) = (Shape::WORDS, Shape::STRINGS);
-    let mixes = || ycsb::all().into_iter().filter(|w| !w.has(Action::Insert)).collect();
-    let runs = [
-        (extent.suite("operations, u64", words, plain()), one(words)),
-        (extent.suite("YCSB, u64", words, ycsb::all()), one(words)),
-        (extent.suite("YCSB, 24-byte keys, 100-byte values", strings, ycsb::all()), one(strings)),
-        (extent.suite("threads, u64", words, mixes()), extent.settings(words)),
-        (scans, one(words)),
-    ];
-    let count = runs.len() as f64;
-    for (number, (suite, settings)) in runs.into_iter().enumerate() {
-        suite::run(std::slice::from_ref(&suite), &settings, results, &mut |at| {
-            let part = (number as f64 + at.done as f64 / at.total.max(1) as f64) / count;
-            let threads = at.threads;
-            observe(
-                part,
-                &format!("{}: {} {}, {threads} thread(s)", suite.name, at.store, at.workload),
-            );
-        })?;
-    }
-    Ok(())
 }
 
 fn all_counts(keys: u64) -> Result<Vec<CountTable>> {

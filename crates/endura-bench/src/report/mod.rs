@@ -8,6 +8,7 @@ mod bars;
 mod behind;
 mod colours;
 mod csv;
+mod curves;
 mod draw;
 mod floors;
 mod gather;
@@ -17,6 +18,7 @@ mod measure;
 mod page;
 mod papers;
 mod ticks;
+mod workloads;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ use serde::Serialize;
 use crate::counts::PerOperation;
 use crate::floor::{Chase, Floor};
 use crate::goals::Judged;
+use crate::instructions::Counter;
 use crate::paper::Outcome;
 use crate::recovery::{Plan, Timeline};
 use crate::result::Results;
@@ -45,26 +48,6 @@ pub struct CountTable {
     pub domain: String,
     /// Per operation.
     pub rows: Vec<PerOperation>,
-}
-
-/// Instructions of one operation, by the operation's name.
-#[derive(Debug, Clone, Serialize)]
-pub struct Instructions {
-    /// The index.
-    pub index: String,
-    /// The operation.
-    pub operation: String,
-    /// Instructions per operation.
-    pub count: f64,
-}
-
-/// Whether instructions are counted here.
-#[derive(Debug, Clone, Serialize)]
-pub enum Counter {
-    /// Step by step: so many operations of each kind on so many keys.
-    Stepped(u64, u64, Vec<Instructions>),
-    /// Not, and why.
-    None(String),
 }
 
 /// Everything that goes into the page.

@@ -6,7 +6,7 @@ use crate::result::{Better, Promise, Results, Role};
 use super::draw::Look;
 use super::html::{escape, figure, grid, grouped, table};
 use super::{Report, behind, floors, gather, goals, papers};
-use crate::paper::{Across, Plot, Point, Series};
+use crate::plot::{Across, Plot, Point, Series};
 
 /// Identifier, name in the bar, heading, contents.
 struct Section {

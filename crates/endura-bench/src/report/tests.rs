@@ -52,6 +52,7 @@ fn judged(median: f64) -> Judged {
     Judged {
         race: "nbtree beside LMDB".into(),
         goal: "get, times LMDB".into(),
+        better: Better::Higher,
         asked: 3.0,
         aim: Some(4.0),
         measured: Median { median, spread_percent: 1.0 },

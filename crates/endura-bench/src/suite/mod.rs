@@ -5,26 +5,26 @@
 //! shifts by one from round to round. One store lives at a time, so that the background work of one
 //! is not paid by another. A stage runs a tenth of its operations unmeasured first.
 
+mod at;
 mod collect;
+mod settings;
 mod tpcc;
 
+pub use self::settings::{Progress, Settings};
 pub use self::tpcc::tpcc;
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
-use endura::{NodeLayout, PoolOptions};
-
-use crate::contender::Contender;
-use crate::entrant::Entrant;
-use crate::keys::key;
-use crate::result::{Measurement, Parameter, Quantity, Results, Role, StoreInfo};
-use crate::store::{Place, Shape};
+use crate::result::{Parameter, Results, Role};
+use crate::store::Shape;
 use crate::timing::Pace;
 use crate::warm::warm_memory;
 use crate::workload::{Plan, Population, Workload};
 use crate::{Error, Result};
+use at::At;
 use collect::Collector;
+use settings::Turn;
 
 /// Keys that are looked for after the last stage, and as many that must be gone.
 const VERIFIED: u64 = 100_000;
@@ -62,85 +62,6 @@ impl Stage {
     }
 }
 
-/// Who takes part, where and how.
-#[derive(Clone)]
-pub struct Settings {
-    /// The stores. One that takes no keys of a suite's shape is left out of it.
-    pub contenders: Vec<Contender>,
-    /// Numbers of threads, each measured by itself.
-    pub threads: Vec<usize>,
-    /// How often everything is repeated.
-    pub rounds: u32,
-    /// A store whose turn in a suite took longer is left out of its later rounds; none means never.
-    pub patience: Option<Duration>,
-    /// Operations per second that arrive, all threads together; none means as many as it can do.
-    pub rate: Option<f64>,
-    /// One operation in so many is timed by itself. With a rate, each is.
-    pub sampled: u64,
-    /// Where the random numbers start.
-    pub seed: u64,
-    /// Where temporary files go.
-    pub dir: PathBuf,
-    /// How endura's pools are made.
-    pub pool: PoolOptions,
-    /// Sizes of FAST & FAIR's nodes; none means the default.
-    pub layout: Option<NodeLayout>,
-}
-
-impl Settings {
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.contenders.is_empty() {
-            return Err(Error::Config("no store takes part"));
-        }
-        if self.threads.is_empty() || self.threads.contains(&0) || self.rounds == 0 {
-            return Err(Error::Config("threads and rounds are at least 1"));
-        }
-        if self.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-            return Err(Error::Config("a rate lies above 0 and at most at 1000000000 a second"));
-        }
-        Ok(())
-    }
-
-    /// The contenders in the order of a round.
-    pub(crate) fn order(&self, round: u32) -> Vec<Contender> {
-        let mut order = self.contenders.clone();
-        order.rotate_left(round as usize % self.contenders.len());
-        order
-    }
-
-    pub(crate) fn pace(&self, threads: usize) -> Pace {
-        match self.rate {
-            Some(rate) => Pace::Due { every_ns: (threads as f64 * 1e9 / rate) as u64 },
-            None => Pace::Free { sampled: self.sampled },
-        }
-    }
-
-    pub(crate) fn place(&self, dir: &Path, shape: Shape, entries: u64) -> Place {
-        Place {
-            pool: self.pool.clone(),
-            layout: self.layout,
-            ..Place::new(dir.join("store"), shape, entries)
-        }
-    }
-}
-
-/// Where a run is, for a progress bar.
-#[derive(Debug, Clone)]
-pub struct Progress {
-    /// Stages done, loads among them.
-    pub done: u64,
-    /// Stages in all.
-    pub total: u64,
-    /// The round, from 0.
-    pub round: u32,
-    /// Threads at work.
-    pub threads: usize,
-    /// On which store.
-    pub store: &'static str,
-    /// What is about to run.
-    pub workload: String,
-}
-
 /// Runs suites and adds what they measured to `results`; `observe` is called before each stage.
 ///
 /// # Errors
@@ -157,38 +78,15 @@ pub fn run(
         suite.stages.iter().try_for_each(|stage| stage.workload.check())?;
     }
     let mut runner = Runner { settings, observe, done: 0, total: total(suites, settings) };
-    for suite in suites {
-        let (mut collector, mut slow) = (Collector::default(), Vec::new());
-        for round in 0..settings.rounds {
-            for &threads in &settings.threads {
-                for contender in settings.order(round) {
-                    if !contender.takes(suite.shape) {
-                        continue;
-                    }
-                    if slow.contains(&(threads, contender)) {
-                        runner.done += suite.stages.len() as u64 + 1;
-                        continue;
-                    }
-                    let begun = Instant::now();
-                    runner.store(suite, contender, round, threads, &mut collector)?;
-                    if settings.patience.is_some_and(|patience| begun.elapsed() > patience) {
-                        slow.push((threads, contender));
-                    }
-                }
-            }
-        }
-        collector.finish(results);
-    }
-    Ok(())
+    suites.iter().try_for_each(|suite| runner.suite(suite, results))
 }
 
 fn total(suites: &[Suite], settings: &Settings) -> u64 {
-    let runs = u64::from(settings.rounds) * settings.threads.len() as u64;
     let of = |suite: &Suite| {
-        let takers = settings.contenders.iter().filter(|c| c.takes(suite.shape)).count();
-        (takers * (suite.stages.len() + 1)) as u64
+        let turns = settings.turns().filter(|turn| turn.contender.takes(suite.shape)).count();
+        turns * (suite.stages.len() + 1)
     };
-    runs * suites.iter().map(of).sum::<u64>()
+    suites.iter().map(of).sum::<usize>() as u64
 }
 
 struct Runner<'a> {
@@ -199,16 +97,29 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// One store in one round.
-    fn store(
-        &mut self,
-        suite: &Suite,
-        contender: Contender,
-        round: u32,
-        threads: usize,
-        collector: &mut Collector,
-    ) -> Result<()> {
+    fn suite(&mut self, suite: &Suite, results: &mut Results) -> Result<()> {
         let settings = self.settings;
+        let (mut collector, mut slow) = (Collector::default(), Vec::new());
+        for turn in settings.turns().filter(|turn| turn.contender.takes(suite.shape)) {
+            let who = (turn.threads, turn.contender);
+            if slow.contains(&who) {
+                self.done += suite.stages.len() as u64 + 1;
+                continue;
+            }
+            let begun = Instant::now();
+            self.store(suite, turn, &mut collector)?;
+            if settings.patience.is_some_and(|patience| begun.elapsed() > patience) {
+                slow.push(who);
+            }
+        }
+        collector.finish(results);
+        Ok(())
+    }
+
+    /// One store in one round.
+    fn store(&mut self, suite: &Suite, turn: Turn, collector: &mut Collector) -> Result<()> {
+        let settings = self.settings;
+        let Turn { round, threads, contender } = turn;
         let dir = temporary(&settings.dir)?;
         let operations: u64 = suite.stages.iter().map(|stage| stage.operations).sum();
         let most = suite.keys + operations + operations / 8;
@@ -220,7 +131,7 @@ impl Runner<'_> {
         let seed = settings.seed ^ (u64::from(round) << 32);
         let load =
             Plan { operations: suite.keys, pace: Pace::Free { sampled: settings.sampled }, seed };
-        self.observe(round, threads, contender, "load");
+        self.observe(turn, "load");
         let warm = |workload: &Workload, operations| {
             warm_memory(&settings.dir, suite.shape, workload, operations);
         };
@@ -231,7 +142,7 @@ impl Runner<'_> {
         );
         at.space(store.as_ref())?;
         for (stage, n) in suite.stages.iter().zip(1_u64..) {
-            self.observe(round, threads, contender, &stage.workload.name);
+            self.observe(turn, &stage.workload.name);
             let plan = |operations, seed| Plan { operations, pace: settings.pace(threads), seed };
             warm(&stage.workload, stage.operations);
             let warm_up = Plan { pace: Pace::FREE, ..plan(stage.operations / 10, seed ^ n << 16) };
@@ -247,72 +158,9 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn observe(&mut self, round: u32, threads: usize, contender: Contender, workload: &str) {
-        let (done, total, store) = (self.done, self.total, contender.name());
-        (self.observe)(Progress { done, total, round, threads, store, workload: workload.into() });
+    fn observe(&mut self, turn: Turn, workload: &str) {
+        (self.observe)(turn.progress(workload, self.done, self.total));
         self.done += 1;
-    }
-}
-
-/// Whose measurements these are.
-struct At<'a> {
-    suite: &'a Suite,
-    info: &'a StoreInfo,
-    threads: usize,
-    collector: &'a mut Collector,
-}
-
-impl At<'_> {
-    fn add(&mut self, stage: &Stage, timing: crate::workload::Timing) {
-        let quantity = Quantity::throughput(vec![timing.mops()]);
-        let measurement = self.measurement(stage, quantity);
-        self.collector.add(self.info, measurement, Some(&timing.latencies));
-        let quantity = Quantity::cost("cpu time", "ns/op", vec![timing.cpu_ns()]);
-        let measurement = self.measurement(stage, quantity);
-        self.collector.add(self.info, measurement, None);
-    }
-
-    fn measurement(&self, stage: &Stage, quantity: Quantity) -> Measurement {
-        let (suite, store) = (self.suite, &self.info.name);
-        Measurement {
-            threads: self.threads,
-            entries: suite.keys,
-            parameter: stage.parameter.clone().or_else(|| suite.parameter.clone()),
-            ..Measurement::new(&suite.name, &stage.workload.name, store, quantity)
-        }
-    }
-
-    /// Of a store that does not say, nothing.
-    fn space(&mut self, store: &dyn Entrant) -> Result<()> {
-        let used = store.footprint()?.used_bytes;
-        if used > 0 {
-            let per_key = used as f64 / self.suite.keys.max(1) as f64;
-            self.cost("load", Quantity::cost("space", "B/key", vec![per_key]));
-        }
-        Ok(())
-    }
-
-    fn cost(&mut self, workload: &str, quantity: Quantity) {
-        let stage = Stage::new(Workload { name: workload.into(), ..Workload::load() }, 0);
-        let measurement = self.measurement(&stage, quantity);
-        self.collector.add(self.info, measurement, None);
-    }
-
-    /// From the call that opens a store that was closed to the first answer.
-    fn reopen(
-        &mut self,
-        contender: Contender,
-        place: &Place,
-        population: &Population,
-    ) -> Result<()> {
-        let begun = Instant::now();
-        let store = contender.open(place)?;
-        let position = population.window(0).start;
-        store.session()?.get(key(population.number(0, position)))?;
-        let took = begun.elapsed().as_secs_f64() * 1e3;
-        store.verify(population, VERIFIED / 10)?;
-        self.cost("after a close", Quantity::cost("reopen time", "ms", vec![took]));
-        Ok(())
     }
 }
 
@@ -326,9 +174,12 @@ pub(crate) fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use endura::Pool;
 
     use super::*;
+    use crate::contender::Contender;
     use crate::workload::Action;
 
     #[test]

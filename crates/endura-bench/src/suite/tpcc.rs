@@ -1,6 +1,7 @@
 //! TPC-C's mixes on many stores.
 
 use super::collect::Collector;
+use super::settings::Turn;
 use super::{Progress, Settings, temporary};
 use crate::Result;
 use crate::result::{Measurement, Quantity, Results};
@@ -26,44 +27,37 @@ pub fn tpcc(
 ) -> Result<()> {
     settings.check()?;
     let mut collector = Collector::default();
-    let each = settings.contenders.len() * settings.threads.len() * (mixes.len() + 1);
-    let (mut done, total) = (0, each as u64 * u64::from(settings.rounds));
-    for round in 0..settings.rounds {
-        for &threads in &settings.threads {
-            for contender in settings.order(round) {
-                let mut tell = |workload: &str| {
-                    let (store, workload) = (contender.name(), workload.into());
-                    observe(Progress { done, total, round, threads, store, workload });
-                    done += 1;
-                };
-                let dir = temporary(&settings.dir)?;
-                let entries = scale.entries() + 20 * transactions * mixes.len() as u64;
-                let place = settings.place(dir.path(), Shape::WORDS, entries);
-                let store = contender.open(&Place { maps: MAPS, ..place })?;
-                let (info, tables) = (store.info(), Tables::new(scale, threads)?);
-                let mut add = |workload: &str, timing: &Timing| {
-                    let rate = vec![timing.mops() * 1e3];
-                    let quantity = Quantity { unit: "Ktx/s", ..Quantity::throughput(rate) };
-                    let measurement = Measurement {
-                        threads,
-                        entries: scale.entries(),
-                        ..Measurement::new(SUITE, workload, &info.name, quantity)
-                    };
-                    collector.add(&info, measurement, Some(&timing.latencies));
-                };
-                tell("load");
-                store.tpcc_load(scale)?;
-                for (&(name, mix), n) in mixes.iter().zip(1_u64..) {
-                    tell(name);
-                    let seed = settings.seed ^ (u64::from(round) << 32) ^ n;
-                    let plan =
-                        Plan { operations: transactions, pace: settings.pace(threads), seed };
-                    let warm_up =
-                        Plan { operations: transactions / 10, seed: seed ^ 1 << 16, ..plan };
-                    store.tpcc_run(&tables, mix, warm_up)?;
-                    add(name, &store.tpcc_run(&tables, mix, plan)?);
-                }
-            }
+    let (mut done, total) = (0, (settings.turns().count() * (mixes.len() + 1)) as u64);
+    for turn in settings.turns() {
+        let Turn { round, threads, contender } = turn;
+        let mut tell = |workload: &str| {
+            observe(turn.progress(workload, done, total));
+            done += 1;
+        };
+        let dir = temporary(&settings.dir)?;
+        let entries = scale.entries() + 20 * transactions * mixes.len() as u64;
+        let place = settings.place(dir.path(), Shape::WORDS, entries);
+        let store = contender.open(&Place { maps: MAPS, ..place })?;
+        let (info, tables) = (store.info(), Tables::new(scale, threads)?);
+        let mut add = |workload: &str, timing: &Timing| {
+            let rate = vec![timing.mops() * 1e3];
+            let quantity = Quantity { unit: "Ktx/s", ..Quantity::throughput(rate) };
+            let measurement = Measurement {
+                threads,
+                entries: scale.entries(),
+                ..Measurement::new(SUITE, workload, &info.name, quantity)
+            };
+            collector.add(&info, measurement, Some(&timing.latencies));
+        };
+        tell("load");
+        store.tpcc_load(scale)?;
+        for (&(name, mix), n) in mixes.iter().zip(1_u64..) {
+            tell(name);
+            let seed = settings.seed ^ (u64::from(round) << 32) ^ n;
+            let plan = Plan { operations: transactions, pace: settings.pace(threads), seed };
+            let warm_up = Plan { operations: transactions / 10, seed: seed ^ 1 << 16, ..plan };
+            store.tpcc_run(&tables, mix, warm_up)?;
+            add(name, &store.tpcc_run(&tables, mix, plan)?);
         }
     }
     collector.finish(results);

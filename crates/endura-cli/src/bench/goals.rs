@@ -69,14 +69,13 @@ fn write(all: &[Judged]) -> Result<()> {
         writeln!(out, "{}", bold(race))?;
         let mut table = Table::new(1, &["", "asked", "aim", "here", "+-", ""]);
         for judged in all.iter().filter(|judged| judged.race == race) {
-            let word = if judged.is_reached { "reached" } else { "falls short" };
             table.row([
                 judged.goal.clone(),
                 format!("{:.2}", judged.asked),
                 judged.aim.map_or(String::new(), |aim| format!("{aim:.2}")),
                 format!("{:.2}", judged.measured.median),
                 spread(judged.measured),
-                verdict(word, judged.is_reached),
+                verdict(judged.verdict(), judged.is_reached),
             ]);
         }
         table.write(out)?;

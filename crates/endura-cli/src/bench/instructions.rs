@@ -5,8 +5,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use endura_bench::contender::Contender;
-use endura_bench::instructions::{Extent, count, work};
-use endura_bench::report::Counter;
+use endura_bench::instructions::{Counter, Extent, count, work};
 
 use super::contenders::contender;
 use super::place::default_dir;
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result {
     spinner.finish_and_clear();
     let counts = match counter? {
         Counter::None(why) => return Err(Failure::Message(format!("nothing was counted: {why}"))),
-        Counter::Stepped(_, _, counts) => counts,
+        Counter::Stepped { counts, .. } => counts,
     };
     let out = &mut stdout().lock();
     if args.json {

@@ -6,6 +6,7 @@ use endura_bench::counts::PerOperation;
 use endura_bench::run::{Config, Outcome};
 use endura_bench::summary::{ENDURA, Figure, Median, figures};
 
+use super::table::spread;
 use crate::outcome::Result;
 use crate::text::{Table, bold, bytes, counted, grouped};
 
@@ -63,10 +64,6 @@ pub(crate) fn write_counts(out: &mut dyn Write, keys: u64, rows: &[PerOperation]
 
 fn of<'a>(figures: &[&'a Figure], like: &Figure, store: &str) -> Option<&'a Figure> {
     figures.iter().find(|f| f.operation == like.operation && f.store == store).copied()
-}
-
-fn spread(median: Median) -> String {
-    format!("{:.0}%", median.spread_percent)
 }
 
 fn number(median: Median) -> String {

@@ -3,8 +3,8 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura_bench::instructions::Extent as Counted;
-use endura_bench::report::{Counter, Extent, measure};
+use endura_bench::instructions::{Counter, Extent as Counted};
+use endura_bench::report::{Extent, measure};
 
 use super::instructions;
 use super::place::default_dir;

@@ -16,7 +16,8 @@ use crate::paper::bed::{
     times, work,
 };
 use crate::paper::shape::{about, figure, growth, less_than_proportional, list, rises};
-use crate::paper::{Check, Finding, Plot, Scale};
+use crate::paper::{Check, Finding, Scale};
+use crate::plot::Plot;
 use crate::store::Shape;
 use crate::subject::Subject;
 use crate::summary::Median;

@@ -9,7 +9,8 @@ use crate::paper::bed::{
     costs, emulated, heights, loaded, number, scale_text, series, shared, time, work,
 };
 use crate::paper::shape::{list, middle, nowhere_above, ratios};
-use crate::paper::{Check, Finding, Plot, Scale};
+use crate::paper::{Check, Finding, Scale};
+use crate::plot::Plot;
 use crate::store::Shape;
 use crate::subject::Subject;
 use crate::summary::Median;

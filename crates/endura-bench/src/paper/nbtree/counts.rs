@@ -7,7 +7,8 @@ use crate::Result;
 use crate::counts::{Counted, PerOperation, counts};
 use crate::paper::bed::{costs, exact, grouped, groups, series};
 use crate::paper::shape::{about, figure, list};
-use crate::paper::{Check, Finding, Scale, Series};
+use crate::paper::{Check, Finding, Scale};
+use crate::plot::Series;
 use crate::store::Shape;
 
 const OPERATIONS: [&str; 4] = ["insert", "remove", "update", "get"];

@@ -8,7 +8,8 @@ use crate::paper::bed::{
     costs, exact, heights, in_pool, loaded, mops, number, rates, scale_text, series, work,
 };
 use crate::paper::shape::{figure, growth, list};
-use crate::paper::{Check, Finding, Plot, Scale};
+use crate::paper::{Check, Finding, Scale};
+use crate::plot::Plot;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
 const WRITES: [u32; 5] = [0, 25, 50, 75, 100];

@@ -5,7 +5,8 @@ use endura::{Kind, MediaChoice};
 use crate::Result;
 use crate::paper::bed::{costs, exact, grouped, groups, in_pool, loaded, series};
 use crate::paper::shape::{figure, list};
-use crate::paper::{Check, Finding, Plot, Scale};
+use crate::paper::{Check, Finding, Scale};
+use crate::plot::Plot;
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let (mut names, mut dram, mut medium) = (Vec::new(), Vec::new(), Vec::new());

@@ -9,7 +9,8 @@ use crate::paper::bed::{
     bytes, groups, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
 };
 use crate::paper::shape::{figure, list, middle, ratios};
-use crate::paper::{Check, Finding, Plot, Scale};
+use crate::paper::{Check, Finding, Scale};
+use crate::plot::Plot;
 use crate::store::Shape;
 use crate::subject::{Subject, adr};
 

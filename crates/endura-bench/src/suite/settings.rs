@@ -1,0 +1,112 @@
+//! Who takes part, whose turn it is, and how far a run is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use endura::{NodeLayout, PoolOptions};
+
+use crate::contender::Contender;
+use crate::store::{Place, Shape};
+use crate::timing::Pace;
+use crate::{Error, Result};
+
+/// Who takes part, where and how.
+#[derive(Clone)]
+pub struct Settings {
+    /// The stores. One that takes no keys of a suite's shape is left out of it.
+    pub contenders: Vec<Contender>,
+    /// Numbers of threads, each measured by itself.
+    pub threads: Vec<usize>,
+    /// How often everything is repeated.
+    pub rounds: u32,
+    /// A store whose turn in a suite took longer is left out of its later rounds; none means never.
+    pub patience: Option<Duration>,
+    /// Operations per second that arrive, all threads together; none means as many as it can do.
+    pub rate: Option<f64>,
+    /// One operation in so many is timed by itself. With a rate, each is.
+    pub sampled: u64,
+    /// Where the random numbers start.
+    pub seed: u64,
+    /// Where temporary files go.
+    pub dir: PathBuf,
+    /// How endura's pools are made.
+    pub pool: PoolOptions,
+    /// Sizes of FAST & FAIR's nodes; none means the default.
+    pub layout: Option<NodeLayout>,
+}
+
+impl Settings {
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.contenders.is_empty() {
+            return Err(Error::Config("no store takes part"));
+        }
+        if self.threads.is_empty() || self.threads.contains(&0) || self.rounds == 0 {
+            return Err(Error::Config("threads and rounds are at least 1"));
+        }
+        if self.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
+            return Err(Error::Config("a rate lies above 0 and at most at 1000000000 a second"));
+        }
+        Ok(())
+    }
+
+    /// Whose turn it is, in order: in each round and for each number of threads every contender,
+    /// another one first in each round.
+    pub(super) fn turns(&self) -> impl Iterator<Item = Turn> {
+        let threads = |round| self.threads.iter().map(move |&threads| (round, threads));
+        (0..self.rounds).flat_map(threads).flat_map(|(round, threads)| {
+            let (early, late) = self.contenders.split_at(round as usize % self.contenders.len());
+            late.iter().chain(early).map(move |&contender| Turn { round, threads, contender })
+        })
+    }
+
+    pub(crate) fn pace(&self, threads: usize) -> Pace {
+        match self.rate {
+            Some(rate) => Pace::Due { every_ns: (threads as f64 * 1e9 / rate) as u64 },
+            None => Pace::Free { sampled: self.sampled },
+        }
+    }
+
+    pub(crate) fn place(&self, dir: &Path, shape: Shape, entries: u64) -> Place {
+        Place {
+            pool: self.pool.clone(),
+            layout: self.layout,
+            ..Place::new(dir.join("store"), shape, entries)
+        }
+    }
+}
+
+/// One store in one round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The round, from 0.
+    pub(super) round: u32,
+    /// Threads at work.
+    pub(super) threads: usize,
+    /// The store.
+    pub(super) contender: Contender,
+}
+
+impl Turn {
+    pub(super) fn progress(&self, workload: &str, done: u64, total: u64) -> Progress {
+        let Self { round, threads, contender } = *self;
+        let (store, workload) = (contender.name(), workload.into());
+        Progress { done, total, round, threads, store, workload }
+    }
+}
+
+/// Where a run is, for a progress bar.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// Stages done, loads among them.
+    pub done: u64,
+    /// Stages in all.
+    pub total: u64,
+    /// The round, from 0.
+    pub round: u32,
+    /// Threads at work.
+    pub threads: usize,
+    /// On which store.
+    pub store: &'static str,
+    /// What is about to run.
+    pub workload: String,
+}
