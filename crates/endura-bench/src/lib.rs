@@ -59,6 +59,7 @@ pub mod tpcc;
 pub mod workload;
 
 mod error;
+mod neighbour;
 mod timing;
 mod warm;
 

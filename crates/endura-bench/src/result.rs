@@ -115,6 +115,9 @@ pub struct Measurement {
     pub better: Better,
     /// The quantity in each round.
     pub rounds: Vec<f64>,
+    /// Which rounds ran on a core that somebody else used as well; none are named where none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<bool>,
     /// Median and spread of `rounds`.
     #[serde(flatten)]
     pub median: Median,
@@ -163,6 +166,7 @@ impl Measurement {
             better,
             median: Median::of(rounds.clone()),
             rounds,
+            shared: Vec::new(),
             latency_ns: None,
         }
     }
@@ -223,6 +227,13 @@ impl Results {
             }
         }
         self.measurements.extend(other.measurements);
+    }
+
+    /// How many rounds ran on a core that somebody else used as well, of how many that were timed.
+    pub fn shared_rounds(&self) -> (u64, u64) {
+        let timed = || self.measurements.iter().filter(|m| m.quantity == "throughput");
+        let shared = timed().flat_map(|m| &m.shared).filter(|&&shared| shared).count();
+        (shared as u64, timed().map(|m| m.rounds.len() as u64).sum())
     }
 
     /// Reads a file of JSON.

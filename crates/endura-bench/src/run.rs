@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 
 use crate::contender::Contender;
 use crate::entrant::Entrant;
+use crate::neighbour::is_shared;
 use crate::operation::{Operation, Sizes};
 use crate::store::{Footprint, Place, Shape};
 use crate::suite::temporary;
@@ -72,6 +73,9 @@ pub struct Sample {
     pub cpu_seconds: f64,
     /// Nanoseconds of every 64th operation.
     pub latencies: Histogram<u64>,
+    /// Whether somebody else used the same core.
+    pub shared: bool,
+    probe: f64,
 }
 
 /// What a store took up after its load.
@@ -127,7 +131,10 @@ pub fn run(config: &Config, observe: &mut dyn FnMut(Progress)) -> Result<Outcome
             runner.round(round, threads)?;
         }
     }
-    Ok(runner.outcome)
+    let mut outcome = runner.outcome;
+    // Only now is it known how fast a core can be.
+    outcome.samples.iter_mut().for_each(|sample| sample.shared = is_shared(sample.probe));
+    Ok(outcome)
 }
 
 fn check(config: &Config) -> Result<()> {
@@ -229,6 +236,8 @@ impl Runner<'_> {
             wall_seconds: timing.wall_seconds,
             cpu_seconds: timing.cpu_seconds,
             latencies: timing.latencies,
+            shared: false,
+            probe: timing.probe,
         });
         if operation == Operation::Load && !self.outcome.space.iter().any(|s| s.store == store) {
             let (keys, footprint) = (config.sizes.keys, open.store.footprint()?);

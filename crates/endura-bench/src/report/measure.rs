@@ -63,7 +63,7 @@ impl Extent {
         }
     }
 
-    /// About forty.
+    /// Less than forty.
     pub fn full(dir: PathBuf) -> Self {
         let papers = Scale::full(dir.clone());
         let threads = vec![1, 2, 4];

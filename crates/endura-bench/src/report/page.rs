@@ -78,6 +78,7 @@ fn head(report: &Report) -> String {
         ("scale", report.scales.iter().map(|scale| escape(scale)).collect::<Vec<_>>().join("<br>")),
         ("spread", spread(report)),
         ("ratios", behind::spread(&report.results)),
+        ("neighbours", neighbours(results)),
         ("took", took(report)),
     ];
     let facts: String =
@@ -113,6 +114,18 @@ fn spread(report: &Report) -> String {
             spreads[spreads.len() / 2],
             spreads[spreads.len() - 1],
             once(&report.results)
+        ),
+    }
+}
+
+fn neighbours(results: &Results) -> String {
+    match results.shared_rounds() {
+        (0, _) => "no round ran on a core that somebody else used as well".into(),
+        (shared, all) => format!(
+            "{} of {} rounds of workloads ran on a core that somebody else used as well, which slows down most what \
+             is fast; more rounds help (endura bench ycsb --rounds 15)",
+            grouped(shared),
+            grouped(all)
         ),
     }
 }

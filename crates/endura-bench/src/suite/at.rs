@@ -24,10 +24,10 @@ impl At<'_> {
     pub(super) fn add(&mut self, stage: &Stage, timing: Timing) {
         let quantity = Quantity::throughput(vec![timing.mops()]);
         let measurement = self.measurement(stage, quantity);
-        self.collector.add(self.info, measurement, Some(&timing.latencies));
+        self.collector.add_timed(self.info, measurement, &timing);
         let quantity = Quantity::cost("cpu time", "ns/op", vec![timing.cpu_ns()]);
         let measurement = self.measurement(stage, quantity);
-        self.collector.add(self.info, measurement, None);
+        self.collector.add_timed(self.info, measurement, &timing);
     }
 
     fn measurement(&self, stage: &Stage, quantity: Quantity) -> Measurement {
@@ -53,7 +53,7 @@ impl At<'_> {
     fn cost(&mut self, workload: &str, quantity: Quantity) {
         let stage = Stage::new(Workload { name: workload.into(), ..Workload::load() }, 0);
         let measurement = self.measurement(&stage, quantity);
-        self.collector.add(self.info, measurement, None);
+        self.collector.add(self.info, measurement);
     }
 
     /// From the call that opens a store that was closed to the first answer.

@@ -2,36 +2,57 @@
 
 use hdrhistogram::Histogram;
 
+use crate::neighbour::is_shared;
 use crate::result::{Measurement, Results, StoreInfo};
 use crate::summary::{Latency, Median};
 use crate::timing::empty_histogram;
+use crate::workload::Timing;
+
+struct Measured {
+    one: Measurement,
+    /// The probe of each round.
+    probes: Vec<f64>,
+    latencies: Option<Histogram<u64>>,
+}
 
 /// What was measured so far.
 #[derive(Default)]
 pub(super) struct Collector {
     stores: Vec<StoreInfo>,
-    measured: Vec<(Measurement, Option<Histogram<u64>>)>,
+    measured: Vec<Measured>,
 }
 
 impl Collector {
-    /// Adds one round of a measurement.
-    pub(super) fn add(
+    /// Adds one round of a measurement that took no time of its own to speak of.
+    pub(super) fn add(&mut self, info: &StoreInfo, one: Measurement) {
+        self.add_round(info, one, 0.0, None);
+    }
+
+    /// Adds one round of a measurement of what was timed.
+    pub(super) fn add_timed(&mut self, info: &StoreInfo, one: Measurement, timing: &Timing) {
+        self.add_round(info, one, timing.probe, Some(&timing.latencies));
+    }
+
+    fn add_round(
         &mut self,
         info: &StoreInfo,
         one: Measurement,
+        probe: f64,
         latencies: Option<&Histogram<u64>>,
     ) {
         if !self.stores.iter().any(|known| known.name == info.name) {
             self.stores.push(info.clone());
         }
-        let known = self.measured.iter_mut().find(|(known, _)| known.key() == one.key());
-        let Some((known, sum)) = known else {
-            self.measured.push((one, latencies.cloned()));
+        let known = self.measured.iter_mut().find(|known| known.one.key() == one.key());
+        let Some(known) = known else {
+            let latencies = latencies.cloned();
+            self.measured.push(Measured { one, probes: vec![probe], latencies });
             return;
         };
-        known.rounds.extend(one.rounds);
+        known.one.rounds.extend(one.rounds);
+        known.probes.push(probe);
         if let Some(latencies) = latencies {
-            *sum.get_or_insert_with(empty_histogram) += latencies;
+            *known.latencies.get_or_insert_with(empty_histogram) += latencies;
         }
     }
 
@@ -39,15 +60,50 @@ impl Collector {
     pub(super) fn finish(self, results: &mut Results) {
         let mut own = Results::new(String::new(), 0);
         own.stores = self.stores;
-        own.measurements = self
-            .measured
-            .into_iter()
-            .map(|(measurement, latencies)| Measurement {
-                median: Median::of(measurement.rounds.clone()),
-                latency_ns: latencies.filter(|l| !l.is_empty()).map(|l| Latency::of(&l)),
-                ..measurement
-            })
-            .collect();
+        own.measurements = self.measured.into_iter().map(Measured::finish).collect();
         results.merge(own);
+    }
+}
+
+impl Measured {
+    fn finish(self) -> Measurement {
+        let shared: Vec<bool> = self.probes.into_iter().map(is_shared).collect();
+        Measurement {
+            median: Median::of(self.one.rounds.clone()),
+            shared: if shared.contains(&true) { shared } else { Vec::new() },
+            latency_ns: self.latencies.filter(|l| !l.is_empty()).map(|l| Latency::of(&l)),
+            ..self.one
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neighbour::probe;
+    use crate::result::{Promise, Quantity, Role};
+
+    #[test]
+    fn rounds_beside_a_neighbour_are_named() {
+        let (alone, beside) = (0.0, 10.0 * probe());
+        let mut collector = Collector::default();
+        for (name, mops, probe) in [
+            ("ours", 9.0, alone),
+            ("ours", 5.0, beside),
+            ("ours", 8.0, alone),
+            ("other", 2.0, beside),
+            ("other", 4.0, beside),
+        ] {
+            let (role, promise) = (Role::Peer, Promise::Sigkill);
+            let info = StoreInfo { name: name.into(), role, promise, setting: String::new() };
+            let one = Measurement::new("", "", name, Quantity::throughput(vec![mops]));
+            collector.add_round(&info, one, probe, None);
+        }
+        let mut results = Results::new(String::new(), 0);
+        collector.finish(&mut results);
+        let medians: Vec<f64> = results.measurements.iter().map(|m| m.median.median).collect();
+        assert_eq!(medians, [8.0, 3.0]);
+        assert_eq!(results.measurements[0].shared, [false, true, false]);
+        assert_eq!(results.shared_rounds(), (3, 5));
     }
 }

@@ -47,7 +47,7 @@ pub fn tpcc(
                 entries: scale.entries(),
                 ..Measurement::new(SUITE, workload, &info.name, quantity)
             };
-            collector.add(&info, measurement, Some(&timing.latencies));
+            collector.add_timed(&info, measurement, timing);
         };
         tell("load");
         store.tpcc_load(scale)?;

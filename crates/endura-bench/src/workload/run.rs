@@ -10,6 +10,7 @@ use super::share::Share;
 use super::step::{Steps, draw};
 use super::{Action, Population, Workload};
 use crate::keys::{key, value};
+use crate::neighbour::probe;
 use crate::store::{Session, Store};
 use crate::timing::{Pace, empty_histogram, thread_cpu_time, thread_time_in_line};
 use crate::{Error, Result};
@@ -44,6 +45,8 @@ pub struct Timing {
     pub alone_seconds: f64,
     /// Nanoseconds of the operations that were timed by themselves.
     pub latencies: Histogram<u64>,
+    /// The longest [`probe`] of these threads, before and after.
+    pub(crate) probe: f64,
 }
 
 impl Timing {
@@ -78,6 +81,7 @@ impl Timing {
             cpu_seconds,
             alone_seconds: slowest.max(shared).min(wall_seconds),
             latencies,
+            probe: parts.iter().map(|part| part.probe).fold(0.0, f64::max),
         }
     }
 }
@@ -97,6 +101,7 @@ pub(crate) struct Part {
     alone_seconds: f64,
     pub(crate) wrong: u64,
     latencies: Histogram<u64>,
+    probe: f64,
 }
 
 impl Part {
@@ -110,6 +115,7 @@ impl Part {
         operations: u64,
         work: impl FnOnce(&mut Histogram<u64>) -> Result<u64>,
     ) -> Result<Self> {
+        let before = probe();
         let (mut latencies, in_line) = (empty_histogram(), thread_time_in_line());
         let (begun, cpu) = (Instant::now(), thread_cpu_time());
         let wrong = work(&mut latencies)?;
@@ -118,7 +124,8 @@ impl Part {
         let in_line = thread_time_in_line().saturating_sub(in_line);
         let alone = (ended - begun).saturating_sub(in_line).as_secs_f64();
         let alone_seconds = alone.max(cpu_seconds);
-        Ok(Self { operations, begun, ended, cpu_seconds, alone_seconds, wrong, latencies })
+        let probe = before.max(probe());
+        Ok(Self { operations, begun, ended, cpu_seconds, alone_seconds, wrong, latencies, probe })
     }
 }
 

@@ -6,7 +6,7 @@ use endura_bench::counts::PerOperation;
 use endura_bench::run::{Config, Outcome};
 use endura_bench::summary::{ENDURA, Figure, Median, figures};
 
-use super::table::spread;
+use super::table::{neighbours, spread};
 use crate::outcome::Result;
 use crate::text::{Table, bold, bytes, counted, grouped};
 
@@ -21,6 +21,8 @@ pub(crate) fn write(out: &mut dyn Write, config: &Config, outcome: &Outcome) -> 
     for (store, settings) in &outcome.settings {
         writeln!(out, "  {store}: {settings}")?;
     }
+    let shared = outcome.samples.iter().filter(|sample| sample.shared).count();
+    neighbours(out, shared as u64, outcome.samples.len() as u64)?;
     let all = figures(outcome);
     let peer = outcome.settings.iter().map(|&(store, _)| store).find(|&store| store != ENDURA);
     let peer = peer.unwrap_or("-");

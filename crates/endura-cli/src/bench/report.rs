@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// The folder that the page and its figures are written to
     #[arg(long)]
     out: PathBuf,
-    /// Small scales: less than three minutes on two cores, in place of about forty
+    /// Small scales: less than three minutes on two cores, in place of less than forty
     #[arg(long)]
     quick: bool,
     /// Keys of all workloads and rows; leaves the goals out [default: as the page says]

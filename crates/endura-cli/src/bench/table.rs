@@ -17,6 +17,8 @@ pub(super) fn write(out: &mut dyn Write, results: &Results) -> Result<()> {
     for store in &results.stores {
         writeln!(out, "  {}, {}: {}", store.name, promise(store.promise), store.setting)?;
     }
+    let (shared, all) = results.shared_rounds();
+    neighbours(out, shared, all)?;
     let mut groups: Vec<Group<'_>> = Vec::new();
     for measurement in &results.measurements {
         let group = Group::of(measurement);
@@ -32,6 +34,15 @@ pub(super) fn write(out: &mut dyn Write, results: &Results) -> Result<()> {
         let title = format!("{}, {entries} entries, {threads}: {}", group.suite, group.quantity);
         writeln!(out, "\n{}", bold(&title))?;
         table(&of_group).write(out)?;
+    }
+    Ok(())
+}
+
+/// Says how many rounds had not a core for themselves.
+pub(super) fn neighbours(out: &mut dyn Write, shared: u64, all: u64) -> Result<()> {
+    if shared > 0 {
+        let (shared, all) = (grouped(shared), grouped(all));
+        writeln!(out, "  {shared} of {all} rounds beside a busy neighbour on the same core")?;
     }
     Ok(())
 }
