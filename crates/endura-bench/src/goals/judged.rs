@@ -22,8 +22,10 @@ pub struct Judged {
     pub measured: Median,
     /// Whether that is as asked.
     pub is_reached: bool,
-    /// What stops it, as far as we know, if it is not.
+    /// What is known to stop it, if it is not.
     pub bound: Option<&'static str>,
+    /// The part of its rounds, in percent, that ran on a core which somebody else used as well.
+    pub shared_percent: f64,
 }
 
 impl Judged {
@@ -38,6 +40,19 @@ impl Judged {
     /// Whether it falls short by less than what lies between rounds, so that another run may reach it.
     pub fn is_close(&self) -> bool {
         !self.is_reached && self.part() * (1.0 + self.measured.spread_percent / 100.0) >= 1.0
+    }
+
+    /// Why it is not reached, as far as is known; none if it is.
+    pub fn reason(&self) -> Option<String> {
+        let shared = (self.shared_percent >= 10.0).then(|| {
+            format!("{:.0} % of its rounds were beside a busy neighbour", self.shared_percent)
+        });
+        let known: Vec<String> = self.bound.map(String::from).into_iter().chain(shared).collect();
+        match known.len() {
+            _ if self.is_reached => None,
+            0 => Some("why is not known".into()),
+            _ => Some(known.join("; ")),
+        }
     }
 
     /// In words.
@@ -65,6 +80,7 @@ mod tests {
             measured: Median::of(rounds.to_vec()),
             is_reached,
             bound: None,
+            shared_percent: 0.0,
         };
         let higher = |rounds, is_reached| judged(Better::Higher, rounds, is_reached).verdict();
         assert_eq!(higher([2.0, 2.1, 2.2], true), "reached");
@@ -74,5 +90,10 @@ mod tests {
         assert_eq!(lower([1.8, 2.2, 2.6]).verdict(), "short by less than its spread");
         assert_eq!(lower([3.9, 4.0, 4.1]).verdict(), "falls short");
         assert_eq!(lower([4.0; 3]).part(), 0.5);
+        assert_eq!(judged(Better::Higher, [2.0; 3], true).reason(), None);
+        assert_eq!(lower([4.0; 3]).reason().as_deref(), Some("why is not known"));
+        let known = Judged { bound: Some("memory"), shared_percent: 40.0, ..lower([4.0; 3]) };
+        let reason = known.reason().expect("two of them");
+        assert_eq!(reason, "memory; 40 % of its rounds were beside a busy neighbour");
     }
 }

@@ -140,8 +140,9 @@ impl Race {
             Better::Higher => measured.median >= goal.asked,
         };
         let (asked, aim, bound) = (goal.asked, goal.aim, goal.bound.filter(|_| !is_reached));
+        let shared_percent = goal.shared_percent(outcome);
         let goal = goal.describe(self);
-        Ok(Judged { race, goal, better, asked, aim, measured, is_reached, bound })
+        Ok(Judged { race, goal, better, asked, aim, measured, is_reached, bound, shared_percent })
     }
 }
 
@@ -185,6 +186,13 @@ impl Goal {
             _ => None,
         };
         before.into_iter().chain([self.operation]).collect()
+    }
+
+    fn shared_percent(&self, outcome: &Outcome) -> f64 {
+        let of = |sample: &&Sample| sample.operation == self.operation;
+        let all = outcome.samples.iter().filter(of).count().max(1);
+        let shared = outcome.samples.iter().filter(of).filter(|sample| sample.shared).count();
+        100.0 * shared as f64 / all as f64
     }
 
     fn describe(&self, race: &Race) -> String {

@@ -28,7 +28,7 @@ pub(super) fn section(goals: &[Judged]) -> String {
     let reached = goals.iter().filter(|judged| judged.is_reached).count();
     format!(
         "<p>How fast an index is to be, set before it was built; the two run in turns. {reached} of {} goals are \
-         reached; under each table stands what stops the others, as far as it is known. The line in a bar is what \
+         reached; under each table stands what stopped the others, as far as it is known. The line in a bar is what \
          is asked; a bar ends at twice that. Colours say whether a goal is reached, and whether one that is not falls \
          short by less than what lies between rounds.</p>{tables}{}",
         goals.len(),
@@ -63,7 +63,7 @@ fn row(judged: &Judged) -> String {
 
 fn bounds<'j>(of: impl Iterator<Item = &'j Judged>) -> String {
     let bound = |judged: &Judged| {
-        let text = format!("{} {:.2}: {}.", judged.goal, judged.measured.median, judged.bound?);
+        let text = format!("{} {:.2}: {}.", judged.goal, judged.measured.median, judged.reason()?);
         Some(format!("<li>{}</li>", escape(&text)))
     };
     let items: String = of.filter_map(bound).collect();

@@ -58,6 +58,7 @@ fn judged(median: f64) -> Judged {
         measured: Median { median, spread_percent: 1.0 },
         is_reached: median >= 3.0,
         bound: (median < 3.0).then_some("two nodes that no cache holds"),
+        shared_percent: 0.0,
     }
 }
 

@@ -80,8 +80,8 @@ fn write(all: &[Judged]) -> Result<()> {
         }
         table.write(out)?;
         for judged in all.iter().filter(|judged| judged.race == race) {
-            if let Some(bound) = judged.bound {
-                writeln!(out, "  {}: {bound}.", judged.goal)?;
+            if let Some(reason) = judged.reason() {
+                writeln!(out, "  {}: {reason}.", judged.goal)?;
             }
         }
     }
