@@ -196,9 +196,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// A check, with the reason that stands beside it if it fails.
+    /// A check, with the reason that stands beside it if it fails; empty if none is known.
     pub fn new(claim: &str, ours: String, holds: bool, why_not: &str) -> Self {
-        let why = if holds { "" } else { why_not };
+        let why = match why_not {
+            _ if holds => "",
+            "" => "it is not known why",
+            why_not => why_not,
+        };
         Self { claim: claim.into(), ours, holds: Some(holds), why: why.into() }
     }
 
