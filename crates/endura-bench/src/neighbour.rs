@@ -4,7 +4,7 @@
 //! has the second thread of its core, nor does that count as time that was taken from it; but what runs then has half
 //! the core. On the machine of docs/benchmarks.md a turn of the loop here takes 0.9 ns alone and 1.4 ns beside a
 //! neighbour, with little between, and a neighbour stays for seconds to minutes: lookups of one index were 9.5 million
-//! a second in one round and 6 in the next, while a chase of pointers, which leaves a core idle, did not change.
+//! a second in one round and 6 in the next.
 //!
 //! So each thread runs [`probe`] before and after what it measures, and a round in which one took clearly longer than
 //! the shortest of the whole process is said to be of a shared core. It counts all the same: to leave such rounds out

@@ -115,7 +115,6 @@ impl Part {
         operations: u64,
         work: impl FnOnce(&mut Histogram<u64>) -> Result<u64>,
     ) -> Result<Self> {
-        let before = probe();
         let (mut latencies, in_line) = (empty_histogram(), thread_time_in_line());
         let (begun, cpu) = (Instant::now(), thread_cpu_time());
         let wrong = work(&mut latencies)?;
@@ -124,20 +123,27 @@ impl Part {
         let in_line = thread_time_in_line().saturating_sub(in_line);
         let alone = (ended - begun).saturating_sub(in_line).as_secs_f64();
         let alone_seconds = alone.max(cpu_seconds);
-        let probe = before.max(probe());
+        let probe = 0.0;
         Ok(Self { operations, begun, ended, cpu_seconds, alone_seconds, wrong, latencies, probe })
     }
 }
 
-/// Runs one part on each of `threads` threads, and gives all of them.
+/// Runs one part on each of `threads` threads, and gives all of them. Each looks for a neighbour before and
+/// after, outside of what is timed: not where threads share processors, for one would take from another.
 pub(crate) fn on_threads(
     threads: usize,
     part: impl Fn(usize) -> Result<Part> + Sync,
 ) -> Result<Vec<Part>> {
     std::thread::scope(|scope| {
         let part = &part;
+        let look = || if threads > processors() { 0.0 } else { probe() };
+        let work = move |thread| {
+            let before = look();
+            let part = part(thread)?;
+            Ok(Part { probe: before.max(look()), ..part })
+        };
         let workers: Vec<_> =
-            (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
+            (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
         workers.into_iter().map(|w| w.join().unwrap_or(Err(Error::Panicked))).collect()
     })
 }
