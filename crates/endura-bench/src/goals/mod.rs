@@ -58,8 +58,10 @@ pub struct Race {
     pub kind: Kind,
     /// Its keys and values.
     pub shape: Shape,
-    /// How many are loaded; a twentieth as many operations follow of each kind.
+    /// How many are loaded.
     pub keys: u64,
+    /// Operations of each kind that follow: the keys by this. Few are enough for a mean, not for a tail.
+    pub keys_per_operation: u64,
     /// Who runs beside it.
     pub peer: Contender,
     /// How the pool lies in memory.
@@ -109,7 +111,7 @@ impl Race {
         operations.sort_unstable();
         operations.dedup();
         let config = Config {
-            sizes: Sizes { keys, operations: (keys / 20).max(1) },
+            sizes: Sizes { keys, operations: (keys / self.keys_per_operation).max(1) },
             operations,
             threads: self.threads.to_vec(),
             rounds,

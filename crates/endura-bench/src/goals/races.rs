@@ -14,6 +14,7 @@ const NUMBERS: Race = Race {
     kind: Kind::FastFair,
     shape: Shape::WORDS,
     keys: 10_000_000,
+    keys_per_operation: 20,
     peer: Contender::Lmdb,
     media: MediaChoice::PageCache,
     threads: &[1, 2],
@@ -42,6 +43,7 @@ pub const RACES: [Race; 8] = [
     Race {
         name: "nbtree-tail",
         kind: Kind::NbTree,
+        keys_per_operation: 1,
         peer: Contender::FastFair,
         threads: &[16],
         goals: &[Goal {
