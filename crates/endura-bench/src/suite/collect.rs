@@ -33,7 +33,8 @@ impl Collector {
         self.add_round(info, one, timing.probe, Some(&timing.latencies));
     }
 
-    fn add_round(
+    /// Adds one round, with the probe of its neighbours and, if it has any, its latencies.
+    pub(super) fn add_round(
         &mut self,
         info: &StoreInfo,
         one: Measurement,

@@ -182,34 +182,47 @@ mod tests {
     use crate::contender::Contender;
     use crate::workload::Action;
 
+    /// Two stores, two numbers of threads, a load and a stage.
+    fn three_rounds(patience: Option<Duration>) -> Result<Results> {
+        let dir = temporary(&std::env::temp_dir())?;
+        let settings = Settings {
+            contenders: vec![Contender::NbTree, Contender::BTreeMap],
+            threads: vec![1, 2],
+            rounds: 3,
+            patience,
+            rate: None,
+            sampled: 16,
+            seed: 1,
+            dir: dir.path().to_path_buf(),
+            pool: Pool::options().max_size(1 << 30),
+            layout: None,
+        };
+        let stages = vec![Stage::new(Workload::only("read", Action::Read), 100)];
+        let name = "a suite".into();
+        let suite = Suite { name, keys: 500, shape: Shape::WORDS, stages, parameter: None };
+        let mut results = Results::new(String::new(), 1);
+        let mut observe = |at: Progress| assert!(at.done < at.total, "{at:?}");
+        run(&[suite], &settings, &mut results, &mut observe)?;
+        Ok(results)
+    }
+
     #[test]
     fn a_store_that_takes_too_long_has_one_round() {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let rounds = |patience: Option<Duration>| {
-            let settings = Settings {
-                contenders: vec![Contender::NbTree, Contender::BTreeMap],
-                threads: vec![1, 2],
-                rounds: 3,
-                patience,
-                rate: None,
-                sampled: 16,
-                seed: 1,
-                dir: dir.path().to_path_buf(),
-                pool: Pool::options().max_size(1 << 30),
-                layout: None,
-            };
-            let stages = vec![Stage::new(Workload::only("read", Action::Read), 100)];
-            let name = "a suite".into();
-            let suite = Suite { name, keys: 500, shape: Shape::WORDS, stages, parameter: None };
-            let mut results = Results::new(String::new(), 1);
-            let mut observe = |at: Progress| assert!(at.done < at.total, "{at:?}");
-            run(&[suite], &settings, &mut results, &mut observe).expect("a run");
+        let rounds = |patience| {
+            let results = three_rounds(patience).expect("a run");
             let timed = results.measurements.iter().filter(|m| m.quantity == "throughput");
             timed.map(|m| m.rounds.len()).collect::<Vec<_>>()
         };
-        // Two stores, two numbers of threads, a load and a stage.
         assert_eq!(rounds(None), [3; 8]);
         assert_eq!(rounds(Some(Duration::from_secs(3600))), [3; 8]);
         assert_eq!(rounds(Some(Duration::ZERO)), [1; 8]);
+    }
+
+    #[test]
+    fn latencies_are_told_once() {
+        let results = three_rounds(None).expect("a run");
+        let with = results.measurements.iter().filter(|m| m.latency_ns.is_some());
+        let of: Vec<&str> = with.map(|m| m.quantity.as_str()).collect();
+        assert_eq!(of, ["throughput"; 8]);
     }
 }
