@@ -4,7 +4,7 @@ use crate::relative::{pairs, rounds, times_as_good};
 use crate::result::{Measurement, Results};
 use crate::summary::Median;
 
-use super::html::{grouped, table};
+use super::html::{grouped, table, threads};
 use super::ticks::short;
 
 /// An index of ours and somebody else, at the same work.
@@ -53,11 +53,13 @@ fn ratio(ours: &Measurement, theirs: &Measurement, volatile: bool) -> Option<Rat
     let spread_percent = (rounds.len() > 1).then(|| Median::of(rounds).spread_percent);
     let apart = ours.median.spread_percent + theirs.median.spread_percent;
     let at = ours.parameter.as_ref();
-    let at = at.map_or(String::new(), |p| format!(", {} {}{}", p.name, short(p.value), p.unit));
+    let at = at.map_or(String::new(), |p| {
+        format!(", {} {} {}", p.name, short(p.value), p.unit).trim_end().into()
+    });
     let (suite, workload) = (&ours.suite, &ours.workload);
-    let (quantity, threads) = (&ours.quantity, ours.threads);
+    let (quantity, threads) = (&ours.quantity, threads(ours.threads));
     Some(Ratio {
-        what: format!("{suite}: {workload} ({quantity}, {threads} thread(s){at})"),
+        what: format!("{suite}: {workload} ({quantity}, {threads}{at})"),
         ours: ours.store.clone(),
         other: theirs.store.clone(),
         volatile,

@@ -1,5 +1,6 @@
 //! From measurements to plots.
 
+use super::html::threads;
 use crate::plot::{Across, Plot, Point, Series};
 use crate::result::{Better, Measurement, Results};
 use crate::summary::Latency;
@@ -50,11 +51,7 @@ fn plot(title: String, across: Across, like: &Measurement, series: Vec<Series>) 
 /// Bars by workload: one plot per suite, number of threads and quantity. Points of sweeps are left out.
 pub(super) fn bars(results: &Results, wanted: impl Fn(&Measurement) -> bool) -> Vec<Plot> {
     let measurements = results.measurements.iter().filter(|m| m.parameter.is_none() && wanted(m));
-    let title = |m: &Measurement| {
-        let threads =
-            if m.threads == 1 { "1 thread".into() } else { format!("{} threads", m.threads) };
-        format!("{}, {threads}", m.suite)
-    };
+    let title = |m: &Measurement| format!("{}, {}", m.suite, threads(m.threads));
     let key = |m: &Measurement| format!("{}\u{1}{}\u{1}{}", title(m), m.quantity, m.unit);
     group(measurements, key)
         .into_iter()

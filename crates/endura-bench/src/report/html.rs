@@ -34,6 +34,11 @@ pub(crate) fn grouped(n: u64) -> String {
     text
 }
 
+/// `1 thread`, `2 threads`.
+pub(crate) fn threads(n: usize) -> String {
+    format!("{n} thread{}", if n == 1 { "" } else { "s" })
+}
+
 /// A table; the first column is text, the others are figures unless their head begins with `~`.
 pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let class = |name: &str| if name.starts_with('~') { " class=\"text\"" } else { "" };

@@ -34,7 +34,7 @@ use crate::recovery::{Plan, Timeline};
 use crate::result::Results;
 use crate::{Error, Result};
 
-pub(crate) use html::grouped;
+pub(crate) use html::{grouped, threads};
 
 pub use behind::{Ratio, ratios, slower};
 pub use measure::{Extent, measure};
@@ -78,11 +78,11 @@ pub struct Report {
 /// The plan of a timeline, in a sentence.
 pub fn describe(plan: &Plan) -> String {
     format!(
-        "{} keys of 24 bytes with values of 100 in a ROART map; {} threads send lookups and updates, half each, \
-         zipfian 0.99; {} thread(s) reclaim after the restart.",
+        "{} keys of 24 bytes with values of 100 in a ROART map; {} of lookups and updates, half each, zipfian \
+         0.99; {} to reclaim after the restart.",
         grouped(plan.keys),
-        plan.threads,
-        plan.collectors
+        threads(plan.threads),
+        threads(plan.collectors)
     )
 }
 

@@ -104,7 +104,8 @@ pub(super) fn short(value: f64) -> String {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
         v if v >= 0.995 || v == 0.0 => 2,
-        _ => 3,
+        // As many zeros as there are, and three digits.
+        v => (2 - v.log10().floor() as i32).min(9) as usize,
     };
     let text = format!("{scaled:.digits$}");
     let text =
@@ -138,7 +139,14 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        let cases = [(0.0, "0"), (1.5, "1.5"), (0.123_4, "0.123"), (12.34, "12.3"), (850.4, "850")];
+        let cases = [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (0.123_4, "0.123"),
+            (1e-4, "0.0001"),
+            (12.34, "12.3"),
+            (850.4, "850"),
+        ];
         for (value, text) in
             cases.into_iter().chain([(12_500.0, "12.5k"), (3e6, "3M"), (1000.0, "1000")])
         {

@@ -2,7 +2,7 @@
 
 use endura::Pool;
 
-use super::Extent;
+use super::{Extent, threads};
 use crate::Result;
 use crate::contender::Contender;
 use crate::result::{Parameter, Results};
@@ -57,11 +57,8 @@ pub(super) fn workloads(
     for (number, (suite, settings)) in runs.into_iter().enumerate() {
         suite::run(std::slice::from_ref(&suite), &settings, results, &mut |at| {
             let part = (number as f64 + at.done as f64 / at.total.max(1) as f64) / count;
-            let threads = at.threads;
-            observe(
-                part,
-                &format!("{}: {} {}, {threads} thread(s)", suite.name, at.store, at.workload),
-            );
+            let threads = threads(at.threads);
+            observe(part, &format!("{}: {} {}, {threads}", suite.name, at.store, at.workload));
         })?;
     }
     Ok(())

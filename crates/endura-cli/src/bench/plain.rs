@@ -20,7 +20,7 @@ use super::{print, reopen};
 use crate::outcome::{Answer, Result};
 use crate::pool_args::{KindArgs, MediaArgs};
 use crate::progress;
-use crate::text::parse_number;
+use crate::text::{counted, parse_number};
 
 /// More than any cache holds.
 const MANY: u64 = 10_000_000;
@@ -137,12 +137,12 @@ pub(crate) fn run(args: &Args) -> Result {
     let bar = progress::spinner();
     let outcome = measure(&config, &mut |at| {
         bar.set_message(format!(
-            "{}/{}  round {}/{}, {} thread(s): {} {}",
+            "{}/{}  round {}/{}, {}: {} {}",
             at.done + 1,
             at.total,
             at.round + 1,
             args.rounds,
-            at.threads,
+            counted(at.threads as u64, "thread"),
             at.store,
             at.operation.name()
         ));

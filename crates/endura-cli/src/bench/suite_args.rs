@@ -16,7 +16,7 @@ use super::table;
 use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::MediaArgs;
 use crate::progress;
-use crate::text::parse_number;
+use crate::text::{counted, parse_number};
 
 /// Who takes part, where, how often, and what becomes of the figures.
 #[derive(clap::Args)]
@@ -172,10 +172,10 @@ impl RunArgs {
             bar.set_length(at.total);
             bar.set_position(at.done);
             bar.set_message(format!(
-                "round {}/{}, {} thread(s): {} {}",
+                "round {}/{}, {}: {} {}",
                 at.round + 1,
                 self.rounds,
-                at.threads,
+                counted(at.threads as u64, "thread"),
                 at.store,
                 at.workload
             ));

@@ -50,7 +50,7 @@ pub(super) fn bars(subjects: Vec<Subject>, scale: &Scale, threads: usize) -> Res
         }
         all.push(series(subject.name, points));
     }
-    Ok(rates(&format!("{threads} thread(s)"), groups(OPERATIONS.map(|o| o.0)), all))
+    Ok(rates(&crate::report::threads(threads), groups(OPERATIONS.map(|o| o.0)), all))
 }
 
 fn setup(scale: &Scale, what: &str) -> String {
