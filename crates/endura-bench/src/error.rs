@@ -3,6 +3,17 @@
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+#[cfg(feature = "command")]
+impl From<Error> for endura_console::outcome::Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Config(what) => Self::Usage(what.into()),
+            error @ Error::Shape { .. } => Self::Usage(error.to_string()),
+            other => Self::Message(other.to_string()),
+        }
+    }
+}
+
 /// Why a measurement ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

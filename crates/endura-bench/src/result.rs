@@ -87,7 +87,7 @@ pub enum Promise {
     Sigkill,
     /// A loss of power as well, on the medium that was set.
     PowerLoss,
-    /// It promises SIGKILL, and lost acknowledged operations under `endura torture`.
+    /// It promises SIGKILL, and lost acknowledged operations under `endura bench kills`.
     Broken,
 }
 

@@ -98,7 +98,7 @@ pub trait Session {
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)>;
 
     /// The first entry whose key is at least `from`. Not measured: it looks at the whole store for
-    /// `endura torture`.
+    /// `endura bench kills`.
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>>;
 
     /// Looks all of `keys` up; gives how many were found.

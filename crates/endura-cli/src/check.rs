@@ -5,9 +5,9 @@ use std::io::{BufWriter, Write, stdout};
 use endura::{Error, Pool, Report};
 use serde_json::json;
 
-use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::PoolArgs;
-use crate::text::{Table, grouped};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::text::{Table, grouped};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

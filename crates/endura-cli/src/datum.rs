@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::escape::{escape, from_hex, push_hex, shown, unescape};
-use crate::text::parse_number;
+use endura_console::text::parse_number;
 
 /// A key or a value.
 pub(crate) trait Datum: Ord + Sized {

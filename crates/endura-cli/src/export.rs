@@ -11,10 +11,10 @@ use indicatif::ProgressBar;
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
 use crate::format::{FORMATS, FormatName, Sink, Style};
-use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::MapArgs;
-use crate::progress;
-use crate::text::{counted, grouped};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use endura_console::text::{counted, grouped};
 
 const ENTRIES_PER_TICK: u64 = 4096;
 

@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::datum::{Datum, print_line};
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
-use crate::outcome::{Answer, Result};
 use crate::pool_args::{MapArgs, parse};
+use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]
 #[command(after_help = NOTATION)]

@@ -9,10 +9,10 @@ use indicatif::ProgressBar;
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
 use crate::format::{FORMATS, Flaw, FormatName, Source};
-use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::MapArgs;
-use crate::progress;
-use crate::text::{counted, grouped};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use endura_console::text::{counted, grouped};
 
 /// How many entries go by between two looks at the progress bar.
 const ENTRIES_PER_TICK: u64 = 4096;

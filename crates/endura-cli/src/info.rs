@@ -5,9 +5,9 @@ use std::io::{BufWriter, Write, stdout};
 use endura::{Len, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 
-use crate::outcome::{Answer, Result};
 use crate::pool_args::PoolArgs;
-use crate::text::{Table, bytes, grouped};
+use endura_console::outcome::{Answer, Result};
+use endura_console::text::{Table, bytes, grouped};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

@@ -1,39 +1,34 @@
-//! The `endura` command: look into pools, fill them, check them, torture them, measure them.
+//! The `endura` command: look into pools, fill them, check them, torture them.
 //!
-//! One module per command; what they share stands below them: [`outcome`] (exit codes),
-//! [`pool_args`] (which pool, opened how), [`entries`] and [`datum`] (maps of numbers and of byte
-//! strings, as one), [`format`] (files of entries), [`text`] and [`escape`] (numbers, tables and bytes
-//! for people), [`ledger`] and [`child`] (a process that is killed, and what it had been told).
+//! One module per command, and below them what they share: [`pool_args`] (which pool, opened how),
+//! [`entries`] and [`datum`] (maps of numbers and of byte strings, as one), [`format`] (files of
+//! entries), [`escape`] (bytes as text). Exit codes, texts, children and their ledgers are in
+//! `endura_console`, for the lab's programs need them too: [`hand_over`] starts those.
 
 #![forbid(unsafe_code)]
 
-mod bench;
 mod check;
-mod child;
 mod datum;
 mod del;
 mod demo;
 mod entries;
 mod escape;
-mod explore;
 mod export;
 mod format;
 mod get;
+mod hand_over;
 mod import;
 mod info;
-mod ledger;
-mod outcome;
+mod mixed;
 mod pool_args;
-mod progress;
 mod put;
 mod scan;
-mod text;
 mod torture;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use outcome::Result;
+use endura_console::outcome::{Result, exit};
 
 const EXAMPLES: &str = "\
 A pool is a file that holds named maps: of numbers (fast-fair, nbtree) or of byte strings (roart).
@@ -45,9 +40,17 @@ What --map does not name is the map `main`. Examples:
   mdb_dump some.lmdb | endura import data.endura --map old --kind roart
 `endura help import` tells of formats, and of how bytes that are no text are written.";
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  it worked, and the answer is yes
+  1  the answer is no: the key is absent, check found damage, a demo or torture
+     run lost a key
+  2  usage error
+  3  it did not work: the pool cannot be opened, the disk is full, a line is not a number";
+
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version, after_help = format!("{EXAMPLES}\n\n{}", outcome::EXIT_CODES))]
+#[command(name = "endura", version, after_help = format!("{EXAMPLES}\n\n{}", EXIT_CODES))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -75,16 +78,16 @@ enum Command {
     Export(export::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),
-    /// Crash an index in every way the hardware allows, for as long as there is time
-    Explore(explore::Args),
-    /// Measure endura's indexes beside other stores
-    Bench(Box<bench::Args>),
+    /// Crash an index in every way the hardware allows (the program `endura-explore`)
+    #[command(disable_help_flag = true)]
+    Explore(hand_over::Args),
+    /// Measure endura's indexes beside other stores (the program `endura-bench`)
+    #[command(disable_help_flag = true)]
+    Bench(hand_over::Args),
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
     #[command(hide = true)]
     TortureWriter(torture::WriterArgs),
-    #[command(hide = true)]
-    BenchLoader(bench::LoaderArgs),
 }
 
 impl Command {
@@ -100,15 +103,14 @@ impl Command {
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
             Self::Torture(args) => torture::run(args),
-            Self::Explore(args) => explore::run(args),
-            Self::Bench(args) => bench::run(args),
+            Self::Explore(args) => hand_over::run("endura-explore", "endura-sim", args),
+            Self::Bench(args) => hand_over::run("endura-bench", "endura-bench", args),
             Self::DemoWriter(args) => demo::write(args),
             Self::TortureWriter(args) => torture::write(args),
-            Self::BenchLoader(args) => bench::load(args),
         }
     }
 }
 
 fn main() -> ExitCode {
-    outcome::exit(Cli::parse().command.run())
+    exit("endura", Cli::parse().command.run())
 }

@@ -5,13 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use endura::media::MediaChoice;
-use endura::{Kind, Pool, PoolOptions};
+use endura::{Kind, Pool};
+use endura_console::args::{KindName, MediaArgs};
+use endura_console::outcome::{Failure, Result};
 
 use crate::datum::Datum;
 use crate::entries::{OpenMap, kind_of};
-use crate::outcome::{Failure, Result};
-use crate::text::parse_size;
 
 /// The pool of a command.
 #[derive(clap::Args)]
@@ -34,100 +33,6 @@ pub(crate) struct MapArgs {
     /// [default: the one that the map is called after, or fast-fair]
     #[arg(long, value_enum)]
     kind: Option<KindName>,
-}
-
-/// What a map is made as.
-#[derive(clap::Args, Clone, Copy)]
-pub(crate) struct KindArgs {
-    /// The index that a new map is
-    #[arg(long, value_enum, default_value_t = KindName::FastFair)]
-    kind: KindName,
-}
-
-/// An index, as arguments name it.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KindName {
-    FastFair,
-    #[value(name = "nbtree", alias = "nb-tree")]
-    NbTree,
-    Roart,
-}
-
-impl From<KindName> for Kind {
-    fn from(name: KindName) -> Self {
-        match name {
-            KindName::FastFair => Self::FastFair,
-            KindName::NbTree => Self::NbTree,
-            KindName::Roart => Self::Roart,
-        }
-    }
-}
-
-impl KindArgs {
-    /// The kind that these arguments ask for.
-    pub(crate) fn kind(self) -> Kind {
-        self.kind.into()
-    }
-}
-
-/// How a pool lies in memory.
-#[derive(clap::Args, Clone, Copy)]
-pub(crate) struct MediaArgs {
-    /// How stores reach persistence; auto asks the file system and the processor
-    #[arg(long, value_enum, default_value_t = Media::Auto)]
-    media: Media,
-    /// The most bytes that the pool may grow to while it is open (K, M, G, T)
-    #[arg(long, value_parser = parse_size)]
-    max_size: Option<u64>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Media {
-    Auto,
-    PageCache,
-    Adr,
-    Eadr,
-    Clwb,
-    Clflushopt,
-    Clflush,
-    Cvap,
-}
-
-impl From<Media> for MediaChoice {
-    fn from(media: Media) -> Self {
-        match media {
-            Media::Auto => Self::Auto,
-            Media::PageCache => Self::PageCache,
-            Media::Adr => Self::Adr,
-            Media::Eadr => Self::Eadr,
-            Media::Clwb => Self::Clwb,
-            Media::Clflushopt => Self::ClflushOpt,
-            Media::Clflush => Self::Clflush,
-            Media::Cvap => Self::Cvap,
-        }
-    }
-}
-
-impl MediaArgs {
-    /// The options that these arguments ask for.
-    pub(crate) fn options(self) -> PoolOptions {
-        let options = Pool::options().media(self.media.into());
-        match self.max_size {
-            Some(bytes) => options.max_size(bytes),
-            None => options,
-        }
-    }
-
-    /// The same arguments, for a child process.
-    pub(crate) fn to_arguments(self) -> Vec<String> {
-        let name = self.media.to_possible_value();
-        let mut arguments: Vec<String> =
-            name.iter().flat_map(|name| ["--media".into(), name.get_name().into()]).collect();
-        if let Some(bytes) = self.max_size {
-            arguments.extend(["--max-size".into(), bytes.to_string()]);
-        }
-        arguments
-    }
 }
 
 impl PoolArgs {

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::datum::Datum;
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
-use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::{MapArgs, parse};
+use endura_console::outcome::{Answer, Failure, Result};
 
 #[derive(clap::Args)]
 #[command(after_help = NOTATION)]

@@ -7,9 +7,9 @@ use std::ops::Bound;
 use crate::entries::{Entries, Entry, on_map};
 use crate::escape::NOTATION;
 use crate::format::{Sink, Style};
-use crate::outcome::{Answer, Failure, Result};
 use crate::pool_args::{MapArgs, parse};
-use crate::text::parse_number;
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::text::parse_number;
 
 #[derive(clap::Args)]
 #[command(after_help = NOTATION)]

@@ -1,5 +1,4 @@
-//! The commands that kill their children: short versions of the demo, of torture, of the
-//! measurements.
+//! The commands that kill their children: short versions of the demo and of torture.
 
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
@@ -83,52 +82,4 @@ fn torture_makes_its_own_pool_and_leaves_it_if_told_where() {
     let (code, _, err) = code_and_texts(&output);
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("give another path"), "{err}");
-}
-
-#[test]
-fn bench_measures_both_stores() {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    let sizes = ["--keys", "20000", "--rounds", "2"];
-    let output = endura(dir.path(), &[&["bench", "--json"], &sizes[..]].concat());
-    let (code, out, err) = code_and_texts(&output);
-    assert_eq!(code, Some(0), "{out}{err}");
-    let whole: Value = serde_json::from_str(out).expect("JSON");
-    let figures = whole["figures"].as_array().expect("figures");
-    assert_eq!(figures.len(), 9 * 2 * 2);
-    assert!(figures.iter().all(|figure| figure["mops_cpu"]["median"].as_f64() > Some(0.0)));
-    let output = endura(dir.path(), &[&["bench", "--only", "get,remove"], &sizes[..]].concat());
-    let (code, out, err) = code_and_texts(&output);
-    assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("Space after the load") && !out.contains("zipf"), "{out}");
-    let strings =
-        ["bench", "--kind", "roart", "--entries", "5000", "--rounds", "1", "--threads", "1"];
-    let output = endura(dir.path(), &strings);
-    let (code, out, err) = code_and_texts(&output);
-    assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("5,000 uniform keys of 24 bytes, values of 100 bytes"), "{out}");
-    assert!(out.contains("Roart") && out.contains("LMDB"), "{out}");
-    let output = endura(dir.path(), &["bench", "--reopen", "--keys", "20000", "--json"]);
-    let (code, out, err) = code_and_texts(&output);
-    assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("\"found\":true"), "{out}");
-    assert!(is_empty(dir.path()));
-}
-
-#[test]
-fn bench_reruns_a_table_of_a_paper_and_names_what_is_missing() {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    let list = endura(dir.path(), &["bench", "paper", "--list"]);
-    let list = String::from_utf8(list.stdout).expect("text");
-    assert!(list.contains("FAST & FAIR fig 6(a)") && list.contains("ROART fig 21(b)"), "{list}");
-    let rerun = ["bench", "paper", "--only", "table", "-n", "5000", "-p", "1000"];
-    let output = endura(dir.path(), &rerun);
-    // Whether the claims hold is what the exit code says, and none of this test's business.
-    assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.contains("NBTree table 1") && text.contains("ROART table 4"), "{text}");
-    assert!(text.contains("missing: ") && text.contains("FPTree"), "{text}");
-    let output = endura(dir.path(), &[&rerun[..], &["--json"]].concat());
-    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(rows.as_array().map(Vec::len), Some(2));
-    assert!(rows[0]["checks"][0]["ours"].is_string() && rows[0]["plots"][0]["series"].is_array());
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use super::maps::Maps;
-use crate::child::{Child, die_with_parent, wait_for_death};
-use crate::ledger::{Account, Ledger};
-use crate::outcome::{Failure, Result};
-use crate::pool_args::MediaArgs;
-use crate::progress;
+use endura_console::args::MediaArgs;
+use endura_console::child::{Child, die_with_parent, wait_for_death};
+use endura_console::ledger::{Account, Ledger};
+use endura_console::outcome::{Failure, Result};
+use endura_console::progress;
 
 /// Who loads what into which pool.
 pub(crate) struct LoadPlan {

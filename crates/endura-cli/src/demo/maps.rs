@@ -1,9 +1,7 @@
 //! The maps of the demo: one per index, among which the keys are dealt out.
 
-use std::time::{Duration, Instant};
-
-use endura::{AnyIndex, Error, Kind, Pool, Result};
-use endura_bench::keys;
+use crate::mixed;
+use endura::{Error, Kind, Pool, Result};
 
 use crate::entries::OpenMap;
 
@@ -34,7 +32,7 @@ pub(crate) struct Seen {
 
 fn byte_key(index: u64) -> Vec<u8> {
     let mut key = PREFIX.to_vec();
-    key.extend(format!("{:016x}", keys::key(index)).into_bytes());
+    key.extend(format!("{:016x}", mixed::key(index)).into_bytes());
     key
 }
 
@@ -45,7 +43,7 @@ fn byte_value(index: u64) -> Vec<u8> {
 /// The number of a key; `None` if it is none of ours.
 fn byte_index(key: &[u8]) -> Option<u64> {
     let digits = str::from_utf8(key.strip_prefix(PREFIX)?).ok()?;
-    let index = keys::index(u64::from_str_radix(digits, 16).ok()?);
+    let index = mixed::index(u64::from_str_radix(digits, 16).ok()?);
     (byte_key(index) == key).then_some(index)
 }
 
@@ -73,7 +71,7 @@ impl Maps {
     /// Stores key number `index`.
     pub(crate) fn insert(&self, index: u64) -> Result<()> {
         match self.of(index) {
-            OpenMap::Numbers(map) => map.insert(keys::key(index), keys::value(index)).map(drop),
+            OpenMap::Numbers(map) => map.insert(mixed::key(index), mixed::value(index)).map(drop),
             OpenMap::Bytes(map) => map.insert(byte_key(index), byte_value(index)).map(drop),
         }
     }
@@ -82,7 +80,7 @@ impl Maps {
     pub(crate) fn look_up(&self, index: u64) -> Result<Lookup> {
         let right = match self.of(index) {
             OpenMap::Numbers(map) => {
-                map.get(keys::key(index))?.map(|value| value == keys::value(index))
+                map.get(mixed::key(index))?.map(|value| value == mixed::value(index))
             }
             OpenMap::Bytes(map) => {
                 map.get(byte_key(index))?.map(|value| value == byte_value(index))
@@ -95,28 +93,14 @@ impl Maps {
         })
     }
 
-    /// Makes the rest of what an NBTree keeps in DRAM; how long that took, if there is one.
-    pub(crate) fn rebuild(&self, threads: usize) -> Result<Option<Duration>> {
-        for (_, map) in &self.0 {
-            if let OpenMap::Numbers(map) = map
-                && let AnyIndex::NbTree(tree) = map.index()
-            {
-                let begun = Instant::now();
-                tree.rebuild(threads)?;
-                return Ok(Some(begun.elapsed()));
-            }
-        }
-        Ok(None)
-    }
-
     /// Reads all maps in order, and tells `see` of every entry.
     pub(crate) fn search(&self, see: &mut impl FnMut(Seen)) -> Result<()> {
         for (i, (_, map)) in self.0.iter().enumerate() {
             let ours = |index: &u64| (index % self.0.len() as u64) as usize == i;
             match map {
                 OpenMap::Numbers(map) => walk(map.iter(), see, |&key, &value| {
-                    let index = Some(keys::index(key)).filter(ours);
-                    Seen { index, right: value == keys::value(keys::index(key)) }
+                    let index = Some(mixed::index(key)).filter(ours);
+                    Seen { index, right: value == mixed::value(mixed::index(key)) }
                 })?,
                 OpenMap::Bytes(map) => walk(map.iter(), see, |key: &Vec<u8>, value: &Vec<u8>| {
                     let index = byte_index(key).filter(ours);

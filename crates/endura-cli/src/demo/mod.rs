@@ -17,10 +17,10 @@ use maps::KINDS;
 pub(crate) use maps::{Lookup, Maps};
 use report::Report;
 
-use crate::outcome::{Answer, Failure, Result};
-use crate::pool_args::{KindName, MediaArgs};
-use crate::progress;
-use crate::text::{Table, bold, counted, duration, grouped};
+use endura_console::args::{KindName, MediaArgs};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use endura_console::text::{Table, bold, counted, duration, grouped};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

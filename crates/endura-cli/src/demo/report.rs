@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::load::Loaded;
 use super::verify::Found;
-use crate::outcome::Result;
-use crate::text::{Table, bold, counted, duration, grouped, verdict};
+use endura_console::outcome::Result;
+use endura_console::text::{Table, bold, counted, duration, grouped, verdict};
 
 /// What happened.
 pub(crate) struct Report {

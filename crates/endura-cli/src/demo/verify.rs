@@ -2,7 +2,7 @@
 
 use super::load::Loaded;
 use super::maps::{Lookup, Maps};
-use crate::outcome::Result;
+use endura_console::outcome::Result;
 
 /// What was found in the maps.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +77,8 @@ pub(crate) fn complete(maps: &Maps, count: u64) -> Result<Found> {
 
 #[cfg(test)]
 mod tests {
+    use crate::mixed::{key, value};
     use endura::{Kind, Pool};
-    use endura_bench::keys::{key, value};
 
     use super::super::maps::KINDS;
     use super::*;

@@ -3,7 +3,7 @@
 use super::{Style, csv, dump, json, tsv};
 use crate::datum::Datum;
 use crate::escape::shown;
-use crate::outcome::{Failure, Result};
+use endura_console::outcome::{Failure, Result};
 
 /// Turns entries into lines.
 pub(crate) struct Sink {

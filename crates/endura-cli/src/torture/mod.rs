@@ -3,7 +3,6 @@
 //! at all, and nothing else.
 
 mod keyspace;
-mod peer;
 mod plan;
 mod report;
 mod round;
@@ -17,17 +16,14 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use endura_bench::contender::Contender;
 use tempfile::TempDir;
 
-use crate::bench::contender;
-use crate::outcome::{Answer, Failure, Result};
-use crate::pool_args::{KindArgs, MediaArgs};
-use crate::progress;
-use crate::text::{counted, grouped};
+use endura_console::args::{KindArgs, MediaArgs};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use endura_console::text::{counted, grouped};
 use report::Report;
 use round::Campaign;
-use target::Target;
 
 pub(crate) use writer::{WriterArgs, write};
 
@@ -60,19 +56,10 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Torture this store in place of endura: does it keep what it acknowledged as well?
-    #[arg(long, value_parser = contender(), conflicts_with = "kind")]
-    peer: Option<Contender>,
     #[command(flatten)]
     kind: KindArgs,
     #[command(flatten)]
     media: MediaArgs,
-}
-
-impl Args {
-    fn target(&self) -> Target {
-        self.peer.map_or_else(|| Target::Index(self.kind.kind()), Target::Peer)
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -103,8 +90,8 @@ pub(crate) fn run(args: &Args) -> Result {
 fn rounds(args: &Args, pool: &Path) -> Result<Report> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
     let mut campaign =
-        Campaign::begin(pool.into(), args.target(), args.media, args.threads as usize, seed)?;
-    let mut report = Report::new(args.target(), seed, args.threads);
+        Campaign::begin(pool.into(), args.kind.kind(), args.media, args.threads as usize, seed)?;
+    let mut report = Report::new(args.kind.kind(), seed, args.threads);
     let window = Duration::from_millis(args.min_ms)..=Duration::from_millis(args.max_ms);
     let bar = progress::bar(args.rounds, "kills");
     for round in 0..args.rounds {

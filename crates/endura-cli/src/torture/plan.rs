@@ -81,7 +81,7 @@ impl Plan {
         threads: usize,
         contents: &BTreeMap<u64, u64>,
     ) -> Self {
-        let mixed = endura_bench::keys::key(seed ^ endura_bench::keys::key(round));
+        let mixed = crate::mixed::key(seed ^ crate::mixed::key(round));
         let (entries, counts) = part_of(contents, thread, threads);
         let mut plan = Self {
             rng: fastrand::Rng::with_seed(mixed.wrapping_add(thread as u64)),

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use endura::Kind;
 use serde_json::json;
 
 use super::round::{Campaign, RoundOutcome};
-use super::target::Target;
+use super::target::repairs_expected;
 use super::{kept_line, share};
-use crate::outcome::Result;
-use crate::text::{Table, bytes, duration, grouped, verdict};
+use endura_console::outcome::Result;
+use endura_console::text::{Table, bytes, duration, grouped, verdict};
 
 /// Below this share of kills that found something to repair, in percent, the kills come at
 /// harmless moments and prove little.
@@ -20,7 +21,6 @@ const TELLING_PERCENT: u64 = 20;
 #[derive(Default)]
 pub(crate) struct Report {
     store: &'static str,
-    is_peer: bool,
     seed: u64,
     threads: u64,
     /// Whether kills leave things to repair in maps of this kind.
@@ -43,10 +43,9 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(target: Target, seed: u64, threads: u64) -> Self {
-        let (store, repairs_expected) = (target.name(), target.repairs_expected());
-        let is_peer = matches!(target, Target::Peer(_));
-        Self { store, is_peer, seed, threads, repairs_expected, ..Self::default() }
+    pub(crate) fn new(kind: Kind, seed: u64, threads: u64) -> Self {
+        let (store, repairs_expected) = (kind.name(), repairs_expected(kind));
+        Self { store, seed, threads, repairs_expected, ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, round: RoundOutcome) {
@@ -118,12 +117,8 @@ impl Report {
             )?;
         }
         let sound = self.violations() == 0;
-        let text = match (sound, self.is_peer) {
-            (true, _) => "Nothing was lost.".to_string(),
-            (false, false) => "THE POOL BROKE ITS PROMISE.".to_string(),
-            (false, true) => format!("{} LOSES WHAT IT ACKNOWLEDGED.", self.store),
-        };
-        writeln!(out, "{}", verdict(&text, sound))?;
+        let text = if sound { "Nothing was lost." } else { "THE POOL BROKE ITS PROMISE." };
+        writeln!(out, "{}", verdict(text, sound))?;
         Ok(())
     }
 

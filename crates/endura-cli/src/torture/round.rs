@@ -5,19 +5,20 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use endura::Kind;
+
 use super::plan::Plan;
-use super::target::Target;
+use super::target::{Open, create};
 use super::verify::{Expected, Violations, compare, contents};
-use crate::child::Child;
-use crate::ledger::Ledger;
-use crate::outcome::{Failure, Result};
-use crate::pool_args::MediaArgs;
+use endura_console::args::MediaArgs;
+use endura_console::child::Child;
+use endura_console::ledger::Ledger;
+use endura_console::outcome::{Failure, Result};
 
 /// A pool under torture.
 pub(crate) struct Campaign {
     pool: PathBuf,
     ledger: PathBuf,
-    target: Target,
     media: MediaArgs,
     threads: usize,
     seed: u64,
@@ -42,18 +43,17 @@ impl Campaign {
     /// Creates the pool.
     pub(crate) fn begin(
         pool: PathBuf,
-        target: Target,
+        kind: Kind,
         media: MediaArgs,
         threads: usize,
         seed: u64,
     ) -> Result<Self> {
-        target.create(&pool, media).map_err(|error| Failure::at(&pool, &error))?;
+        create(kind, &pool, media).map_err(|error| Failure::at(&pool, &error))?;
         let mut ledger = pool.clone().into_os_string();
         ledger.push(".ledger");
         Ok(Self {
             pool,
             ledger: ledger.into(),
-            target,
             media,
             threads,
             seed,
@@ -95,7 +95,7 @@ impl Campaign {
         // Readers must find a crashed pool in order without repairing it, and the next writer must
         // find it as the crash left it: every other round looks without writing.
         let begun = Instant::now();
-        let open = self.target.open(&self.pool, self.media, round % 2 == 1)?;
+        let open = Open::at(&self.pool, self.media, round % 2 == 1)?;
         outcome.open = begun.elapsed();
         outcome.repairs_pending = open.repairs_pending()?;
         self.contents = contents(&open.map, &mut outcome.violations)?;
@@ -113,9 +113,6 @@ impl Campaign {
         ];
         let numbers = [self.seed, round, self.threads as u64];
         arguments.extend(numbers.map(|number| number.to_string().into()));
-        if let Target::Peer(contender) = self.target {
-            arguments.extend(["--peer".into(), contender.argument().into()]);
-        }
         arguments.extend(self.media.to_arguments().into_iter().map(Into::into));
         Child::spawn(arguments)
     }
@@ -153,7 +150,7 @@ impl Campaign {
     /// Opens the pool for writing and closes it again; gives the size of its file. The ledger is
     /// of no use any more.
     pub(crate) fn finish(&self) -> Result<u64> {
-        let open = self.target.open(&self.pool, self.media, false)?;
+        let open = Open::at(&self.pool, self.media, false)?;
         let bytes = open.file_bytes()?;
         open.close()?;
         let removed = std::fs::remove_file(&self.ledger);

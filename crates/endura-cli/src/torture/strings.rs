@@ -44,7 +44,7 @@ pub(super) fn key_number(bytes: &[u8]) -> Option<u64> {
 /// What stands between two bytes of a key, after `before`. Mostly nothing.
 fn fill(before: &[u8], out: &mut Vec<u8>) {
     let word = before.iter().fold(1, |word: u64, &byte| word << 8 | u64::from(byte));
-    let hash = endura_bench::keys::key(word);
+    let hash = crate::mixed::key(word);
     let length = match hash % 128 {
         0 => hash >> 32 & 0xFFFF | 1,
         1..20 => hash >> 32 & 7,
@@ -59,7 +59,7 @@ pub(super) fn value(number: u64) -> Vec<u8> {
     if number == 0 {
         return value;
     }
-    let hash = endura_bench::keys::key(number);
+    let hash = crate::mixed::key(number);
     // Every size class of the allocator costs each thread a page before its first operation: most
     // values are small, and the others of few sizes.
     let length = match hash % 64 {
@@ -86,7 +86,7 @@ fn noise(seed: u64, length: u64, out: &mut Vec<u8>) {
 }
 
 static NOISE: LazyLock<Vec<u8>> =
-    LazyLock::new(|| (0..1500).flat_map(|i| endura_bench::keys::key(i).to_le_bytes()).collect());
+    LazyLock::new(|| (0..1500).flat_map(|i| crate::mixed::key(i).to_le_bytes()).collect());
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,8 @@
 //! The map under torture: from numbers to numbers, or from byte strings that stand for them to byte
-//! strings that do, in a pool; or that of a peer.
+//! strings that do.
 
 use endura::{AnyMap, Error, Kind, Pool, Result, Roart};
 
-use super::peer::PeerMap;
 use super::{MAP, strings};
 use crate::entries::OpenMap;
 
@@ -11,7 +10,6 @@ use crate::entries::OpenMap;
 pub(super) enum Subject {
     Numbers(AnyMap),
     Strings(Roart),
-    Peer(PeerMap),
 }
 
 impl Subject {
@@ -27,7 +25,6 @@ impl Subject {
         match self {
             Self::Numbers(map) => map.get(key),
             Self::Strings(map) => number(map.get(strings::key(key))?),
-            Self::Peer(map) => map.get(key),
         }
     }
 
@@ -35,7 +32,6 @@ impl Subject {
         match self {
             Self::Numbers(map) => map.insert(key, value),
             Self::Strings(map) => number(map.insert(strings::key(key), strings::value(value))?),
-            Self::Peer(map) => map.insert(key, value),
         }
     }
 
@@ -43,7 +39,6 @@ impl Subject {
         match self {
             Self::Numbers(map) => map.insert_new(key, value),
             Self::Strings(map) => map.insert_new(strings::key(key), strings::value(value)),
-            Self::Peer(map) => map.insert_new(key, value),
         }
     }
 
@@ -51,7 +46,6 @@ impl Subject {
         match self {
             Self::Numbers(map) => map.update(key, value),
             Self::Strings(map) => number(map.update(strings::key(key), strings::value(value))?),
-            Self::Peer(map) => map.update(key, value),
         }
     }
 
@@ -59,7 +53,6 @@ impl Subject {
         match self {
             Self::Numbers(map) => map.remove(key),
             Self::Strings(map) => number(map.remove(strings::key(key))?),
-            Self::Peer(map) => map.remove(key),
         }
     }
 
@@ -71,7 +64,6 @@ impl Subject {
     ) -> Result<Result<(), Option<u64>>> {
         match self {
             Self::Numbers(map) => map.compare_exchange(key, expected, new),
-            Self::Peer(map) => map.compare_exchange(key, expected, new),
             Self::Strings(map) => {
                 let (expected, new) = (expected.map(strings::value), new.map(strings::value));
                 let key = strings::key(key);
@@ -92,7 +84,6 @@ impl Subject {
     ) -> Result<Option<u64>> {
         match self {
             Self::Numbers(map) => map.fetch_update(key, update),
-            Self::Peer(map) => map.fetch_update(key, update),
             Self::Strings(map) => number(map.fetch_update(strings::key(key), |old| {
                 update(old.and_then(strings::value_number)).map(strings::value)
             })?),
@@ -102,7 +93,6 @@ impl Subject {
     pub(super) fn iter(&self) -> Box<dyn DoubleEndedIterator<Item = Result<(u64, u64)>>> {
         match self {
             Self::Numbers(map) => Box::new(map.iter()),
-            Self::Peer(map) => map.iter(),
             Self::Strings(map) => Box::new(map.iter().map(|entry| {
                 let (key, value) = entry?;
                 let numbers = strings::key_number(&key).zip(strings::value_number(&value));

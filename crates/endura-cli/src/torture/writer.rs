@@ -3,19 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Barrier;
 
-use endura::Kind;
-use endura_bench::contender::Contender;
-
 use super::keyspace::Lane;
 use super::plan::{Action, Plan, Step};
 use super::subject::Subject;
-use super::target::Target;
+use super::target::Open;
 use super::verify::{Violations, contents};
-use crate::bench::contender;
-use crate::child::{die_with_parent, wait_for_death};
-use crate::ledger::Ledger;
-use crate::outcome::{Failure, Result};
-use crate::pool_args::MediaArgs;
+use endura_console::args::MediaArgs;
+use endura_console::child::{die_with_parent, wait_for_death};
+use endura_console::ledger::Ledger;
+use endura_console::outcome::{Failure, Result};
 
 /// Steps drawn at a time. The first batch is drawn before the threads say that they are ready: most
 /// kills then come while a thread is inside an operation, not while it draws the next one.
@@ -29,17 +25,13 @@ pub(crate) struct WriterArgs {
     seed: u64,
     round: u64,
     threads: usize,
-    #[arg(long, value_parser = contender())]
-    peer: Option<Contender>,
     #[command(flatten)]
     media: MediaArgs,
 }
 
 pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
-    // What kind of index a pool's map is, the pool says.
-    let target = args.peer.map_or(Target::Index(Kind::FastFair), Target::Peer);
-    let open = target.open(&args.pool, args.media, false);
+    let open = Open::at(&args.pool, args.media, false);
     let open = open.map_err(|error| Failure::at(&args.pool, &error))?;
     let map = &open.map;
     let ledger = Ledger::open(&args.ledger)?;

@@ -1,0 +1,85 @@
+//! `endura bench floor`: the hardware, and the emulator against its setting.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use endura_bench::floor::{AHEAD, Chase, Floor, RECORD_BYTES, chase, floor};
+use endura_bench::summary::Median;
+use serde_json::json;
+
+use crate::place::default_dir;
+use endura_console::outcome::{Answer, Result};
+use endura_console::progress;
+use endura_console::text::{Table, bytes, parse_size};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Bytes that are gone over: as many as an index of interest takes (320M: the records of two million
+    /// keys of 24 bytes with values of 100)
+    #[arg(long, value_parser = parse_size, default_value = "256M")]
+    bytes: u64,
+    /// Latencies that the emulator is set to, in nanoseconds
+    #[arg(long, value_delimiter = ',', default_value = "300,600,900")]
+    latencies: Vec<u64>,
+    /// How often everything is repeated; medians are shown
+    #[arg(long, default_value_t = 9)]
+    rounds: u32,
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Exit code 1 if a chase over emulated memory is more than 10 % off.
+pub(crate) fn run(args: &Args) -> Result {
+    let spinner = progress::spinner();
+    spinner.set_message("loads, stores, a pass over all lines, records");
+    let floor = floor(&args.dir.clone().unwrap_or_else(default_dir), args.bytes, args.rounds)?;
+    spinner.set_message("chases over emulated memory");
+    let chases = args.latencies.iter().map(|&ns| chase(ns, 100_000, args.rounds));
+    let chases = chases.collect::<endura_bench::Result<Vec<_>>>()?;
+    spinner.finish_and_clear();
+    if args.json {
+        writeln!(stdout(), "{}", json!({ "floor": floor, "chases": chases }))?;
+    } else {
+        write(&floor, &chases)?;
+    }
+    let near = |chase: &Chase| (chase.wall_ns.median / chase.set_ns as f64 - 1.0).abs() <= 0.10;
+    Ok(Answer::yes_if(chases.iter().all(near)))
+}
+
+fn write(floor: &Floor, chases: &[Chase]) -> Result<()> {
+    let out = &mut stdout().lock();
+    let cells = |median: Median| {
+        [format!("{:.1} ns", median.median), format!("{:.0}%", median.spread_percent)]
+    };
+    let mut table = Table::new(1, &[&format!("over {}", bytes(floor.bytes)), "each", "+-"]);
+    for (name, median) in [
+        ("dependent load of a random line", floor.dependent_load_ns),
+        ("store to a random line, write-back, fence", floor.durable_store_ns),
+        ("next line of a pass over all", floor.sequential_line_ns),
+    ] {
+        table.row([name.to_string()].into_iter().chain(cells(median)));
+    }
+    for (ahead, record) in AHEAD.into_iter().zip(floor.record_ns) {
+        let asked = match ahead {
+            0 => "not asked for ahead".to_string(),
+            n => format!("asked for {n} ahead"),
+        };
+        let name = format!("record of {RECORD_BYTES} bytes at a random place, {asked}");
+        table.row([name].into_iter().chain(cells(record)));
+    }
+    table.write(out)?;
+    writeln!(out)?;
+    let header = ["emulated read latency", "by the clock", "+-", "off", "charged"];
+    let mut table = Table::new(1, &header);
+    for chase in chases {
+        let off = (chase.wall_ns.median / chase.set_ns as f64 - 1.0) * 100.0;
+        let rest = [format!("{off:+.1}%"), format!("{:.1} ns", chase.charged_ns)];
+        let set = format!("{} ns", chase.set_ns);
+        table.row([set].into_iter().chain(cells(chase.wall_ns)).chain(rest));
+    }
+    Ok(table.write(out)?)
+}

@@ -1,0 +1,89 @@
+//! `endura bench instructions`, and the child whose instructions are counted.
+
+use std::ffi::OsString;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use endura_bench::contender::Contender;
+use endura_bench::instructions::{Counter, Extent, count, work};
+
+use crate::contenders::contender;
+use crate::place::default_dir;
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use endura_console::text::{Table, parse_number};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Keys that are loaded
+    #[arg(short = 'n', long, value_parser = parse_number, default_value = "1000000")]
+    keys: u64,
+    /// Operations of each kind that are counted, which takes microseconds an instruction
+    #[arg(short = 'p', long, value_parser = parse_number, default_value = "100")]
+    operations: u64,
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    let operations = args.operations.min(args.keys);
+    let spinner = progress::spinner();
+    let counter = all(Extent { keys: args.keys, operations }, &dir, |what| {
+        spinner.set_message(what.to_string());
+    });
+    spinner.finish_and_clear();
+    let counts = match counter? {
+        Counter::None(why) => return Err(Failure::Message(format!("nothing was counted: {why}"))),
+        Counter::Stepped { counts, .. } => counts,
+    };
+    let out = &mut stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&counts)?)?;
+        return Ok(Answer::Yes);
+    }
+    let mut table = Table::new(2, &["index", "operation", "instructions"]);
+    for of in counts {
+        table.row([of.index, of.operation, format!("{:.1}", of.count)]);
+    }
+    table.write(out)?;
+    Ok(Answer::Yes)
+}
+
+/// The arguments of the child.
+#[derive(clap::Args)]
+pub(crate) struct ChildArgs {
+    #[arg(value_parser = contender())]
+    store: Contender,
+    keys: u64,
+    operations: u64,
+    dir: PathBuf,
+}
+
+pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
+    let extent = Extent { keys: args.keys, operations: args.operations };
+    work(args.store, extent, &args.dir)?;
+    Ok(Answer::Yes)
+}
+
+/// Counts the instructions of all operations, by children of this program.
+pub(super) fn all(
+    extent: Extent,
+    dir: &Path,
+    observe: impl FnMut(&str),
+) -> endura_bench::Result<Counter> {
+    let program = std::env::current_exe().map_err(|source| endura_bench::Error::Io {
+        doing: "cannot find this program's own file".into(),
+        source,
+    })?;
+    let arguments = |store: Contender| -> Vec<OsString> {
+        let (keys, operations) = (extent.keys.to_string(), extent.operations.to_string());
+        let words = ["instructions-child", store.argument(), &keys, &operations];
+        words.into_iter().map(OsString::from).chain([dir.into()]).collect()
+    };
+    count(&program, extent, arguments, observe)
+}

@@ -1,0 +1,83 @@
+//! `endura bench report`: one page with everything.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use endura_bench::instructions::{Counter, Extent as Counted};
+use endura_bench::report::{Extent, measure};
+
+use crate::instructions;
+use crate::place::default_dir;
+use crate::suite_args::command_line;
+use endura_console::outcome::{Answer, Result};
+use endura_console::progress;
+use endura_console::text::parse_number;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder that the page and its figures are written to
+    #[arg(long)]
+    out: PathBuf,
+    /// Small scales: less than three minutes on two cores, in place of less than forty
+    #[arg(long)]
+    quick: bool,
+    /// Keys of all workloads and rows; leaves the goals out [default: as the page says]
+    #[arg(short = 'n', long, value_parser = parse_number)]
+    keys: Option<u64>,
+    /// How often each time is measured [default: as the page says]
+    #[arg(long)]
+    rounds: Option<u32>,
+    /// Count no instructions
+    #[arg(long)]
+    no_instructions: bool,
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+impl Args {
+    fn extent(&self) -> Extent {
+        let dir = self.dir.clone().unwrap_or_else(default_dir);
+        let mut extent = if self.quick { Extent::quick(dir) } else { Extent::full(dir) };
+        if let Some(keys) = self.keys {
+            let operations = (keys / 3).max(1);
+            (extent.keys, extent.operations, extent.counted) = (keys, operations, keys);
+            (extent.papers.keys, extent.papers.operations) = (keys, operations);
+            extent.goal_rounds = 0;
+        }
+        if let Some(rounds) = self.rounds {
+            (extent.rounds, extent.papers.rounds) = (rounds, rounds);
+            extent.goal_rounds = extent.goal_rounds.min(rounds);
+        }
+        extent
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let extent = args.extent();
+    // Before an hour goes by for a page that cannot be written.
+    std::fs::create_dir_all(&args.out)?;
+    let bar = progress::bar(1000, "‰");
+    let operations = if args.quick { 10 } else { 100 }.min(extent.counted);
+    let counted = Counted { keys: extent.counted, operations };
+    let count = |tell: &mut dyn FnMut(&str)| {
+        if args.no_instructions {
+            return Ok(Counter::None("--no-instructions was given".into()));
+        }
+        // A child that fails costs the page its figures, not the page.
+        Ok(instructions::all(counted, &extent.dir, tell)
+            .unwrap_or_else(|failure| Counter::None(failure.to_string())))
+    };
+    let report = measure(&extent, command_line(), count, &mut |part, what| {
+        bar.set_position((part * 1000.0) as u64);
+        bar.set_message(what.to_string());
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    let files = report.write(&args.out)?;
+    for file in [files.html, files.csv, files.json, files.details] {
+        writeln!(stdout(), "{}", file.display())?;
+    }
+    writeln!(stdout(), "took {:.0} s", report.seconds())?;
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,311 @@
+//! `endura-bench` and its suites at a tiny scale, and `compare` of its files.
+#![allow(clippy::expect_used, reason = "a test fails by a panic")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn bench(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    command.args(arguments).current_dir(dir);
+    if !matches!(arguments[0], "compare") {
+        command.args(["--dir", ".", "--max-size", "1G"]);
+    }
+    command.output().expect("the command runs")
+}
+
+fn code_and_texts(output: &Output) -> (Option<i32>, &str, &str) {
+    let text = |bytes| std::str::from_utf8(bytes).expect("text");
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// What it measured.
+fn measured(dir: &Path, arguments: &[&str]) -> Value {
+    let output = bench(dir, &[arguments, &["--json"]].concat());
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{arguments:?}: {out}{err}");
+    serde_json::from_str(out).expect("JSON")
+}
+
+/// The measurements of one quantity, each greater than zero.
+fn quantity<'a>(results: &'a Value, name: &str) -> Vec<&'a Value> {
+    let all = results["measurements"].as_array().expect("measurements");
+    let found: Vec<&Value> = all.iter().filter(|m| m["quantity"] == name).collect();
+    assert!(found.iter().all(|m| m["median"].as_f64() > Some(0.0)), "{name}: {found:?}");
+    found
+}
+
+const TINY: [&str; 6] = ["-n", "2000", "-p", "600", "--rounds", "2"];
+
+#[test]
+fn ycsb_measures_every_workload_on_every_store() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let stores = ["--stores", "fast-fair,nbtree,roart,lmdb,btreemap", "--threads", "1,3"];
+    let results = measured(dir.path(), &[&["ycsb"], &TINY[..], &stores].concat());
+    let throughputs = quantity(&results, "throughput");
+    // A load and six workloads, two numbers of threads, five stores.
+    assert_eq!(throughputs.len(), 7 * 2 * 5);
+    for one in throughputs {
+        assert_eq!(one["rounds"].as_array().map(Vec::len), Some(2));
+        let latency = &one["latency_ns"];
+        let percentiles =
+            ["p50", "p90", "p99", "p999", "p9999", "max"].map(|p| latency[p].as_u64());
+        assert!(percentiles.is_sorted() && percentiles[0] > Some(0), "{one}");
+    }
+    assert_eq!(quantity(&results, "space").len(), 4 * 2);
+    assert_eq!(quantity(&results, "reopen time").len(), 4 * 2);
+    let settings = results["stores"].as_array().expect("stores");
+    assert_eq!(settings.len(), 5);
+    assert!(settings.iter().all(|s| s["setting"].as_str().is_some_and(|text| !text.is_empty())));
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
+
+    let strings = ["ycsb", "--strings", "--workloads", "a,E", "--distribution", "latest"];
+    let output = bench(dir.path(), &[&strings[..], &TINY].concat());
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    for part in
+        ["roart", "LMDB", "survives SIGKILL", "volatile", "A latest 0.99", "p99.99", "B/key"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(!out.contains("nbtree"), "{out}");
+}
+
+/// At 2,000 operations a second 400 of them take 0.2 seconds, whatever the store could do.
+#[test]
+fn an_arrival_rate_is_kept() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let rate = ["ycsb", "--workloads", "C", "--stores", "btreemap", "--rate", "2000"];
+    let sizes = ["-n", "1000", "-p", "400", "--rounds", "1"];
+    let results = measured(dir.path(), &[&rate[..], &sizes].concat());
+    let throughputs = quantity(&results, "throughput");
+    let reads = throughputs.iter().find(|m| m["workload"] == "C zipfian 0.99").expect("C");
+    assert!((0.0005..0.00201).contains(&reads["median"].as_f64().expect("a number")), "{reads}");
+    assert_eq!(reads["latency_ns"]["samples"].as_u64(), Some(400));
+}
+
+#[test]
+fn mixes_tpcc_and_sweeps_run() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let of = |arguments: &[&str]| {
+        let results = measured(dir.path(), &[arguments, &["--rounds", "1"]].concat());
+        quantity(&results, "throughput").len()
+    };
+    let sizes = ["-n", "2000", "-p", "600"];
+    let lean = ["--stores", "fast-fair,nbtree,roart,lmdb"];
+    // Three stores of numbers with loads, ROART and LMDB alone with strings.
+    assert_eq!(of(&[&["mixes"], &sizes[..], &lean].concat()), 4 * (2 + 6) + 2 * 11);
+    let tpcc = ["tpcc", "--items", "200", "--transactions", "200", "--threads", "1,2"];
+    assert_eq!(of(&[&tpcc[..], &lean].concat()), 4 * 4 * 2);
+    assert_eq!(of(&[&["sweep", "scan"], &sizes[..], &lean].concat()), 4 * 6);
+    assert_eq!(of(&[&["sweep", "size"], &sizes[..], &lean].concat()), 4 * 5 * 5);
+    assert_eq!(of(&[&["sweep", "skew"], &sizes[..], &lean].concat()), 4 * 8);
+    let threads = ["sweep", "threads", "--threads", "1,5"];
+    assert_eq!(of(&[&threads[..], &sizes, &lean].concat()), 4 * 5 * 2);
+    let points = ["sweep", "writes", "--points", "0,30"];
+    assert_eq!(of(&[&points[..], &sizes, &lean].concat()), 4 * 3);
+}
+
+#[test]
+fn pibench_takes_its_parameters() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mix = ["-r", "0.5", "-i", "0.2", "-u", "0.1", "-d", "0.1", "-s", "0.1", "-t", "2"];
+    let more =
+        ["--distribution", "SELFSIMILAR", "--skew", "0.3", "--scan_size", "7", "--seed", "9"];
+    let stores = ["-n", "1000", "-p", "2000", "--rounds", "1", "--stores", "nbtree"];
+    let results = measured(dir.path(), &[&["pibench"], &mix[..], &more, &stores].concat());
+    let name = "read 0.5 insert 0.2 update 0.1 remove 0.1 scan 0.1, self-similar 0.3";
+    assert!(quantity(&results, "throughput").iter().any(|m| m["workload"] == name), "{results}");
+    let sizes = ["mix", "-k", "16", "-v", "32", "-n", "500", "-p", "100", "--rounds", "1"];
+    let results = measured(dir.path(), &sizes);
+    let suite = "pibench, keys of 16 bytes, values of 32";
+    assert!(quantity(&results, "throughput").iter().all(|m| m["suite"] == suite), "{results}");
+    for bad in [
+        &["pibench", "-r", "0.5"][..],
+        &["pibench", "-r", "1.5"],
+        &["ycsb", "--workloads", "G"],
+        &["ycsb", "--stores", "nbtree", "--strings"],
+        &["ycsb", "--skew", "0"],
+        &["sweep", "scan", "--points", "0.5"],
+        &["tpcc", "--warehouses", "1", "--threads", "2"],
+    ] {
+        let output = bench(dir.path(), bad);
+        let (code, out, err) = code_and_texts(&output);
+        assert_eq!(code, Some(2), "{bad:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn reopen_kills_and_finds() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let sizes = ["-n", "3000", "--rounds", "2", "--stores", "fast-fair,nbtree,roart,lmdb,btreemap"];
+    let results = measured(dir.path(), &[&["reopen"], &sizes[..]].concat());
+    let times = quantity(&results, "reopen time");
+    assert_eq!(times.len(), 4, "{results}");
+    assert!(times.iter().all(|m| m["rounds"].as_array().map(Vec::len) == Some(2)), "{results}");
+    assert_eq!(results["stores"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn compare_tells_a_regression_by_its_exit_code() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let run = ["pibench", "-n", "500", "-p", "300", "--rounds", "1", "--stores", "btreemap"];
+    let results = measured(dir.path(), &[&run[..], &["--out", "before.json"]].concat());
+    let write = |name: &str, factor: f64| {
+        let mut changed = results.clone();
+        for one in changed["measurements"].as_array_mut().expect("measurements") {
+            if one["quantity"] == "throughput" {
+                let median = one["median"].as_f64().expect("a number") * factor;
+                one["median"] = median.into();
+            }
+        }
+        std::fs::write(dir.path().join(name), changed.to_string()).expect("a file");
+    };
+    for (factor, code, word) in [
+        (1.0, 0, "Nothing became worse"),
+        (1.04, 0, "4 the same"),
+        (0.5, 1, "WORSE"),
+        (2.0, 0, "better"),
+    ] {
+        write("after.json", factor);
+        let output = bench(dir.path(), &["compare", "before.json", "after.json"]);
+        let (found, out, err) = code_and_texts(&output);
+        assert_eq!(found, Some(code), "{factor}: {out}{err}");
+        assert!(out.contains(word), "{factor}: {out}");
+    }
+    write("after.json", 0.5);
+    let output = bench(dir.path(), &["compare", "before.json", "after.json", "--tolerance", "150"]);
+    assert_eq!(code_and_texts(&output).0, Some(0));
+    let output = bench(dir.path(), &["compare", "before.json", "after.json", "--json"]);
+    let (code, out, _) = code_and_texts(&output);
+    let whole: Value = serde_json::from_str(out).expect("JSON");
+    assert_eq!((code, whole["rows"][0]["verdict"].as_str()), (Some(1), Some("worse")));
+    let output = bench(dir.path(), &["compare", "before.json", "missing.json"]);
+    assert_eq!(code_and_texts(&output).0, Some(3));
+}
+
+/// One throughput halved on every store is the machine's doing, on ours alone it is ours.
+#[test]
+fn ratios_tell_a_slower_index_from_a_slower_machine() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let run = ["pibench", "-n", "500", "-p", "300", "--rounds", "1", "--stores", "fast-fair,lmdb"];
+    let results = measured(dir.path(), &[&run[..], &["--out", "before.json"]].concat());
+    let compare = |slower: &[&str], more: &[&str]| {
+        let mut changed = results.clone();
+        for one in changed["measurements"].as_array_mut().expect("measurements") {
+            let is_slower = one["store"].as_str().is_some_and(|store| slower.contains(&store));
+            if one["quantity"] == "throughput" && is_slower {
+                let half = one["median"].as_f64().expect("a number") / 2.0;
+                (one["median"], one["rounds"]) = (half.into(), vec![half].into());
+            }
+        }
+        std::fs::write(dir.path().join("after.json"), changed.to_string()).expect("a file");
+        let files = ["compare", "before.json", "after.json", "--all"];
+        let output = bench(dir.path(), &[&files[..], more].concat());
+        let (code, out, err) = code_and_texts(&output);
+        (code, format!("{out}{err}"))
+    };
+    let both = ["fast-fair", "LMDB"];
+    assert_eq!(compare(&both, &[]).0, Some(1));
+    let (code, text) = compare(&both, &["--ratios"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("fast-fair : LMDB") && text.contains("the farthest by 0.0 %"), "{text}");
+    let (code, text) = compare(&both[..1], &["--ratios"]);
+    assert!(code == Some(1) && text.contains("0.50x"), "{text}");
+}
+
+#[test]
+fn instructions_are_counted_and_the_same_twice() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let count = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+        command.args(["instructions", "-n", "500", "-p", "2", "--json", "--dir", "."]);
+        command.current_dir(dir.path()).output().expect("the command runs")
+    };
+    let (first, second) = (count(), count());
+    let (code, out, err) = code_and_texts(&first);
+    if err.contains("may not be traced") {
+        return;
+    }
+    assert_eq!(code, Some(0), "{out}{err}");
+    let counts: Value = serde_json::from_str(out).expect("JSON");
+    let counts = counts.as_array().expect("counts");
+    assert_eq!(counts.len(), 3 * 5);
+    let count = |one: &Value| one["count"].as_f64().expect("a number");
+    assert!(counts.iter().all(|one| (50.0..100_000.0).contains(&count(one))), "{out}");
+    assert_eq!(code_and_texts(&second).1, out);
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
+}
+
+/// A map in DRAM loses everything: kills must show it, and that LMDB and our indexes do not.
+#[test]
+fn kills_tell_a_store_that_loses_from_those_that_do_not() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let kills = |stores: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+        command.args(["kills", "--stores", stores, "--rounds", "3", "--seed", "3", "--dir", "."]);
+        command.current_dir(dir.path()).output().expect("the command runs")
+    };
+    let output = kills("lmdb,fast-fair,nbtree,roart");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("LMDB") && out.contains("Nothing was lost."), "{out}");
+    let output = kills("lmdb,btreemap");
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(out.contains("BTreeMap LOSES WHAT IT ACKNOWLEDGED"), "{out}");
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
+}
+
+fn plain(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    command.args(arguments).arg("--dir").arg(dir).output().expect("the command runs")
+}
+
+#[test]
+fn bench_measures_both_stores() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let sizes = ["--keys", "20000", "--rounds", "2"];
+    let output = plain(dir.path(), &[&["--json"], &sizes[..]].concat());
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let whole: Value = serde_json::from_str(out).expect("JSON");
+    let figures = whole["figures"].as_array().expect("figures");
+    assert_eq!(figures.len(), 9 * 2 * 2);
+    assert!(figures.iter().all(|figure| figure["mops_cpu"]["median"].as_f64() > Some(0.0)));
+    let output = plain(dir.path(), &[&["--only", "get,remove"], &sizes[..]].concat());
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("Space after the load") && !out.contains("zipf"), "{out}");
+    let strings = ["--kind", "roart", "--entries", "5000", "--rounds", "1", "--threads", "1"];
+    let output = plain(dir.path(), &strings);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("5,000 uniform keys of 24 bytes, values of 100 bytes"), "{out}");
+    assert!(out.contains("Roart") && out.contains("LMDB"), "{out}");
+    let output = plain(dir.path(), &["--reopen", "--keys", "20000", "--json"]);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("\"found\":true"), "{out}");
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
+}
+
+#[test]
+fn bench_reruns_a_table_of_a_paper_and_names_what_is_missing() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let list = plain(dir.path(), &["paper", "--list"]);
+    let list = String::from_utf8(list.stdout).expect("text");
+    assert!(list.contains("FAST & FAIR fig 6(a)") && list.contains("ROART fig 21(b)"), "{list}");
+    let rerun = ["paper", "--only", "table", "-n", "5000", "-p", "1000"];
+    let output = plain(dir.path(), &rerun);
+    // Whether the claims hold is what the exit code says, and none of this test's business.
+    assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("NBTree table 1") && text.contains("ROART table 4"), "{text}");
+    assert!(text.contains("missing: ") && text.contains("FPTree"), "{text}");
+    let output = plain(dir.path(), &[&rerun[..], &["--json"]].concat());
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(rows.as_array().map(Vec::len), Some(2));
+    assert!(rows[0]["checks"][0]["ours"].is_string() && rows[0]["plots"][0]["series"].is_array());
+}

@@ -1,0 +1,41 @@
+//! Keys that look random and are still known: which number is the i-th key, and what is stored under it.
+
+/// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of
+/// splitmix64). No set has to remember which keys exist: key `i` exists if `i` was inserted.
+#[inline]
+pub(crate) const fn key(index: u64) -> u64 {
+    let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The index whose [`key`] this is.
+#[inline]
+pub(crate) const fn index(key: u64) -> u64 {
+    let mut x = key ^ (key >> 31) ^ (key >> 62);
+    x = x.wrapping_mul(0x3196_42b2_d24d_8ec3);
+    x = x ^ (x >> 27) ^ (x >> 54);
+    x = x.wrapping_mul(0x96de_1b17_3f11_9089);
+    x = x ^ (x >> 30) ^ (x >> 60);
+    x.wrapping_sub(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The value stored under the i-th key.
+#[inline]
+pub(crate) const fn value(index: u64) -> u64 {
+    !index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn index_inverts_key() {
+        for i in [0, 1, 2, 1 << 31, 1 << 62, u64::MAX, 0x1234_5678_9abc_def0] {
+            assert_eq!(index(key(i)), i);
+            assert_eq!(key(index(i)), i);
+        }
+    }
+}

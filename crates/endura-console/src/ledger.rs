@@ -1,0 +1,115 @@
+//! What a process that is about to be killed had begun, and what it had been told was done.
+//!
+//! A file of words outside the pool, mapped by the writer and by whoever kills it. Before each
+//! operation a writer thread stores how many it has begun, after it how many have returned: two
+//! stores to a line of its own, no system call. Stores of a killed process stay in the page cache,
+//! and a thread is killed between two instructions, all earlier ones done: what the file says is
+//! exactly how far the thread had got.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use endura::media::{FlushInstruction, Mapped, Mapping, Ordering, PageCache, Reservation, Span};
+
+use crate::child::Child;
+use crate::outcome::{Failure, Result};
+
+const LINE: u64 = 64;
+const FILE_BYTES: u64 = 2 << 20;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The file, mapped.
+pub struct Ledger {
+    words: Mapped<PageCache>,
+}
+
+/// The line of one thread: how many operations it has begun, and how many of them returned.
+pub struct Account<'l>(Span<'l, Mapped<PageCache>, 8>);
+
+impl Ledger {
+    /// A ledger of zeros.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failure = |e| Failure::io(format!("cannot create {}", path.display()), &e);
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(failure)?;
+        file.set_len(FILE_BYTES).map_err(failure)?;
+        Self::map(path, file)
+    }
+
+    /// The ledger that another process made.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failure = |e| Failure::io(format!("cannot open {}", path.display()), &e);
+        Self::map(path, File::options().read(true).write(true).open(path).map_err(failure)?)
+    }
+
+    fn map(path: &Path, file: File) -> Result<Self> {
+        let range = Reservation::new(FILE_BYTES);
+        let range = range.map_err(|e| Failure::io("cannot reserve addresses", &e))?;
+        // In the page cache nothing is ever flushed: the instruction does not matter.
+        let instruction = FlushInstruction::Clflush;
+        let mapping = Mapping { read_only: false, direct: false, instruction };
+        let words = Mapped::new(file, range, mapping);
+        Ok(Self { words: words.map_err(|error| Failure::at(path, &error))? })
+    }
+
+    /// The line of `thread`.
+    pub fn account(&self, thread: usize) -> endura::Result<Account<'_>> {
+        Span::new(&self.words, LINE * (1 + thread as u64)).map(Account)
+    }
+
+    fn ready(&self) -> endura::Result<Span<'_, Mapped<PageCache>, 8>> {
+        Span::new(&self.words, 0)
+    }
+
+    /// Says that the threads are about to begin.
+    pub fn set_ready(&self) -> Result<()> {
+        // Pairs with the load in `wait_ready`.
+        self.ready()?.store(0, 1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits until the child says that it is ready; fails if it ends before.
+    pub fn wait_ready(&self, child: &mut Child) -> Result<()> {
+        let (ready, begun) = (self.ready()?, Instant::now());
+        // Pairs with the store in `set_ready`.
+        while ready.load(0, Ordering::Acquire) == 0 {
+            if let Some(ended) = child.ended()? {
+                return Err(Failure::Message(format!("the writer ended too early: {ended}")));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(Failure::Message("the writer did not begin within 120 s".into()));
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
+    }
+}
+
+impl Account<'_> {
+    /// Operation number `count` (from 1) is about to begin.
+    #[inline]
+    pub fn begin(&self, count: u64) {
+        // Only the compiler could move it behind the operation: a kill comes between instructions.
+        self.0.store(0, count, Ordering::Release);
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Operation number `count` has returned.
+    #[inline]
+    pub fn acknowledge(&self, count: u64) {
+        // Release keeps it behind the operation.
+        self.0.store(1, count, Ordering::Release);
+    }
+
+    /// How many operations have begun.
+    pub fn begun(&self) -> u64 {
+        self.0.load(0, Ordering::Acquire)
+    }
+
+    /// How many of them have returned.
+    pub fn acknowledged(&self) -> u64 {
+        self.0.load(1, Ordering::Acquire)
+    }
+}

@@ -1,0 +1,88 @@
+//! How a command ends: exit codes that scripts can trust. 0 is yes, 1 is no, 2 a usage error, 3 a failure.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What a command that worked found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The key is there, the pool is sound, nothing was lost.
+    Yes,
+    /// It is not.
+    No,
+}
+
+impl Answer {
+    /// An answer to a question.
+    pub fn yes_if(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+/// Why a command did not work.
+#[derive(Debug)]
+pub enum Failure {
+    /// The arguments are numbers and paths, but make no sense together.
+    Usage(String),
+    /// Something failed; the text says what, and what to do.
+    Message(String),
+    /// Whoever read the output has closed it, and wants no more.
+    ClosedPipe,
+}
+
+/// How a command ends.
+pub type Result<T = Answer, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// What the operating system refused.
+    pub fn io(doing: impl std::fmt::Display, source: &io::Error) -> Self {
+        Self::Message(format!("{doing}: {source}"))
+    }
+
+    /// What went wrong with the file at `path`.
+    pub fn at(path: &Path, error: &endura::Error) -> Self {
+        match error {
+            // Says which file itself.
+            endura::Error::Io { .. } => Self::Message(error.to_string()),
+            _ => Self::Message(format!("{}: {error}", path.display())),
+        }
+    }
+}
+
+impl From<endura::Error> for Failure {
+    fn from(error: endura::Error) -> Self {
+        Self::Message(error.to_string())
+    }
+}
+
+/// Only writing to standard output and standard error gives errors without a path.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::io("cannot write the output", &error),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        io::Error::from(error).into()
+    }
+}
+
+/// The exit code of `program`, after a word on standard error if it failed.
+pub fn exit(program: &str, result: Result) -> ExitCode {
+    match result {
+        Ok(Answer::Yes) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(Failure::Usage(text)) => complain(program, &text, 2),
+        Err(Failure::Message(text)) => complain(program, &text, 3),
+    }
+}
+
+fn complain(program: &str, text: &str, code: u8) -> ExitCode {
+    eprintln!("{program}: {text}");
+    ExitCode::from(code)
+}

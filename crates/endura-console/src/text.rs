@@ -1,0 +1,164 @@
+//! Numbers as people write and read them, and tables.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// A number in decimal, or in hexadecimal after `0x`; `_` and `,` may group digits.
+pub fn parse_number(text: &str) -> Result<u64, String> {
+    let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    let parsed = match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    parsed.map_err(|_| "not a number between 0 and 18446744073709551615".into())
+}
+
+/// A number of bytes: `4096`, `64K`, `16M`, `64G`, `1T` (powers of 1024).
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let shift = match text.chars().last() {
+        Some('K' | 'k') => 10,
+        Some('M' | 'm') => 20,
+        Some('G' | 'g') => 30,
+        Some('T' | 't') => 40,
+        _ => 0,
+    };
+    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
+    let number = parse_number(digits)?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than there can be".into())
+}
+
+/// `1,000,000`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `12.3 MiB`
+pub fn bytes(number: u64) -> String {
+    let mut scaled = number as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if scaled < 1024.0 {
+            return if unit == "B" { format!("{number} B") } else { format!("{scaled:.1} {unit}") };
+        }
+        scaled /= 1024.0;
+    }
+    format!("{scaled:.1} TiB")
+}
+
+/// `1.23 ms`
+pub fn duration(time: Duration) -> String {
+    let nanos = time.as_nanos() as f64;
+    match nanos {
+        n if n < 1e3 => format!("{n:.0} ns"),
+        n if n < 1e6 => format!("{:.1} us", n / 1e3),
+        n if n < 1e9 => format!("{:.2} ms", n / 1e6),
+        n => format!("{:.2} s", n / 1e9),
+    }
+}
+
+/// `1 key`, `2 keys`, `2 entries`
+pub fn counted(number: u64, noun: &str) -> String {
+    let number = if number == 1 { return format!("1 {noun}") } else { grouped(number) };
+    match noun.strip_suffix("ry") {
+        Some(stem) => format!("{number} {stem}ries"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
+/// Whether standard output is a terminal that wants colours.
+pub fn colourful() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// `text`, bold on a terminal.
+pub fn bold(text: &str) -> String {
+    if colourful() { format!("\x1b[1m{text}\x1b[0m") } else { text.into() }
+}
+
+/// `text`, green or red on a terminal.
+pub fn verdict(text: &str, good: bool) -> String {
+    let colour = if good { 32 } else { 31 };
+    if colourful() { format!("\x1b[1;{colour}m{text}\x1b[0m") } else { text.into() }
+}
+
+/// Rows of cells, written in columns: the first to the left, the others to the right.
+#[derive(Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    left: usize,
+}
+
+impl Table {
+    /// A table whose first `left` columns are aligned to the left.
+    pub fn new(left: usize, header: &[&str]) -> Self {
+        let rows = if header.is_empty() {
+            Vec::new()
+        } else {
+            vec![header.iter().map(ToString::to_string).collect()]
+        };
+        Self { rows, left }
+    }
+
+    /// Appends a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Writes all rows.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width_of = |i: usize| {
+            self.rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|i| width_of(i).unwrap_or(0)).collect();
+        for row in &self.rows {
+            let mut line = String::from(" ");
+            for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line.push(' ');
+                if i < self.left {
+                    line.push_str(&format!("{cell:<width$}"));
+                } else {
+                    line.push_str(&format!("{cell:>width$}"));
+                }
+                line.push(' ');
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(parse_number("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(parse_number("0xff"), Ok(255));
+        assert_eq!(parse_number("1_000,000"), Ok(1_000_000));
+        assert!(parse_number("18446744073709551616").is_err());
+        assert!(parse_number("-1").is_err());
+        assert!(parse_number("").is_err());
+        assert_eq!(parse_size("2M"), Ok(2 << 20));
+        assert!(parse_size("99999999999T").is_err());
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(duration(Duration::from_micros(1500)), "1.50 ms");
+        assert_eq!(counted(1, "key"), "1 key");
+        assert_eq!(counted(2000, "key"), "2,000 keys");
+        assert_eq!(counted(0, "entry"), "0 entries");
+    }
+}
