@@ -129,6 +129,8 @@ fn pibench_takes_its_parameters() {
         &["ycsb", "--skew", "0"],
         &["sweep", "scan", "--points", "0.5"],
         &["tpcc", "--warehouses", "1", "--threads", "2"],
+        &["--keys", "1"],
+        &["--layout", "1/2"],
     ] {
         let output = bench(dir.path(), bad);
         let (code, out, err) = code_and_texts(&output);

@@ -15,8 +15,8 @@ pub(crate) struct Args {
     arguments: Vec<OsString>,
 }
 
-/// Turns this process into `program`, which lies beside this one or in PATH. `package` has it.
-pub(crate) fn run(program: &str, package: &str, args: &Args) -> Result {
+/// Turns this process into `program`, which lies beside this one or in PATH. Its package has that name.
+pub(crate) fn run(program: &str, args: &Args) -> Result {
     for path in [beside(program), Some(program.into())].into_iter().flatten() {
         // Returns only if the program could not be started.
         let error = Command::new(&path).args(&args.arguments).exec();
@@ -26,7 +26,7 @@ pub(crate) fn run(program: &str, package: &str, args: &Args) -> Result {
     }
     Err(Failure::Message(format!(
         "{program} is a program of its own, and neither beside this one nor in PATH; this builds it:\n  \
-         cargo build --release -p {package}"
+         cargo build --release -p {program}"
     )))
 }
 

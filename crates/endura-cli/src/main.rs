@@ -103,8 +103,8 @@ impl Command {
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
             Self::Torture(args) => torture::run(args),
-            Self::Explore(args) => hand_over::run("endura-explore", "endura-sim", args),
-            Self::Bench(args) => hand_over::run("endura-bench", "endura-bench", args),
+            Self::Explore(args) => hand_over::run("endura-explore", args),
+            Self::Bench(args) => hand_over::run("endura-bench", args),
             Self::DemoWriter(args) => demo::write(args),
             Self::TortureWriter(args) => torture::write(args),
         }

@@ -104,9 +104,7 @@ fn usage_errors_are_2() {
         &["put", pool, "1"],
         &["nonsense"],
         &[],
-        &["bench", "--keys", "1"],
         &["torture", "--min-ms", "2", "--max-ms", "1"],
-        &["bench", "--layout", "1/2"],
     ] {
         ends_with(2, arguments);
     }
@@ -216,23 +214,4 @@ fn a_thousand_puts_are_one_page() {
     }
     assert!(size(pool) <= before + (2 << 20), "{} -> {}", before, size(pool));
     assert_eq!(works(&["scan", pool]).lines().count(), 1000);
-}
-
-#[test]
-fn explore_finds_what_is_left_out_and_nothing_else() {
-    let sound =
-        json(&works(&["explore", "--seconds", "2", "--seed", "1", "--model", "eadr", "--json"]));
-    assert_eq!(sound["found"], Value::Null);
-    assert!(sound["images"].as_u64().is_some_and(|images| images > 0), "{sound}");
-
-    let calls = ends_with(2, &["explore", "--without", "nowhere"]);
-    let flush = calls.lines().find(|line| line.contains("split.rs") && line.ends_with("Flush"));
-    let place = flush.and_then(|line| line.split_whitespace().nth(1)).expect("a flush in a split");
-    let flawed =
-        endura(&["explore", "--seconds", "60", "--seed", "1", "--without", place, "--json"]);
-    assert_eq!(code(&flawed), 1);
-    let found = &json(text(&flawed.stdout))["found"];
-    let failure = found["failure"].as_str().expect("a failure");
-    assert!(failure.contains(&format!("planted  without Flush at {place}")), "{failure}");
-    assert!(found["again"].as_str().is_some_and(|again| again.contains(place)), "{found}");
 }

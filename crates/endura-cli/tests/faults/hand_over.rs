@@ -33,7 +33,10 @@ fn programs_of_the_lab_are_found_beside_the_command_and_in_path() {
     assert!(text(&output.stderr).contains("cargo build --release -p endura-bench\n"), "{output:?}");
     let output = alone(&dir, &path, &["explore"]);
     assert_eq!(code(&output), 3);
-    assert!(text(&output.stderr).contains("cargo build --release -p endura-sim\n"), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("cargo build --release -p endura-explore\n"),
+        "{output:?}"
+    );
 
     program(&path.join("endura-bench"), "in PATH");
     let output = alone(&dir, &path, &["bench", "--help", "--", "-n"]);
