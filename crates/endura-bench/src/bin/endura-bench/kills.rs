@@ -83,7 +83,7 @@ fn write(out: &mut dyn Write, all: &[(Contender, Found)]) -> Result<()> {
     }
     table.write(out)?;
     for (store, found) in all.iter().filter(|(_, found)| found.lost > 0) {
-        let text = format!("{} LOSES WHAT IT ACKNOWLEDGED.", store.name());
+        let text = format!("{} LOSES WHAT IT ACKNOWLEDGED", store.name());
         writeln!(out, "{}: {} keys", verdict(&text, false), grouped(found.lost))?;
     }
     if all.iter().all(|(_, found)| found.lost == 0) {
