@@ -2,8 +2,24 @@
 //!
 //! Where the processor has AVX-512 a line is one instruction; elsewhere it is looked through word by
 //! word. The choice is made at run time: no build for this very processor may be assumed. The
-//! instructions stand in `asm!`, for the words are atomics: each is read whole, as every aligned
-//! word is on these processors, and the compiler must not move later loads before.
+//! instructions stand in `asm!`, for the words are atomics, and the compiler must not move later loads
+//! before.
+//!
+//! # What a load of 64 bytes reads
+//!
+//! No vendor says that it reads the line, or each word of it, whole. Intel (Software Developer's Manual,
+//! volume 3, "Guaranteed Atomic Operations") and AMD (Architecture Programmer's Manual, volume 2, "Access
+//! Atomicity") promise that for aligned loads of up to 8 bytes, and of 16 where there is AVX. On known processors
+//! an aligned load is at worst two of 32 bytes, but nothing here counts on more than what is true of
+//! any load, that a byte is not torn:
+//!
+//! * [`bytes_like`](Lanes::bytes_like) asks for bytes, of which each is set once, by a store of its own, and
+//!   stays as long as the line has its meaning. What it says of one byte depends on no other byte.
+//! * [`halves_up_to`](Lanes::halves_up_to) asks for halves that nobody writes from when they are published to
+//!   when the pins have ended in which they were reached (arenas go by epochs).
+//!
+//! The order of the loads is that of any others: x86 keeps loads from ordinary memory in program order, those
+//! of vectors as well.
 
 use std::sync::atomic::AtomicU8;
 
@@ -28,7 +44,8 @@ const NO: u8 = 2;
 #[cold]
 fn ask_whether_wide() -> bool {
     #[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
-    let is_wide = std::arch::is_x86_feature_detected!("avx512bw");
+    let is_wide = std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("popcnt");
     #[cfg(not(all(target_arch = "x86_64", not(all(test, loom)))))]
     let is_wide = false;
     // Relaxed: who does not see it asks again.
@@ -49,7 +66,7 @@ pub(crate) trait Lanes: Copy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Narrow;
 
-/// Proof that a line is one instruction here.
+/// Proof that a line is one instruction here: AVX-512BW, and `popcnt`, which is a feature of its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wide(());
 
@@ -158,8 +175,8 @@ mod wide {
     #[inline(always)]
     pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
         let found: u64;
-        // SAFETY: a `Wide` says that there is AVX-512BW, and no processor has that without `popcnt`. Reads
-        // the 256 bytes of `halves` and nothing else.
+        // SAFETY: a `Wide` says that there are AVX-512BW and `popcnt`. Reads the 256 bytes of `halves` and
+        // nothing else.
         unsafe {
             asm!(
                 "vpbroadcastd zmm16, {limit:e}",
