@@ -1,7 +1,7 @@
 //! An open pool, whatever medium it lies on.
 
 use super::alloc::Allocator;
-use super::collect::Collection;
+use super::collect::{Collection, CollectionState};
 use super::directory::Directory;
 use super::gate::READ_ONLY;
 use super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
@@ -185,6 +185,19 @@ impl<M: Media> Space<M> {
         if let Some(marks) = self.allocator.marks() {
             marks.give_up();
         }
+    }
+
+    /// What damage has stopped without making an operation fail, in sentences for a person.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
+        let spoiled = self.allocator.is_spoiled().then_some(
+            "the headers of pages contradict each other, so that free space of the last session was not taken \
+             over: the pool is damaged; run `endura check` on a copy of it",
+        );
+        let gave_up = (self.collection().state == CollectionState::Failed).then_some(
+            "the search for space that an unclean end stranded met damage, or a map of an unknown kind, and \
+             was given up: run `endura check` on a copy of the pool",
+        );
+        spoiled.into_iter().chain(gave_up)
     }
 
     /// How the bytes of the pool are used. Looks at every partly used page.

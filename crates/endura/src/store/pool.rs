@@ -294,7 +294,9 @@ impl Pool {
         if inner.file.lock().is_none() {
             return Err(Error::Closed);
         }
+        let mut warnings = inner.facts.warnings.clone();
         let (space, collection, max_bytes) = on_space!(&inner.mounted, space => {
+            warnings.extend(space.warnings());
             (space.stats(), space.collection(), space.media().limit())
         });
         Ok(Stats {
@@ -312,7 +314,7 @@ impl Pool {
             domain: inner.placement.domain,
             power_safe: inner.placement.is_power_safe(),
             filesystem: inner.facts.filesystem,
-            warnings: inner.facts.warnings.clone(),
+            warnings,
         })
     }
 

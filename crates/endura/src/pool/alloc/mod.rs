@@ -71,6 +71,9 @@ pub(crate) struct Allocator {
     slabs: Slabs,
     /// What is known to have an owner; none if all free space is known.
     marks: Option<Marks>,
+    /// Whether the headers of pages contradict each other, so that the free space of an unclean end is
+    /// not known without a collection.
+    is_spoiled: bool,
 }
 
 /// Pages that a chunk takes for which there is no class: it lies behind the header line of the
@@ -83,11 +86,16 @@ impl Allocator {
     /// The space of a formatted medium: every page below NEXT_PAGE is in use, but for what a clean
     /// close wrote down.
     pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
-        let mut allocator = Self { pages: Pages::load(media)?, slabs: Slabs::new(), marks: None };
+        let mut allocator = Self {
+            pages: Pages::load(media)?,
+            slabs: Slabs::new(),
+            marks: None,
+            is_spoiled: false,
+        };
         let known = allocator.restore(media, session)?;
         if known != Known::All && !session.read_only && allocator.pages.next() > 1 {
             if known == Known::Nothing {
-                allocator.restore_tails(media);
+                allocator.is_spoiled = !allocator.restore_tails(media);
             }
             let marks = Marks::new(allocator.pages.next());
             allocator.for_each_partial(|class, page, free| marks.keep_free(class, page, free));
@@ -100,6 +108,11 @@ impl Allocator {
     #[inline(always)]
     pub(crate) fn marks(&self) -> Option<&Marks> {
         self.marks.as_ref()
+    }
+
+    /// Whether damage keeps free space from being known.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.is_spoiled
     }
 
     /// The pages.

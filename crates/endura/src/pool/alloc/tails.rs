@@ -46,15 +46,18 @@ struct Found {
 
 impl Allocator {
     /// Makes free what the pages themselves say is. Nothing at all if one of them says nonsense: who is
-    /// to find the pages of chunks among those of runs has to go by all headers before them.
-    pub(super) fn restore_tails<M: Media>(&self, media: &M) {
-        let Found { free, tails } = look(media, self.pages.next()).unwrap_or_default();
+    /// to find the pages of chunks among those of runs has to go by all headers before them. Whether none did.
+    pub(super) fn restore_tails<M: Media>(&self, media: &M) -> bool {
+        let found = look(media, self.pages.next());
+        let is_sound = found.is_some();
+        let Found { free, tails } = found.unwrap_or_default();
         // Neither can fail: nothing is free so far.
         let freed = free.into_iter().all(|page| self.pages.give_checked(page, 1));
         let restored = tails.into_iter().all(|(page, class, bitmap)| {
             self.slabs.restore(media, &self.pages, class, page, bitmap)
         });
         debug_assert!(freed && restored, "a page that is met twice");
+        is_sound
     }
 }
 

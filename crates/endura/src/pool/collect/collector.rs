@@ -262,13 +262,23 @@ impl<M: Media> Collector<M> {
         Ok(false)
     }
 
+    /// Says that nobody goes on, where no operation will.
+    fn note_end(&self, error: &Error) {
+        let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
+        if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
+            marks.enter(CollectionState::Failed);
+        }
+    }
+
     /// Goes on until the end, or until the pool is closed, and rests as long as it works unless
-    /// somebody needs the space: what a thread in the background does.
+    /// somebody needs the space: what a thread in the background does. An error that ends it before is
+    /// that of every operation, as after a close, or shows as [`CollectionState::Failed`].
     pub fn run(&self) {
         loop {
             let begun = Instant::now();
             match self.step() {
-                Err(_) | Ok(Step::Ended) => return,
+                Ok(Step::Ended) => return,
+                Err(error) => return self.note_end(&error),
                 Ok(Step::Idle) => sync::rest(Some(PAUSE)),
                 // Relaxed: a hint.
                 Ok(Step::Worked) if self.is_urgent.load(Ordering::Relaxed) => {}

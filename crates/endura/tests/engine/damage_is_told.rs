@@ -1,0 +1,48 @@
+//! Damage that makes no operation fail, but stops work in the background, shows in `stats().warnings`.
+
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use endura::pool::PAGE;
+use endura::{CollectionState, Pool, Stats};
+
+/// A pool as a killed process leaves it, with a few entries in each kind of map.
+fn unclosed_pool(path: &Path) {
+    let pool = Pool::options().create(path).unwrap();
+    let (numbers, strings) = (pool.fast_fair("numbers").unwrap(), pool.roart("strings").unwrap());
+    for key in 0..2_000_u64 {
+        numbers.insert(key, key).unwrap();
+        strings.insert(key.to_be_bytes().as_slice(), key.to_be_bytes().as_slice()).unwrap();
+    }
+    let unclosed = std::fs::read(path).unwrap();
+    drop((numbers, strings, pool));
+    // The same file, or it would be taken for a copy.
+    std::fs::write(path, unclosed).unwrap();
+}
+
+/// What the pool says when its collection has been tried.
+fn collected(path: &Path) -> (Stats, bool) {
+    let pool = Pool::options().open(path).unwrap();
+    let done = pool.collect().unwrap();
+    // Also what was refused can be read.
+    assert_eq!(pool.fast_fair("numbers").unwrap().get(1).unwrap(), Some(1));
+    (pool.stats().unwrap(), done)
+}
+
+#[test]
+fn headers_that_contradict_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pool");
+    unclosed_pool(&path);
+    let (stats, done) = collected(&path);
+    assert_eq!((stats.warnings, done), (vec![], true));
+
+    std::fs::remove_file(&path).unwrap();
+    unclosed_pool(&path);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&[0; 8], PAGE).unwrap();
+    let (stats, done) = collected(&path);
+    assert_eq!((stats.collection.state, done), (CollectionState::Failed, false));
+    let told = |what: &str| stats.warnings.iter().any(|warning| warning.contains(what));
+    assert!(told("headers of pages") && told("was given up"), "{:?}", stats.warnings);
+}
