@@ -1,9 +1,8 @@
 //! **endura is a persistent ordered map that you open instead of load.**
 //!
 //! One pool file, mapped into memory, holds any number of named maps. Every operation works on the
-//! mapped bytes with 8-byte atomic stores in a chosen order, so there is no log to replay, no page
-//! to decode and nothing to rebuild: a pool of any size opens in about a millisecond, also after
-//! `kill -9`.
+//! mapped bytes with 8-byte atomic stores in a chosen order, so there is no log to replay and no page
+//! to decode: a pool opens in about a millisecond, also after `kill -9`.
 //!
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
@@ -29,13 +28,23 @@
 //! An operation in flight is kept whole or not at all, and nothing that any reader was told is taken
 //! back. Closing a pool ([`Pool::close`], or dropping the last handle) syncs it to the disk.
 //!
+//! # What an open after `kill -9` costs
+//!
+//! | kind | the first answer comes | because |
+//! | --- | --- | --- |
+//! | [`FastFair`], [`Roart`] | after 1 ms at 50,000,000 keys | an open reads a header in each 2 MiB of the file |
+//! | [`NbTree`] | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes lie in DRAM: the first operation on each eighth of the keys makes them anew |
+//!
+//! That is with the file in memory; ext4 takes about 5 ms more, and a file that is not in memory what the disk
+//! takes. What an update writes to a disk is in [`PoolOptions::read_mostly`].
+//!
 //! # Layers
 //!
 //! Data flows one way: a layer uses only those to its left.
 //!
-//! | [`media`], `volatile` | [`pool`] | [`tree`] | the crate's root |
+//! | `volatile`, [`media`] | [`pool`] | [`tree`] | the crate's root |
 //! | --- | --- | --- | --- |
-//! | bytes that survive; the only doors for `unsafe` | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
+//! | threads and processes; bytes that survive: the only doors for `unsafe` | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
 //!
 //! Code that brings its own medium (a recorder, a counter, a device) starts at [`pool::Space`] and
 //! [`tree::fast_fair::Tree`]; all others start at [`Pool`].
