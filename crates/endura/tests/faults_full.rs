@@ -6,6 +6,7 @@ mod faults;
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -114,7 +115,7 @@ fn role_grow_to_the_brim() {
     let file = File::options().read(true).write(true).create_new(true).open(folder.join("file"));
     let file = file.unwrap();
     let instruction = FlushInstruction::best().unwrap();
-    let mapping = Mapping { read_only: false, direct: false, instruction };
+    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
     let reservation = Reservation::new(1 << 30).unwrap();
     let medium: Mapped<PageCache> =
         Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
@@ -181,6 +182,47 @@ fn role_open_with_holes() {
 #[test]
 fn holes_are_filled_before_anything_is_stored() {
     on_small_disks("role_open_with_holes");
+}
+
+/// On tmpfs a read of a hole needs memory too, and a damaged pool leads anywhere.
+#[test]
+fn role_read_a_hole() {
+    let Some(folder) = small_disk(16 << 20) else { return };
+    let path = folder.join("pool");
+    let pool = Pool::options().max_size(8 << 20).create(&path).unwrap();
+    pool.fast_fair("map").unwrap().insert(1, 1).unwrap();
+    pool.close().unwrap();
+    let copy = folder.join("copy");
+    let bytes = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let file = File::options().read(true).write(true).create_new(true).open(&copy).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
+    for (at, page) in (0..).step_by(4096).zip(bytes.chunks(4096)) {
+        if page.iter().any(|&byte| byte != 0) {
+            file.write_all_at(page, at).unwrap();
+        }
+    }
+    // The root of the map, as the directory has it (docs/design.md): where nothing is.
+    file.write_all_at(&(0x18_0000_u64 | 1 << 48).to_le_bytes(), 12_288 + 16).unwrap();
+    fill_disk_but(&folder, 0);
+    let before = file.metadata().unwrap().blocks();
+    let error = unchanged(&copy, || Pool::options().open(&copy).unwrap_err());
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    unchanged(&copy, || {
+        let pool = Pool::options().read_only(true).open(&copy).unwrap();
+        let outcome = pool.fast_fair("map").unwrap().get(7);
+        assert!(matches!(outcome, Err(Error::Corrupt { .. })), "{outcome:?}");
+        assert!(matches!(pool.verify(), Err(Error::Corrupt { .. })));
+    });
+    if std::env::var("ENDURA_TEST_DISK").unwrap() == "tmpfs" {
+        assert_eq!(file.metadata().unwrap().blocks(), before);
+    }
+    say("as it should be");
+}
+
+#[test]
+fn holes_of_a_full_disk_can_be_read() {
+    on_small_disks("role_read_a_hole");
 }
 
 #[test]
@@ -254,6 +296,91 @@ fn a_failed_sync_does_not_close_a_pool() {
     process.finish();
 }
 
+/// Whether all addresses of the medium's reservation are mapped, as `/proc/self/maps` shows it. What is not
+/// is free to everybody in the process, and would be taken away again with the medium.
+fn is_whole(medium: &Mapped<PageCache>) -> bool {
+    // SAFETY: the medium has a page at least.
+    let words = unsafe { medium.in_memory(0, 1) }.unwrap();
+    let base = words.as_ptr().addr() as u64;
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let inside = maps.lines().filter_map(|line| {
+        let (from, to) = line.split(' ').next()?.split_once('-')?;
+        let [from, to] = [from, to].map(|at| u64::from_str_radix(at, 16).unwrap());
+        Some(to.min(base + medium.limit()).saturating_sub(from.max(base)))
+    });
+    inside.sum::<u64>() == medium.limit()
+}
+
+/// Lets `spoil` make growth fail, and sees that the reservation is whole after each attempt, that what was
+/// there is there, and that growth goes on when `mend` has been called.
+fn fail_to_grow(file: &File, spoil: impl FnOnce() -> bool, mend: impl FnOnce()) -> Error {
+    let instruction = FlushInstruction::Clflush;
+    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+    let range = Reservation::new(256 << 20).unwrap();
+    let medium = Mapped::<PageCache>::new(file.try_clone().unwrap(), range, mapping).unwrap();
+    medium.grow(2 << 20).unwrap();
+    let word = Region::new(&medium, 8, 1).unwrap();
+    word.store(0, 7, Ordering::Release);
+    let may_mend = spoil();
+    let mut last = None;
+    for len in [4 << 20, 64 << 20, 4 << 20] {
+        last = Some(medium.grow(len).unwrap_err());
+        assert!(is_whole(&medium), "{last:?}");
+        assert_eq!((medium.len(), word.load(0, Ordering::Acquire)), (2 << 20, 7));
+    }
+    mend();
+    if may_mend {
+        medium.grow(8 << 20).unwrap();
+        assert!(is_whole(&medium));
+    }
+    last.unwrap()
+}
+
+#[test]
+fn role_fail_to_grow() {
+    let Some(folder) = small_disk(24 << 20) else { return };
+    let new = |name: &str| {
+        let path = folder.join(name);
+        File::options().read(true).write(true).create_new(true).open(path).unwrap()
+    };
+    // A full disk.
+    let spoil = || {
+        fill_disk_but(&folder, 0);
+        true
+    };
+    let mend = || fs::remove_file(folder.join("filler")).unwrap();
+    let error = fail_to_grow(&new("full"), spoil, mend);
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    // A limit on the size of files, of which the kernel tells by a signal as well.
+    let limit_to = |bytes| {
+        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: limits this process alone.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
+        true
+    };
+    let mend = || assert!(limit_to(libc::RLIM_INFINITY));
+    let error = fail_to_grow(&new("limited"), || limit_to(3 << 20), mend);
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    // A file system that refuses to map what it holds after a fatal error (ext4's shutdown).
+    if std::env::var("ENDURA_TEST_DISK").unwrap() == "ext4" {
+        let spoil = || {
+            let (own, how) = (File::open(&folder).unwrap(), 2_u32);
+            // SAFETY: the call reads a number. It ends the file system of this process's own.
+            let done = unsafe { libc::ioctl(own.as_raw_fd(), 0x8004_587D, &raw const how) };
+            assert_eq!(done, 0);
+            false
+        };
+        let error = fail_to_grow(&new("broken"), spoil, || ());
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+    }
+    say("as it should be");
+}
+
+#[test]
+fn a_growth_that_fails_keeps_the_reservation_whole() {
+    on_small_disks("role_fail_to_grow");
+}
+
 #[test]
 fn sizes_that_no_machine_has() {
     for folder in folders() {
@@ -312,6 +439,37 @@ fn role_with_few_addresses() {
     let max = pool.stats().unwrap().max_bytes;
     assert!((1 << 30..6 << 30).contains(&max), "{max}");
     say("as it should be");
+}
+
+/// Pools that nobody chose a size for, more than the address space has TiB for.
+#[test]
+fn role_open_many_pools() {
+    let Some(folder) = role_path() else { return };
+    let mut sizes = Vec::new();
+    let pools: Vec<_> = (0..160)
+        .map(|number| {
+            let pool = Pool::options().create(folder.join(number.to_string())).unwrap();
+            let stats = pool.stats().unwrap();
+            let is_told = stats.warnings.iter().any(|warning| warning.contains("max_size"));
+            assert_eq!(is_told, stats.max_bytes < 1 << 40, "{number}: {}", stats.max_bytes);
+            assert!(stats.max_bytes >= 1 << 30);
+            sizes.push(stats.max_bytes);
+            pool
+        })
+        .collect();
+    assert_eq!(sizes[0], 1 << 40);
+    // What one more pool would get is at most an eighth of what is free.
+    assert!(Reservation::new(7 * sizes[159]).is_ok(), "after {sizes:?}");
+    drop(pools);
+    say("as it should be");
+}
+
+#[test]
+fn many_pools_leave_addresses_to_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = Process::start(role("role_open_many_pools", folder.path()));
+    assert_eq!(process.hear(), "as it should be");
+    process.finish();
 }
 
 #[test]

@@ -153,6 +153,68 @@ fn a_child_keeps_its_hands_off() {
     }
 }
 
+/// Runs `work` in the child of a raw `clone`, where no fork handler ran.
+fn in_raw_child(work: impl FnOnce() -> bool) -> bool {
+    // SAFETY: as in `in_child`; the child has memory and descriptors of its own, as that of a fork.
+    let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } as i32;
+    if child == 0 {
+        let fine = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(i32::from(!fine)) };
+    }
+    let mut status = -1;
+    // SAFETY: waits for the child just made.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+/// A lock belongs to what parent and child share: who is not the parent must not unlock.
+#[test]
+fn the_child_of_a_raw_clone_leaves_the_lock_alone() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let own = folder.path().join("own");
+        for read_only in [false, true] {
+            let pool = Pool::options().read_only(read_only).open(&path).unwrap();
+            assert!(in_raw_child(|| {
+                let is_refused = matches!(pool.stats(), Err(Error::Forked));
+                pool.drop_for_good();
+                // What the child opens is its own, also in the place that its parent's lock had.
+                let made = Pool::options().open_or_create(&own).unwrap();
+                let again = Pool::options().open(&own);
+                is_refused && matches!(again, Err(Error::Locked)) && made.close().is_ok()
+            }));
+            let beside = if read_only { "locked, opened" } else { "locked, locked" };
+            assert_eq!(elsewhere(&path), beside);
+            assert!(pool.stats().is_ok());
+            pool.close().unwrap();
+            assert_eq!(elsewhere(&path), "opened, opened");
+        }
+    }
+}
+
+/// Whoever is refused himself excludes nobody.
+#[test]
+fn a_writer_that_tries_keeps_no_reader_out() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        let reader = Pool::options().read_only(true).open(&path).unwrap();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert!(matches!(Pool::options().open(&path), Err(Error::Locked)));
+                }
+            });
+            let opens = (0..1_000).map(|_| Pool::options().read_only(true).open(&path));
+            let refused = opens.filter(|opened| opened.is_err()).count();
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(refused, 0, "of 1,000");
+        });
+        drop(reader);
+    }
+}
+
 /// A handle that can be dropped although it is borrowed, by a process that then ends.
 trait Handle {
     fn drop_for_good(&self);

@@ -162,10 +162,14 @@ fn store_fence() {
     std::sync::atomic::fence(Ordering::SeqCst);
 }
 
-/// Asks for the lines of bytes `at..at + len` behind `base` to be brought into the cache. Any address and
-/// any offset will do.
+/// The most bytes that are asked for at once: more than any cache near a core has.
+const MOST_AHEAD: u64 = 2 << 20;
+
+/// Asks for the lines of bytes `at..at + len` behind `base` to be brought into the cache, or the first of
+/// them. Any address, any offset and any length will do.
 #[inline(always)]
 pub(super) fn prefetch(base: *const u8, at: u64, len: u64) {
+    let len = len.min(MOST_AHEAD);
     // From the start of the first line on: the last one counts however little of it is meant.
     let inside = at % LINE;
     let start = base.wrapping_add((at - inside) as usize);

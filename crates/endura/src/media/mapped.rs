@@ -2,16 +2,22 @@
 
 use std::fs::File;
 use std::marker::PhantomData;
+use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::AtomicU64;
 
 use super::pair::{self, Pair};
 pub use super::reserve::Reservation;
-use super::reserve::{HUGE_PAGE, Sharing};
+use super::reserve::{Folios, HUGE_PAGE, Sharing};
 use super::{Domain, DomainKind, FlushInstruction, Media, Ordering, domain, extend};
 use crate::sync::Mutex;
+use crate::volatile::claims::{Claim, Right};
 use crate::{Error, Result};
+
+/// The most holes of a file in whose place a reader maps memory: each is a mapping, of which a process has
+/// 65,530.
+const MOST_HOLES: usize = 8_192;
 
 /// What the memory below a mapped file is, and how the mapping may be used.
 #[derive(Debug, Clone, Copy)]
@@ -22,20 +28,32 @@ pub struct Mapping {
     pub direct: bool,
     /// How lines are written back; must be available on this CPU.
     pub instruction: FlushInstruction,
+    /// Whether to ask for huge pages on file systems that are written back, too. A store then makes 2 MiB
+    /// dirty where it makes a page dirty otherwise. tmpfs and DAX have them in any case.
+    pub read_mostly: bool,
 }
 
 /// A file in memory, in the persistence domain `D`.
 ///
 /// The addresses for its largest size are set aside at the start, so that growth never moves it.
-/// A part becomes accessible only after the file system has given it blocks: a full disk is
-/// [`Error::Full`], never a signal. Whoever shortens the file under an open pool kills the process;
-/// the pool's lock keeps other pools from it.
+/// A part becomes accessible only after the file system has given it blocks, so that a full disk, and a
+/// limit on the size of files, is [`Error::Full`] and not a signal.
+///
+/// Any number of media of this process may map one file. While one of them makes it longer the others
+/// wait to do so, or to be made; a growth that fails takes back only what it added. That other
+/// processes do not grow the file at the same time, and that nobody shortens it, is up to the caller
+/// ([`Pool`](crate::Pool) has a lock for it): to touch what a file no longer has ends the process by
+/// `SIGBUS`. So does a block that the disk cannot read.
 pub struct Mapped<D> {
     base: NonNull<u8>,
     len: AtomicU64,
     mapping: Mapping,
+    folios: Folios,
+    is_tmpfs: bool,
     /// Held by the one thread that makes the file longer.
     growth: Mutex<()>,
+    /// Device and inode.
+    id: [u64; 2],
     file: File,
     reservation: Reservation,
     domain: PhantomData<D>,
@@ -47,30 +65,45 @@ unsafe impl<D: Domain> Send for Mapped<D> {}
 unsafe impl<D: Domain> Sync for Mapped<D> {}
 
 impl<D: Domain> Mapped<D> {
-    /// Maps the whole 2 MiB pages of the file. An odd rest at its end stays out; growth covers it.
+    /// Maps the whole 2 MiB pages of the file. An odd rest at its end stays out; growth covers it. Holes of
+    /// a file on tmpfs get memory, by which no byte changes; the memory is the medium's own where the file
+    /// is only read.
     ///
     /// # Errors
     ///
     /// [`Error::Unsupported`] if the CPU lacks the instruction; [`Error::Full`] if the reservation
-    /// is smaller than the file; [`Error::Io`] if the file cannot be mapped.
+    /// is smaller than the file, or if tmpfs has no room for the file's holes; [`Error::Io`] if the file
+    /// cannot be mapped.
     pub fn new(file: File, reservation: Reservation, mapping: Mapping) -> Result<Self> {
         if D::KIND == DomainKind::Adr && !mapping.instruction.is_available() {
             return Err(Error::Unsupported { what: "this CPU lacks the chosen flush instruction" });
         }
-        let bytes =
-            file.metadata().map_err(|e| Error::io("asking for the file's length", e))?.len();
+        let facts = file.metadata().map_err(|e| Error::io("asking for the file's identity", e))?;
+        let id = [facts.dev(), facts.ino()];
+        // Until the file is mapped: a growth that fails in between would take back what was counted.
+        let _length = Claim::wait(Right::Length, id[0], id[1], false);
+        let bytes = extend::length(&file)?;
         let len = bytes - bytes % HUGE_PAGE;
         if len > reservation.len() {
             return Err(Error::Full { need: len, free: reservation.len() });
         }
+        let is_tmpfs = extend::is_tmpfs(&file);
+        let has_huge = mapping.direct || is_tmpfs || mapping.read_mostly;
+        let folios = if has_huge { Folios::Huge } else { Folios::Small };
         // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
-        unsafe { reservation.map(&file, 0, len, sharing(mapping)) }
+        unsafe { reservation.map(&file, 0, len, sharing(mapping), folios) }
             .map_err(|error| Error::io("mapping the pool's file", error))?;
+        if is_tmpfs {
+            keep_from_holes(&file, &reservation, len, mapping.read_only)?;
+        }
         Ok(Self {
             base: reservation.base(),
             len: AtomicU64::new(len),
             mapping,
+            folios,
+            is_tmpfs,
             growth: Mutex::new(()),
+            id,
             file,
             reservation,
             domain: PhantomData,
@@ -97,11 +130,12 @@ impl<D: Domain> Mapped<D> {
 
     /// Makes the file `grown` bytes long and maps what is new.
     fn extend_to(&self, have: u64, grown: u64) -> Result<()> {
+        let sharing = sharing(self.mapping);
         // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and nobody accesses
         // it before `len` says so: then all of it is allocated.
-        unsafe { self.reservation.map(&self.file, have, grown, sharing(self.mapping)) }
+        unsafe { self.reservation.map(&self.file, have, grown, sharing, self.folios) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
-        if extend::is_tmpfs(&self.file) {
+        if self.is_tmpfs {
             self.extend_by_huge_pages(have, grown)?;
         } else {
             extend::extend(&self.file, have, grown)?;
@@ -119,16 +153,39 @@ impl<D: Domain> Mapped<D> {
     /// is one small page. One after the other: wherever the process is killed, the file ends inside
     /// the huge page that is being made, and has no hole before that.
     fn extend_by_huge_pages(&self, have: u64, grown: u64) -> Result<()> {
+        let before = extend::length(&self.file)?;
         for at in (have..grown).step_by(HUGE_PAGE as usize) {
             if extend::sow(&self.file, at) {
                 self.reservation.collapse(at, at + HUGE_PAGE);
             }
             if let Err(error) = extend::extend(&self.file, at, at + HUGE_PAGE) {
-                return Err(extend::give_back(&self.file, have).err().unwrap_or(error));
+                return Err(extend::give_back(&self.file, before).err().unwrap_or(error));
             }
         }
         Ok(())
     }
+}
+
+/// Sees to it that no access to the first `len` bytes of a file on tmpfs meets a hole: a reader's is
+/// memory of its own, a writer's gets its memory now.
+fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) -> Result<()> {
+    let holes = extend::holes(file, len)?;
+    let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
+    if !read_only {
+        return if missing > 0 { extend::fill_holes(file, len, missing).map(drop) } else { Ok(()) };
+    }
+    if holes.len() > MOST_HOLES {
+        return Err(Error::Unsupported {
+            what: "thousands of holes in a file on tmpfs that is opened only to be read; open it for \
+                   writing once, or copy it without holes (`cp --sparse=never`)",
+        });
+    }
+    for hole in holes {
+        // SAFETY: the range was mapped by the caller, and nothing refers into it so far.
+        unsafe { range.blank(&hole) }
+            .map_err(|error| Error::io("mapping memory in place of a hole", error))?;
+    }
+    Ok(())
 }
 
 fn sharing(mapping: Mapping) -> Sharing {
@@ -160,6 +217,8 @@ unsafe impl<D: Domain> Media for Mapped<D> {
         if len <= have {
             return Ok(());
         }
+        // Against other media of the same file, whose growth might fail and be taken back meanwhile.
+        let _length = Claim::wait(Right::Length, self.id[0], self.id[1], true);
         let limit = self.reservation.len();
         let need = len.checked_next_multiple_of(HUGE_PAGE).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
@@ -262,12 +321,14 @@ unsafe impl<D: Domain> Media for Mapped<D> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsRawFd, FromRawFd};
+
     use super::*;
     use crate::media::{Adr, Eadr, PageCache, Region};
 
     fn map<D: Domain>(file: &File, read_only: bool) -> Result<Mapped<D>> {
         let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-        let mapping = Mapping { read_only, direct: false, instruction };
+        let mapping = Mapping { read_only, direct: false, instruction, read_mostly: false };
         Mapped::new(file.try_clone().unwrap(), Reservation::new(64 << 20).unwrap(), mapping)
     }
 
@@ -293,6 +354,8 @@ mod tests {
         medium.drain();
         medium.prefetch(0, 1 << 20);
         medium.prefetch(u64::MAX - 64, 128);
+        medium.prefetch(0, u64::MAX);
+        medium.prefetch(u64::MAX, u64::MAX);
         medium.grow(20 << 20).unwrap();
         assert_eq!(medium.base, base);
         assert_eq!(region.load(0, Ordering::Acquire), 8);
@@ -318,7 +381,8 @@ mod tests {
         use FlushInstruction::{Clflush, ClflushOpt, Clwb, Cvap};
         let file = tempfile::tempfile().unwrap();
         for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
-            let mapping = Mapping { read_only: false, direct: false, instruction };
+            let mapping =
+                Mapping { read_only: false, direct: false, instruction, read_mostly: false };
             let reservation = Reservation::new(2 << 20).unwrap();
             let medium = Mapped::<Adr>::new(file.try_clone().unwrap(), reservation, mapping);
             assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");
@@ -355,6 +419,29 @@ mod tests {
         medium.grow((2 << 20) + 8).unwrap();
         let new = Region::new(&medium, 2 << 20, 262_144).unwrap();
         assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
+    }
+
+    /// A sealed file stands in for a disk that is full: it cannot grow, but could be cut.
+    #[test]
+    fn a_growth_that_fails_leaves_what_others_added() {
+        // SAFETY: the descriptor was just made, and nobody else has it.
+        let file = unsafe {
+            File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), libc::MFD_ALLOW_SEALING))
+        };
+        let [first, second]: [Mapped<PageCache>; 2] = [(), ()].map(|()| map(&file, false).unwrap());
+        first.grow(8 << 20).unwrap();
+        let word = Region::new(&first, 6 << 20, 1).unwrap();
+        word.store(0, 7, Ordering::Release);
+        // SAFETY: the descriptor is open.
+        let sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_GROW) };
+        assert_eq!(sealed, 0);
+        let error = second.grow(16 << 20).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert_eq!((file.metadata().unwrap().len(), second.len()), (8 << 20, 0));
+        // What the others added is there, and theirs as well now.
+        second.grow(8 << 20).unwrap();
+        let seen = Region::new(&second, 6 << 20, 1).unwrap();
+        assert_eq!([&word, &seen].map(|word| word.load(0, Ordering::Acquire)), [7, 7]);
     }
 
     #[test]

@@ -89,7 +89,10 @@ pub enum Mark {
 /// # Safety
 ///
 /// An implementor promises that every word in `0..len()` stays accessible for the life of the
-/// medium, that `len` never shrinks, and that each access is atomic. [`Span`] relies on it.
+/// medium, that `len` never shrinks, and that each access is atomic; and of the words that
+/// [`in_memory`](Self::in_memory) gives, that they are the words it was asked for, stay where they are
+/// and accessible as long as the medium is borrowed, and are accessed by nobody but atomically.
+/// [`Span`] and [`Region`] rely on it.
 pub unsafe trait Media: Send + Sync + 'static {
     /// The bytes that can be accessed now. Grows, never shrinks.
     fn len(&self) -> u64;
@@ -200,7 +203,7 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// Whether a store is durable only after a flush. Where it is not, readers need not help.
     fn needs_flush(&self) -> bool;
 
-    /// Asks for the lines of `at..at + len` to be brought into the cache. A hint; any address.
+    /// Asks for the lines of `at..at + len` to be brought into the cache. A hint; any address and any length.
     fn prefetch(&self, at: u64, len: u64) {
         let _ = (at, len);
     }

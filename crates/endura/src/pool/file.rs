@@ -102,6 +102,20 @@ impl PoolFile {
         &self.warnings
     }
 
+    /// Warns of what the memory below does not tell.
+    pub(crate) fn warn_of_silence(&mut self, placement: &Placement) -> Result<()> {
+        let what = silence(&self.superblock, identity::boot()?, placement);
+        what.into_iter().for_each(|what| self.warn(what));
+        Ok(())
+    }
+
+    /// Adds something that the user should know, once.
+    pub(crate) fn warn(&mut self, what: &'static str) {
+        if !self.warnings.contains(&what) {
+            self.warnings.push(what);
+        }
+    }
+
     /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
     /// order of the kernel's choice.
     pub(crate) fn doubt(&self, placement: &Placement) -> Result<Option<&'static str>> {
@@ -157,7 +171,7 @@ impl PoolFile {
         // Elsewhere the count includes blocks that describe the file, and may hide a hole.
         let whole = bytes == len || bytes > len && self.filesystem.counts_blocks_exactly();
         if !whole && !extend::fill_holes(&self.file, len, len.saturating_sub(bytes))? {
-            self.warnings.push(
+            self.warn(
                 "the file may have holes, which this file system cannot fill: a full disk may \
                  kill the process",
             );
@@ -197,6 +211,24 @@ fn doubt(
         Some("the persistent memory reports that it lost data while the pool was open")
     } else {
         None
+    }
+}
+
+/// What cannot be known of a pool on persistent memory that does not count its dirty shutdowns.
+fn silence(last: &Superblock, boot: [u8; 16], placement: &Placement) -> Option<&'static str> {
+    if !placement.is_power_safe() || placement.dirty_shutdowns.is_some() {
+        None
+    } else if last.clean || last.boot == boot {
+        Some(
+            "this persistent memory does not count dirty shutdowns: if it fails to save its contents at a \
+             power loss, nothing will say so",
+        )
+    } else {
+        Some(
+            "the machine went down while the pool was open, and this persistent memory does not count dirty \
+             shutdowns: whether it lost what had been acknowledged is not known; `endura check` finds what \
+             contradicts itself",
+        )
     }
 }
 
@@ -283,6 +315,18 @@ mod tests {
         assert!(!is_doubted(&safe, renumbered, next_boot, &memory));
         assert!(is_doubted(&safe, FileId { inode: 7, ..here }, next_boot, &memory));
         assert!(is_doubted(&safe, here, next_boot, &failed));
+        // Where it cannot say so, the user hears of that.
+        let uncounted = Superblock { dirty_shutdowns: None, ..safe };
+        assert!(!is_doubted(&uncounted, here, next_boot, &unknown));
+        let warned = |last: &Superblock, boot, placement: &Placement| {
+            silence(last, boot, placement).map_or("", |what| &what[..11])
+        };
+        assert_eq!(warned(&uncounted, next_boot, &unknown), "the machine");
+        assert_eq!(warned(&uncounted, this_boot, &unknown), "this persis");
+        assert_eq!(warned(&closed, next_boot, &unknown), "this persis");
+        assert_eq!(warned(&safe, next_boot, &memory), "");
+        let cached = Placement { domain: DomainKind::PageCache, ..unknown };
+        assert_eq!([&disk, &cached].map(|placement| warned(&left, next_boot, placement)), ["", ""]);
         assert!(is_doubted(&safe, here, next_boot, &unknown));
     }
 }

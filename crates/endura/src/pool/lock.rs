@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use rustix::io::Errno;
 
 use super::identity::FileId;
+use crate::volatile::claims::{Claim, Right};
 use crate::volatile::held::Held;
 use crate::{Error, Result};
 
@@ -20,6 +21,8 @@ use crate::{Error, Result};
 /// it nor ends it.
 #[derive(Debug)]
 pub(super) struct PoolLock {
+    /// Declared first: it ends before the lock does, so that whoever gets the lock finds no claim.
+    _claim: Claim,
     held: Held,
     file: FileId,
 }
@@ -37,12 +40,10 @@ impl PoolLock {
         let Some(descriptor) = held.descriptor() else { return Err(Error::Forked) };
         let facts = fstat(descriptor).map_err(|e| Error::io("identifying the pool's file", e))?;
         let file = FileId { device: facts.st_dev, inode: facts.st_ino };
-        // Some network file systems lock per process, and would not notice a second open.
-        if held.is_excluded(file.device, file.inode, !read_only) {
-            return Err(Error::Locked);
-        }
         lock(descriptor, read_only)?;
-        Ok(Self { held, file })
+        // Some network file systems lock per process, and would not notice a second open.
+        let claim = Claim::new(Right::Open, file.device, file.inode, !read_only);
+        Ok(Self { _claim: claim.ok_or(Error::Locked)?, held, file })
     }
 
     /// The file that is locked.

@@ -17,6 +17,13 @@ use crate::{Error, Result};
 const DEFAULT_MAX_SIZE: u64 = 1 << 40;
 /// The least that is reserved in place of the default where addresses are scarce.
 const LEAST_DEFAULT: u64 = 1 << 30;
+/// What part of the largest gap in the address space the default may take, at most: the rest is for the
+/// program, and for other pools.
+const LEAVING: u64 = 8;
+/// The same where the default is not to be had: so that there is something for the next thousand pools.
+const LEAVING_WHERE_SCARCE: u64 = 64;
+const FEW_ADDRESSES: &str = "the process has too few free addresses for the usual 1 TiB: `max_bytes` says how far the pool may \
+     grow while it is open this time; set `max_size` where many pools are open at once";
 
 /// Options for opening or creating a [`Pool`].
 ///
@@ -37,6 +44,7 @@ pub struct PoolOptions {
     read_only: bool,
     accept_unclean: bool,
     any_filesystem: bool,
+    read_mostly: bool,
     collectors: usize,
 }
 
@@ -48,15 +56,21 @@ impl Default for PoolOptions {
             read_only: false,
             accept_unclean: false,
             any_filesystem: false,
+            read_mostly: false,
             collectors: 1,
         }
     }
 }
 
 impl PoolOptions {
-    /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default, or
-    /// what the address space has room for. It costs addresses, neither memory nor disk, may
-    /// differ from open to open, and is never less than what the file has. At most 64 TiB.
+    /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default. It costs
+    /// addresses, neither memory nor disk, may differ from open to open, and is never less than what the
+    /// file has. At most 64 TiB.
+    ///
+    /// The default takes at most an eighth of the largest free piece of the address space, and less than
+    /// 1 TiB where that is not enough, down to 1 GiB: [`Stats::warnings`](crate::Stats::warnings) says so,
+    /// and [`max_bytes`](crate::Stats::max_bytes) how much it is. Whoever opens more than about a hundred pools
+    /// at once chooses a size.
     #[must_use]
     pub fn max_size(mut self, bytes: u64) -> Self {
         self.max_size = Some(bytes);
@@ -91,6 +105,20 @@ impl PoolOptions {
     #[must_use]
     pub fn allow_any_filesystem(mut self, allow: bool) -> Self {
         self.any_filesystem = allow;
+        self
+    }
+
+    /// Whether the pool is read far more often than written, and lies on a disk: its pages are then read from
+    /// there in pieces of up to 2 MiB instead of one by one, which makes the first lookups after an open
+    /// cheaper, and later ones by what fewer and larger pages cost less.
+    ///
+    /// The price is paid by writes: an update of 8 bytes makes 2 MiB dirty, which the kernel writes to
+    /// the disk some time later, instead of 4 KiB. `false` by default. Without effect on tmpfs and on
+    /// persistent memory, where pages are large in any case and nothing is written back. Pages that are
+    /// in the page cache stay as large as they are.
+    #[must_use]
+    pub fn read_mostly(mut self, read_mostly: bool) -> Self {
+        self.read_mostly = read_mostly;
         self
     }
 
@@ -166,8 +194,9 @@ impl PoolOptions {
             if !self.accept_unclean {
                 return Err(Error::NeedsRestore { reason });
             }
-            self.verify_before_accepting(&file, placement)?;
+            self.verify_before_accepting(&mut file, placement)?;
         }
+        file.warn_of_silence(&placement)?;
         let (mounted, session) = match placement.domain {
             DomainKind::Adr => {
                 let (space, session) = self.mount(&mut file, placement)?;
@@ -202,7 +231,7 @@ impl PoolOptions {
     /// Maps the file, with room for what it may become.
     fn map<D: Domain>(
         &self,
-        file: &PoolFile,
+        file: &mut PoolFile,
         placement: Placement,
         read_only: bool,
     ) -> Result<Mapped<D>> {
@@ -210,24 +239,45 @@ impl PoolOptions {
         let reservation = match self.max_size {
             _ if read_only => Reservation::new(have),
             Some(bytes) => Reservation::new(bytes.max(have)),
-            None => Reservation::up_to(DEFAULT_MAX_SIZE.max(have), LEAST_DEFAULT.max(have)),
+            None => reserve_default(have),
         };
         let reservation = reservation.map_err(|error| {
             Error::io("reserving addresses for the pool (`max_size`, `ulimit -v`)", error)
         })?;
+        if !read_only && self.max_size.is_none() && reservation.len() < DEFAULT_MAX_SIZE {
+            file.warn(FEW_ADDRESSES);
+        }
         let own = file.file().try_clone();
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
         let Placement { direct, instruction, .. } = placement;
-        Mapped::new(own, reservation, Mapping { read_only, direct, instruction })
+        let read_mostly = self.read_mostly;
+        Mapped::new(own, reservation, Mapping { read_only, direct, instruction, read_mostly })
     }
 
     /// Verifies a doubtful pool in a session that writes nothing, before anything is written.
-    fn verify_before_accepting(&self, file: &PoolFile, placement: Placement) -> Result<()> {
+    fn verify_before_accepting(&self, file: &mut PoolFile, placement: Placement) -> Result<()> {
         let medium: Mapped<PageCache> = self.map(file, placement, true)?;
         let generation = file.superblock().generation + 1;
         let session = Session { generation, clean: false, read_only: true };
         check::verify(&Space::mount(medium, session)?).map(drop)
     }
+}
+
+/// Addresses for a pool of `have` bytes whose largest size nobody chose.
+fn reserve_default(have: u64) -> io::Result<Reservation> {
+    if let Ok(all) = Reservation::leaving(DEFAULT_MAX_SIZE.max(have), LEAVING) {
+        return Ok(all);
+    }
+    let least = LEAST_DEFAULT.max(have);
+    let mut bytes = DEFAULT_MAX_SIZE / 2;
+    while bytes > least {
+        match Reservation::leaving(bytes, LEAVING_WHERE_SCARCE) {
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => bytes /= 2,
+            outcome => return outcome,
+        }
+    }
+    // What is there must be had, also in a process that may use little.
+    Reservation::leaving(least, LEAVING).or_else(|_| Reservation::leaving(least, 2))
 }
 
 fn is_io(error: &Error, kind: io::ErrorKind) -> bool {

@@ -51,6 +51,11 @@ impl Birthplace {
         Self { process, number }
     }
 
+    /// Tells the process apart from its forebears and its children.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Whether the calling process is a fork of that one.
     #[inline(always)]
     pub(crate) fn is_elsewhere(&self) -> bool {
