@@ -3,20 +3,43 @@
 //!
 //! A fault that nobody notices is either a call that the program does not need, a promise that the
 //! campaign does not test, or a fault that is none.
+//!
+//! # What is known of a campaign
+//!
+//! Why nothing can notice a fault stands at its call, in the source of the program:
+//! `// equivalent mutant, without Flush: …`. Which part notices a fault stands in a table beside the test,
+//! `killers.txt`, a line `fault | part` each. The table is no more than a cache. Where it is not current
+//! (the source was edited, and a fault has no row, a row no fault, or a part does not notice any more what
+//! it noticed), other parts that make the call are tried, those first that are recorded for what is gone
+//! and for the same function; only what they do not notice either fails the check.
+//!
+//! | variable | effect |
+//! | --- | --- |
+//! | `ENDURA_MUTANTS=strict` | the check fails if the table is not current |
+//! | `ENDURA_MUTANTS=write` | looks in all parts for what is open, and writes the table |
+//! | `ENDURA_MUTANT=absorb` | only faults with this in their names (several: `\|` between) |
+//! | `ENDURA_PART=Duel` | the long run uses only parts with this in theirs |
+//! | `ENDURA_SIM_SECONDS=60` | what each fault gets at most when all parts are tried |
 
 mod campaign;
+mod faults;
+mod name;
+mod part;
+mod source;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, fs, io, thread};
+use std::{fmt, thread};
 
 use crate::mutant::{Call, Mutant, Use};
 use crate::site::Site;
 use crate::subject::Finding;
 
-pub use campaign::{Campaign, Part, Runner};
+pub use campaign::Campaign;
+pub use name::{Area, Name, Names};
+pub use part::{Part, Runner};
 
 /// The calls that a campaign makes when nothing is wrong.
 #[derive(Debug, Clone, Default)]
@@ -94,39 +117,6 @@ pub fn judge(
     let mut fates = fates.into_inner().unwrap_or_else(PoisonError::into_inner);
     fates.sort_by_key(|(mutant, _)| *mutant);
     Report { fates }
-}
-
-/// The mutant's name, which stays what it is when lines move: the file, the function, the source line of
-/// the call, and which of those it is if the function has several that read the same. `root` is the directory that the compiler's paths start from.
-///
-/// # Errors
-///
-/// Where the source cannot be read.
-pub fn name(mutant: Mutant, root: &Path) -> io::Result<String> {
-    let site = mutant.call().site;
-    let source = fs::read_to_string(root.join(site.file()))?;
-    let before: Vec<&str> = source.lines().take(site.line() as usize).collect();
-    let function = before.iter().rev().find_map(|line| function_of(line)).unwrap_or_default();
-    let what = match mutant {
-        Mutant::Drop(_) => "without",
-        Mutant::Weaken(_) => "relaxed",
-        Mutant::Stale(_) => "stale",
-    };
-    let file = Path::new(site.file()).file_name().unwrap_or_default().display().to_string();
-    let line = before.last().map_or("", |line| line.trim());
-    let in_function = before.iter().rev().take_while(|line| function_of(line).is_none());
-    let nth = match in_function.filter(|other| other.trim() == line).count() {
-        0 | 1 => String::new(),
-        nth => format!(" (number {nth})"),
-    };
-    Ok(format!("{what} {:?} in {file}, {function}: {line}{nth}", mutant.call().what))
-}
-
-/// The function that begins on a source line.
-fn function_of(line: &str) -> Option<&str> {
-    let is_comment = line.trim_start().starts_with("//");
-    let (_, rest) = line.split_once("fn ").filter(|_| !is_comment)?;
-    rest.split(['(', '<']).next()
 }
 
 impl Report {

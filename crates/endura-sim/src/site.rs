@@ -26,6 +26,11 @@ impl Site {
     pub fn line(self) -> u32 {
         self.0.line()
     }
+
+    /// The column, from 1: where the method's name begins, if it is one.
+    pub fn column(self) -> u32 {
+        self.0.column()
+    }
 }
 
 impl fmt::Display for Site {

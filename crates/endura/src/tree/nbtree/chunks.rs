@@ -91,6 +91,8 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
             if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
                 words.flush(i, 1);
                 // Before the chunk is linked anywhere: it must not have two owners.
+                // equivalent mutant, without: the drain behind the copy waits for it; a chunk that comes back
+                // unused is in one thread's cache, where others find it only when space is short.
                 media.fence();
                 return Ok(Some(at));
             }
@@ -105,6 +107,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
             let is_empty = words.load(i, Ordering::Acquire) == 0;
             if is_empty && words.compare_exchange(i, 0, at).is_ok() {
                 // Not fenced: if a crash loses the word, the chunk is stranded and no more.
+                // equivalent mutant, without: the next collection frees what a crash strands.
                 words.flush(i, 1);
                 return true;
             }

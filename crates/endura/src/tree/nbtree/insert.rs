@@ -64,6 +64,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
         leaf.tags.set(slot, Block::<M, W>::tag(hash, slot));
+        // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that reads here what was another
+        // leaf two epochs before, which takes late visibility of the epoch, in DRAM.
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
         let verdict = match block.exchange(slot, Word::EMPTY, Word::pending(key)) {

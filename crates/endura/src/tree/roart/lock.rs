@@ -177,6 +177,7 @@ impl<'g, M: Media> Locked<'g, M> {
 
     /// Without selective persistence: starts the write-back of the count and of word `metadata`. What is
     /// published next waits for it.
+    // no mutant: a technique that is switched for measuring only.
     pub(super) fn keep_metadata<T: Techniques>(&self, metadata: usize) {
         if !T::SELECTIVE_PERSISTENCE {
             // Release: still locked, and the rest is the holder's.

@@ -74,6 +74,8 @@ impl<'m, M: Media> Array<'m, M> {
         for (word, &bytes) in order.as_chunks().0.iter().take(capacity.div_ceil(8)).enumerate() {
             // Release: pairs with the fence in `still_holds`. Whoever reads a number of a later order than
             // the one it confirms sees that the version has moved.
+            // equivalent mutant, relaxed: who leaves an order has seen the version that it is of, and so has, on
+            // every machine, whoever sees the order; the language asks for the Release.
             self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
         }
         lock.set_ordered(true);

@@ -30,12 +30,16 @@ pub(super) fn unlink<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize) {
 fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
     let media = words.media();
     if T::NON_TEMPORAL_COMMIT && media.needs_flush() {
+        // equivalent mutant, relaxed: a store past the cache has no order of its own; the fence before it is
+        // what it rests on.
         words.stream(i, last);
         // Before the operation returns.
         media.drain();
         media.mark(Mark::Step("publish.durable"));
     } else if media.needs_flush() {
         // Release: pairs with the Acquire of readers, who then see what the word leads to.
+        // equivalent mutant, relaxed: the fence before orders what it leads to, on every machine; the language
+        // asks for the Release, for it knows nothing of that fence.
         words.store(i, first | DIRTY, Ordering::Release);
         media.mark(Mark::Step("publish.dirty"));
         words.flush(i, 1);
@@ -43,6 +47,7 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
         media.drain();
         media.mark(Mark::Step("publish.durable"));
         // Not flushed: with or without the tag the word means the same after a crash.
+        // equivalent mutant, relaxed: the fences before order what it leads to, as for the store with the tag.
         words.store(i, last, Ordering::Release);
     } else {
         words.store(i, last, Ordering::Release);
@@ -54,6 +59,7 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
 
 /// Without entry compression: makes the byte of a new child durable before the word that leads to it. A
 /// word without an offset is empty, whatever its byte.
+// no mutant: a technique that is switched for measuring only.
 pub(super) fn announce<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, link: Link) {
     if !T::COMPRESSED_ENTRIES {
         words.store(i, emptied(link.0), Ordering::Release);
@@ -64,6 +70,7 @@ pub(super) fn announce<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize,
 }
 
 /// Without the minimally ordered split: waits until what the next chunk will lead to is durable.
+// no mutant: a technique that is switched for measuring only.
 pub(super) fn in_order<T: Techniques>(media: &impl Media) {
     if !T::MINIMALLY_ORDERED {
         // Pairs with the flushes of the chunks before.

@@ -110,6 +110,7 @@ pub(crate) fn for_each_chunk<M: Media>(
 }
 
 /// Makes every lock word of the tree void, as after a crash. Nobody else uses the tree.
+// no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result<()> {
     let void = Version::void(guard.space().generation());
     walk(root_node(guard.media(), root_at)?, &mut |met| {
