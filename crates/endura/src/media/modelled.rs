@@ -38,6 +38,7 @@ unsafe impl Media for Modelled {
     }
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
+        let order = if has(Fault::RelaxedLoads) { Ordering::Relaxed } else { order };
         self.word(at).load(order)
     }
 

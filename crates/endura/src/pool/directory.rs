@@ -45,7 +45,8 @@ use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use super::map::{Counted, MapState};
 use super::space::{Session, Space};
 use crate::media::{Mark, Media, Ordering, Span};
-use crate::sync::{Backoff, Mutex, fence};
+use crate::sync::{Backoff, Mutex};
+use crate::volatile::epoch::before_reuse;
 use crate::{Error, Result};
 
 const FREE: u64 = 0;
@@ -264,9 +265,8 @@ impl<M: Media> Registry<M> {
         let media = guard.media();
         let page = guard.space().allocator.take_directory_page(media)?;
         let block = Block::in_page(page);
-        // Pairs with that of a cursor without a pin, which may remember a leaf where this page is now:
-        // whoever reads a word of what is written here sees that the epoch has moved.
-        fence(Ordering::Release);
+        // A leaf that a cursor remembers may have been where this page is.
+        before_reuse();
         for at in (block.from..block.to).step_by(ENTRY as usize) {
             // The page may have been used for something else; one line tells that it is not.
             let line = Span::<M, 8>::new(media, at)?;
@@ -310,7 +310,7 @@ fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
     let mut bytes = [0; 8 * (NAME_END - NAME)];
     bytes[..name.len()].copy_from_slice(name.as_bytes());
     // As in `append_page`.
-    fence(Ordering::Release);
+    before_reuse();
     // Relaxed: the caller fences before it becomes LIVE.
     for i in ROOT..WORDS {
         entry.store(i, 0, Ordering::Relaxed);

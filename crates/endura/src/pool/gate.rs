@@ -7,8 +7,9 @@
 //! | POISONED | [`Error::Poisoned`], [`Error::Corrupt`] | the same | a panic, an I/O error, damage found |
 //! | CLOSED | [`Error::Closed`] | the same | [`Space::close`] |
 //!
-//! A child of a fork gets [`Error::Forked`], whatever the state. A pin inside another pin of the
-//! same thread is not checked again: whoever waits for the pool to empty waits for the outer one.
+//! A child of a fork gets [`Error::Forked`], whatever the state, also inside a pin that it inherited. A pin
+//! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
+//! writer) is let in: whoever waits for the pool to empty waits for the outer one. There is no other rule.
 
 use super::guard::Guard;
 use super::space::Space;
@@ -26,6 +27,10 @@ const QUIESCED: u64 = 8;
 
 /// States that keep readers out.
 const NO_READERS: u64 = CLOSED | POISONED;
+/// States that keep writers out.
+const NO_WRITERS: u64 = NO_READERS | READ_ONLY | QUIESCED;
+/// Lets in whom no state keeps out: who does what is left to do in a closed pool.
+pub(super) const NO_STATE: u64 = 0;
 
 /// Proof that nobody writes to the pool. Writers wait until it is dropped; readers go on.
 #[must_use = "writers go on when it is dropped"]
@@ -58,28 +63,7 @@ impl<M: Media> Space<M> {
     /// why the pool was poisoned.
     #[inline(always)]
     pub fn pin(&self) -> Result<Guard<'_, M>> {
-        let slot = self.epochs.slot(thread::current());
-        let nested = slot.is_pinned();
-        let gate = self.epochs.pin(slot, Mode::Reader);
-        if gate & NO_READERS == 0 && !self.birthplace.is_elsewhere() {
-            Ok(Guard::new(self, slot))
-        } else {
-            self.pin_shut(slot, nested, gate)
-        }
-    }
-
-    #[cold]
-    fn pin_shut<'s>(
-        &'s self,
-        slot: &'s Slot<Mutex<Stock>>,
-        nested: bool,
-        gate: u64,
-    ) -> Result<Guard<'s, M>> {
-        if nested {
-            return Ok(Guard::new(self, slot));
-        }
-        slot.unpin();
-        Err(self.refusal(gate))
+        self.enter(Mode::Reader, NO_READERS)
     }
 
     /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce).
@@ -89,61 +73,72 @@ impl<M: Media> Space<M> {
     /// As for [`pin`](Self::pin), and [`Error::ReadOnly`].
     #[inline(always)]
     pub fn pin_mut(&self) -> Result<Guard<'_, M>> {
-        let slot = self.epochs.slot(thread::current());
-        let nested = slot.is_pinned() && slot.is_writer();
-        let gate = self.epochs.pin(slot, Mode::Writer);
-        if nested || (gate == 0 && !self.birthplace.is_elsewhere()) {
-            Ok(Guard::new(self, slot))
-        } else {
-            self.pin_mut_slow(slot, gate)
-        }
+        self.enter(Mode::Writer, NO_WRITERS)
     }
 
     /// Runs `write` as part of an operation that may write, if one may begin at once; for writes that
-    /// can be left out. Inside a reader's pin, that is a reader's again afterwards.
+    /// can be left out.
     pub fn try_mut<R>(&self, write: impl FnOnce(&Guard<'_, M>) -> R) -> Option<R> {
-        let slot = self.epochs.slot(thread::current());
-        let is_writer = slot.is_pinned() && slot.is_writer();
-        let gate = self.epochs.pin(slot, Mode::Writer);
-        let may = is_writer || (gate == 0 && !self.birthplace.is_elsewhere());
-        let guard = Guard::new(self, slot);
-        let result = may.then(|| write(&guard));
-        if !is_writer {
-            // Before the end of the pin around it: whoever waits for writers must not wait for that.
-            slot.renounce();
-        }
-        result
+        self.try_enter(Mode::Writer, NO_WRITERS).ok().map(|guard| write(&guard))
     }
 
+    /// Enters an operation that the bits of `shut_by` in the gate turn away, unless it is nested in one that
+    /// may do as much. Waits while the pool is quiesced and nothing else keeps it out.
+    #[inline(always)]
+    pub(super) fn enter(&self, mode: Mode, shut_by: u64) -> Result<Guard<'_, M>> {
+        // First: in a child every lock, also that of a thread's first pin, may be held for ever.
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        let slot = self.epochs.slot(thread::current());
+        let gate = self.epochs.pin(slot, mode);
+        match gate & shut_by {
+            0 => Ok(Guard::new(self, slot, mode)),
+            gate => self.enter_shut(slot, mode, shut_by, gate),
+        }
+    }
+
+    /// Whoever waits for the pool to empty waits for the pin around this one, if there is one.
     #[cold]
-    fn pin_mut_slow<'s>(
+    #[inline(never)]
+    fn enter_shut<'s>(
         &'s self,
         slot: &'s Slot<Mutex<Stock>>,
-        mut gate: u64,
+        mode: Mode,
+        shut_by: u64,
+        gate: u64,
     ) -> Result<Guard<'s, M>> {
-        let mut backoff = Backoff::default();
-        loop {
-            // Also inside a reader's pin, which goes on: the one who waits must not wait for it.
-            slot.renounce();
-            slot.unpin();
-            if gate & !QUIESCED != 0 || self.birthplace.is_elsewhere() {
-                return Err(self.refusal(gate));
-            }
-            while self.epochs.gate() == QUIESCED {
-                backoff.wait();
-            }
-            gate = self.epochs.pin(slot, Mode::Writer);
-            if gate == 0 {
-                return Ok(Guard::new(self, slot));
-            }
+        if slot.is_nested(mode) {
+            return Ok(Guard::new(self, slot, mode));
         }
+        slot.unpin(mode);
+        self.enter_later(mode, shut_by, gate)
     }
 
-    /// Enters whatever the gate says, for what is left to do when the pool is closed.
-    pub(super) fn pin_unchecked(&self) -> Guard<'_, M> {
+    /// As [`enter`](Self::enter), without waiting: else gives the bits of the gate that keep it out.
+    fn try_enter(&self, mode: Mode, shut_by: u64) -> Result<Guard<'_, M>, u64> {
+        if self.birthplace.is_elsewhere() {
+            return Err(0);
+        }
         let slot = self.epochs.slot(thread::current());
-        self.epochs.pin(slot, Mode::Writer);
-        Guard::new(self, slot)
+        let gate = self.epochs.pin(slot, mode) & shut_by;
+        let guard = Guard::new(self, slot, mode);
+        if gate == 0 || slot.is_nested(mode) { Ok(guard) } else { Err(gate) }
+    }
+
+    fn enter_later(&self, mode: Mode, shut_by: u64, mut gate: u64) -> Result<Guard<'_, M>> {
+        let mut backoff = Backoff::default();
+        while gate == QUIESCED {
+            // Whoever quiesced the pool waits for nobody.
+            while self.epochs.gate() & shut_by == QUIESCED {
+                backoff.wait();
+            }
+            match self.try_enter(mode, shut_by) {
+                Ok(guard) => return Ok(guard),
+                Err(shut) => gate = shut,
+            }
+        }
+        Err(self.refusal(gate))
     }
 
     #[cold]
@@ -228,7 +223,10 @@ impl<M: Media> Space<M> {
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
         self.wait_until_left(Mode::Reader)?;
-        self.outdate_cursors();
+        // A cursor then cannot go on from what it remembers. Only pins that are being turned away can hold
+        // this up.
+        let mut backoff = Backoff::default();
+        self.epochs.end_stamps(|| backoff.wait());
         Ok(first)
     }
 
@@ -241,16 +239,6 @@ impl<M: Media> Space<M> {
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.epochs.gate() & CLOSED != 0
-    }
-
-    /// Moves the epoch on by two. A cursor then cannot go on from what it remembers: it has to pin,
-    /// and is turned away. Only pins that are being turned away themselves can hold this up.
-    fn outdate_cursors(&self) {
-        let mut backoff = Backoff::default();
-        let end = self.epochs.now() + 2;
-        while self.epochs.advance() < end && self.epochs.settle() {
-            backoff.wait();
-        }
     }
 
     /// Waits until all operations that did not see a bit just set in the gate have ended.

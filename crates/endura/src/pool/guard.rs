@@ -7,7 +7,7 @@ use super::space::Space;
 use super::stock::Stock;
 use crate::media::{Mark, Media};
 use crate::sync::Mutex;
-use crate::volatile::epoch::Slot;
+use crate::volatile::epoch::{EpochStamp, Mode, Slot, before_reuse};
 use crate::{Error, Result};
 
 /// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
@@ -18,20 +18,21 @@ use crate::{Error, Result};
 pub struct Guard<'s, M: Media> {
     space: &'s Space<M>,
     slot: &'s Slot<Mutex<Stock>>,
+    mode: Mode,
     _not_send: PhantomData<*const ()>,
 }
 
 impl<M: Media> Drop for Guard<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.slot.unpin();
+        self.slot.unpin(self.mode);
     }
 }
 
 impl<'s, M: Media> Guard<'s, M> {
     #[inline(always)]
-    pub(super) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>) -> Self {
-        Self { space, slot, _not_send: PhantomData }
+    pub(super) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>, mode: Mode) -> Self {
+        Self { space, slot, mode, _not_send: PhantomData }
     }
 
     /// The pool.
@@ -46,12 +47,10 @@ impl<'s, M: Media> Guard<'s, M> {
         &self.space.media
     }
 
-    /// The epoch of this pin: what is reached inside of it is not used again before
-    /// [`Space::epoch`] is two more, whether it was unlinked or its map was dropped. (Of what `Space::epoch` says
-    /// inside the pin that is not true of a drop: the mark may be set between the pin and the look at the epoch.)
+    /// The stamp of what is reached inside of this pin, for a [`Seat`](super::Seat).
     #[inline(always)]
-    pub fn epoch(&self) -> u64 {
-        self.slot.epoch()
+    pub(super) fn stamp(&self) -> EpochStamp {
+        self.slot.stamp()
     }
 
     /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
@@ -79,6 +78,7 @@ impl<'s, M: Media> Guard<'s, M> {
             result => result,
         }?;
         self.space.media.mark(Mark::Fresh { at, bytes });
+        before_reuse();
         Ok(at)
     }
 

@@ -17,6 +17,7 @@ mod map;
 mod partition;
 mod reclaim;
 mod save;
+mod seat;
 mod space;
 mod stock;
 #[doc(hidden)]
@@ -34,4 +35,5 @@ pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
 pub use map::{Counted, MapState};
 pub use partition::{Partition, Shares};
+pub(crate) use seat::Seat;
 pub use space::{Session, Space, SpaceStats};

@@ -1,7 +1,9 @@
 //! The end of a session.
 
+use super::gate::NO_STATE;
 use super::space::Space;
 use crate::media::Media;
+use crate::volatile::epoch::Mode;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
@@ -19,7 +21,7 @@ impl<M: Media> Space<M> {
         }
         self.close()?;
         // Nobody is inside any more: all that waits is ripe.
-        self.free_dropped_maps(&self.pin_unchecked(), u64::MAX)?;
+        self.free_dropped_maps(&self.enter(Mode::Writer, NO_STATE)?, u64::MAX)?;
         self.empty_stocks(u64::MAX)?;
         if self.is_poisoned() {
             return Err(self.doubt());

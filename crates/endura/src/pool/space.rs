@@ -148,25 +148,23 @@ impl<M: Media> Space<M> {
         self.session
     }
 
-    /// The reclamation epoch.
-    ///
-    /// An offset that was reached inside a pin, after this was read there as `e`, may be used later
-    /// without a new search:
-    ///
-    /// * inside another pin, if this, read again *inside that pin*, is still `e`. (Whoever unlinked
-    ///   it has a tag of at least `e`, and the pin keeps the epoch below `e + 2`. With `e + 1` it
-    ///   does not: a move that began before the pin may still come.)
-    /// * without a pin, to see that a word has not changed, if this, read *after* the word, is at
-    ///   most one more than the epoch of the pin in which it was reached
-    ///   ([`Guard::epoch`](crate::pool::Guard::epoch)).
-    pub fn epoch(&self) -> u64 {
+    /// The tag of a node in DRAM that the caller has just made unreachable: it may be used again
+    /// when [`now`](Self::now) is at least two more. That is the [arena's](crate::volatile::arena) to say.
+    pub(crate) fn tag(&self) -> u64 {
+        self.epochs.tag()
+    }
+
+    /// The reclamation epoch, for nodes in DRAM. What is remembered after a pin is a
+    /// [`Seat`](super::Seat)'s.
+    pub(crate) fn now(&self) -> u64 {
         self.epochs.now()
     }
 
-    /// The tag of a node in DRAM that the caller has just made unreachable: it may be used again
-    /// when [`epoch`](Self::epoch) is at least two more.
-    pub(crate) fn tag(&self) -> u64 {
-        self.epochs.tag()
+    /// As if the calling thread's pin had slept between the epoch and its slot; see
+    /// [`Slot::fall_behind`](crate::volatile::epoch::Slot::fall_behind).
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn fall_behind(&self, epochs: u64) {
+        self.epochs.slot(crate::volatile::thread::current()).fall_behind(epochs);
     }
 
     /// The session's generation.

@@ -32,6 +32,8 @@ pub(crate) enum Fault {
     NoFences,
     /// Stores to persistent words are `Relaxed`.
     RelaxedStores,
+    /// Loads of persistent words are `Relaxed`.
+    RelaxedLoads,
 }
 
 thread_local! {

@@ -1,12 +1,12 @@
 //! What trees execute in each persistence domain.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
 use super::fast_fair::{self, LineBinary};
 use super::{ByteChange, ByteIndex, Change, Index, nbtree, roart};
 use crate::media::{
-    Adr, Domain, Eadr, FlushInstruction, Mapped, Mapping, Media, PageCache, Reservation,
+    Adr, Domain, Eadr, FlushInstruction, Heap, Mapped, Mapping, Media, PageCache, Reservation,
     WRITTEN_BACK,
 };
 use crate::pool::{PAGE, Session, Space};
@@ -74,4 +74,59 @@ fn where_caches_are_durable_no_line_is_written_back() {
 fn where_caches_are_lost_every_operation_writes_back() {
     let lines = [fast_fair::<Adr>(), nbtree::<Adr>(), roart::<Adr>()];
     assert!(lines.iter().all(|&lines| lines >= 3 * KEYS), "{lines:?}");
+}
+
+/// Fills an index and goes through it from both ends, inside a pin that lies so many epochs behind.
+fn ends_behind<I: Index>(
+    open: impl FnOnce(&Arc<Space<Heap>>) -> I + Send + 'static,
+    epochs: u64,
+) -> usize {
+    patiently(move || {
+        let space = heap();
+        let map = crate::Map::over(open(&space));
+        (0..1_000).for_each(|key| _ = map.insert(key, key).unwrap());
+        let _outer = space.pin().unwrap();
+        space.fall_behind(epochs);
+        let up = map.range(5..).take(500).map(|entry| entry.unwrap());
+        let down = map.range(..).rev().take(500).map(|entry| entry.unwrap());
+        up.chain(down).count()
+    })
+}
+
+fn heap() -> Arc<Space<Heap>> {
+    let medium = Heap::new(16 * PAGE);
+    Space::format(&medium).unwrap();
+    let session = Session { generation: 1, clean: true, read_only: false };
+    let space = Arc::new(Space::mount(medium, session).unwrap());
+    (0..4).for_each(|_| _ = space.relieve());
+    space
+}
+
+/// What `work` gives, unless it goes round in circles.
+fn patiently<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(work()));
+    wait.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not end")
+}
+
+/// The epoch may have moved twice, and does not move again, while a pin sleeps between reading it and saying
+/// so: no seat that is taken inside of that pin is good for anything.
+#[test]
+fn a_scan_ends_inside_a_pin_that_lies_behind() {
+    for epochs in 0..4 {
+        let fast_fair =
+            |space: &_| fast_fair::Tree::<_, 62, 62, LineBinary>::open(space, "map").unwrap();
+        assert_eq!(ends_behind(fast_fair, epochs), 1_000);
+        let nbtree = |space: &_| nbtree::Tree::<_, 128, 64>::open(space, "map").unwrap();
+        assert_eq!(ends_behind(nbtree, epochs), 1_000);
+        let roart = patiently(move || {
+            let space = heap();
+            let map = crate::ByteMap::over(roart::Tree::<_>::open(&space, "map").unwrap());
+            (0..1_000_u64).for_each(|key| _ = map.insert(key.to_be_bytes(), "").unwrap());
+            let _outer = space.pin().unwrap();
+            space.fall_behind(epochs);
+            map.iter().take(500).count() + map.iter().rev().take(500).count()
+        });
+        assert_eq!(roart, 1_000);
+    }
 }

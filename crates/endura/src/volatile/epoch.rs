@@ -34,6 +34,32 @@
 //! A slot may take an old epoch (the thread slept between R1 and R2). That only stops the epoch
 //! until the pin ends. There is no fence and no store to a shared line on the path of a pin.
 //!
+//! # After a pin: stamps and seats
+//!
+//! What a pin has reached may be remembered with an [`EpochStamp`], the epoch `e` of its slot. W unlinks it
+//! with a tag `t >= e` (with less, R1 would have shown R the unlink), so nobody uses it again before the
+//! global epoch is `e + 2`. Two rules follow, and they are all there are:
+//!
+//! * *in another pin*, as if it had been reached there: if the global epoch, read inside that pin, is still
+//!   `e`. Its slot then says at most `e`, and is seen by the move from `e + 1`. (With `e + 1` a move that
+//!   had looked at the slots before the pin may still come.) [`Epochs::protects`]
+//! * *without a pin*, to see that words have not changed: if the global epoch, loaded *behind* the words, is
+//!   at most `e + 1`. [`Epochs::still_covers`]
+//!
+//! The second one needs both sides: each load of the reader that counts is `Acquire`, or a fence stands
+//! behind it; and whoever writes to a chunk that was in use before calls [`before_reuse`] first. Then who
+//! reads a word of the new contents also sees that the epoch has moved.
+//!
+//! A slot may lie behind the global epoch by one and stay there, for a pin that lasts. What is reached inside
+//! of it has a stamp that neither rule may ever honour: a walk reads what it came for under the pin
+//! that found it, and takes the stamp only for what comes next.
+//!
+//! # Nested pins
+//!
+//! A slot counts its pins, readers' and writers' apart. It is a writer's while the second count is not 0, so
+//! that whoever waits for writers does not wait for a reader around them. One rule says who passes a gate that
+//! was shut: *a pin inside another one that may do as much* ([`Slot::is_nested`]).
+//!
 //! # The gate
 //!
 //! Beside the epoch stands a word of bits that turn pins away (closed, poisoned ...). A pin reads
@@ -41,7 +67,7 @@
 //! and looks at the slots: every pin either saw the bit or is seen.
 
 use super::barrier::Barriers;
-use crate::sync::{AtomicU32, AtomicU64, OnceLock, Ordering};
+use crate::sync::{AtomicU64, OnceLock, Ordering, fence};
 
 /// Slots that are there from the start; bucket `b` of the others has `FIRST << b`.
 const FIRST: usize = if cfg!(all(test, loom)) { 4 } else { 16 };
@@ -52,11 +78,34 @@ const PINNED: u64 = 1;
 const WRITER: u64 = 2;
 const EPOCH_SHIFT: u32 = 2;
 
-/// What a pin is for.
+/// Where the writers' half of the counts of a slot begins.
+const WRITERS: u32 = 32;
+/// A count that has come so far is one of guards that were forgotten.
+const TOO_MANY: u64 = 1 << (WRITERS - 1) | 1 << (2 * WRITERS - 1);
+
+/// What a pin is for; in numbers, one such pin in the counts of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
 pub(crate) enum Mode {
-    Reader,
-    Writer,
+    Reader = 1,
+    Writer = 1 << WRITERS,
+}
+
+/// When something was reached, for use after the pin: [`Epochs::protects`] and [`Epochs::still_covers`] say
+/// until when. The default is that of nothing: both say no.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct EpochStamp {
+    /// The last epoch in which it is still what it was, the one after that of the pin.
+    last: u64,
+}
+
+/// To be called between learning that a chunk may be used again and the first store to it: who still has a
+/// stamp of what it was, and reads one of those stores, then reads the epoch that ends the stamp.
+#[inline(always)]
+pub(crate) fn before_reuse() {
+    // Release: pairs with the Acquire loads of who looks without a pin. (That the epoch has moved was read
+    // with Acquire, or came through the lock of a stock.)
+    fence(Ordering::Release);
 }
 
 /// One thread's place in a pool. Aligned to two lines, for processors fetch lines in pairs.
@@ -65,8 +114,9 @@ pub(crate) enum Mode {
 pub(crate) struct Slot<T> {
     /// 0 = not inside; else epoch, [`WRITER`], [`PINNED`].
     word: AtomicU64,
-    /// How many pins are nested. Only the owner touches it.
-    depth: AtomicU32,
+    /// How many pins are nested, readers' in the lower half, writers' in the upper. Only the owner touches
+    /// it.
+    depths: AtomicU64,
     /// What the owner keeps in the pool.
     pub(crate) contents: T,
 }
@@ -75,37 +125,50 @@ impl<T> Slot<T> {
     /// Whether the owner is inside an operation; meaningful to the owner.
     #[inline(always)]
     pub(crate) fn is_pinned(&self) -> bool {
-        self.depth.load(Ordering::Relaxed) != 0
+        self.depths.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the owner is inside an operation that may write; meaningful to the owner.
     #[inline(always)]
     pub(crate) fn is_writer(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & WRITER != 0
+        self.depths.load(Ordering::Relaxed) >> WRITERS != 0
     }
 
-    /// The epoch that the owner's outermost pin took; meaningful to the owner, while he is inside. It may be
-    /// older than the one that was global by then.
+    /// Whether the owner's innermost pin, one of this mode, lies inside another one that may do as much.
+    pub(crate) fn is_nested(&self, mode: Mode) -> bool {
+        let depths = self.depths.load(Ordering::Relaxed);
+        match mode {
+            Mode::Reader => depths != mode as u64,
+            Mode::Writer => depths >> WRITERS != 1,
+        }
+    }
+
+    /// The stamp of what the owner reaches now, inside a pin.
     #[inline(always)]
-    pub(crate) fn epoch(&self) -> u64 {
-        self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT
+    pub(crate) fn stamp(&self) -> EpochStamp {
+        // That of the outermost pin, which may be behind the global one by now.
+        EpochStamp { last: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) + 1 }
     }
 
-    /// Gives up the leave to write of a pin that was turned away inside a reader's pin: whoever
-    /// waits for writers to leave must not wait for the reader around it.
-    pub(crate) fn renounce(&self) {
-        self.word.store(self.word.load(Ordering::Relaxed) & !WRITER, Ordering::Release);
+    /// As if the owner's pin had slept between the epoch and its slot while the epoch moved on so often.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn fall_behind(&self, epochs: u64) {
+        let word = self.word.load(Ordering::Relaxed);
+        self.word.store(word - (epochs << EPOCH_SHIFT), Ordering::Release);
     }
 
-    /// Ends the innermost pin of the calling thread, the slot's owner.
+    /// Ends a pin of the calling thread, the slot's owner.
     #[inline(always)]
-    pub(crate) fn unpin(&self) {
-        let depth = self.depth.load(Ordering::Relaxed);
-        self.depth.store(depth - 1, Ordering::Relaxed);
-        if depth == 1 {
-            // Pairs with the Acquire loads of `advance` and `all`: what the operation read and
+    pub(crate) fn unpin(&self, mode: Mode) {
+        let depths = self.depths.load(Ordering::Relaxed).wrapping_sub(mode as u64);
+        self.depths.store(depths, Ordering::Relaxed);
+        if depths == 0 {
+            // Pairs with the Acquire loads of `advance` and `is_empty_of`: what the operation read and
             // wrote comes before any reuse.
             self.word.store(0, Ordering::Release);
+        } else if depths >> WRITERS == 0 {
+            // Whoever waits for writers must not wait for the readers around it. Release, as above.
+            self.word.store(self.word.load(Ordering::Relaxed) & !WRITER, Ordering::Release);
         }
     }
 }
@@ -154,7 +217,7 @@ impl<T: Default> Epochs<T> {
         (0..FIRST << bucket)
             .map(|_| Slot {
                 word: AtomicU64::new(0),
-                depth: AtomicU32::new(0),
+                depths: AtomicU64::new(0),
                 contents: T::default(),
             })
             .collect()
@@ -177,14 +240,17 @@ impl<T> Epochs<T> {
     #[inline(always)]
     pub(crate) fn pin(&self, slot: &Slot<T>, mode: Mode) -> u64 {
         let flags = if mode == Mode::Writer { PINNED | WRITER } else { PINNED };
-        let depth = slot.depth.load(Ordering::Relaxed);
+        let depths = slot.depths.load(Ordering::Relaxed);
         // Acquire: R1 of the proof. On x86 both are plain moves.
-        let word = match depth {
+        let word = match depths {
             0 => self.shared.epoch.load(Ordering::Acquire) << EPOCH_SHIFT | flags,
             // A nested pin keeps the epoch of the outer one, which protects longer.
-            _ => slot.word.load(Ordering::Relaxed) | flags,
+            _ => {
+                assert!(depths & TOO_MANY == 0, "2^31 guards of one thread");
+                slot.word.load(Ordering::Relaxed) | flags
+            }
         };
-        slot.depth.store(depth + 1, Ordering::Relaxed);
+        slot.depths.store(depths + mode as u64, Ordering::Relaxed);
         // Release: keeps the end of the previous pin visible through this store.
         slot.word.store(word, Ordering::Release);
         // Pairs with the heavy barriers of `advance` and `all`.
@@ -192,10 +258,33 @@ impl<T> Epochs<T> {
         self.shared.gate.load(Ordering::Acquire)
     }
 
+    /// Whether what was stamped can be used inside the pin in which this is asked, as if it had been reached
+    /// there.
+    #[inline(always)]
+    pub(crate) fn protects(&self, stamp: EpochStamp) -> bool {
+        self.now() < stamp.last
+    }
+
+    /// Whether what was stamped was still there when the words were read that the caller has read before, with
+    /// Acquire or a fence behind.
+    #[inline(always)]
+    pub(crate) fn still_covers(&self, stamp: EpochStamp) -> bool {
+        self.now() <= stamp.last
+    }
+
+    /// Ends all stamps; who has one has to pin. Waits for all that are inside.
+    pub(crate) fn end_stamps(&self, mut wait: impl FnMut()) {
+        // One that is taken now ends in the next epoch.
+        let end = self.now() + 2;
+        while self.advance() < end && self.settle() {
+            wait();
+        }
+    }
+
     /// The tag of a chunk that the caller has just unlinked.
     pub(crate) fn tag(&self) -> u64 {
         // Pairs with the barriers of pins and moves: the unlink comes before the tag (W2).
-        crate::sync::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         self.shared.epoch.load(Ordering::Relaxed)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::barrier::Barriers;
-use super::epoch::{Epochs, Mode};
+use super::epoch::{Epochs, Mode, before_reuse};
 use crate::sync::modelled::{Fault, check, check_finds};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -47,7 +47,7 @@ fn no_chunk_is_reused_under_a_pin(grace: u64, movers: usize) {
             if link.load(Ordering::Acquire) != 0 {
                 assert_eq!(chunk.load(Ordering::Relaxed), 0, "reused under a pin");
             }
-            slot.unpin();
+            slot.unpin(Mode::Reader);
         })
     };
     let movers: Vec<_> = (0..movers)
@@ -83,6 +83,90 @@ fn after_one_epoch_a_chunk_is_reused_under_a_pin() {
     check(None, || no_chunk_is_reused_under_a_pin(1, 0));
 }
 
+/// How a thread uses what it reached in a pin that has ended.
+#[derive(Clone, Copy)]
+enum Later {
+    /// By the rule for looks without a pin: the word, then the epoch.
+    Look,
+    /// The same, but that the load of the word orders nothing.
+    LookRelaxed,
+    /// By the rule for another pin.
+    Pin,
+    /// In another pin by the rule for looks without one.
+    LookInsidePin,
+}
+
+/// One thread unlinks a chunk and writes over it once it is ripe; another one finds the link in a pin, and
+/// goes by what it remembers after that.
+fn a_stamp_ends_before_a_chunk_is_reused(later: Later) {
+    let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
+    let (link, chunk) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicU64::new(0)));
+    let reader = {
+        let (epochs, link, chunk) = (Arc::clone(&epochs), Arc::clone(&link), Arc::clone(&chunk));
+        thread::spawn(move || {
+            let slot = epochs.slot(1);
+            epochs.pin(slot, Mode::Reader);
+            let (found, stamp) = (link.load(Ordering::Acquire) != 0, slot.stamp());
+            slot.unpin(Mode::Reader);
+            if !found {
+                return;
+            }
+            let order = match later {
+                Later::LookRelaxed => Ordering::Relaxed,
+                _ => Ordering::Acquire,
+            };
+            match later {
+                Later::Look | Later::LookRelaxed => {
+                    let word = chunk.load(order);
+                    assert!(word == 0 || !epochs.still_covers(stamp), "read after its reuse");
+                }
+                Later::Pin | Later::LookInsidePin => {
+                    epochs.pin(slot, Mode::Reader);
+                    let is_there = match later {
+                        Later::Pin => epochs.protects(stamp),
+                        _ => epochs.still_covers(stamp),
+                    };
+                    // Both times: a move that has looked at the slots may come in between.
+                    let words = is_there.then(|| [(); 2].map(|()| chunk.load(Ordering::Relaxed)));
+                    assert!(words.is_none_or(|words| words == [0; 2]), "reused under a pin");
+                    slot.unpin(Mode::Reader);
+                }
+            }
+        })
+    };
+    link.store(0, Ordering::Release);
+    let tag = epochs.tag();
+    (0..2).for_each(|_| _ = epochs.advance());
+    if epochs.now() >= tag + 2 {
+        before_reuse();
+        chunk.store(1, Ordering::Relaxed);
+    }
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_look_without_a_pin() {
+    check(Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::Look));
+    check_finds(Fault::NoFences, Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::Look));
+}
+
+#[test]
+#[should_panic(expected = "read after its reuse")]
+fn a_look_that_orders_nothing() {
+    check(Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::LookRelaxed));
+}
+
+#[test]
+fn a_stamp_in_another_pin() {
+    check(Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::Pin));
+}
+
+#[test]
+#[should_panic(expected = "reused under a pin")]
+fn a_stamp_of_the_epoch_before_in_another_pin() {
+    check(Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::LookInsidePin));
+}
+
 /// One thread enters if the gate lets it; the other one shuts the gate and goes on when nobody is
 /// inside.
 fn nobody_is_inside_a_gate_that_was_shut() {
@@ -97,7 +181,7 @@ fn nobody_is_inside_a_gate_that_was_shut() {
                 entered.store(1, Ordering::Relaxed);
                 assert_eq!(over.load(Ordering::Relaxed), 0, "inside a closed pool");
             }
-            slot.unpin();
+            slot.unpin(Mode::Writer);
         })
     };
     epochs.shut(1);

@@ -38,7 +38,7 @@ use super::class::Class;
 use super::header::{self, Kind};
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
-use crate::sync::fence;
+use crate::volatile::epoch::before_reuse;
 
 const RUN: u64 = 1;
 const PARTIAL: u64 = 2;
@@ -75,8 +75,8 @@ impl Block {
         self.words[NEXT] = next;
         self.words[CHECK] = checksum(&self.words);
         let region = Region::new(media, self.at, self.words.len())?;
-        // Pairs with that of a cursor without a pin, which may remember a leaf where this block is now.
-        fence(Ordering::Release);
+        // A leaf that a cursor remembers may have been where this block is.
+        before_reuse();
         for (i, &word) in self.words.iter().enumerate() {
             // Relaxed, as all stores of the list: a fence stands before what makes it count.
             region.store(i, word, Ordering::Relaxed);

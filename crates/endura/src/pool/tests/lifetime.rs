@@ -4,6 +4,7 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::Error;
+use crate::pool::Seat;
 
 #[test]
 fn nothing_is_reused_while_a_reader_stays_and_all_of_it_afterwards() {
@@ -61,23 +62,34 @@ fn a_retired_chunk_outlives_every_guard_that_was_there() {
     });
 }
 
-/// A map may be dropped, and the epoch move once, between a pin and a look at the epoch: what the pin reaches may be
-/// used again two epochs after its own.
+/// Between a pin and a look at the epoch that may move once: what the pin reaches may be used again two epochs
+/// after its own.
 #[test]
-fn a_guard_keeps_the_epoch_of_its_pin() {
+fn a_seat_counts_from_the_pin_it_was_taken_in() {
     let space = pool(16);
     let (mut reader, mut mover) = (Worker::new(), Worker::new());
-    let (guard, begun) = reader.run(|| (space.pin().unwrap(), space.epoch()));
+    let guard = reader.run(|| space.pin().unwrap());
+    let before = Seat::take(&guard, ());
+    assert!(before.within(&guard).is_some());
+    // The pin lets it come as far as one more.
     for _ in 0..3 {
         _ = mover.run(|| space.relieve());
     }
-    assert_eq!(space.epoch(), begun + 1);
     reader.run(|| {
         let inner = space.pin().unwrap();
-        assert_eq!((guard.epoch(), inner.epoch()), (begun, begun));
+        let after = Seat::take(&inner, ());
+        for seat in [before, after] {
+            assert!(seat.within(&inner).is_none());
+            assert_eq!(seat.look(&space, |&()| Some(7)), Some(7));
+        }
         drop((inner, guard));
-        assert_eq!(space.pin().unwrap().epoch(), begun + 1);
+        let later = space.pin().unwrap();
+        assert!(Seat::take(&later, ()).within(&later).is_some());
     });
+    mover.run(|| space.relieve()).unwrap();
+    assert!(
+        [before, Seat::default()].iter().all(|seat| seat.look(&space, |&()| Some(7)).is_none())
+    );
 }
 
 /// A reader that follows a word to a chunk must find the chunk as it was when it was linked.

@@ -7,7 +7,7 @@ use super::node::{Fences, Init, Node};
 use super::version::{Kind, Locked, Version};
 use super::*;
 use crate::media::modelled::Modelled;
-use crate::pool::{PAGE, Session};
+use crate::pool::{PAGE, Seat, Session};
 use crate::sync::modelled::{Fault, check, check_finds, spawn};
 use crate::volatile::thread::be;
 
@@ -120,4 +120,55 @@ fn a_reader_finds_its_key_beside_a_split() {
 fn a_split_publishes_a_node_that_is_whole() {
     check(Some(2), a_reader_finds_its_key_beside_a_split);
     check_finds(Fault::RelaxedStores, Some(2), a_reader_finds_its_key_beside_a_split);
+}
+
+/// What a scan sees without a pin in a leaf that it remembers is what the leaf was, though the chunk be
+/// another leaf by now, with the same lock word.
+fn a_seat_is_not_read_in_another_leaf() {
+    let (space, at) = leaf();
+    let seat = {
+        let guard = space.pin().unwrap();
+        let node = Leaf::enter(guard.media(), at, 0).unwrap();
+        Seat::take(&guard, node.version().unlocked())
+    };
+    let reader = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            let seen = seat.look(&space, |&version| {
+                let node = Leaf::fresh(space.media(), at).ok()?;
+                let value = node.peek_record(1);
+                node.is_still(version).then_some(value)
+            });
+            assert!(seen.is_none_or(|value| value == 0), "read in another leaf");
+        })
+    };
+    {
+        let guard = space.pin_mut().unwrap();
+        let node = Leaf::enter(guard.media(), at, 0).unwrap();
+        let Ok(locked) = Locked::acquire(&guard, node) else { panic!("obsolete") };
+        locked.retire_into(0);
+        guard.retire(at, Leaf::BYTES);
+    }
+    space.reclaim_outside().unwrap();
+    let guard = space.pin_mut().unwrap();
+    assert_eq!(guard.alloc(Leaf::BYTES).unwrap(), at);
+    let node = Leaf::fresh(guard.media(), at).unwrap();
+    let init = Init {
+        lock: Version::created(1),
+        fences: Fences { low: 0, high: 100 },
+        sibling: 0,
+        level: 0,
+    };
+    node.initialise(init, 2);
+    node.set_value(0, 7);
+    drop(guard);
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_leaf_that_is_another_one_by_now() {
+    check(Some(2), a_seat_is_not_read_in_another_leaf);
+    check_finds(Fault::NoFences, Some(2), a_seat_is_not_read_in_another_leaf);
+    check_finds(Fault::RelaxedLoads, Some(2), a_seat_is_not_read_in_another_leaf);
 }

@@ -23,7 +23,7 @@ use super::node::Node;
 use super::route::{Root, Trail};
 use super::search::Search;
 use crate::media::Media;
-use crate::pool::{Guard, Walk};
+use crate::pool::{Guard, Seat, Walk};
 use crate::{Error, Result};
 
 /// A walk over the nodes of a tree, level by level from the root down.
@@ -31,8 +31,8 @@ pub(super) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
     tree: Tree<M, INNER, LEAF, S>,
     /// The level under way; none before the first step.
     level: Option<u64>,
-    /// The node to go on with, reached in this epoch.
-    seat: Option<(u64, u64)>,
+    /// The node to go on with.
+    seat: Seat<u64>,
     /// The `low` of the node met last in this level.
     last: Option<u64>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// A walk over all nodes, for a [`Collector`](crate::pool::Collector).
     pub fn marking(&self) -> Box<dyn Walk<M>> {
-        Box::new(Marking { tree: self.clone(), level: None, seat: None, last: None })
+        Box::new(Marking { tree: self.clone(), level: None, seat: Seat::default(), last: None })
     }
 }
 
@@ -56,7 +56,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
         if self.tree.map().is_dropped() {
             return Ok(true);
         }
-        let epoch = guard.space().epoch();
         let mut level = match self.level {
             Some(level) => level,
             // The root word is durable: the open flushed what it found, and this session fences.
@@ -64,14 +63,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
         };
         loop {
             let ended = match level {
-                0 => self.along::<LEAF>(guard, level, epoch, visit, &mut bite)?,
-                _ => self.along::<INNER>(guard, level, epoch, visit, &mut bite)?,
+                0 => self.along::<LEAF>(guard, level, visit, &mut bite)?,
+                _ => self.along::<INNER>(guard, level, visit, &mut bite)?,
             };
             if ended && level == 0 {
                 return Ok(true);
             }
             if ended {
-                (self.seat, self.last) = (None, None);
+                (self.seat, self.last) = (Seat::default(), None);
                 level -= 1;
             }
             self.level = Some(level);
@@ -88,11 +87,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNE
         &mut self,
         guard: &Guard<'_, M>,
         level: u64,
-        epoch: u64,
         visit: &mut dyn FnMut(u64, u64) -> Result<()>,
         bite: &mut usize,
     ) -> Result<bool> {
-        let Some(mut at) = self.place(guard, level, epoch)? else { return Ok(true) };
+        let Some(mut at) = self.place(guard, level)? else { return Ok(true) };
         let mut before = None;
         while at != 0 {
             let node = Node::<M, W>::enter(guard.media(), at, level)?;
@@ -113,7 +111,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNE
                 self.last = Some(low);
                 *bite = bite.saturating_sub(1);
                 if *bite == 0 && at != 0 {
-                    self.seat = Some((at, epoch));
+                    self.seat = Seat::take(guard, at);
                     return Ok(false);
                 }
             }
@@ -122,10 +120,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNE
     }
 
     /// Where to go on; `None` if there is no such level any more.
-    fn place(&self, guard: &Guard<'_, M>, level: u64, epoch: u64) -> Result<Option<u64>> {
-        match self.seat {
-            Some((at, then)) if then == epoch => Ok(Some(at)),
-            _ => {
+    fn place(&self, guard: &Guard<'_, M>, level: u64) -> Result<Option<u64>> {
+        match self.seat.within(guard) {
+            Some(&at) => Ok(Some(at)),
+            None => {
                 let key = self.last.unwrap_or(0);
                 self.tree.descend(guard, &mut Trail::default(), key, level)
             }

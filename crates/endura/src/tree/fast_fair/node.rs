@@ -350,9 +350,6 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     /// The stores are relaxed, and so are those of its records: what leads to the node is stored
     /// with `Release`, after a fence.
     pub(super) fn initialise(&self, init: Init, count: usize) {
-        // A scan that still remembers what the chunk was before must not see one of the stores from
-        // here on and the old epoch. Pairs with the fence in `Version::is_unchanged`.
-        crate::sync::fence(Ordering::Release);
         for (word, value) in [
             (LOCK, init.lock),
             (LOW, init.fences.low),

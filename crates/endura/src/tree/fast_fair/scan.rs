@@ -1,18 +1,20 @@
 //! Scans, in both directions, leaf by leaf.
 //!
 //! A scan takes a seat in a quiet leaf: it remembers the leaf, its version, and the slot that comes
-//! next. Each entry is read from its slot, and counts if the leaf is still what it was; if not, the
+//! next. The first entry is read under the pin that found the leaf. Each other one is read from its slot,
+//! without a pin, and counts if the leaf is still what it was; if not, the
 //! scan takes a new seat at the last key. So every entry was in the map at some moment of the call
 //! that returned it, no key comes twice, and none that stayed in the map is passed over. Between
 //! two calls nothing is pinned. In a leaf where a writer is at work every entry takes a look of its
-//! own.
+//! own; so it does inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each
+//! descent gives an entry or passes a leaf: no scan goes round in circles.
 //!
 //! A scan goes on by key, never by a remembered link. The parent's list of children says which
 //! leaves come next: they are fetched ahead, and tried before a new descent.
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, Seat};
 
 use super::Tree;
 use super::node::{Fences, Node, route_key};
@@ -23,34 +25,42 @@ use super::version::{Direction, Version};
 /// How many coming leaves are noted at a time.
 const AHEAD: usize = 8;
 
+/// A leaf whose order a scan knows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    at: u64,
+    version: Version,
+}
+
 /// A place in a scan in one direction. Begins wherever the first call says.
 #[derive(Default)]
 pub struct Cursor {
-    /// The leaf of the seat; 0 if there is none.
-    at: u64,
-    version: Version,
-    /// Of the pin in which the seat was taken.
-    epoch: u64,
-    fences: Fences,
+    seat: Seat<Place>,
+    /// Of the leaf of the seat, if there is one.
+    fences: Option<Fences>,
     /// The next slot, as the distance of its key from the first one in words, and how many slots
     /// there are from it on in the direction of the scan.
     next: usize,
     left: usize,
     /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
-    ahead: [u64; AHEAD],
+    ahead: Seat<[u64; AHEAD]>,
     noted: usize,
     passed: usize,
-    /// When they were noted.
-    ahead_epoch: u64,
 }
 
 impl Cursor {
-    fn ahead(&self) -> &[u64] {
-        &self.ahead[self.passed..self.noted]
+    /// The leaves that come next, if they still do.
+    fn ahead<M: Media>(&self, guard: &Guard<'_, M>) -> Option<&[u64]> {
+        self.ahead.within(guard).map(|ahead| &ahead[self.passed..self.noted])
     }
 
     fn stand_up(&mut self) {
-        (self.at, self.left) = (0, 0);
+        (self.fences, self.left) = (None, 0);
+    }
+
+    fn pass_slot<const UP: bool>(&mut self) {
+        self.left -= 1;
+        self.next = if UP { self.next + 2 } else { self.next.wrapping_sub(2) };
     }
 }
 
@@ -65,14 +75,21 @@ fn is_due<const UP: bool>(entry: u64, key: u64) -> bool {
     if UP { entry >= key } else { entry <= key }
 }
 
-/// What a scan finds where it cannot take a seat.
+/// What a scan finds in a leaf.
 enum Found {
-    /// A seat: the entries are to be read from it.
-    Seat,
-    /// A leaf where a writer is at work, and the nearest entry in it.
+    /// The nearest entry.
     Entry(u64, u64),
-    /// A leaf where a writer is at work and that has no such entry; where the next one begins.
+    /// None; where the next leaf begins.
     Nothing(Option<u64>),
+}
+
+/// Where a scan begins in a quiet leaf.
+struct Start {
+    /// The next slot, and how many there are from it on.
+    slot: usize,
+    left: usize,
+    /// What stands in it, if it is one.
+    entry: Option<(u64, u64)>,
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -86,21 +103,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if cursor.left == 0 {
             return None;
         }
-        let node = Node::<M, LEAF>::fresh(self.space().media(), cursor.at).ok()?;
-        let entry = node.peek_entry(cursor.next)?;
-        cursor.left -= 1;
-        cursor.next = if UP { cursor.next + 2 } else { cursor.next.wrapping_sub(2) };
-        // Nothing that was reachable in a pin is used again before the second epoch after its own: up to
-        // there an unchanged version means an unchanged leaf. (In a forked child the epoch stands
-        // still; the next pin turns it away.)
-        if node.is_still(cursor.version)
-            && self.space().epoch() <= cursor.epoch + 1
-            && !self.space().is_elsewhere()
-        {
-            return Some(entry);
+        let next = cursor.next;
+        let seen = cursor.seat.look(self.space(), |place| {
+            let node = Node::<M, LEAF>::fresh(self.space().media(), place.at).ok()?;
+            let entry = node.peek_entry(next)?;
+            node.is_still(place.version).then_some(entry)
+        });
+        match seen {
+            Some(_) => cursor.pass_slot::<UP>(),
+            None => cursor.stand_up(),
         }
-        cursor.stand_up();
-        None
+        seen
     }
 
     /// The entry nearest to `key` in the direction of the scan, `key` itself included.
@@ -118,14 +131,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                     return Ok(Some(entry));
                 }
             }
-            if cursor.at != 0 {
-                match beyond::<UP>(cursor.fences) {
+            if let Some(fences) = cursor.fences {
+                match beyond::<UP>(fences) {
                     Some(beyond) => key = beyond,
                     None => return Ok(None),
                 }
             }
             match self.take_seat::<UP>(cursor, key)? {
-                Found::Seat => {}
                 Found::Entry(key, value) => return Ok(Some((key, value))),
                 Found::Nothing(Some(beyond)) => key = beyond,
                 Found::Nothing(None) => return Ok(None),
@@ -133,15 +145,16 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Finds the leaf that covers `key` and takes a seat in it, unless a writer is at work there.
+    /// Finds the leaf that covers `key` and the entry nearest to it, and takes a seat for those that come
+    /// next, unless a writer is at work there.
     fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
         cursor.stand_up();
         let guard = self.pin()?;
         let mut trail = Trail::default();
-        let (epoch, generation) = (self.space().epoch(), self.space().generation());
-        let at = match self.expected(&guard, cursor, key, epoch) {
+        let generation = self.space().generation();
+        let at = match self.expected(&guard, cursor, key) {
             Some(at) => at,
-            None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key, epoch)?,
+            None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key)?,
         };
         let seen = self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| {
             let count = self.live(node);
@@ -158,38 +171,34 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
-        Ok(match seen.found {
-            Ok((slot, left)) => {
-                (cursor.at, cursor.version) = (seen.node.at(), seen.version.unlocked());
-                (cursor.fences, cursor.epoch) = (seen.fences, guard.epoch());
+        let entry = match seen.found {
+            Ok(Start { slot, left, entry }) => {
+                let place = Place { at: seen.node.at(), version: seen.version.unlocked() };
+                (cursor.seat, cursor.fences) = (Seat::take(&guard, place), Some(seen.fences));
                 (cursor.next, cursor.left) = (slot.wrapping_mul(2), left);
-                Found::Seat
+                if entry.is_some() {
+                    cursor.pass_slot::<UP>();
+                }
+                entry
             }
-            Err(Some((key, value))) => Found::Entry(key, value),
-            Err(None) => Found::Nothing(beyond::<UP>(seen.fences)),
+            Err(nearest) => nearest,
+        };
+        Ok(match entry {
+            Some((key, value)) => Found::Entry(key, value),
+            None => Found::Nothing(beyond::<UP>(seen.fences)),
         })
     }
 
     /// The next leaf by the parent's list, if it is where `key` belongs.
-    fn expected(
-        &self,
-        guard: &Guard<'_, M>,
-        cursor: &mut Cursor,
-        key: u64,
-        epoch: u64,
-    ) -> Option<u64> {
-        let &at = cursor.ahead().first()?;
-        // A move of the epoch that began before this pin may still come: one step is too far.
-        if epoch != cursor.ahead_epoch {
-            return None;
-        }
+    fn expected(&self, guard: &Guard<'_, M>, cursor: &mut Cursor, key: u64) -> Option<u64> {
+        let &at = cursor.ahead(guard)?.first()?;
         let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;
         let fences = node.fences();
         if key < fences.low || !fences.is_below_high(key) {
             return None;
         }
         cursor.passed += 1;
-        if let Some(&later) = cursor.ahead().get(Self::FETCH_AHEAD - 1) {
+        if let Some(&later) = cursor.ahead(guard)?.get(Self::FETCH_AHEAD - 1) {
             guard.media().prefetch(later, 8 * LEAF as u64);
         }
         Some(at)
@@ -202,9 +211,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         trail: &mut Trail,
         cursor: &mut Cursor,
         key: u64,
-        epoch: u64,
     ) -> Result<u64> {
-        (cursor.noted, cursor.passed, cursor.ahead_epoch) = (0, 0, epoch);
+        (cursor.noted, cursor.passed) = (0, 0);
         let Some(parent) = self.descend(guard, trail, key, 1)? else {
             return Err(self.no_leaf());
         };
@@ -238,36 +246,39 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().prefetch(leaf, 8 * LEAF as u64);
         let others = if UP { self.live(&node).saturating_sub(rank) } else { rank - 1 };
         let noted = others.min(AHEAD);
-        for (i, ahead) in cursor.ahead[..noted].iter_mut().enumerate() {
+        let mut ahead = [0; AHEAD];
+        for (i, ahead) in ahead[..noted].iter_mut().enumerate() {
             *ahead = node.value(if UP { rank + i } else { rank - 2 - i });
         }
         if !node.confirms(version) {
             return Ok(None);
         }
-        cursor.noted = noted;
-        for &later in cursor.ahead().iter().take(Self::FETCH_AHEAD) {
+        for &later in ahead[..noted].iter().take(Self::FETCH_AHEAD) {
             guard.media().prefetch(later, 8 * LEAF as u64);
         }
+        (cursor.ahead, cursor.noted) = (Seat::take(guard, ahead), noted);
         Ok(Some(leaf))
     }
 }
 
-/// Where a scan begins in a quiet leaf of `count` entries, and how many slots there are from there.
+/// Where a scan begins in a quiet leaf of `count` entries.
 fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
     node: &Node<'_, M, W>,
     fences: Fences,
     count: usize,
     key: u64,
-) -> (usize, usize) {
+) -> Start {
     let rank = |key| rank::<S, _, _>(node, fences, key);
-    if UP {
+    let (slot, left) = if UP {
         let before = key.checked_sub(1).filter(|&before| before >= fences.low);
         let slot = before.map_or(0, rank);
         (slot, count.saturating_sub(slot))
     } else {
         let count = rank(key);
         (count.wrapping_sub(1), count)
-    }
+    };
+    let entry = if left > 0 { node.peek_entry(slot.wrapping_mul(2)) } else { None };
+    Start { slot, left, entry }
 }
 
 /// Whether an interrupted session left an entry twice in a quiet leaf. No writer of this one does,

@@ -77,14 +77,17 @@ impl Version {
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
     }
 
-    /// Whether the word is exactly what it was, but for the lock.
+    /// Whether the word is exactly what it was, but for the lock, and what was loaded before is no younger.
+    /// For a look without a pin, which the epoch has to confirm: it is read behind.
     #[track_caller]
     #[inline(always)]
     pub(super) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
         // As in `is_confirmed`.
         fence(Ordering::Acquire);
         words.media().mark(Mark::LoadsFenced);
-        self.0 == Self(words.load(LOCK, Ordering::Relaxed)).unlocked().0
+        // Acquire, by `read`: the chunk may be another node by now, with the same word; then the epoch that is
+        // loaded behind must be one in which it could. Pairs with `before_reuse`.
+        self.0 == Self::read(words).unlocked().0
     }
 
     /// Whether nobody was at work on the node, nor ever absorbed it: the common case.

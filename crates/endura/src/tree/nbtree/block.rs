@@ -25,7 +25,6 @@
 //! does not share, at most 2^61 - 1: no key and no value is reserved.
 
 use crate::media::{LINE, Media, Ordering, Span};
-use crate::sync::fence;
 use crate::{Error, Result};
 
 use super::claims::{Claims, line, lines, slots_of};
@@ -213,9 +212,6 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
             let Some(slot) = digest.enter(key, Self::SLOTS) else { break };
             (words[ENTRIES + 2 * slot], words[ENTRIES + 2 * slot + 1]) = (Word::live(key).0, value);
         }
-        // Pairs with the loads of a cursor without a pin (`read_seat`), which may remember a leaf whose block
-        // was here: whoever reads a word of this one sees that the epoch has moved.
-        fence(Ordering::Release);
         for (i, &word) in words.iter().enumerate() {
             // Relaxed: the fence before, and the caller's drain before anything leads here.
             self.0.store(i, word, Ordering::Relaxed);

@@ -255,7 +255,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let at = chunks.next()?;
         let block = Block::<M, W>::at(guard.media(), at)?;
         let digest = block.initialise(join(partition, part.low), part.next, part.entries);
-        let number = self.meta.leaves.take(guard.space().epoch());
+        let number = self.meta.leaves.take(guard.space().now());
         let leaf = self.meta.leaves.get(number);
         leaf.begin(Birth {
             low: part.low,

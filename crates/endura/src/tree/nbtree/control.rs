@@ -19,7 +19,7 @@ pub(super) enum Phase {
 ///
 /// The stamp tells the uses of one leaf's memory apart. A thread that is inside an operation sees at
 /// most two of them, for the second grace period waits for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Control(pub(super) u64);
 
 const PHASE_SHIFT: u32 = 56;

@@ -26,7 +26,7 @@ use super::key::{Local, PARTITIONS, split};
 use super::route::Top;
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::pool::{Guard, Walk};
+use crate::pool::{Guard, Seat, Walk};
 
 /// More blocks that replace one another than a walk can meet in a row while others write.
 const MOST_SIGNPOSTS: usize = 1 << 16;
@@ -35,8 +35,9 @@ const MOST_SIGNPOSTS: usize = 1 << 16;
 struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
     tree: Tree<M, W, FANOUT, D>,
     partition: usize,
-    /// The block to go on with, reached in this epoch.
-    seat: Option<(u64, u64)>,
+    /// The block to go on with; the same for as long as the partition has no leaves, when it never goes.
+    seat: Seat<u64>,
+    unchanged: Option<u64>,
     /// The `low` of the block met last.
     last: Option<Local>,
 }
@@ -46,7 +47,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     pub fn marking(&self) -> Vec<Box<dyn Walk<M>>> {
         let walk = |partition| {
             let tree = self.clone();
-            Box::new(Marking { tree, partition, seat: None, last: None }) as Box<dyn Walk<M>>
+            Box::new(Marking {
+                tree,
+                partition,
+                seat: Seat::default(),
+                unchanged: None,
+                last: None,
+            }) as Box<dyn Walk<M>>
         };
         (0..PARTITIONS).map(walk).collect()
     }
@@ -64,7 +71,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
         if self.tree.map.is_dropped() {
             return Ok(true);
         }
-        let (media, epoch) = (guard.media(), guard.space().epoch());
+        let media = guard.media();
         if self.last.is_none() && self.partition == 0 {
             let words = reserve(media, &self.tree.map)?;
             words.flush(0, RESERVE);
@@ -74,7 +81,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
                 }
             }
         }
-        let mut at = self.place(guard, epoch)?;
+        let mut at = self.place(guard)?;
         let mut before: Option<(Local, bool)> = None;
         let mut signposts = 0;
         while at != 0 {
@@ -102,7 +109,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
                 self.last = Some(low);
                 bite = bite.saturating_sub(1);
                 if bite == 0 && at != 0 {
-                    self.seat = Some((at, epoch));
+                    (self.seat, self.unchanged) = (Seat::take(guard, at), Some(at));
                     return Ok(false);
                 }
             }
@@ -113,16 +120,18 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
     /// The block to go on with.
-    fn place(&self, guard: &Guard<'_, M>, epoch: u64) -> Result<u64> {
+    fn place(&self, guard: &Guard<'_, M>) -> Result<u64> {
         let Some(last) = self.last else {
             let head = Region::new(guard.media(), self.tree.head(self.partition), 1)?;
             head.flush(0, 1);
             return Ok(head.load(0, Ordering::Acquire));
         };
         let meta = &self.tree.meta;
-        match (self.seat, meta.roots[self.partition].load()) {
-            (Some((at, then)), _) if then == epoch => Ok(at),
-            (Some((at, _)), Top::NONE) => Ok(at),
+        if let Some(&at) = self.seat.within(guard) {
+            return Ok(at);
+        }
+        match (self.unchanged, meta.roots[self.partition].load()) {
+            (Some(at), Top::NONE) => Ok(at),
             (_, top) => Ok(meta.leaves.get(meta.descend(top, last)).block()),
         }
     }

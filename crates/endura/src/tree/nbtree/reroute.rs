@@ -232,7 +232,7 @@ impl Metadata {
 
     fn retire_body<M: Media>(&self, guard: &Guard<'_, M>, body: u32) {
         let space = guard.space();
-        self.bodies.retire(space.tag(), space.epoch(), body);
+        self.bodies.retire(space.tag(), space.now(), body);
     }
 }
 
@@ -269,7 +269,7 @@ impl Draft {
 
     /// Nobody finds the old ones any more.
     fn retire<M: Media>(self, guard: &Guard<'_, M>, meta: &Metadata) {
-        let (tag, now) = (guard.space().tag(), guard.space().epoch());
+        let (tag, now) = (guard.space().tag(), guard.space().now());
         self.old_cells.into_iter().for_each(|cell| meta.cells.retire(tag, now, cell));
         self.old_bodies.into_iter().for_each(|body| meta.bodies.retire(tag, now, body));
     }

@@ -128,13 +128,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// The leaf of a block of an earlier session.
     fn found_leaf(&self, guard: &Guard<'_, M>, block: &Found, high: Local) -> u32 {
         let leaves = &self.meta.leaves;
-        let number = leaves.take(guard.space().epoch());
+        let number = leaves.take(guard.space().now());
         let mut birth =
             Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
             // Before anything leads past it, as in S5.
             guard.keep(block.signpost, Block::<M, W>::BYTES);
-            birth.origin = leaves.take(guard.space().epoch());
+            birth.origin = leaves.take(guard.space().now());
             let origin = leaves.get(birth.origin);
             origin.begin(Birth { block: block.signpost, origin: 0, ..birth });
             let control = origin.control();

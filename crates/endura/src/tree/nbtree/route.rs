@@ -225,7 +225,7 @@ impl Metadata {
 
     /// A new body of these children.
     pub(super) fn new_body<M: Media>(&self, guard: &Guard<'_, M>, children: &[Child]) -> u32 {
-        let number = self.bodies.take(guard.space().epoch());
+        let number = self.bodies.take(guard.space().now());
         self.bodies.get(number).fill(children);
         number
     }
@@ -233,7 +233,7 @@ impl Metadata {
     /// A new cell over a new body of these leaves.
     pub(super) fn new_cell<M: Media>(&self, guard: &Guard<'_, M>, leaves: &[Child]) -> u32 {
         let body = self.new_body(guard, leaves);
-        let number = self.cells.take(guard.space().epoch());
+        let number = self.cells.take(guard.space().now());
         self.cells.get(number).set(Hold::of(body));
         number
     }

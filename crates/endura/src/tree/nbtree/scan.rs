@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, Seat};
 
 use super::Tree;
 use super::block::Block;
@@ -27,7 +27,7 @@ use super::read::Place;
 /// A place in a scan in one direction.
 #[derive(Debug, Default)]
 pub struct Cursor {
-    seat: Option<Seat>,
+    seat: Seat<Row>,
     /// Of the leaf, in the direction of the scan.
     order: Order,
     /// How many of them are behind.
@@ -35,14 +35,12 @@ pub struct Cursor {
 }
 
 /// The leaf whose order a cursor knows.
-#[derive(Debug, Clone, Copy)]
-struct Seat {
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
     partition: usize,
     leaf: u32,
     block: u64,
     control: Control,
-    /// Of the pin in which the leaf was reached.
-    epoch: u64,
 }
 
 /// Where a scan goes on.
@@ -54,28 +52,23 @@ enum Step {
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// The entry that is next in the cursor's order, if that counts and nobody writes to it. Without a
-    /// pin: what was read counts only if the leaf is found unchanged afterwards, in an epoch in which
-    /// its memory cannot have been used again. (In a forked child the epoch stands still; the next pin
-    /// turns it away.)
+    /// pin.
     #[inline(always)]
     pub(super) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
-        let seat = cursor.seat.as_ref()?;
         let slot = cursor.order.get(cursor.passed)?;
-        let leaf = self.meta.leaves.get_made(seat.leaf)?;
-        let media = self.space.media();
-        let block = Block::<M, W>::within(media, seat.block)?;
-        let (word, value) = (block.word(slot), block.value(slot));
-        let key = word.live_key()?;
-        // After the words: their loads are Acquire.
-        let counts = !(media.needs_flush() && leaf.is_in_flight())
-            && leaf.control() == seat.control
-            && self.space.epoch() <= seat.epoch + 1
-            && !self.space.is_elsewhere();
-        if !counts {
-            return None;
-        }
+        let seen = cursor.seat.look(&self.space, |row| {
+            let leaf = self.meta.leaves.get_made(row.leaf)?;
+            let media = self.space.media();
+            let block = Block::<M, W>::within(media, row.block)?;
+            let (word, value) = (block.word(slot), block.value(slot));
+            let key = word.live_key()?;
+            // Behind the words, and before the epoch: all these loads are Acquire.
+            let counts =
+                !(media.needs_flush() && leaf.is_in_flight()) && leaf.control() == row.control;
+            counts.then(|| (join(row.partition, key), value))
+        })?;
         cursor.passed += 1;
-        Some((join(seat.partition, key), value))
+        Some(seen)
     }
 
     /// The entry nearest to `key` in the direction of the scan, `key` included.
@@ -126,7 +119,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(match answer {
             Some((key, value)) => Step::Entry(join(partition, key), value),
             None => {
-                cursor.seat = None;
+                cursor.seat.leave();
                 Step::Beyond(beyond::<UP>(partition, place.leaf.low(), place.leaf.high()))
             }
         })
@@ -140,18 +133,20 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
-        let Some(seat) = cursor.seat else { return Ok(None) };
-        let leaf = self.meta.leaves.get(seat.leaf);
-        let counts = seat.partition == partition
-            && guard.space().epoch() <= seat.epoch + 1
-            && leaf.control() == seat.control
-            && leaf.successor() == 0
-            && (leaf.low()..leaf.high()).contains(&key);
-        if !counts {
-            return Ok(None);
-        }
-        let block = Block::at(guard.media(), seat.block)?;
-        Ok(Some(Place { number: seat.leaf, leaf, block, design: PhantomData }))
+        // The leaf may have gone, and then be another one. While its control word is the same it has not
+        // begun to go: seen inside this pin, it is reached inside this pin.
+        let row = cursor.seat.look(&self.space, |row| {
+            let leaf = self.meta.leaves.get_made(row.leaf)?;
+            let counts = row.partition == partition
+                && leaf.control() == row.control
+                && leaf.successor() == 0
+                && (leaf.low()..leaf.high()).contains(&key);
+            counts.then_some(*row)
+        });
+        let Some(row) = row else { return Ok(None) };
+        let leaf = self.meta.leaves.get(row.leaf);
+        let block = Block::at(guard.media(), row.block)?;
+        Ok(Some(Place { number: row.leaf, leaf, block, design: PhantomData }))
     }
 
     /// Finds the leaf that covers `key`, and the order of its keys.
@@ -173,15 +168,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if !UP {
             cursor.order.reverse();
         }
-        let seat = Seat {
-            partition,
-            leaf: place.number,
-            block: place.leaf.block(),
-            control,
-            epoch: guard.epoch(),
-        };
-        cursor.seat = place.is_decided(control, &cursor.order).then_some(seat);
-        if let (Some(at), Some(_)) = (next, cursor.seat) {
+        let is_decided = place.is_decided(control, &cursor.order);
+        let row = Row { partition, leaf: place.number, block: place.leaf.block(), control };
+        cursor.seat = if is_decided { Seat::take(guard, row) } else { Seat::default() };
+        if let Some(at) = next
+            && is_decided
+        {
             // Behind the lines of this one, for which there is no room to spare.
             Block::<M, W>::prefetch(guard.media(), at);
         }

@@ -117,7 +117,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let absorbed = first.absorbed();
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
-            let (tag, now) = (guard.space().tag(), guard.space().epoch());
+            let (tag, now) = (guard.space().tag(), guard.space().now());
             for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
                 guard.retire(leaves.get(number).block(), Block::<M, W>::BYTES);
                 leaves.retire(tag, now, number);

@@ -28,7 +28,7 @@ use super::word::{Kind, Link, NodeKind};
 use super::{Techniques, Tree};
 use crate::Result;
 use crate::media::{LINE, Media};
-use crate::pool::{Guard, Walk};
+use crate::pool::{Guard, Seat, Walk};
 
 /// More strides than any tree has nodes and arrays without a record side by side.
 const MOST_BARREN: usize = 1 << 16;
@@ -44,8 +44,8 @@ struct Frame {
 struct Marking<M: Media, T> {
     tree: Tree<M, T>,
     path: Vec<Frame>,
-    /// The epoch in which the path was walked; none before the first step.
-    epoch: Option<u64>,
+    /// Until when the path can be gone on with; not at all before the first step.
+    walked: Seat<()>,
     /// The key of the record met last.
     last: Option<Vec<u8>>,
 }
@@ -53,7 +53,12 @@ struct Marking<M: Media, T> {
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// A walk over all chunks, for a [`Collector`](crate::pool::Collector).
     pub fn marking(&self) -> Box<dyn Walk<M>> {
-        Box::new(Marking { tree: self.clone(), path: Vec::new(), epoch: None, last: None })
+        Box::new(Marking {
+            tree: self.clone(),
+            path: Vec::new(),
+            walked: Seat::default(),
+            last: None,
+        })
     }
 }
 
@@ -67,14 +72,13 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
         if self.tree.map().is_dropped() {
             return Ok(true);
         }
-        let epoch = guard.space().epoch();
         let (media, generation) = (guard.media(), guard.space().generation());
         let mut strides = Strides { media, visit, left: bite, record: None, generation };
-        if self.epoch != Some(epoch) {
+        if self.walked.within(guard).is_none() {
             self.path.clear();
             let root = self.tree.root(guard)?;
             strides.rejoin(&mut self.path, root, self.last.as_deref())?;
-            self.epoch = Some(epoch);
+            self.walked = Seat::take(guard, ());
             // Those of the way were met before: to go on from one of them would be to go back.
             (strides.left, strides.record) = (bite, None);
         }

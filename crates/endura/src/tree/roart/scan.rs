@@ -14,7 +14,7 @@ use std::cmp::Ordering as Order;
 use std::ops::{Bound, ControlFlow};
 
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, Seat};
 use crate::tree::Bytes;
 use crate::{Error, Result};
 
@@ -37,8 +37,8 @@ const AT_MOST: usize = 1024;
 #[derive(Default)]
 pub struct Cursor {
     batch: Batch,
-    /// When it was noted.
-    epoch: u64,
+    /// Until when it can be gone on with.
+    noted: Seat<()>,
     /// Whether this is not the first walk.
     goes_on: bool,
 }
@@ -109,9 +109,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         visit: &mut impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<Shown<'g, M>> {
         let media = guard.media();
-        let Cursor { batch, epoch, goes_on } = cursor;
-        // What was reachable in this epoch is not used again before this pin ends.
-        if *epoch != guard.space().epoch() {
+        let Cursor { batch, noted, goes_on } = cursor;
+        if noted.within(guard).is_none() {
             batch.clear();
         }
         let (mut walk, mut shown) = (None, None);
@@ -119,7 +118,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let is_fresh = walk.is_none() && shown.is_none() && batch.is_spent();
             if is_fresh {
                 batch.clear();
-                *epoch = guard.space().epoch();
+                *noted = Seat::take(guard, ());
                 let mut begun = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
                 // Short scans are to stay cheap.
                 begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;

@@ -1,0 +1,55 @@
+//! Places that are remembered from one pin to the next, and between two pins.
+
+use super::guard::Guard;
+use super::space::Space;
+use crate::media::Media;
+use crate::volatile::epoch::EpochStamp;
+
+/// A place that was reached inside a pin, and until when it is that place.
+///
+/// All that trees remember of chunks and nodes after a pin has ended is in a seat: their cursors, and the
+/// walks of a collection. It opens in two ways only, by the two rules of [`epoch`](crate::volatile::epoch):
+/// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A seat that was not taken
+/// opens in neither.
+///
+/// A seat that is taken inside a long pin may be void from the start. So whoever takes one has read before,
+/// under the same pin, what he came for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seat<P> {
+    place: P,
+    stamp: EpochStamp,
+}
+
+impl<P> Seat<P> {
+    /// Remembers a place that was reached inside this pin.
+    #[inline(always)]
+    pub(crate) fn take<M: Media>(guard: &Guard<'_, M>, place: P) -> Self {
+        Self { place, stamp: guard.stamp() }
+    }
+
+    /// Gives the place up.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self) {
+        self.stamp = EpochStamp::default();
+    }
+
+    /// The place, if it can be used inside this pin as if it had been reached there.
+    #[inline(always)]
+    pub(crate) fn within<M: Media>(&self, guard: &Guard<'_, M>) -> Option<&P> {
+        guard.space().epochs.protects(self.stamp).then_some(&self.place)
+    }
+
+    /// What `look` sees at the place, without a pin: `None` if the place may have been another one by then.
+    /// The words that `look` goes by it has to load with Acquire, or before an Acquire load or fence: none of
+    /// them may be younger than the epoch that is read behind.
+    #[inline(always)]
+    pub(crate) fn look<M: Media, T>(
+        &self,
+        space: &Space<M>,
+        look: impl FnOnce(&P) -> Option<T>,
+    ) -> Option<T> {
+        let seen = look(&self.place)?;
+        // In a forked child the epoch stands still; the next pin turns it away.
+        (space.epochs.still_covers(self.stamp) && !space.is_elsewhere()).then_some(seen)
+    }
+}
