@@ -139,6 +139,17 @@ pub enum Error {
     /// The call waits for all operations to end, and the calling thread is inside one.
     #[error("this thread is inside an operation of the pool: let it return, then try again")]
     InsideOperation,
+    /// The call keeps writers out, and some have stayed inside one operation for as long as it waits.
+    #[error(
+        "{threads} threads stay inside an operation that writes, one of them thread {thread} of this \
+         process: let them return, then try again"
+    )]
+    WritersStay {
+        /// How many.
+        threads: usize,
+        /// The system's number of one of them; 0 if it is not known.
+        thread: u64,
+    },
     /// A write was asked of a pool that was opened read-only.
     #[error("the pool was opened read-only")]
     ReadOnly,

@@ -3,7 +3,7 @@
 //! | state | readers | writers | set by |
 //! | --- | --- | --- | --- |
 //! | READ_ONLY | enter | [`Error::ReadOnly`] | the open |
-//! | QUIESCED | enter | wait | [`Space::quiesce`], cleared when its guard is dropped |
+//! | QUIESCED | enter | wait | [`Space::quiesce`], cleared when its guard is dropped, or after a second in vain |
 //! | POISONED | [`Error::Poisoned`], [`Error::Corrupt`] | the same | a panic, an I/O error, damage found |
 //! | CLOSED | [`Error::Closed`] | the same | [`Space::close`] |
 //!
@@ -11,11 +11,13 @@
 //! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
 //! writer) is let in: whoever waits for the pool to empty waits for the outer one. There is no other rule.
 
+use std::time::{Duration, Instant};
+
 use super::guard::Guard;
 use super::space::Space;
 use super::stock::Stock;
 use crate::media::Media;
-use crate::sync::{Backoff, Mutex, MutexGuard};
+use crate::sync::{self, Backoff, Mutex, MutexGuard};
 use crate::volatile::epoch::{Mode, Slot};
 use crate::volatile::thread;
 use crate::{Error, Result};
@@ -24,6 +26,11 @@ const CLOSED: u64 = 1;
 const POISONED: u64 = 2;
 pub(super) const READ_ONLY: u64 = 4;
 const QUIESCED: u64 = 8;
+
+/// How long writers are kept out while one of them stays inside.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks at whose turn it is.
+const PAUSE: Duration = Duration::from_micros(250);
 
 /// States that keep readers out.
 const NO_READERS: u64 = CLOSED | POISONED;
@@ -186,24 +193,54 @@ impl<M: Media> Space<M> {
     /// Keeps writers out until the result is dropped, and returns when none is inside. Readers go
     /// on. One caller at a time; others wait for their turn.
     ///
+    /// Those inside are waited for no longer than about a second: one of them may wait for a writer that is
+    /// kept out.
+    ///
     /// # Errors
     ///
-    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for
-    /// [`pin`](Self::pin).
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; [`Error::WritersStay`] if
+    /// others have one for too long; else as for [`pin`](Self::pin).
     pub fn quiesce(&self) -> Result<Quiesced<'_, M>> {
+        // First, as in `enter`: in a child the turn may be anybody's.
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
         // Also a reader's: the one whose turn it is may be closing the pool, and wait for it.
-        if self.epochs.slot(thread::current()).is_pinned() {
+        if self.is_inside() {
             return Err(Error::InsideOperation);
         }
-        let turn = self.quiescing.lock();
+        let turn = self.turn_to_quiesce()?;
         let gate = self.epochs.shut(QUIESCED);
         // From here on the bit is cleared on every way out.
         let quiesced = Quiesced { space: self, _turn: turn };
-        if gate & NO_READERS != 0 || self.birthplace.is_elsewhere() {
+        if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));
         }
-        self.wait_until_left(Mode::Writer)?;
-        Ok(quiesced)
+        match self.wait_until_left(Mode::Writer, Some(PATIENCE))? {
+            true => Ok(quiesced),
+            false => Err(self.writers_stay()),
+        }
+    }
+
+    /// Waits for the turn, unless whoever has it is closing the pool.
+    fn turn_to_quiesce(&self) -> Result<MutexGuard<'_, ()>> {
+        loop {
+            if let Some(turn) = self.quiescing.try_lock() {
+                return Ok(turn);
+            }
+            let gate = self.epochs.gate();
+            if gate & NO_READERS != 0 {
+                return Err(self.refusal(gate));
+            }
+            // A verification takes its time.
+            sync::rest(Some(PAUSE));
+        }
+    }
+
+    fn writers_stay(&self) -> Error {
+        let writers: Vec<usize> = self.epochs.inside(Mode::Writer).collect();
+        let thread = writers.iter().find_map(|&number| thread::system_id(number));
+        Error::WritersStay { threads: writers.len(), thread: thread.unwrap_or(0) }
     }
 
     /// Turns all operations away from now on and returns when the last one has ended; `false` if
@@ -216,18 +253,23 @@ impl<M: Media> Space<M> {
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        if self.epochs.slot(thread::current()).is_pinned() {
+        if self.is_inside() {
             return Err(Error::InsideOperation);
         }
         // Lets whoever quiesced the pool finish, so that a verification sees one state throughout.
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
-        self.wait_until_left(Mode::Reader)?;
+        self.wait_until_left(Mode::Reader, None)?;
         // A cursor then cannot go on from what it remembers. Only pins that are being turned away can hold
         // this up.
         let mut backoff = Backoff::default();
         self.epochs.end_stamps(|| backoff.wait());
         Ok(first)
+    }
+
+    /// Whether the calling thread is inside an operation.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.epochs.slot(thread::current()).is_pinned()
     }
 
     /// Whether this process is a fork of the one that opened the pool.
@@ -241,17 +283,22 @@ impl<M: Media> Space<M> {
         self.epochs.gate() & CLOSED != 0
     }
 
-    /// Waits until all operations that did not see a bit just set in the gate have ended.
-    fn wait_until_left(&self, mode: Mode) -> Result<()> {
+    /// Waits until all operations that did not see a bit just set in the gate have ended; `false` if that
+    /// takes too long.
+    fn wait_until_left(&self, mode: Mode, patience: Option<Duration>) -> Result<bool> {
         if !self.epochs.settle() {
             return Err(Error::Unsupported {
                 what: "the kernel took membarrier(2) away after the pool was opened; allow it",
             });
         }
+        let begun = Instant::now();
         let mut backoff = Backoff::default();
-        while !self.epochs.is_empty_of(mode) {
+        while self.epochs.inside(mode).next().is_some() {
+            if patience.is_some_and(|patience| begun.elapsed() > patience) {
+                return Ok(false);
+            }
             backoff.wait();
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -1,5 +1,6 @@
 //! The collection of a pool that was not closed: what has to be walked, and the threads that do it.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -45,7 +46,9 @@ impl<M: Media> Collecting for Collector<M> {
 #[derive(Default)]
 pub(super) struct Background {
     collector: Option<Arc<dyn Collecting>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Never dropped but by `join`: a forked child does not have them, and would detach whatever threads of
+    /// its own are at those addresses.
+    threads: Mutex<ManuallyDrop<Vec<JoinHandle<()>>>>,
 }
 
 impl Background {
@@ -63,7 +66,7 @@ impl Background {
             thread.spawn(move || collector.run()).ok()
         };
         let threads = (0..threads).map_while(|_| start(Arc::clone(collector))).collect();
-        background.threads = Mutex::new(threads);
+        background.threads = Mutex::new(ManuallyDrop::new(threads));
         background
     }
 
@@ -86,15 +89,11 @@ impl Background {
 
     /// Waits for the threads; they end by themselves when the pool is closed.
     pub(super) fn join(&self) {
-        for thread in std::mem::take(&mut *self.threads.lock()) {
+        // The lock is free again before anything waits.
+        let threads = ManuallyDrop::into_inner(std::mem::take(&mut *self.threads.lock()));
+        for thread in threads {
             // What it panicked with was said already, and has poisoned what it had to.
             let _ = thread.join();
         }
-    }
-
-    /// Lets go of the threads in a forked child, which does not have them: dropped, their handles would
-    /// detach whatever threads of its own are at those addresses.
-    pub(super) fn forget(&self) {
-        std::mem::take(&mut *self.threads.lock()).into_iter().for_each(std::mem::forget);
     }
 }

@@ -89,12 +89,13 @@ impl<M: Media> AnyLayout<M> {
             true => NodeLayout::NarrowLeaves,
             false => NodeLayout::Wide,
         };
-        let Some(map) = space.find_map(name)? else {
-            return Ok(match layout.unwrap_or_else(default) {
-                NodeLayout::Wide => Self::Wide(Tree::open(space, name)?),
-                NodeLayout::NarrowLeaves => Self::NarrowLeaves(Tree::open(space, name)?),
-                NodeLayout::Paper => Self::Paper(Tree::open(space, name)?),
-            });
+        // What is there, or comes in between, has the nodes that it has.
+        let map = match layout.unwrap_or_else(default) {
+            NodeLayout::Wide => Tree::<M, 256, 128, LineBinary>::find_or_create(space, name)?,
+            NodeLayout::NarrowLeaves => {
+                Tree::<M, 128, 64, LineBinary>::find_or_create(space, name)?
+            }
+            NodeLayout::Paper => Tree::<M, 64, 64, LineBinary>::find_or_create(space, name)?,
         };
         let found = Self::over(space, map)?;
         match layout {

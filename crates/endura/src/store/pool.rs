@@ -211,17 +211,30 @@ impl Pool {
     /// As for [`fast_fair`](Self::fast_fair) and [`nbtree`](Self::nbtree); [`Error::WrongKind`] if
     /// the map is of another kind than the one asked for.
     pub fn any_map(&self, name: &str, kind: Option<Kind>) -> Result<AnyMap> {
+        loop {
+            let found = self.kind_of(name)?;
+            match self.open_as(name, kind.or(found).unwrap_or(Kind::FastFair)) {
+                // Another thread made it meanwhile, or made another one of it.
+                Err(Error::WrongKind { .. }) if kind.is_none() && self.kind_of(name)? != found => {}
+                index => return Ok(self.keeping_open(index?)),
+            }
+        }
+    }
+
+    fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
         let found = on_space!(&self.inner.mounted, space => space.find_map(name)?);
-        let found = found.as_ref().and_then(|map| Kind::of(map));
-        let index = match kind.or(found).unwrap_or(Kind::FastFair) {
+        Ok(found.as_ref().and_then(|map| Kind::of(map)))
+    }
+
+    fn open_as(&self, name: &str, kind: Kind) -> Result<AnyIndex> {
+        Ok(match kind {
             Kind::FastFair => AnyIndex::FastFair(self.fast_fair_index(name, None)?),
             Kind::NbTree => AnyIndex::NbTree(self.nbtree_index(name)?),
             Kind::Roart => {
                 let (found, want) = ("map of byte strings", "map of numbers");
                 return Err(Error::WrongKind { name: name.to_owned(), found, want });
             }
-        };
-        Ok(self.keeping_open(index))
+        })
     }
 
     /// The ROART map `name`, from byte strings to byte strings; made if there is none.
@@ -260,7 +273,8 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::Corrupt`] at the first claim that does not hold; [`Error::InsideOperation`] if the
-    /// calling thread is inside one; and those of [`Map`](crate::Map) for methods that read.
+    /// calling thread is inside one; [`Error::WritersStay`] if another one stays inside an operation that writes
+    /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
     pub fn verify(&self) -> Result<Report> {
         on_space!(&self.inner.mounted, space => check::verify(space))
     }
@@ -291,7 +305,9 @@ impl Pool {
         if inner.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        if inner.file.lock().is_none() {
+        // Asked inside an operation, for which whoever closes the pool waits, it is still open.
+        let is_over = on_space!(&inner.mounted, space => space.is_closed() && !space.is_inside());
+        if is_over {
             return Err(Error::Closed);
         }
         let mut warnings = inner.facts.warnings.clone();
@@ -342,16 +358,14 @@ impl std::fmt::Debug for Pool {
 impl Inner {
     fn close(&self) -> Result<()> {
         if self.birthplace.is_elsewhere() {
-            self.background.forget();
             return Err(Error::Forked);
         }
-        let mut open = self.file.lock();
-        if open.is_none() {
-            return Err(Error::Closed);
-        }
-        // Fails where an operation may go on; the pool then stays open, and locked.
+        // Fails where an operation may go on; the pool then stays open, and locked. No lock is held while it
+        // waits for them but the turn to do so.
         on_space!(&self.mounted, space => space.close())?;
         self.background.join();
+        // Nobody is inside any more. Another one that closes the pool waits here until it is.
+        let mut open = self.file.lock();
         let mut file = open.take().ok_or(Error::Closed)?;
         if self.session.read_only {
             return Ok(());

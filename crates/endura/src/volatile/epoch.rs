@@ -163,7 +163,7 @@ impl<T> Slot<T> {
         let depths = self.depths.load(Ordering::Relaxed).wrapping_sub(mode as u64);
         self.depths.store(depths, Ordering::Relaxed);
         if depths == 0 {
-            // Pairs with the Acquire loads of `advance` and `is_empty_of`: what the operation read and
+            // Pairs with the Acquire loads of `advance` and `inside`: what the operation read and
             // wrote comes before any reuse.
             self.word.store(0, Ordering::Release);
         } else if depths >> WRITERS == 0 {
@@ -253,7 +253,7 @@ impl<T> Epochs<T> {
         slot.depths.store(depths + mode as u64, Ordering::Relaxed);
         // Release: keeps the end of the previous pin visible through this store.
         slot.word.store(word, Ordering::Release);
-        // Pairs with the heavy barriers of `advance` and `all`.
+        // Pairs with the heavy barriers of `advance` and `settle`.
         self.shared.barriers.light();
         self.shared.gate.load(Ordering::Acquire)
     }
@@ -329,17 +329,27 @@ impl<T> Epochs<T> {
     }
 
     /// After [`shut`](Self::shut): makes every pin that missed the bits visible to
-    /// [`is_empty_of`](Self::is_empty_of). `false` if the kernel refused the barrier.
+    /// [`inside`](Self::inside). `false` if the kernel refused the barrier.
     #[must_use]
     pub(crate) fn settle(&self) -> bool {
         // Pairs with the light barrier of pins.
         self.shared.barriers.heavy()
     }
 
-    /// Whether no thread is inside (for [`Mode::Writer`]: inside with leave to write).
-    pub(crate) fn is_empty_of(&self, mode: Mode) -> bool {
+    /// The numbers of the threads that are inside (for [`Mode::Writer`]: inside with leave to write).
+    pub(crate) fn inside(&self, mode: Mode) -> impl Iterator<Item = usize> {
         let bit = if mode == Mode::Writer { WRITER } else { PINNED };
-        // Pairs with the Release of `unpin`: what those threads did is visible to the caller.
-        self.slots().all(|slot| slot.word.load(Ordering::Acquire) & bit == 0)
+        // Pairs with the Release of `unpin`: what those threads did that are not given is visible to the caller.
+        let is_inside = move |slot: &Slot<T>| slot.word.load(Ordering::Acquire) & bit != 0;
+        // A bucket begins at the number of slots before it.
+        let buckets = self
+            .buckets
+            .iter()
+            .enumerate()
+            .filter_map(|(b, bucket)| bucket.get().map(|slots| (FIRST << b, &**slots)));
+        std::iter::once((0, &self.first[..])).chain(buckets).flat_map(move |(from, slots)| {
+            let inside = slots.iter().enumerate().filter(move |(_, slot)| is_inside(slot));
+            inside.map(move |(i, _)| from + i)
+        })
     }
 }

@@ -186,7 +186,7 @@ fn nobody_is_inside_a_gate_that_was_shut() {
     };
     epochs.shut(1);
     assert!(epochs.settle());
-    if epochs.is_empty_of(Mode::Writer) {
+    if epochs.inside(Mode::Writer).next().is_none() {
         over.store(1, Ordering::Relaxed);
         let before = entered.load(Ordering::Relaxed);
         inside.join().unwrap();

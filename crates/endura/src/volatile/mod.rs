@@ -16,6 +16,7 @@ pub(crate) mod held;
 pub(crate) mod lines;
 #[cfg(all(test, loom))]
 mod loom;
+mod numbers;
 pub(crate) mod prefetch;
 pub(crate) mod ranks;
 mod slots;

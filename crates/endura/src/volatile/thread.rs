@@ -6,40 +6,11 @@
 //! (memory that waits for a grace period, chunks in a cache) stays there for its successor.
 
 use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) use super::numbers::system_id;
+use super::numbers::{give_back, note_owner, take};
 
 const NONE: usize = usize::MAX;
-
-struct Numbers {
-    free: BinaryHeap<Reverse<usize>>,
-    next: usize,
-}
-
-static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: BinaryHeap::new(), next: 0 });
-
-/// Not a [`sync::Mutex`](crate::sync::Mutex): nobody gives the turn away who holds it.
-fn numbers() -> MutexGuard<'static, Numbers> {
-    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn take() -> usize {
-    let mut numbers = numbers();
-    match numbers.free.pop() {
-        Some(Reverse(number)) => number,
-        None => {
-            numbers.next += 1;
-            numbers.next - 1
-        }
-    }
-}
-
-/// Also what hands a slot over: the lock orders all that the old thread did before all that the
-/// next owner of the number does.
-fn give_back(number: usize) {
-    numbers().free.push(Reverse(number));
-}
 
 /// Gives a thread's number back when the thread exits.
 struct Lease(Cell<usize>);
@@ -90,6 +61,7 @@ fn register() -> usize {
     // A thread that uses a pool from a destructor of its own, after the lease is gone, takes a
     // number for good: it has no moment left at which to give it back.
     let number = LEASE.try_with(|lease| lease.0.get()).unwrap_or_else(|_| take());
+    note_owner(number);
     replace_current(number);
     number
 }

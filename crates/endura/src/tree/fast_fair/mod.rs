@@ -144,8 +144,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// [`Error::WrongKind`] if there is a map of that name with other nodes, and those of
     /// [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        let map = space.open_map(name, KIND, Self::PARAMETERS, |guard, _| Self::create(guard))?;
-        Self::over(space, map)
+        Self::over(space, Self::find_or_create(space, name)?)
+    }
+
+    /// The map `name`, whatever it is; made with these nodes if there is none.
+    pub(crate) fn find_or_create(space: &Arc<Space<M>>, name: &str) -> Result<Arc<MapState>> {
+        space.open_map(name, KIND, Self::PARAMETERS, |guard, _| Self::create(guard))
     }
 
     /// The tree in an open map.

@@ -1,0 +1,127 @@
+//! Which small numbers are taken, and by which threads of the operating system.
+//!
+//! There is no lock: a child of a fork would inherit it, held by a thread that it does not have. A bit
+//! says of each number whether it is taken, in blocks that are never freed. The child of a fork goes on with the
+//! bits as they are.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+const WORDS: usize = 8;
+const NUMBERS: usize = 64 * WORDS;
+
+/// Some numbers, and where there are more.
+struct Block {
+    taken: [AtomicU64; WORDS],
+    /// What the system calls the threads that have them; 0 = not known.
+    owners: [AtomicU32; NUMBERS],
+    more: AtomicPtr<Block>,
+}
+
+impl Block {
+    const fn new() -> Self {
+        Self {
+            taken: [const { AtomicU64::new(0) }; WORDS],
+            owners: [const { AtomicU32::new(0) }; NUMBERS],
+            more: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// The block that comes next, made if there is none.
+    fn next(&self) -> &'static Self {
+        // Acquire: pairs with the exchange below, which comes after the block was made.
+        let known = self.more.load(Ordering::Acquire);
+        let next = if known.is_null() { self.append() } else { known };
+        // SAFETY: a block in the list is never freed.
+        unsafe { &*next }
+    }
+
+    #[cold]
+    fn append(&self) -> *mut Self {
+        let fresh = Box::into_raw(Box::new(Self::new()));
+        let null = ptr::null_mut();
+        match self.more.compare_exchange(null, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(theirs) => {
+                // SAFETY: it was made just now, and nobody else has seen it.
+                drop(unsafe { Box::from_raw(fresh) });
+                theirs
+            }
+        }
+    }
+
+    /// The lowest number of this block that nobody has.
+    fn take(&self) -> Option<usize> {
+        self.taken.iter().enumerate().find_map(|(i, word)| {
+            let with_one = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
+            // Acquire: pairs with the Release of `give_back`, so that all that the old thread did comes before
+            // all that the next owner of the number does.
+            let before = word.fetch_update(Ordering::Acquire, Ordering::Relaxed, with_one).ok()?;
+            Some(64 * i + before.trailing_ones() as usize)
+        })
+    }
+}
+
+static FIRST: Block = Block::new();
+
+/// The block of a number, and which one of it that is.
+fn place(number: usize) -> (&'static Block, usize) {
+    let block = (0..number / NUMBERS).fold(&FIRST, |block, _| block.next());
+    (block, number % NUMBERS)
+}
+
+/// The lowest number that nobody has. Lock-free.
+pub(super) fn take() -> usize {
+    let (mut block, mut from) = (&FIRST, 0);
+    loop {
+        if let Some(number) = block.take() {
+            return from + number;
+        }
+        (block, from) = (block.next(), from + NUMBERS);
+    }
+}
+
+/// Gives a number back, which is also what hands its slots over.
+pub(super) fn give_back(number: usize) {
+    let (block, i) = place(number);
+    // Relaxed, as in `note_owner`.
+    block.owners[i].store(0, Ordering::Relaxed);
+    // Release: pairs with `take`.
+    block.taken[i / 64].fetch_and(!(1 << (i % 64)), Ordering::Release);
+}
+
+/// Says that the calling thread has this number.
+pub(super) fn note_owner(number: usize) {
+    let (block, i) = place(number);
+    // SAFETY: the call takes nothing and cannot fail.
+    let thread = unsafe { libc::gettid() };
+    // Relaxed: for messages only.
+    block.owners[i].store(thread.cast_unsigned(), Ordering::Relaxed);
+}
+
+/// What the system calls the thread that has this number, if that is known.
+pub(crate) fn system_id(number: usize) -> Option<u64> {
+    let (block, i) = place(number);
+    // Relaxed, as in `note_owner`.
+    let thread = block.owners[i].load(Ordering::Relaxed);
+    (thread != 0).then_some(u64::from(thread))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_do_not_run_out_and_are_used_again() {
+        let many: Vec<usize> = (0..3 * NUMBERS).map(|_| take()).collect();
+        let mut sorted = many.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), many.len(), "one number twice");
+        many.into_iter().for_each(give_back);
+        let again = take();
+        // Other tests run beside this one.
+        assert!(again < NUMBERS, "{again}");
+        give_back(again);
+    }
+}
