@@ -97,6 +97,10 @@ impl<'s, M: Media> Guard<'s, M> {
     /// out again at once.
     pub fn discard(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
+        if self.space.is_elsewhere() {
+            // An operation that a child of a fork does not go on with: the chunk is its parent's.
+            return;
+        }
         self.keep(at, bytes);
         let Space { media, allocator, .. } = self.space;
         let given = self.slot.contents.lock().give(media, allocator, at, bytes);

@@ -76,6 +76,11 @@ impl Index for AnyIndex {
         on_kind!(self, tree => tree.modify(key, decide))
     }
 
+    #[inline]
+    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
+        on_kind!(self, tree => tree.apply(key, decide))
+    }
+
     #[inline(always)]
     fn next_up(&self, cursor: &mut AnyCursor) -> Option<(u64, u64)> {
         on_kind!(self, tree, cursor => tree.next_up(cursor))

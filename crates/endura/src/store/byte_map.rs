@@ -72,7 +72,7 @@ impl<I: ByteIndex> ByteMap<I> {
 
     /// The value of `key`. Never waits for a writer.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.get_with(key, |value| value.to_vec())
+        self.index.get_with(key.as_ref(), |value| value.to_vec())
     }
 
     /// What `read` makes of the value of `key`, without a copy of it. Never waits for a writer. What
@@ -83,7 +83,15 @@ impl<I: ByteIndex> ByteMap<I> {
         key: impl AsRef<[u8]>,
         read: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
-        self.index.get_with(key.as_ref(), read)
+        let result = self.index.get_with(key.as_ref(), read)?;
+        self.unless_forked(result)
+    }
+
+    /// The result of a caller's closure, which may have forked the process: the pin is the parent's, and what was
+    /// shown may have been anything since.
+    #[inline]
+    fn unless_forked<R>(&self, result: R) -> Result<R> {
+        if self.index.is_elsewhere() { Err(Error::Forked) } else { Ok(result) }
     }
 
     /// The values of `keys`, in their order. The lookups take turns, so that their cache misses overlap:
@@ -96,7 +104,7 @@ impl<I: ByteIndex> ByteMap<I> {
 
     /// Whether `key` is in the map.
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(self.get_with(key, |_| ())?.is_some())
+        Ok(self.index.get_with(key.as_ref(), |_| ())?.is_some())
     }
 
     /// Applies `decide`, and returns the value that its last call saw.
@@ -106,7 +114,7 @@ impl<I: ByteIndex> ByteMap<I> {
         mut decide: impl FnMut(Option<&[u8]>) -> ByteChange<'v>,
     ) -> Result<Option<Vec<u8>>> {
         let mut old = None;
-        self.index.modify(key, |present| {
+        self.index.apply(key, |present| {
             old = present.map(|value| value.to_vec());
             decide(old.as_deref())
         })?;
@@ -139,7 +147,7 @@ impl<I: ByteIndex> ByteMap<I> {
     /// Enters `key` if it is not in the map; returns whether it was not.
     pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
         let (value, mut is_new) = (value.as_ref(), false);
-        self.index.modify(key.as_ref(), |old| {
+        self.index.apply(key.as_ref(), |old| {
             is_new = old.is_none();
             if is_new { ByteChange::Put(Cow::Borrowed(value)) } else { ByteChange::Keep }
         })?;
@@ -233,7 +241,23 @@ impl<I: ByteIndex> ByteMap<I> {
         keys: impl RangeBounds<K>,
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.index.scan_up(&mut I::Cursor::default(), slices(&keys), visit)
+        let visit = self.until_forked(visit);
+        self.index.scan_up(&mut I::Cursor::default(), slices(&keys), visit)?;
+        self.unless_forked(())
+    }
+
+    fn until_forked(
+        &self,
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
+        move |key, value| {
+            visit(key, value)?;
+            if self.index.is_elsewhere() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        }
     }
 
     /// The same from the largest key down.
@@ -242,7 +266,9 @@ impl<I: ByteIndex> ByteMap<I> {
         keys: impl RangeBounds<K>,
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.index.scan_down(&mut I::Cursor::default(), slices(&keys), visit)
+        let visit = self.until_forked(visit);
+        self.index.scan_down(&mut I::Cursor::default(), slices(&keys), visit)?;
+        self.unless_forked(())
     }
 
     /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).

@@ -164,6 +164,11 @@ impl<M: Media> Index for AnyLayout<M> {
         on_layout!(self, tree => tree.modify(key, decide))
     }
 
+    #[inline]
+    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
+        on_layout!(self, tree => tree.apply(key, decide))
+    }
+
     #[inline(always)]
     fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         on_layout!(self, tree => tree.next_up(cursor))
@@ -229,6 +234,11 @@ impl Index for AnyFastFair {
     #[inline]
     fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
         on_domain!(self, tree => tree.modify(key, decide))
+    }
+
+    #[inline]
+    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
+        on_domain!(self, tree => tree.apply(key, decide))
     }
 
     #[inline(always)]

@@ -78,23 +78,23 @@ impl<I: Index> Map<I> {
     /// Gives `key` this value, whether it is in the map or not; returns the value it had.
     #[inline]
     pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
-        self.index.modify(key, |_| Change::Put(value))
+        self.index.apply(key, |_| Change::Put(value))
     }
 
     /// Enters `key` if it is not in the map; returns whether it was not.
     pub fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
         let put_new = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
-        Ok(self.index.modify(key, put_new)?.is_none())
+        Ok(self.index.apply(key, put_new)?.is_none())
     }
 
     /// Replaces the value of `key` if it is in the map; returns the value it had.
     pub fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
-        self.index.modify(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
+        self.index.apply(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
     }
 
     /// Takes `key` out of the map; returns the value it had.
     pub fn remove(&self, key: u64) -> Result<Option<u64>> {
-        self.index.modify(key, |_| Change::Remove)
+        self.index.apply(key, |_| Change::Remove)
     }
 
     /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
@@ -105,7 +105,7 @@ impl<I: Index> Map<I> {
         expected: Option<u64>,
         new: Option<u64>,
     ) -> Result<Result<(), Option<u64>>> {
-        let found = self.index.modify(key, |old| match new {
+        let found = self.index.apply(key, |old| match new {
             _ if old != expected => Change::Keep,
             Some(value) => Change::Put(value),
             None => Change::Remove,

@@ -81,6 +81,11 @@ impl Index for AnyNbTree {
         on_domain!(self, tree => tree.modify(key, decide))
     }
 
+    #[inline]
+    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
+        on_domain!(self, tree => tree.apply(key, decide))
+    }
+
     #[inline(always)]
     fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         on_domain!(self, tree => tree.next_up(cursor))

@@ -72,6 +72,20 @@ impl ByteIndex for AnyRoart {
         on_domain!(self, tree => tree.modify(key, decide))
     }
 
+    #[inline]
+    fn apply<'v>(
+        &self,
+        key: &[u8],
+        decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        on_domain!(self, tree => tree.apply(key, decide))
+    }
+
+    #[inline]
+    fn is_elsewhere(&self) -> bool {
+        on_domain!(self, tree => tree.is_elsewhere())
+    }
+
     fn insert_from(
         &self,
         key: &[u8],

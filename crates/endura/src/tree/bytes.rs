@@ -44,7 +44,8 @@ pub trait ByteIndex: Send + Sync + 'static {
 
     /// Applies what `decide` makes of the present value of `key`, atomically. No lock is held while
     /// `decide` runs; it runs again whenever another thread was faster, and where the operation ran
-    /// out of space. What its last call saw is what was changed.
+    /// out of space. What its last call saw is what was changed. In a process that is forked inside of it the
+    /// operation does nothing more ([`Error::Forked`](crate::Error::Forked)).
     ///
     /// # Errors
     ///
@@ -56,6 +57,27 @@ pub trait ByteIndex: Send + Sync + 'static {
         key: &[u8],
         decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()>;
+
+    /// As [`modify`](Self::modify), for a `decide` that does not fork the process: nobody asks after it
+    /// in which process it has returned.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline(always)]
+    fn apply<'v>(
+        &self,
+        key: &[u8],
+        decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        self.modify(key, decide)
+    }
+
+    /// Whether this process is a fork of the one that opened the pool: what a caller's closure then saw of
+    /// an operation that had begun is worth nothing.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
 
     /// Gives `key` a value of `len` bytes that `write` appends piece by piece: they go where they
     /// will lie. What `write` leaves out is zeros. `write` runs inside the operation, outside any

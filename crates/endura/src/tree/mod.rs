@@ -42,13 +42,25 @@ pub trait Index: Send + Sync + 'static {
 
     /// Applies what `decide` makes of the present value of `key`, atomically, and returns that
     /// value. `decide` may run under a lock: it must be short and must not call the index. It runs again
-    /// where another thread was faster, or where the operation ran out of space and begins anew.
+    /// where another thread was faster, or where the operation ran out of space and begins anew. In a process
+    /// that is forked inside of it the operation does nothing more ([`Error::Forked`](crate::Error::Forked)).
     ///
     /// # Errors
     ///
     /// As for [`get`](Self::get), [`Error::Full`](crate::Error::Full) and
     /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
     fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>>;
+
+    /// As [`modify`](Self::modify), for a `decide` that does not fork the process: nobody asks after it
+    /// in which process it has returned.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline(always)]
+    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
+        self.modify(key, decide)
+    }
 
     /// The entry that comes next in the scan upwards of `cursor`, if it is at hand: a fast path of
     /// [`scan_up`](Self::scan_up). `None` says nothing; what is given, `scan_up` would have given for

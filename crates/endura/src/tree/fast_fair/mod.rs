@@ -266,7 +266,21 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.space.with_room(|| self.write(key, &mut decide))
+        self.space.with_room(|| {
+            self.write(key, |old| {
+                let change = decide(old);
+                (!self.space.is_elsewhere()).then_some(change)
+            })
+        })
+    }
+
+    #[inline]
+    fn apply(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.space.with_room(|| self.write(key, |old| Some(decide(old))))
     }
 
     #[inline(always)]

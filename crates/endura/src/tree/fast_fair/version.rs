@@ -243,6 +243,12 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         self.node.store(LOCK, self.word);
     }
 
+    /// Does not unlock: in a child of a fork, whose parent holds the lock.
+    #[cold]
+    pub(super) fn leave_to_parent(self) {
+        std::mem::forget(self);
+    }
+
     /// Unlocks for good: whoever comes here goes on to `successor` (0: descends anew).
     pub(super) fn retire_into(mut self, successor: u64) {
         // Relaxed: read by those who have seen the word that the drop stores with Release.
@@ -257,6 +263,10 @@ impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.guard.space().poison();
+            if self.guard.space().is_elsewhere() {
+                // As in `leave_to_parent`.
+                return;
+            }
         }
         self.word &= !(LOCKED | KIND | MERGING);
         // Release: pairs with the Acquire of readers and of the next lock.

@@ -1,6 +1,5 @@
 //! Writes to one leaf: look the key up under the lock, then change one entry.
 
-use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
@@ -11,6 +10,7 @@ use super::route::Trail;
 use super::search::{Search, rank};
 use super::version::{Kind, Locked};
 use crate::tree::Change;
+use crate::{Error, Result};
 
 /// Where a key stands in a locked node, or where it would.
 pub(super) struct Place {
@@ -25,11 +25,12 @@ pub(super) struct Place {
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Applies what `decide` makes of the present value of `key`, and returns that value.
     ///
-    /// The lookup happens under the lock of the leaf, so a present key is never entered twice.
+    /// The lookup happens under the lock of the leaf, so a present key is never entered twice. `None`
+    /// says that this is a child of a fork by now: nothing is stored any more, and the lock is the parent's.
     pub(super) fn write(
         &self,
         key: u64,
-        decide: impl FnOnce(Option<u64>) -> Change,
+        decide: impl FnOnce(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
@@ -37,8 +38,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let at = self.descend_to_leaf(&guard, &mut trail, key)?;
         let mut leaf = self.lock_leaf(&guard, &mut trail, at, key)?;
         let place = self.place(leaf.node(), key)?;
+        let Some(change) = decide(place.value) else {
+            leaf.leave_to_parent();
+            return Err(Error::Forked);
+        };
         let (mut split, mut is_sparse) = (None, false);
-        match (decide(place.value), place.value) {
+        match (change, place.value) {
             (Change::Keep, _) | (Change::Remove, None) => {}
             (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, place.slot, value),
             (Change::Put(value), None) => {

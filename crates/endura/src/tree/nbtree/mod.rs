@@ -271,7 +271,21 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.space.with_room(|| self.write(key, &mut decide))
+        self.space.with_room(|| {
+            self.write(key, &mut |old| {
+                let change = decide(old);
+                (!self.space.is_elsewhere()).then_some(change)
+            })
+        })
+    }
+
+    #[inline]
+    fn apply(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.space.with_room(|| self.write(key, &mut |old| Some(decide(old))))
     }
 
     #[inline(always)]

@@ -1,9 +1,9 @@
 //! Updates and removes, in place, and the way to an insert.
 
-use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::tree::Change;
+use crate::{Error, Result};
 
 use super::Tree;
 use super::block::{Block, Word};
@@ -13,12 +13,13 @@ use super::leaf::Flight;
 use super::read::Place;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Applies what `decide` makes of the present value of `key`, and returns that value.
+    /// Applies what `decide` makes of the present value of `key`, and returns that value. `None`
+    /// says that this is a child of a fork by now: nothing is stored any more.
     #[inline(always)]
     pub(super) fn write(
         &self,
         key: u64,
-        decide: &mut impl FnMut(Option<u64>) -> Change,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
@@ -39,7 +40,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         partition: usize,
         key: Local,
-        decide: &mut impl FnMut(Option<u64>) -> Change,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         loop {
             if let Some(answer) = self.try_write(guard, partition, key, decide)? {
@@ -55,14 +56,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         partition: usize,
         key: Local,
-        decide: &mut impl FnMut(Option<u64>) -> Change,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let place = self.place_to_write(guard, partition, key)?;
         let _held = D::before_write(place.number);
         if let Some(slot) = place.probe(key) {
             return self.alter(guard, partition, &place, slot, key, decide);
         }
-        match decide(None) {
+        match decide(None).ok_or(Error::Forked)? {
             Change::Put(value) => self.insert(guard, partition, &place, key, value),
             Change::Keep | Change::Remove => {
                 place.settle_answer(guard.media(), key);
@@ -93,7 +94,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         place: &Place<'_, '_, M, W, D>,
         slot: usize,
         key: Local,
-        decide: &mut impl FnMut(Option<u64>) -> Change,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let (block, live) = (place.block, Word::live(key));
         loop {
@@ -102,7 +103,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(None);
             }
             let value = block.value(slot);
-            let new = match decide(Some(value)) {
+            let new = match decide(Some(value)).ok_or(Error::Forked)? {
                 Change::Keep => {
                     place.settle_answer(guard.media(), key);
                     return Ok(Some(Some(value)));

@@ -274,7 +274,24 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         key: &[u8],
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        self.space.with_room(|| self.write(key, &mut decide))
+        self.space.with_room(|| {
+            self.write(key, &mut |old: Option<Bytes<'_>>| {
+                let change = decide(old);
+                (!self.space.is_elsewhere()).then_some(change)
+            })
+        })
+    }
+
+    fn apply<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        self.space.with_room(|| self.write(key, &mut |old: Option<Bytes<'_>>| Some(decide(old))))
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        self.space.is_elsewhere()
     }
 
     fn insert_from(

@@ -7,7 +7,7 @@
 use std::io;
 
 use crate::media::{Mark, Media, Region};
-use crate::pool::Guard;
+use crate::pool::{Guard, Space};
 use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
@@ -55,11 +55,12 @@ fn check_lengths(key: usize, value: usize) -> Result<()> {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Applies what `decide` makes of the present value of `key`.
+    /// Applies what `decide` makes of the present value of `key`. `None` says that this is a child of a fork
+    /// by now: nothing is stored any more.
     pub(super) fn write<'v>(
         &self,
         key: &[u8],
-        decide: &mut impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+        decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<()> {
         check_lengths(key.len(), 0)?;
         let key = Sought::new(key);
@@ -69,7 +70,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let spot = self.find(&guard, &key, Care::Hope)?;
             let old = spot.record();
             guard.media().mark(Mark::Step("write.found"));
-            let done = match (decide(old.map(|record| record.value())), old) {
+            let change = decide(old.map(|record| record.value())).ok_or(Error::Forked)?;
+            let done = match (change, old) {
                 (ByteChange::Keep, _) | (ByteChange::Remove, None) => true,
                 (ByteChange::Remove, Some(old)) => self.remove(&guard, &key, &spot, &old)?,
                 (ByteChange::Put(value), _) => {
@@ -109,7 +111,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut fresh = Fresh::new(&guard);
         let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
         let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
-        fill(&mut Filling(&mut writer))?;
+        let filled = fill(&mut Filling { writer: &mut writer, space: self.space() });
+        // The chunk is the parent's, if this is a child by now; and so is all that follows.
+        if self.space().is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        filled?;
         while writer.left() > 0 {
             let zeros = [0; 256];
             writer.write(&zeros[..writer.left().min(zeros.len())]);
@@ -277,13 +284,19 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 }
 
 /// The value of a record in the making.
-struct Filling<'w, 'm, M>(&'w mut Writer<'m, M>);
+struct Filling<'w, 'm, M: Media> {
+    writer: &'w mut Writer<'m, M>,
+    space: &'m Space<M>,
+}
 
 impl<M: Media> io::Write for Filling<'_, '_, M> {
     /// Takes what there is room for.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let now = bytes.len().min(self.0.left());
-        self.0.write(&bytes[..now]);
+        if self.space.is_elsewhere() {
+            return Err(io::Error::other(Error::Forked));
+        }
+        let now = bytes.len().min(self.writer.left());
+        self.writer.write(&bytes[..now]);
         Ok(now)
     }
 
