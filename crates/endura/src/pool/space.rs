@@ -154,9 +154,9 @@ impl<M: Media> Space<M> {
         self.epochs.tag()
     }
 
-    /// The reclamation epoch, for nodes in DRAM. What is remembered after a pin is a
-    /// [`Seat`](super::Seat)'s.
-    pub(crate) fn now(&self) -> u64 {
+    /// The reclamation epoch, for figures and for nodes in DRAM. Nothing else is decided by it: what is
+    /// remembered after a pin lies in a `Seat`, which knows until when.
+    pub fn now(&self) -> u64 {
         self.epochs.now()
     }
 

@@ -83,15 +83,10 @@ impl<I: ByteIndex> ByteMap<I> {
         key: impl AsRef<[u8]>,
         read: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
-        let result = self.index.get_with(key.as_ref(), read)?;
-        self.unless_forked(result)
-    }
-
-    /// The result of a caller's closure, which may have forked the process: the pin is the parent's, and what was
-    /// shown may have been anything since.
-    #[inline]
-    fn unless_forked<R>(&self, result: R) -> Result<R> {
-        if self.index.is_elsewhere() { Err(Error::Forked) } else { Ok(result) }
+        let result = self.index.get_with(key.as_ref(), read);
+        // A closure of a caller's may have forked the process: the pin is the parent's, and what was shown may
+        // have been anything since.
+        if self.index.is_elsewhere() { Err(Error::Forked) } else { result }
     }
 
     /// The values of `keys`, in their order. The lookups take turns, so that their cache misses overlap:
@@ -242,10 +237,12 @@ impl<I: ByteIndex> ByteMap<I> {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let visit = self.until_forked(visit);
-        self.index.scan_up(&mut I::Cursor::default(), slices(&keys), visit)?;
-        self.unless_forked(())
+        let result = self.index.scan_up(&mut I::Cursor::default(), slices(&keys), visit);
+        if self.index.is_elsewhere() { Err(Error::Forked) } else { result }
     }
 
+    /// As in [`get_with`](Self::get_with), after each entry.
+    #[inline(always)]
     fn until_forked(
         &self,
         mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
@@ -267,8 +264,8 @@ impl<I: ByteIndex> ByteMap<I> {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let visit = self.until_forked(visit);
-        self.index.scan_down(&mut I::Cursor::default(), slices(&keys), visit)?;
-        self.unless_forked(())
+        let result = self.index.scan_down(&mut I::Cursor::default(), slices(&keys), visit);
+        if self.index.is_elsewhere() { Err(Error::Forked) } else { result }
     }
 
     /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).

@@ -81,7 +81,7 @@ impl ByteIndex for AnyRoart {
         on_domain!(self, tree => tree.apply(key, decide))
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_elsewhere(&self) -> bool {
         on_domain!(self, tree => tree.is_elsewhere())
     }

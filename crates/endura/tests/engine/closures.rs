@@ -143,12 +143,15 @@ fn retain(map: &impl OrderedMap, nested: &mut dyn FnMut()) -> Outcome {
 pub(crate) type Operation =
     (&'static str, &'static str, Box<dyn Fn(&World) -> Outcome + Send + Sync>);
 
+/// The same of one map, or of the pool.
+type Named<M> = (&'static str, fn(&M) -> Outcome);
+
 fn first_five<T>(entries: impl Iterator<Item = Result<T, Error>>) -> Outcome {
     entries.take(5).try_for_each(|entry| entry.map(drop))
 }
 
 fn words<M: OrderedMap>(name: &'static str, of: fn(&World) -> &M) -> Vec<Operation> {
-    let all: [(&'static str, fn(&M) -> Outcome); 19] = [
+    let all: [Named<M>; 19] = [
         ("get", |map| map.get(3).map(drop)),
         ("get_many", |map| map.get_many(&[1, 2, 3]).map(drop)),
         ("contains_key", |map| map.contains_key(4).map(drop)),
@@ -169,14 +172,14 @@ fn words<M: OrderedMap>(name: &'static str, of: fn(&World) -> &M) -> Vec<Operati
         ("remove_range", |map| map.remove_range(20..25).map(drop)),
         ("retain", |map| map.retain(|key, _| key % 16 != 0).map(drop)),
     ];
-    let box_one = |(what, run): (&'static str, fn(&M) -> Outcome)| -> Operation {
+    let box_one = |(what, run): Named<M>| -> Operation {
         (name, what, Box::new(move |world| run(of(world))))
     };
     all.into_iter().map(box_one).collect()
 }
 
 fn bytes() -> Vec<Operation> {
-    let all: [(&'static str, fn(&Roart) -> Outcome); 20] = [
+    let all: [Named<Roart>; 20] = [
         ("get", |map| map.get(3_u64.to_be_bytes()).map(drop)),
         ("get_with", |map| map.get_with(3_u64.to_be_bytes(), |value| value.len()).map(drop)),
         ("get_many", |map| map.get_many(&[1_u64, 2, 3].map(u64::to_be_bytes)).map(drop)),
@@ -198,14 +201,14 @@ fn bytes() -> Vec<Operation> {
         ("remove_range", |map| map.remove_range([0; 8]..[1; 8]).map(drop)),
         ("retain", |map| map.retain(|key, _| key.last() != Some(&0)).map(drop)),
     ];
-    let box_one = |(what, run): (&'static str, fn(&Roart) -> Outcome)| -> Operation {
+    let box_one = |(what, run): Named<Roart>| -> Operation {
         ("roart", what, Box::new(move |world| run(&world.roart)))
     };
     all.into_iter().map(box_one).collect()
 }
 
 fn of_pools() -> Vec<Operation> {
-    let all: [(&'static str, fn(&World) -> Outcome); 8] = [
+    let all: [Named<World>; 8] = [
         ("fast_fair", |world| world.pool.fast_fair("fast_fair").map(drop)),
         ("any_map", |world| world.pool.any_map("nbtree", None).map(drop)),
         ("roart", |world| world.pool.roart("more").map(drop)),
@@ -215,9 +218,7 @@ fn of_pools() -> Vec<Operation> {
         ("verify", |world| world.pool.verify().map(drop)),
         ("collect", |world| world.pool.collect().map(drop)),
     ];
-    let box_one = |(what, run): (&'static str, fn(&World) -> Outcome)| -> Operation {
-        ("", what, Box::new(run))
-    };
+    let box_one = |(what, run): Named<World>| -> Operation { ("", what, Box::new(run)) };
     all.into_iter().map(box_one).collect()
 }
 

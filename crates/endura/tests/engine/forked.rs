@@ -107,9 +107,12 @@ fn fork_beside(world: &World, point: &str, work: impl Fn(&World) + Sync) {
     });
 }
 
+/// When a fork happens, and what makes it then.
+type Beside = (&'static str, fn(&World));
+
 #[test]
 fn a_fork_beside_other_threads() {
-    let works: [(&str, fn(&World)); 6] = [
+    let works: [Beside; 6] = [
         ("while nothing happens", |_| std::thread::sleep(Duration::from_millis(1))),
         ("during a verification", |world| drop(world.pool.verify().unwrap())),
         ("during stats", |world| drop(world.pool.stats().unwrap())),

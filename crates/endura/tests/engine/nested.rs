@@ -11,7 +11,7 @@ use crate::closures::*;
 use crate::patience::{PATIENCE, ends};
 
 /// How long each cell of the table is tried.
-const CELL: Duration = Duration::from_millis(10);
+const CELL: Duration = Duration::from_millis(5);
 const WORKERS: usize = 2;
 
 /// A closure, an operation, and whether that is one of the other pool.

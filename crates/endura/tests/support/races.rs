@@ -244,9 +244,9 @@ pub(crate) fn seat_counts_from_its_pin<S: Shape>() {
         });
     };
     let outer = space.pin().unwrap();
-    let begun = space.epoch();
+    let begun = space.now();
     others_move_the_epoch();
-    assert_eq!(space.epoch(), begun + 1);
+    assert_eq!(space.now(), begun + 1);
     assert_eq!(index.scan_up(&mut cursor, 0).unwrap(), Some((10, 10)));
     // A pin of this epoch lets it move once.
     let (inside, leave) = (Barrier::new(2), Barrier::new(2));
@@ -259,7 +259,7 @@ pub(crate) fn seat_counts_from_its_pin<S: Shape>() {
         inside.wait();
         drop(outer);
         others_move_the_epoch();
-        let (now, next) = (space.epoch(), index.next_up(&mut cursor));
+        let (now, next) = (space.now(), index.next_up(&mut cursor));
         leave.wait();
         assert_eq!((now, next), (begun + 2, None));
     });

@@ -290,6 +290,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         self.space.with_room(|| self.write(key, &mut |old: Option<Bytes<'_>>| Some(decide(old))))
     }
 
+    #[inline(always)]
     fn is_elsewhere(&self) -> bool {
         self.space.is_elsewhere()
     }
