@@ -218,7 +218,7 @@ pub fn mapped<D: Domain>(dir: &Path, bytes: u64) -> Result<Mapped<D>> {
     let file: File = tempfile::tempfile_in(dir).map_err(failure)?;
     let reservation = Reservation::new(bytes).map_err(failure)?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+    let mapping = Mapping { read_only: false, direct: false, instruction };
     Ok(Mapped::new(file, reservation, mapping)?)
 }
 

@@ -49,7 +49,7 @@ impl Ledger {
         let range = range.map_err(|e| Failure::io("cannot reserve addresses", &e))?;
         // In the page cache nothing is ever flushed: the instruction does not matter.
         let instruction = FlushInstruction::Clflush;
-        let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+        let mapping = Mapping { read_only: false, direct: false, instruction };
         let words = Mapped::new(file, range, mapping);
         Ok(Self { words: words.map_err(|error| Failure::at(path, &error))? })
     }

@@ -115,7 +115,7 @@ fn role_grow_to_the_brim() {
     let file = File::options().read(true).write(true).create_new(true).open(folder.join("file"));
     let file = file.unwrap();
     let instruction = FlushInstruction::best().unwrap();
-    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+    let mapping = Mapping { read_only: false, direct: false, instruction };
     let reservation = Reservation::new(1 << 30).unwrap();
     let medium: Mapped<PageCache> =
         Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
@@ -315,7 +315,7 @@ fn is_whole(medium: &Mapped<PageCache>) -> bool {
 /// there is there, and that growth goes on when `mend` has been called.
 fn fail_to_grow(file: &File, spoil: impl FnOnce() -> bool, mend: impl FnOnce()) -> Error {
     let instruction = FlushInstruction::Clflush;
-    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+    let mapping = Mapping { read_only: false, direct: false, instruction };
     let range = Reservation::new(256 << 20).unwrap();
     let medium = Mapped::<PageCache>::new(file.try_clone().unwrap(), range, mapping).unwrap();
     medium.grow(2 << 20).unwrap();

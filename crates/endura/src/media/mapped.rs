@@ -28,9 +28,6 @@ pub struct Mapping {
     pub direct: bool,
     /// How lines are written back; must be available on this CPU.
     pub instruction: FlushInstruction,
-    /// Whether to ask for huge pages on file systems that are written back, too. A store then makes 2 MiB
-    /// dirty where it makes a page dirty otherwise. tmpfs and DAX have them in any case.
-    pub read_mostly: bool,
 }
 
 /// A file in memory, in the persistence domain `D`.
@@ -75,6 +72,25 @@ impl<D: Domain> Mapped<D> {
     /// is smaller than the file, or if tmpfs has no room for the file's holes; [`Error::Io`] if the file
     /// cannot be mapped.
     pub fn new(file: File, reservation: Reservation, mapping: Mapping) -> Result<Self> {
+        Self::with_folios(file, reservation, mapping, Folios::Small)
+    }
+
+    /// As [`new`](Self::new), with huge pages on file systems that are written back, too: a store then makes
+    /// 2 MiB dirty where it makes a page dirty otherwise. tmpfs and DAX have them in any case.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn read_mostly(file: File, reservation: Reservation, mapping: Mapping) -> Result<Self> {
+        Self::with_folios(file, reservation, mapping, Folios::Huge)
+    }
+
+    fn with_folios(
+        file: File,
+        reservation: Reservation,
+        mapping: Mapping,
+        where_written_back: Folios,
+    ) -> Result<Self> {
         if D::KIND == DomainKind::Adr && !mapping.instruction.is_available() {
             return Err(Error::Unsupported { what: "this CPU lacks the chosen flush instruction" });
         }
@@ -88,8 +104,8 @@ impl<D: Domain> Mapped<D> {
             return Err(Error::Full { need: len, free: reservation.len() });
         }
         let is_tmpfs = extend::is_tmpfs(&file);
-        let has_huge = mapping.direct || is_tmpfs || mapping.read_mostly;
-        let folios = if has_huge { Folios::Huge } else { Folios::Small };
+        let stays = mapping.direct || is_tmpfs;
+        let folios = if stays { Folios::Huge } else { where_written_back };
         // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
         unsafe { reservation.map(&file, 0, len, sharing(mapping), folios) }
             .map_err(|error| Error::io("mapping the pool's file", error))?;
@@ -328,7 +344,7 @@ mod tests {
 
     fn map<D: Domain>(file: &File, read_only: bool) -> Result<Mapped<D>> {
         let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-        let mapping = Mapping { read_only, direct: false, instruction, read_mostly: false };
+        let mapping = Mapping { read_only, direct: false, instruction };
         Mapped::new(file.try_clone().unwrap(), Reservation::new(64 << 20).unwrap(), mapping)
     }
 
@@ -381,8 +397,7 @@ mod tests {
         use FlushInstruction::{Clflush, ClflushOpt, Clwb, Cvap};
         let file = tempfile::tempfile().unwrap();
         for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
-            let mapping =
-                Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+            let mapping = Mapping { read_only: false, direct: false, instruction };
             let reservation = Reservation::new(2 << 20).unwrap();
             let medium = Mapped::<Adr>::new(file.try_clone().unwrap(), reservation, mapping);
             assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");

@@ -68,7 +68,7 @@ fn format(file: &File) -> Result<()> {
     let reservation =
         Reservation::new(PAGE).map_err(|e| Error::io("reserving addresses to format a pool", e))?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+    let mapping = Mapping { read_only: false, direct: false, instruction };
     let medium: Mapped<PageCache> = Mapped::new(own, reservation, mapping)?;
     Space::format(&medium)?;
     medium.sync()?;

@@ -250,8 +250,9 @@ impl PoolOptions {
         let own = file.file().try_clone();
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
         let Placement { direct, instruction, .. } = placement;
-        let read_mostly = self.read_mostly;
-        Mapped::new(own, reservation, Mapping { read_only, direct, instruction, read_mostly })
+        let mapping = Mapping { read_only, direct, instruction };
+        let map = if self.read_mostly { Mapped::read_mostly } else { Mapped::new };
+        map(own, reservation, mapping)
     }
 
     /// Verifies a doubtful pool in a session that writes nothing, before anything is written.

@@ -17,7 +17,7 @@ const KEYS: u64 = 2_000;
 /// How many lines are written back by work on a new pool in a file.
 fn written_back<D: Domain>(work: impl FnOnce(&Arc<Space<Mapped<D>>>)) -> u64 {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, instruction, read_mostly: false };
+    let mapping = Mapping { read_only: false, direct: false, instruction };
     let (file, room) = (tempfile::tempfile().unwrap(), Reservation::new(64 << 20).unwrap());
     let medium = Mapped::<D>::new(file, room, mapping).unwrap();
     medium.grow(8 * PAGE).unwrap();
