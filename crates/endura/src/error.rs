@@ -35,7 +35,10 @@ pub enum Error {
         free: u64,
     },
     /// Another process, or another handle of this process, has the pool open.
-    #[error("the pool is open elsewhere: close it there, or open it read-only in every process")]
+    #[error(
+        "the pool is open elsewhere: close it there, wait for it (`lock_timeout`, `--wait`), or open it \
+         read-only in every process"
+    )]
     Locked,
     /// The process forked after the pool was opened, and this is the child.
     #[error("this process is a fork of the one that opened the pool: open the pool again here")]

@@ -17,6 +17,7 @@
 //! to one 64-byte line, a `Release` store reaches persistence after all that were made before it.
 //! Stores to different lines reach it in any order, unless a flush and a fence stand between.
 
+mod bus_error;
 mod counting;
 mod detect;
 mod domain;
@@ -32,6 +33,7 @@ mod shared;
 mod span;
 mod staged;
 
+pub use bus_error::explain_bus_errors;
 pub use counting::{Counting, Counts};
 pub use detect::{MediaChoice, Placement};
 #[cfg(all(test, not(loom)))]

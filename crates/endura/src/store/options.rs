@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::pool::{Mounted, Pool};
 use super::turn::ready_locks;
@@ -15,6 +16,9 @@ use crate::{Error, Result};
 
 /// Addresses reserved where nothing else is asked for.
 const DEFAULT_MAX_SIZE: u64 = 1 << 40;
+/// Between two looks at a lock that somebody else has.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 /// The least that is reserved in place of the default where addresses are scarce.
 const LEAST_DEFAULT: u64 = 1 << 30;
 /// What part of the largest gap in the address space the default may take, at most: the rest is for the
@@ -46,6 +50,7 @@ pub struct PoolOptions {
     any_filesystem: bool,
     read_mostly: bool,
     collectors: usize,
+    lock_timeout: Duration,
 }
 
 impl Default for PoolOptions {
@@ -58,6 +63,7 @@ impl Default for PoolOptions {
             any_filesystem: false,
             read_mostly: false,
             collectors: 1,
+            lock_timeout: Duration::ZERO,
         }
     }
 }
@@ -131,18 +137,28 @@ impl PoolOptions {
         self
     }
 
+    /// How long to wait for a pool that is open elsewhere before [`Error::Locked`] is the answer; not at
+    /// all by default. The wait is for handles of this process too: a thread that still has one open
+    /// itself waits in vain. Waiters are not served in order.
+    #[must_use]
+    pub fn lock_timeout(mut self, timeout: Duration) -> Self {
+        self.lock_timeout = timeout;
+        self
+    }
+
     /// Opens the pool at `path`. Takes a few milliseconds, however large the pool is.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if it is open elsewhere; [`Error::NotAPool`], [`Error::Truncated`],
+    /// [`Error::Locked`] if it is open elsewhere, and remains so for the
+    /// [`lock_timeout`](Self::lock_timeout); [`Error::NotAPool`], [`Error::Truncated`],
     /// [`Error::Version`], [`Error::UnknownFeatures`] and [`Error::Corrupt`] for what is no pool of
     /// this build; [`Error::NeedsRestore`] if the machine went down, or the file was copied, while
     /// it was open; [`Error::NeedsRecovery`] if a writer has to open it first;
     /// [`Error::Unsupported`] for what does not work here; [`Error::Io`], also with `NotFound`.
     /// A refused file is left as it was.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Pool> {
-        self.open_locked(PoolFile::open(path.as_ref(), self.access())?)
+        self.open_locked(self.locked(path.as_ref())?)
     }
 
     /// Makes an empty pool at `path` and opens it. A crash leaves either no pool or a whole one.
@@ -170,6 +186,23 @@ impl PoolOptions {
         match self.create(&path) {
             Err(error) if is_io(&error, io::ErrorKind::AlreadyExists) => self.open(&path),
             outcome => outcome,
+        }
+    }
+
+    /// The pool's file, as soon as nobody else has it. The path is opened anew each time: what waits never
+    /// holds a file that has been deleted meanwhile.
+    fn locked(&self, path: &Path) -> Result<PoolFile> {
+        let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
+        loop {
+            match PoolFile::open(path, self.access()) {
+                Err(Error::Locked) if begun.elapsed() < self.lock_timeout => {
+                    std::thread::sleep(
+                        pause.min(self.lock_timeout.saturating_sub(begun.elapsed())),
+                    );
+                    pause = (2 * pause).min(LONGEST_PAUSE);
+                }
+                outcome => return outcome,
+            }
         }
     }
 

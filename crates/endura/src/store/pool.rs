@@ -168,13 +168,31 @@ impl Pool {
     }
 
     fn fast_fair_index(&self, name: &str, layout: Option<NodeLayout>) -> Result<AnyFastFair> {
-        Ok(match &self.inner.mounted {
-            Mounted::Adr(space) => AnyFastFair::Adr(AnyLayout::open(space, name, layout)?),
-            Mounted::Eadr(space) => AnyFastFair::Eadr(AnyLayout::open(space, name, layout)?),
+        let opened = match &self.inner.mounted {
+            Mounted::Adr(space) => AnyLayout::open(space, name, layout).map(AnyFastFair::Adr),
+            Mounted::Eadr(space) => AnyLayout::open(space, name, layout).map(AnyFastFair::Eadr),
             Mounted::PageCache(space) => {
-                AnyFastFair::PageCache(AnyLayout::open(space, name, layout)?)
+                AnyLayout::open(space, name, layout).map(AnyFastFair::PageCache)
             }
-        })
+        };
+        opened.map_err(|error| self.naming_kind(error, Kind::FastFair))
+    }
+
+    /// The error with what the map is, where it is of another kind than `want`.
+    fn naming_kind(&self, error: Error, want: Kind) -> Error {
+        let Error::WrongKind { name, .. } = &error else { return error };
+        let Ok(Some(map)) = on_space!(&self.inner.mounted, space => space.find_map(name)) else {
+            return error;
+        };
+        match Kind::of(&map) {
+            // Of other sizes: the tree has said so.
+            Some(kind) if kind == want => error,
+            kind => Error::WrongKind {
+                name: name.clone(),
+                found: kind.map_or("map of a kind that this build does not know", Kind::name),
+                want: want.name(),
+            },
+        }
     }
 
     /// A handle that keeps the pool open.
@@ -196,11 +214,12 @@ impl Pool {
     }
 
     fn nbtree_index(&self, name: &str) -> Result<AnyNbTree> {
-        Ok(match &self.inner.mounted {
-            Mounted::Adr(space) => AnyNbTree::Adr(Tree::open(space, name)?),
-            Mounted::Eadr(space) => AnyNbTree::Eadr(Tree::open(space, name)?),
-            Mounted::PageCache(space) => AnyNbTree::PageCache(Tree::open(space, name)?),
-        })
+        let opened = match &self.inner.mounted {
+            Mounted::Adr(space) => Tree::open(space, name).map(AnyNbTree::Adr),
+            Mounted::Eadr(space) => Tree::open(space, name).map(AnyNbTree::Eadr),
+            Mounted::PageCache(space) => Tree::open(space, name).map(AnyNbTree::PageCache),
+        };
+        opened.map_err(|error| self.naming_kind(error, Kind::NbTree))
     }
 
     /// The map `name`, of whichever kind it is; made if there is none, as the kind asked for or as a
@@ -231,7 +250,7 @@ impl Pool {
             Kind::FastFair => AnyIndex::FastFair(self.fast_fair_index(name, None)?),
             Kind::NbTree => AnyIndex::NbTree(self.nbtree_index(name)?),
             Kind::Roart => {
-                let (found, want) = ("map of byte strings", "map of numbers");
+                let (found, want) = (Kind::Roart.name(), "map of numbers");
                 return Err(Error::WrongKind { name: name.to_owned(), found, want });
             }
         })
@@ -243,7 +262,8 @@ impl Pool {
     ///
     /// As for [`fast_fair`](Self::fast_fair).
     pub fn roart(&self, name: &str) -> Result<Roart> {
-        let index = AnyRoart::open(&self.inner.mounted, name)?;
+        let index = AnyRoart::open(&self.inner.mounted, name);
+        let index = index.map_err(|error| self.naming_kind(error, Kind::Roart))?;
         let pool: Arc<dyn Send + Sync> = Arc::<Inner>::clone(&self.inner);
         Ok(ByteMap::in_pool(index, pool))
     }

@@ -1,0 +1,41 @@
+//! A word on standard error before SIGBUS ends the process.
+//!
+//! The kernel sends it to a thread that touches a mapped page whose file is not there any more: somebody
+//! cut the file short, or the disk refused. Nothing can be done about the store or load itself, so that
+//! the process ends as it would have without this.
+
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::{Error, Result};
+
+/// What is written. Set once: a handler may neither lock nor allocate.
+static TEXT: OnceLock<Box<[u8]>> = OnceLock::new();
+
+/// Has `text` written to standard error when SIGBUS comes, for programs whose users would not know what
+/// "bus error" means. The process then ends by that signal, as without the call. The first call counts.
+///
+/// # Errors
+///
+/// [`Error::Io`] if the system takes no handler.
+pub fn explain_bus_errors(text: &str) -> Result<()> {
+    TEXT.get_or_init(|| text.as_bytes().into());
+    // SAFETY: all zeros are a `sigaction` without flags and with an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = explain as extern "C" fn(libc::c_int) as usize;
+    // The handler runs once: when the instruction is tried again, the default ends the process.
+    action.sa_flags = libc::SA_RESETHAND;
+    // SAFETY: `action` is initialised, and its handler only does what a handler may (see there).
+    match unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(Error::io("installing a handler for SIGBUS", std::io::Error::last_os_error())),
+    }
+}
+
+/// Async-signal-safe: it reads what was set before it was installed, and calls `write`.
+extern "C" fn explain(_: libc::c_int) {
+    if let Some(text) = TEXT.get() {
+        // SAFETY: the text lives as long as the process.
+        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    }
+}
