@@ -1,13 +1,16 @@
 //! `endura check`: is this pool sound?
 
 use std::io::{BufWriter, Write, stdout};
+use std::time::Duration;
 
-use endura::{Error, Pool, Report};
+use endura::{Error, Report};
 use serde_json::json;
 
-use crate::pool_args::PoolArgs;
+use crate::count::{count_unknown, has_unknown};
+use crate::datum::path_json;
+use crate::pool_args::{PoolArgs, shown_name};
 use endura_console::outcome::{Answer, Failure, Result};
-use endura_console::text::{Table, grouped};
+use endura_console::text::{Table, grouped, printable};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn look(args: &Args) -> Result<Finding> {
     let path = &args.pool.pool;
-    let options = args.pool.media.options();
+    let options = args.pool.options();
     let mut doubt = None;
     let opened = match options.clone().read_only(true).open(path) {
         Err(Error::NeedsRestore { reason }) => {
@@ -57,9 +60,18 @@ fn look(args: &Args) -> Result<Finding> {
         Err(Error::NeedsRecovery) => options.open(path),
         other => other,
     };
-    let outcome = opened.and_then(|pool| verify(&pool));
+    let outcome = opened.and_then(|pool| {
+        let (report, unknown) = (pool.verify()?, has_unknown(&pool)?);
+        pool.close()?;
+        Ok((report, unknown))
+    });
     match outcome {
-        Ok(report) => Ok(Finding { report: Some(report), damage: None, doubt }),
+        Ok((report, unknown)) => {
+            if unknown && (doubt.is_none() || args.accept) {
+                record_counts(args);
+            }
+            Ok(Finding { report: Some(report), damage: None, doubt })
+        }
         Err(error @ (Error::Corrupt { .. } | Error::Truncated { .. })) => {
             Ok(Finding { report: None, damage: Some(error.to_string()), doubt })
         }
@@ -67,21 +79,24 @@ fn look(args: &Args) -> Result<Finding> {
     }
 }
 
-fn verify(pool: &Pool) -> endura::Result<Report> {
-    let report = pool.verify()?;
-    pool.close()?;
-    Ok(report)
+/// Has the pool remember how many entries its maps have, which an unclean end made it forget. A pool that
+/// this process may not write, or that another one has open by now, stays as it is.
+fn record_counts(args: &Args) {
+    if let Ok(pool) = args.pool.options().lock_timeout(Duration::ZERO).open(&args.pool.pool) {
+        let _ = count_unknown(&pool);
+        let _ = pool.close();
+    }
 }
 
 fn print(args: &Args, finding: &Finding) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
-    let path = args.pool.pool.display();
+    let path = printable(&args.pool.pool.to_string_lossy(), false);
     if let Some(report) = &finding.report {
         let mut table =
             Table::new(2, &["map", "kind", "entries", "nodes", "height", "repairs pending"]);
         for map in &report.maps {
             table.row([
-                map.name.clone(),
+                shown_name(&map.name),
                 map.kind.to_string(),
                 grouped(map.entries),
                 grouped(map.nodes),
@@ -123,7 +138,7 @@ fn print_json(args: &Args, finding: &Finding, sound: bool) -> Result<()> {
         })
         .collect();
     let whole = json!({
-        "pool": args.pool.pool,
+        "pool": path_json(&args.pool.pool),
         "sound": sound,
         "damage": finding.damage,
         "may_be_torn": finding.doubt,

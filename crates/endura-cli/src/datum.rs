@@ -1,14 +1,19 @@
 //! Keys and values as people and files write them: numbers, or byte strings.
 
 use std::io::{self, Write};
+use std::ops::Bound;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use endura::Error;
+use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
 use serde_json::{Value, json};
 
 use crate::escape::{escape, from_hex, push_hex, shown, unescape};
-use endura_console::text::parse_number;
+use endura_console::text::parse_plain_number;
 
 /// A key or a value.
-pub(crate) trait Datum: Ord + Sized {
+pub(crate) trait Datum: Ord + Clone {
     /// Whether it is a number, and not a byte string.
     const IS_NUMBER: bool;
 
@@ -33,6 +38,12 @@ pub(crate) trait Datum: Ord + Sized {
     /// What [`parse_json`](Self::parse_json) reads.
     fn json(&self) -> Value;
 
+    /// Fails if a map holds no key or no value as long as these.
+    fn check_lengths(key: &Self, value: &Self) -> endura::Result<()>;
+
+    /// Where the keys end that begin with this one; `None` if it is a number, with which none begins.
+    fn prefix_end(&self) -> Option<Bound<Self>>;
+
     /// Calls `with` with what [`parse_binary`](Self::parse_binary) reads.
     fn with_binary(&self, with: impl FnOnce(&[u8]));
 }
@@ -41,8 +52,8 @@ impl Datum for u64 {
     const IS_NUMBER: bool = true;
 
     fn parse(text: &[u8]) -> Result<Self, String> {
-        let number = str::from_utf8(text).ok().map(|text| text.trim().trim_matches('"'));
-        match number.map(parse_number) {
+        let number = str::from_utf8(text).ok().map(|text| unquoted(text.trim()));
+        match number.map(parse_plain_number) {
             Some(Ok(number)) => Ok(number),
             _ => Err(format!("`{}` is not a number between 0 and {}", shown(text), Self::MAX)),
         }
@@ -84,6 +95,14 @@ impl Datum for u64 {
 
     fn json(&self) -> Value {
         (*self).into()
+    }
+
+    fn check_lengths(_: &Self, _: &Self) -> endura::Result<()> {
+        Ok(())
+    }
+
+    fn prefix_end(&self) -> Option<Bound<Self>> {
+        None
     }
 
     fn with_binary(&self, with: impl FnOnce(&[u8])) {
@@ -141,9 +160,37 @@ impl Datum for Vec<u8> {
         }
     }
 
+    fn check_lengths(key: &Self, value: &Self) -> endura::Result<()> {
+        let (len, max) = (key.len() as u64, LONGEST_KEY as u64);
+        if len > max {
+            return Err(Error::KeyTooLong { len, max });
+        }
+        let (len, max) = (value.len() as u64, LONGEST_VALUE as u64);
+        if len > max { Err(Error::ValueTooLong { len, max }) } else { Ok(()) }
+    }
+
+    fn prefix_end(&self) -> Option<Bound<Self>> {
+        let Some(last) = self.iter().rposition(|&byte| byte != u8::MAX) else {
+            return Some(Bound::Unbounded);
+        };
+        let mut end = self[..=last].to_vec();
+        end[last] += 1;
+        Some(Bound::Excluded(end))
+    }
+
     fn with_binary(&self, with: impl FnOnce(&[u8])) {
         with(self);
     }
+}
+
+/// The name of a file in JSON, whatever bytes it has.
+pub(crate) fn path_json(path: &Path) -> Value {
+    path.as_os_str().as_bytes().to_vec().json()
+}
+
+/// What stands between one pair of quotes, if it does.
+fn unquoted(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }
 
 /// Prints a value on a line of its own.
@@ -163,7 +210,18 @@ mod tests {
         assert_eq!(u64::parse(b" \"18446744073709551615\" "), Ok(u64::MAX));
         assert_eq!(u64::parse_binary(vec![1, 0, 0, 0]), Ok(1));
         assert_eq!(u64::parse_json(json!(7)), Ok(7));
-        for bad in [&b"x"[..], b"", b"-1", b"1.5", b"\xff", b"18446744073709551616"] {
+        for bad in [
+            &b"x"[..],
+            b"",
+            b"-1",
+            b"1.5",
+            b"\xff",
+            b"18446744073709551616",
+            b"1,000",
+            b"\"\"7",
+            b"\"7",
+            b"\"\"7\"\"",
+        ] {
             assert!(u64::parse(bad).is_err());
         }
         assert!(u64::parse(b"\x1b[2J").is_err_and(|text| !text.contains('\x1b')));

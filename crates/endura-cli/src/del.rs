@@ -5,10 +5,11 @@ use std::io::{Write, stdout};
 
 use serde_json::json;
 
+use crate::count::count_unknown;
 use crate::datum::Datum;
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
-use crate::pool_args::{MapArgs, parse};
+use crate::pool_args::{MapArgs, about, parse};
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]
@@ -26,8 +27,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let (pool, map) = args.map.open()?;
-    let answer = on_map!(&map, map => remove(args, map))?;
-    args.map.close(&pool)?;
+    let answer = on_map!(&map, map => remove(args, map));
+    let answer = answer.map_err(|failure| about(&args.map.pool.pool, failure))?;
+    count_unknown(&pool).and_then(|()| pool.close()).map_err(|error| args.map.pool.at(&error))?;
     Ok(answer)
 }
 

@@ -60,8 +60,6 @@ pub(crate) trait Entries {
     fn insert_new(&self, key: &Self::Datum, value: &Self::Datum) -> Result<Option<Self::Datum>>;
     fn remove(&self, key: &Self::Datum) -> Result<Option<Self::Datum>>;
     fn range(&self, from: Bound<Self::Datum>, to: Bound<Self::Datum>) -> Self::Range;
-    /// The entries whose keys begin with `prefix`; none where keys are no byte strings.
-    fn prefix(&self, prefix: &Self::Datum) -> Option<Self::Range>;
     fn len(&self) -> Result<Len>;
 }
 
@@ -87,10 +85,6 @@ impl Entries for AnyMap {
 
     fn range(&self, from: Bound<u64>, to: Bound<u64>) -> Range<AnyIndex> {
         Self::range(self, (from, to))
-    }
-
-    fn prefix(&self, _: &u64) -> Option<Range<AnyIndex>> {
-        None
     }
 
     fn len(&self) -> Result<Len> {
@@ -120,10 +114,6 @@ impl Entries for Roart {
 
     fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> ByteRange<AnyRoart> {
         Self::range(self, (from, to))
-    }
-
-    fn prefix(&self, prefix: &Vec<u8>) -> Option<ByteRange<AnyRoart>> {
-        Some(Self::prefix(self, prefix))
     }
 
     fn len(&self) -> Result<Len> {

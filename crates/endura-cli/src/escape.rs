@@ -2,19 +2,24 @@
 
 /// What `--help` says of keys and values.
 pub(crate) const NOTATION: &str = "\
-Maps of numbers (fast-fair, nbtree) take keys and values in decimal, or in hexadecimal after 0x.
-Maps of byte strings (roart) take text. In it a backslash begins an escape:
-  \\\\ backslash   \\t tab   \\n newline   \\r carriage return   \\0 zero   \\xNN the byte NN
-What is printed is written the same way: text stands for itself, whatever else is escaped.";
+Maps of numbers (fast-fair, nbtree) take keys and values in decimal, or in
+hexadecimal after 0x; `_` may stand between digits. Maps of byte strings (roart)
+take text, in which a backslash begins an escape:
+  \\\\ backslash   \\t tab   \\n newline   \\r carriage return   \\0 zero
+  \\xNN the byte NN
+What is printed is written the same way: what is no text is escaped.";
 
 const ESCAPES: &str = "\\\\ \\t \\n \\r \\0 \\xNN";
+
+/// A byte order mark, which is no part of a text at its beginning.
+const BOM: char = '\u{feff}';
 
 /// Appends `bytes` as text without control characters: UTF-8 stands for itself, a backslash and all
 /// other bytes are escaped.
 pub(crate) fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
-        while let Some(at) = rest.find(|c: char| c.is_control() || c == '\\') {
+        while let Some(at) = rest.find(|c: char| c.is_control() || c == '\\' || c == BOM) {
             out.extend_from_slice(&rest.as_bytes()[..at]);
             let length = rest[at..].chars().next().map_or(1, char::len_utf8);
             escape_bytes(&rest.as_bytes()[at..at + length], out);
@@ -98,10 +103,11 @@ pub(crate) fn from_hex(digits: &[u8]) -> Result<Vec<u8>, String> {
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let mut text = Vec::new();
     escape(&bytes[..bytes.len().min(200)], &mut text);
-    let text = String::from_utf8_lossy(&text);
+    // A message shows what stands there, in which a backslash is one.
+    let text = String::from_utf8_lossy(&text).replace("\\\\", "\\");
     match text.char_indices().nth(40) {
         Some((at, _)) => format!("{}...", &text[..at]),
-        None => text.into_owned(),
+        None => text,
     }
 }
 

@@ -1,20 +1,22 @@
 //! `endura export`: all entries.
 
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write, stdout};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use endura::Len;
 use indicatif::ProgressBar;
 
-use crate::entries::{Entries, on_map};
+use crate::count::exact;
+use crate::entries::{Entries, OpenMap, on_map};
 use crate::escape::NOTATION;
 use crate::format::{FORMATS, FormatName, Sink, Style};
-use crate::pool_args::MapArgs;
+use crate::pool_args::{MapArgs, about, shown_name};
+use crate::target::{self, Target, cannot_write};
+use endura_console::interrupt;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
-use endura_console::text::{counted, grouped};
+use endura_console::text::{counted, grouped, printable};
 
 const ENTRIES_PER_TICK: u64 = 4096;
 
@@ -23,9 +25,13 @@ const ENTRIES_PER_TICK: u64 = 4096;
 pub(crate) struct Args {
     #[command(flatten)]
     map: MapArgs,
-    /// Where to; `-` is standard output. A file appears when it is complete
+    /// Where to; `-` is standard output. A file appears when it is complete and keeps the mode of the one
+    /// that it replaces; pipes and devices are written to as they are. No writer can open the pool meanwhile
     #[arg(default_value = "-")]
     file: PathBuf,
+    /// Write all maps, each to a file of its own in this folder, which must not exist
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "map"])]
+    all: Option<PathBuf>,
     /// How entries are written
     #[arg(long, value_enum, default_value_t = FormatName::Auto)]
     format: FormatName,
@@ -35,49 +41,133 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let style = args.format.style(&args.file).unwrap_or(Style::Tsv);
+    let named = args.all.as_deref().unwrap_or(&args.file);
+    let style = args.format.style(named).unwrap_or(Style::Tsv);
     if args.header && !style.has_columns() {
         return Err(Failure::Usage("--header is for tsv and csv".into()));
     }
+    let exported = match &args.all {
+        Some(folder) => all(args, style, folder),
+        None => one(args, style),
+    };
+    exported.map_err(|failure| about(&args.map.pool.pool, failure))?;
+    Ok(Answer::Yes)
+}
+
+fn one(args: &Args, style: Style) -> Result<()> {
     let (pool, map) = args.map.open_read_only()?;
     let map_bytes = pool.stats()?.page_bytes_in_use;
     let mut sink = Sink::new(style);
-    on_map!(&map, map => export(args, map, &mut sink, map_bytes))?;
+    if args.file == Path::new("-") {
+        let mut out = BufWriter::new(stdout().lock());
+        let bar = ProgressBar::hidden();
+        on_map!(&map, map => write(args, map, &mut sink, map_bytes, &mut out, &bar))?;
+        out.flush()?;
+    } else {
+        let target = Target::open(&args.file)?;
+        let (target, written) = export(args, &map, &mut sink, map_bytes, target, &args.file)?;
+        target.publish().map_err(|error| cannot_write(&args.file, &error))?;
+        writeln!(stdout(), "{}", counted(written, "entry"))?;
+    }
+    tell_beyond_lmdb(&sink);
+    Ok(())
+}
+
+/// Writes each map to a file of its own. The folder and the files appear when all are written.
+fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
+    if folder.exists() {
+        return Err(Failure::Message(format!(
+            "{} exists: --all makes a folder, give another path",
+            folder.display()
+        )));
+    }
+    let pool = args.map.pool.open_read_only()?;
+    let map_bytes = pool.stats()?.page_bytes_in_use;
+    let failure = |error: io::Error| cannot_write(folder, &error);
+    // Beside the folder, so that they need not be copied.
+    let made =
+        tempfile::Builder::new().prefix(".endura-export-").tempdir_in(target::folder(folder));
+    let made = made.map_err(failure)?;
+    let doomed = interrupt::doomed(made.path());
+    let mut lines = Vec::new();
+    for info in pool.maps()? {
+        let map = OpenMap::open(&pool, &info.name, None)?;
+        let name = file_name(&info.name, style);
+        let path = made.path().join(&name);
+        let mut sink = Sink::new(style);
+        let target = Target::open(&path)?;
+        let (target, written) = export(args, &map, &mut sink, map_bytes, target, &path)?;
+        target.publish().map_err(failure)?;
+        tell_beyond_lmdb(&sink);
+        let (name, map) = (folder.join(name), shown_name(&info.name));
+        lines.push(format!("{map}: {}, {}", counted(written, "entry"), name.display()));
+    }
+    fs::set_permissions(made.path(), Permissions::from_mode(0o755)).map_err(failure)?;
+    let _section = interrupt::section();
+    fs::rename(made.path(), folder).map_err(failure)?;
+    doomed.keep();
+    let _moved = made.keep();
+    lines.iter().try_for_each(|line| writeln!(stdout(), "{}", printable(line, false)))?;
+    Ok(())
+}
+
+/// A file name for a map: bytes that could mislead are their two digits behind `%`.
+fn file_name(map: &str, style: Style) -> String {
+    let mut name = String::new();
+    for (i, byte) in map.bytes().enumerate() {
+        let plain = byte.is_ascii_alphanumeric() || b"-_".contains(&byte) || byte == b'.' && i > 0;
+        match char::from(byte) {
+            c if plain => name.push(c),
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    // A name has at most 255 bytes; the number tells apart what is cut alike.
+    if name.len() > 200 {
+        name.truncate(180);
+        let hash = map.bytes().fold(0_u64, |hash, byte| crate::mixed::key(hash ^ u64::from(byte)));
+        name.push_str(&format!("%{hash:016x}"));
+    }
+    format!("{name}.{}", style.ending())
+}
+
+fn tell_beyond_lmdb(sink: &Sink) {
     if sink.beyond_lmdb() > 0 {
         let count = grouped(sink.beyond_lmdb());
         eprintln!(
             "endura: keys that mdb_load will refuse, empty or longer than 511 bytes: {count}"
         );
     }
-    Ok(Answer::Yes)
 }
 
-fn export<E: Entries>(args: &Args, map: &E, sink: &mut Sink, map_bytes: u64) -> Result<()> {
-    let (Len::Exact(total) | Len::AtLeast(total)) = map.len()?;
-    if args.file == Path::new("-") {
-        let mut out = BufWriter::new(stdout().lock());
-        write(args, map, sink, map_bytes, &mut out, &ProgressBar::hidden())?;
-        return Ok(out.flush()?);
-    }
-    let failure =
-        |error: io::Error| Failure::io(format!("cannot write {}", args.file.display()), &error);
-    let folder = match args.file.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
+fn export(
+    args: &Args,
+    map: &OpenMap,
+    sink: &mut Sink,
+    map_bytes: u64,
+    target: Target,
+    path: &Path,
+) -> Result<(Target, u64)> {
+    let total = on_map!(map, map => exact(map.len()?));
+    let bar = match total {
+        Some(total) => progress::bar(total, "entries"),
+        None => progress::spinner(),
     };
-    // Written beside its place and renamed: nobody ever finds half an export under that name.
-    let readable = Permissions::from_mode(0o666);
-    let file = tempfile::Builder::new().permissions(readable).tempfile_in(folder);
-    let file = file.map_err(failure)?;
-    let bar = progress::bar(total, "entries");
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    let written = write(args, map, sink, map_bytes, &mut out, &bar);
+    let mut out = BufWriter::with_capacity(1 << 16, target);
+    let written = on_map!(map, map => write(args, map, sink, map_bytes, &mut out, &bar)).and_then(
+        |written| {
+            out.flush()?;
+            Ok(written)
+        },
+    );
     bar.finish_and_clear();
-    let written = written?;
-    let file = out.into_inner().map_err(|error| failure(error.into_error()))?;
-    file.as_file().sync_all().map_err(failure)?;
-    file.persist(&args.file).map_err(|error| failure(error.error))?;
-    Ok(writeln!(stdout(), "{}", counted(written, "entry"))?)
+    let written = written.map_err(|failure| match failure {
+        Failure::Message(text) if text.starts_with("cannot write the output") => {
+            Failure::Message(text.replacen("the output", &path.to_string_lossy(), 1))
+        }
+        other => other,
+    })?;
+    let target = out.into_inner().map_err(|error| cannot_write(path, error.error()))?;
+    Ok((target, written))
 }
 
 fn write<E: Entries>(

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::datum::{Datum, print_line};
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
-use crate::pool_args::{MapArgs, parse};
+use crate::pool_args::{MapArgs, about, parse};
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]
@@ -29,7 +29,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let (_pool, map) = args.map.open_read_only()?;
-    on_map!(&map, map => look_up(args, map))
+    let answer = on_map!(&map, map => look_up(args, map));
+    answer.map_err(|failure| about(&args.map.pool.pool, failure))
 }
 
 fn look_up<E: Entries>(args: &Args, map: &E) -> Result {

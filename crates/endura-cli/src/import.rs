@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write, stdout};
 use std::path::{Path, PathBuf};
 
+use endura::Kind;
 use indicatif::ProgressBar;
 
-use crate::entries::{Entries, on_map};
+use crate::datum::Datum;
+use crate::entries::{Entries, OpenMap};
 use crate::escape::NOTATION;
 use crate::format::{FORMATS, Flaw, FormatName, Source};
-use crate::pool_args::MapArgs;
+use crate::pool_args::{NewMapArgs, Sort, shown_name};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{counted, grouped};
@@ -21,7 +23,7 @@ const ENTRIES_PER_TICK: u64 = 4096;
 #[command(after_help = format!("{FORMATS}\n\n{NOTATION}"))]
 pub(crate) struct Args {
     #[command(flatten)]
-    map: MapArgs,
+    map: NewMapArgs,
     /// The entries; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -65,17 +67,26 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.header && !columns {
         return Err(Failure::Usage("--header is for tsv and csv".into()));
     }
-    // The input first: a path that does not exist, or a file that cannot be what its name says,
-    // should not leave an empty pool behind.
+    // The input first: without an entry nothing is made, and nobody waits for a slow one.
     let (input, bar) = open(&args.file)?;
     let source = Source::new(input, &args.file, args.format, args.header);
     let mut tally = Tally::default();
     let mut source = source.map_err(|(line, flaw)| wrong(args, &tally, line, flaw))?;
-    let admit = |sort| source.suits(sort).map_err(|what| Failure::Message(what.into()));
-    let (pool, map) = args.map.open_or_create(admit)?;
-    let read = on_map!(&map, map => read_all(args, &mut source, map, &mut tally, &bar));
+    let kind = args.map.kind()?;
+    source
+        .suits(Sort::of(kind))
+        .map_err(|what| Failure::Message(format!("{}: {what}", name_of(args))))?;
+    let read = match Sort::of(kind) {
+        Sort::Numbers => read_all(args, &mut source, kind, &mut tally, &bar, |map| match map {
+            OpenMap::Numbers(map) => Some(map),
+            OpenMap::Bytes(_) => None,
+        }),
+        Sort::Bytes => read_all(args, &mut source, kind, &mut tally, &bar, |map| match map {
+            OpenMap::Bytes(map) => Some(map),
+            OpenMap::Numbers(_) => None,
+        }),
+    };
     bar.finish_and_clear();
-    args.map.close(&pool)?;
     read?;
     if args.json {
         let whole = serde_json::json!({
@@ -95,30 +106,55 @@ fn open(path: &Path) -> Result<(Box<dyn BufRead>, ProgressBar)> {
     }
     let failure = |error: io::Error| Failure::io(format!("cannot open {}", path.display()), &error);
     let file = File::open(path).map_err(failure)?;
-    let length = file.metadata().map_err(failure)?.len();
+    let facts = file.metadata().map_err(failure)?;
+    if facts.is_dir() {
+        return Err(failure(io::ErrorKind::IsADirectory.into()));
+    }
+    let length = facts.len();
     Ok((Box::new(BufReader::with_capacity(1 << 16, file)), progress::bytes_bar(length)))
 }
 
 fn read_all<E: Entries>(
     args: &Args,
     source: &mut Source,
-    map: &E,
+    kind: Kind,
     tally: &mut Tally,
     bar: &ProgressBar,
+    as_expected: impl Fn(OpenMap) -> Option<E>,
 ) -> Result<()> {
-    loop {
-        let (key, value) = match source.next::<E::Datum>() {
-            Ok(Some(entry)) => entry,
-            Ok(None) => return Ok(()),
-            Err(flaw) => return Err(wrong(args, tally, source.line(), flaw)),
-        };
-        let stored = store(args, map, &key, &value, tally);
-        stored.map_err(|error| wrong(args, tally, source.line(), error.to_string().into()))?;
-        if tally.entries.is_multiple_of(ENTRIES_PER_TICK) {
-            bar.set_position(source.bytes());
-            bar.set_message(counted(tally.entries, "entry"));
-        }
+    let next = |tally: &Tally, source: &mut Source| {
+        source.next::<E::Datum>().map_err(|flaw| wrong(args, tally, source.line(), flaw))
+    };
+    let first = next(tally, source);
+    if source.has_bom() {
+        eprintln!("endura: {}: the byte order mark at the beginning is skipped", name_of(args));
     }
+    let Some((key, value)) = first? else { return Ok(()) };
+    let too_long = E::Datum::check_lengths(&key, &value);
+    too_long.map_err(|error| wrong(args, tally, source.line(), error.to_string().into()))?;
+    let (mut writing, map) = args.map.open_or_create(kind)?;
+    // It was opened as the kind that it is expected to be.
+    let Some(map) = as_expected(map) else { return Ok(()) };
+    let mut entry = Some((key, value));
+    let mut read = || {
+        while let Some((key, value)) = entry.take() {
+            let stored = store(args, &map, &key, &value, tally);
+            stored.map_err(|error| wrong(args, tally, source.line(), error.to_string().into()))?;
+            if tally.entries == 1 {
+                writing.keep();
+            }
+            if tally.entries.is_multiple_of(ENTRIES_PER_TICK) {
+                bar.set_position(source.bytes());
+                bar.set_message(counted(tally.entries, "entry"));
+            }
+            entry = next(tally, source)?;
+        }
+        Ok(())
+    };
+    let read = read();
+    drop(map);
+    writing.close()?;
+    read
 }
 
 fn store<E: Entries>(
@@ -138,16 +174,22 @@ fn store<E: Entries>(
     Ok(())
 }
 
-/// What went wrong where, what had been imported before, and what to do.
-fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw) -> Failure {
-    let file = if args.file == Path::new("-") {
+fn name_of(args: &Args) -> String {
+    if args.file == Path::new("-") {
         "standard input".into()
     } else {
         args.file.display().to_string()
-    };
+    }
+}
+
+/// What went wrong where, what had been imported before, and what to do.
+fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw) -> Failure {
+    let file = name_of(args);
     let columns = args.format.style(&args.file).is_none_or(|style| style.has_columns());
     let text = match flaw {
+        Flaw::Io(error) if line == 0 => format!("{file}: {error}"),
         Flaw::Io(error) => format!("{file}, after line {line}: {error}"),
+        Flaw::Wrong(what) if line == 0 => format!("{file}: the file is empty: {what}"),
         Flaw::Wrong(what) if line == 1 && columns && !args.header => {
             format!("{file}, line 1: {what} (--header skips the first line)")
         }
@@ -159,7 +201,7 @@ fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw) -> Failure {
         format!(
             "the entries before it are in the map `{}`: {}; correct the file and import it again, \
              entries that are already there do no harm",
-            args.map.map,
+            shown_name(&args.map.map),
             tally.text()
         )
     };

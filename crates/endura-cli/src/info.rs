@@ -2,12 +2,18 @@
 
 use std::io::{BufWriter, Write, stdout};
 
+use endura::media::DomainKind;
 use endura::{Len, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 
-use crate::pool_args::PoolArgs;
+use crate::count::exact;
+use crate::datum::path_json;
+use crate::pool_args::{PoolArgs, shown_name};
 use endura_console::outcome::{Answer, Result};
-use endura_console::text::{Table, bytes, grouped};
+use endura_console::text::{Table, bytes, grouped, printable};
+
+const FLUSHED_IN_VAIN: &str = "the pool is opened as persistent memory, which it does not lie on: flushes cost time \
+     here, and a power loss may tear it all the same (--media page-cache)";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -20,7 +26,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open_read_only()?;
-    let (stats, maps) = (pool.stats()?, pool.maps()?);
+    let failure = |error| args.pool.at(&error);
+    let (mut stats, maps) = (pool.stats().map_err(failure)?, pool.maps().map_err(failure)?);
+    drop(pool);
+    if stats.domain != DomainKind::PageCache && !stats.power_safe {
+        stats.warnings.push(FLUSHED_IN_VAIN);
+    }
     if args.json {
         print_json(args, &stats, &maps)?;
     } else {
@@ -31,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
-    writeln!(out, "{}", args.pool.pool.display())?;
+    writeln!(out, "{}", printable(&args.pool.pool.to_string_lossy(), false))?;
     let mut table = Table::new(2, &[]);
     let mut line = |name: &str, text: String| table.row([name.to_string(), text]);
     line("medium", format!("{} on {}", stats.domain, stats.filesystem));
@@ -52,39 +63,38 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
             None if map.kind == "unknown" => "unknown to this build".into(),
             None => "-".into(),
         };
-        table.row([map.name.clone(), map.kind.to_string(), length(map.len), nodes]);
+        table.row([shown_name(&map.name), map.kind.to_string(), length(map.len), nodes]);
     }
     table.write(&mut out)?;
+    if maps.iter().any(|map| exact(map.len).is_none()) {
+        writeln!(
+            out,
+            "  not known: an unclean end lost the number; `endura count` counts, and so does"
+        )?;
+        writeln!(out, "  the next command that writes")?;
+    }
     Ok(out.flush()?)
 }
 
 fn length(len: Len) -> String {
-    match len {
-        Len::Exact(n) => grouped(n),
-        Len::AtLeast(n) => format!("at least {}", grouped(n)),
-    }
+    exact(len).map_or_else(|| "not known".into(), grouped)
 }
 
 fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     let maps: Vec<_> = maps
         .iter()
         .map(|map| {
-            let (len, exact) = match map.len {
-                Len::Exact(n) => (n, true),
-                Len::AtLeast(n) => (n, false),
-            };
             json!({
                 "name": map.name,
                 "kind": map.kind,
-                "entries": len,
-                "entries_exact": exact,
+                "entries": exact(map.len),
                 "leaf_bytes": map.layout.map(NodeLayout::leaf_bytes),
                 "inner_bytes": map.layout.map(NodeLayout::inner_bytes),
             })
         })
         .collect();
     let whole = json!({
-        "pool": args.pool.pool,
+        "pool": path_json(&args.pool.pool),
         "domain": stats.domain.to_string(),
         "filesystem": stats.filesystem,
         "file_bytes": stats.file_bytes,

@@ -1,6 +1,7 @@
 //! The `endura` command: look into pools, fill them, check them, torture them.
 //!
 //! One module per command, and below them what they share: [`pool_args`] (which pool, opened how),
+//! [`made`] (what a command that fails takes back), [`target`] (files that are written),
 //! [`entries`] and [`datum`] (maps of numbers and of byte strings, as one), [`format`] (files of
 //! entries), [`escape`] (bytes as text). Exit codes, texts, children and their ledgers are in
 //! `endura_console`, for the lab's programs need them too: [`hand_over`] starts those.
@@ -8,9 +9,11 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod count;
 mod datum;
 mod del;
 mod demo;
+mod drop;
 mod entries;
 mod escape;
 mod export;
@@ -19,26 +22,30 @@ mod get;
 mod hand_over;
 mod import;
 mod info;
+mod made;
 mod mixed;
 mod pool_args;
 mod put;
+mod rename;
 mod scan;
+mod target;
 mod torture;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use endura_console::interrupt;
 use endura_console::outcome::{Result, exit};
 
 const EXAMPLES: &str = "\
-A pool is a file that holds named maps: of numbers (fast-fair, nbtree) or of byte strings (roart).
-What --map does not name is the map `main`. Examples:
+A pool is a file that holds named maps: of numbers (fast-fair, nbtree) or of
+byte strings (roart). What --map does not name is the map `main`. Examples:
   endura put data.endura 7 42 && endura get data.endura 7
   endura put data.endura user:1 Ada --map people --kind roart
   endura scan data.endura --map people --prefix user: --json
   endura import data.endura people.csv --map people
   mdb_dump some.lmdb | endura import data.endura --map old --kind roart
-`endura help import` tells of formats, and of how bytes that are no text are written.";
+`endura help import` tells of formats and escapes.";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -46,11 +53,12 @@ Exit codes:
   1  the answer is no: the key is absent, check found damage, a demo or torture
      run lost a key
   2  usage error
-  3  it did not work: the pool cannot be opened, the disk is full, a line is not a number";
+  3  it did not work: the pool cannot be opened, the disk is full, a line is
+     no entry";
 
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version, after_help = format!("{EXAMPLES}\n\n{}", EXIT_CODES))]
+#[command(name = "endura", version, max_term_width = 80, after_help = format!("{EXAMPLES}\n\n{}", EXIT_CODES))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -76,6 +84,12 @@ enum Command {
     Import(import::Args),
     /// Write all entries to a file, in the same formats
     Export(export::Args),
+    /// Print how many entries the maps have; counts where an unclean end lost it
+    Count(count::Args),
+    /// Remove a map and all its entries
+    Drop(drop::Args),
+    /// Give a map another name
+    Rename(rename::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),
     /// Crash an index in every way the hardware allows (the program `endura-explore`)
@@ -102,6 +116,9 @@ impl Command {
             Self::Scan(args) => scan::run(args),
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
+            Self::Count(args) => count::run(args),
+            Self::Drop(args) => drop::run(args),
+            Self::Rename(args) => rename::run(args),
             Self::Torture(args) => torture::run(args),
             Self::Explore(args) => hand_over::run("endura-explore", args),
             Self::Bench(args) => hand_over::run("endura-bench", args),
@@ -112,5 +129,6 @@ impl Command {
 }
 
 fn main() -> ExitCode {
+    interrupt::watch();
     exit("endura", Cli::parse().command.run())
 }

@@ -2,45 +2,164 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::ValueEnum;
-use endura::{Kind, Pool};
-use endura_console::args::{KindName, MediaArgs};
+use endura::media::explain_bus_errors;
+use endura::{Error, Kind, Pool, PoolOptions};
+use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result};
+use endura_console::text::printable;
 
 use crate::datum::Datum;
 use crate::entries::{OpenMap, kind_of};
+use crate::made::Writing;
 
-/// The pool of a command.
+/// How long to wait for a pool that somebody else has open.
+#[derive(clap::Args, Clone, Copy)]
+pub(crate) struct WaitArgs {
+    /// How many seconds to wait for a pool that is open elsewhere
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_seconds)]
+    wait: Duration,
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "not a number of seconds".into())
+}
+
+/// The pool of a command that only reads.
 #[derive(clap::Args)]
 pub(crate) struct PoolArgs {
     /// The pool file
     pub(crate) pool: PathBuf,
     #[command(flatten)]
-    pub(crate) media: MediaArgs,
+    medium: MediumArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
-/// The map of a command.
+/// The map of a command that only reads.
 #[derive(clap::Args)]
 pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) pool: PoolArgs,
     /// The name of the map in the pool; it is opened as whatever it is
-    #[arg(long, default_value = "main")]
+    #[arg(long, default_value = "main", value_parser = parse_name)]
     pub(crate) map: String,
-    /// The index that the map is, if it has to be made: roart takes byte strings, the others numbers
-    /// [default: the one that the map is called after, or fast-fair]
+}
+
+/// The map of a command that makes it if need be.
+#[derive(clap::Args)]
+pub(crate) struct NewMapArgs {
+    /// The pool file, made by the first entry if there is none
+    pub(crate) pool: PathBuf,
+    #[command(flatten)]
+    media: MediaArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
+    /// The name of the map in the pool, made by the first entry if there is none
+    #[arg(long, default_value = "main", value_parser = parse_name)]
+    pub(crate) map: String,
+    /// The index that a new map is: roart takes byte strings, the others numbers [default: the one that the
+    /// map is called after, or fast-fair]
     #[arg(long, value_enum)]
     kind: Option<KindName>,
 }
 
+/// The name of a map, as an argument.
+pub(crate) fn parse_name(text: &str) -> Result<String, String> {
+    let fits = (1..=255).contains(&text.len()) && !text.contains('\0');
+    if fits { Ok(text.into()) } else { Err("a map's name has 1 to 255 bytes without NUL".into()) }
+}
+
+/// The name of a map for a terminal.
+pub(crate) fn shown_name(name: &str) -> String {
+    printable(name, false)
+}
+
+/// `error`, with the file that it is about.
+fn at(path: &Path, error: &Error) -> Failure {
+    Failure::at(path, error)
+}
+
+/// `failure`, with the file that it is about, unless it says so itself.
+pub(crate) fn about(path: &Path, failure: Failure) -> Failure {
+    match failure {
+        Failure::Message(text) if !text.contains(&*path.to_string_lossy()) => {
+            Failure::Message(format!("{}: {text}", path.display()))
+        }
+        other => other,
+    }
+}
+
+/// What SIGBUS would mean for this pool.
+fn explain(path: &Path) {
+    let path = printable(&path.to_string_lossy(), false);
+    // Without it the shell says "Bus error", and no more.
+    let _ = explain_bus_errors(&format!(
+        "endura: {path}: the file was cut short while it was open, or its disk failed (SIGBUS); what \
+         `endura check` says of it decides whether a backup is needed\n"
+    ));
+}
+
 impl PoolArgs {
+    /// The options that these arguments ask for.
+    pub(crate) fn options(&self) -> PoolOptions {
+        explain(&self.pool);
+        self.medium.options().lock_timeout(self.wait.wait)
+    }
+
     /// Opens the pool without writing to it.
     pub(crate) fn open_read_only(&self) -> Result<Pool> {
-        let options = self.media.options().read_only(true);
-        options.open(&self.pool).map_err(|error| Failure::at(&self.pool, &error))
+        self.options().read_only(true).open(&self.pool).map_err(|error| self.at(&error))
     }
+
+    /// Opens the pool for writing.
+    pub(crate) fn open(&self) -> Result<Pool> {
+        self.options().open(&self.pool).map_err(|error| self.at(&error))
+    }
+
+    /// What went wrong with the pool.
+    pub(crate) fn at(&self, error: &Error) -> Failure {
+        at(&self.pool, error)
+    }
+}
+
+impl MapArgs {
+    /// The map of a pool that this command only reads.
+    pub(crate) fn open_read_only(&self) -> Result<(Pool, OpenMap)> {
+        self.map_of(self.pool.open_read_only()?)
+    }
+
+    /// The map of a pool that this command changes.
+    pub(crate) fn open(&self) -> Result<(Pool, OpenMap)> {
+        self.map_of(self.pool.open()?)
+    }
+
+    /// Never makes one: a name that was mistyped is an error.
+    fn map_of(&self, pool: Pool) -> Result<(Pool, OpenMap)> {
+        must_exist(&pool, &self.pool.pool, &self.map)?;
+        let map = OpenMap::open(&pool, &self.map, None).map_err(|error| self.pool.at(&error))?;
+        Ok((pool, map))
+    }
+}
+
+/// Fails if the pool has no such map, and says which it has.
+pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str) -> Result<()> {
+    let maps = pool.maps().map_err(|error| at(path, &error))?;
+    if maps.iter().any(|map| map.name == name) {
+        return Ok(());
+    }
+    let names: Vec<_> = maps.iter().map(|map| format!("`{}`", shown_name(&map.name))).collect();
+    let others = match &names[..] {
+        [] => "it has none".into(),
+        [one] => format!("its only map is {one}"),
+        _ => format!("it has {}", names.join(", ")),
+    };
+    let (path, name) = (path.display(), shown_name(name));
+    Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others} (--map)")))
 }
 
 /// What the keys and values of a map are.
@@ -51,16 +170,8 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    fn of(kind: Kind) -> Self {
+    pub(crate) fn of(kind: Kind) -> Self {
         if kind == Kind::Roart { Self::Bytes } else { Self::Numbers }
-    }
-
-    /// Whether all of `arguments` can be keys or values of such a map.
-    pub(crate) fn admits<'a>(self, arguments: impl IntoIterator<Item = &'a OsStr>) -> Result<()> {
-        arguments.into_iter().try_for_each(|argument| match self {
-            Self::Numbers => parse::<u64>(argument).map(drop),
-            Self::Bytes => parse::<Vec<u8>>(argument).map(drop),
-        })
     }
 }
 
@@ -74,43 +185,31 @@ pub(crate) fn parse<D: Datum>(argument: &OsStr) -> Result<D> {
     D::parse(argument.as_bytes()).map_err(|error| Failure::Usage(format!("{error}{hint}")))
 }
 
-impl MapArgs {
-    /// The map of a pool that this command only reads.
-    pub(crate) fn open_read_only(&self) -> Result<(Pool, OpenMap)> {
-        let pool = self.pool.open_read_only()?;
-        let kind = self.kind_in(&pool)?;
-        self.map_of(pool, kind)
+impl NewMapArgs {
+    fn options(&self) -> PoolOptions {
+        explain(&self.pool);
+        self.media.options().lock_timeout(self.wait.wait)
     }
 
-    /// The map of a pool that exists.
-    pub(crate) fn open(&self) -> Result<(Pool, OpenMap)> {
-        let pool = self.pool.media.options().open(&self.pool.pool);
-        let pool = pool.map_err(|error| Failure::at(&self.pool.pool, &error))?;
-        let kind = self.kind_in(&pool)?;
-        self.map_of(pool, kind)
-    }
-
-    /// The map of a pool that is made if it does not exist. Nothing is made unless `admit` finds that
-    /// such a map can take what it is to hold.
-    pub(crate) fn open_or_create(
-        &self,
-        admit: impl Fn(Sort) -> Result<()>,
-    ) -> Result<(Pool, OpenMap)> {
-        let path = &self.pool.pool;
-        if !path.exists() {
-            admit(Sort::of(self.kind_of_new()))?;
+    /// What the map is, or will be. Nothing is made.
+    pub(crate) fn kind(&self) -> Result<Kind> {
+        match self.options().read_only(true).open(&self.pool) {
+            Ok(pool) => self.kind_in(&pool),
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Ok(self.kind_of_new())
+            }
+            // Only a writer may open it, and will say what it is.
+            Err(Error::NeedsRecovery) => {
+                let pool =
+                    self.options().open(&self.pool).map_err(|error| at(&self.pool, &error))?;
+                self.kind_in(&pool)
+            }
+            Err(error) => Err(at(&self.pool, &error)),
         }
-        let pool = self.pool.media.options().open_or_create(path);
-        let pool = pool.map_err(|error| Failure::at(path, &error))?;
-        let kind = self.kind_in(&pool)?;
-        admit(Sort::of(kind))?;
-        self.map_of(pool, kind)
     }
 
-    /// What the map is, or will be.
     fn kind_in(&self, pool: &Pool) -> Result<Kind> {
-        let found = kind_of(pool, &self.map);
-        let found = found.map_err(|error| Failure::at(&self.pool.pool, &error))?;
+        let found = kind_of(pool, &self.map).map_err(|error| at(&self.pool, &error))?;
         // Asked for as another kind, the library says what it is.
         Ok(self.kind.map(Kind::from).or(found).unwrap_or_else(|| self.kind_of_new()))
     }
@@ -120,14 +219,9 @@ impl MapArgs {
         self.kind.or_else(named_after).map_or(Kind::FastFair, Kind::from)
     }
 
-    fn map_of(&self, pool: Pool, kind: Kind) -> Result<(Pool, OpenMap)> {
-        let map = OpenMap::open(&pool, &self.map, Some(kind));
-        let map = map.map_err(|error| Failure::at(&self.pool.pool, &error))?;
-        Ok((pool, map))
-    }
-
-    /// Closes a pool that was written to.
-    pub(crate) fn close(&self, pool: &Pool) -> Result<()> {
-        pool.close().map_err(|error| Failure::at(&self.pool.pool, &error))
+    /// Opens the pool and the map, as `kind`; makes what is missing. Nothing of that remains if no entry
+    /// is stored.
+    pub(crate) fn open_or_create(&self, kind: Kind) -> Result<(Writing, OpenMap)> {
+        Writing::begin(&self.options(), &self.pool, &self.map, kind)
     }
 }

@@ -9,14 +9,14 @@ use serde_json::json;
 use crate::datum::Datum;
 use crate::entries::{Entries, on_map};
 use crate::escape::NOTATION;
-use crate::pool_args::{MapArgs, parse};
+use crate::pool_args::{NewMapArgs, Sort, about, parse};
 use endura_console::outcome::{Answer, Failure, Result};
 
 #[derive(clap::Args)]
 #[command(after_help = NOTATION)]
 pub(crate) struct Args {
     #[command(flatten)]
-    map: MapArgs,
+    map: NewMapArgs,
     /// The key
     #[arg(allow_negative_numbers = true)]
     key: OsString,
@@ -36,12 +36,34 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let content = args.file.as_deref().map(read).transpose()?;
-    let arguments = || [Some(&args.key), args.value.as_ref()].into_iter().flatten();
-    let admit = |sort: crate::pool_args::Sort| sort.admits(arguments().map(AsRef::as_ref));
-    let (pool, map) = args.map.open_or_create(admit)?;
-    let answer = on_map!(&map, map => store(args, content, map))?;
-    args.map.close(&pool)?;
-    Ok(answer)
+    let kind = args.map.kind()?;
+    // Before anything is made for it.
+    match Sort::of(kind) {
+        Sort::Numbers => checked::<u64>(args, content.as_ref())?,
+        Sort::Bytes => checked::<Vec<u8>>(args, content.as_ref())?,
+    }
+    let (mut writing, map) = args.map.open_or_create(kind)?;
+    let answer = on_map!(&map, map => store(args, content, map));
+    if answer.is_ok() {
+        writing.keep();
+    }
+    drop(map);
+    writing.close()?;
+    answer.map_err(|failure| about(&args.map.pool, failure))
+}
+
+/// Fails unless the arguments are a key and a value of such a map.
+fn checked<D: Datum>(args: &Args, content: Option<&Vec<u8>>) -> Result<()> {
+    let key: D = parse(&args.key)?;
+    let value = value(args, content.cloned())?;
+    D::check_lengths(&key, &value).map_err(|error| about(&args.map.pool, error.into()))
+}
+
+fn value<D: Datum>(args: &Args, content: Option<Vec<u8>>) -> Result<D> {
+    match (content, &args.value) {
+        (Some(bytes), _) => D::parse_plain(bytes).map_err(Failure::Message),
+        (None, argument) => parse(argument.as_deref().unwrap_or_default()),
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
@@ -57,10 +79,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 fn store<E: Entries>(args: &Args, content: Option<Vec<u8>>, map: &E) -> Result {
     let key: E::Datum = parse(&args.key)?;
-    let value = match (content, &args.value) {
-        (Some(bytes), _) => E::Datum::parse_plain(bytes).map_err(Failure::Message)?,
-        (None, argument) => parse(argument.as_deref().unwrap_or_default())?,
-    };
+    let value: E::Datum = value(args, content)?;
     let previous = if args.new { map.insert_new(&key, &value) } else { map.insert(&key, &value) }?;
     let stored = !args.new || previous.is_none();
     if args.json {

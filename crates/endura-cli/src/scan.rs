@@ -1,15 +1,23 @@
 //! `endura scan`: the entries of a range.
 
 use std::ffi::OsString;
-use std::io::{BufWriter, Write, stdout};
+use std::fs::File;
+use std::io::{Write, stdout};
 use std::ops::Bound;
+use std::os::fd::AsFd;
 
-use crate::entries::{Entries, Entry, on_map};
+use endura::Pool;
+
+use crate::datum::Datum;
+use crate::entries::{Entries, OpenMap};
 use crate::escape::NOTATION;
 use crate::format::{Sink, Style};
-use crate::pool_args::{MapArgs, parse};
+use crate::pool_args::{MapArgs, about, parse};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::parse_number;
+
+/// So many bytes are read before any are written.
+const PART: usize = 1 << 20;
 
 #[derive(clap::Args)]
 #[command(after_help = NOTATION)]
@@ -34,33 +42,121 @@ pub(crate) struct Args {
     /// Print one {"key":K,"value":V} per line in place of "K<tab>V"
     #[arg(long)]
     json: bool,
+    /// Keep the pool open until all is printed, so that no writer comes in between. Otherwise a scan into a
+    /// pipe or a terminal closes the pool while each MiB is printed, and goes on behind the last key
+    #[arg(long)]
+    consistent: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (_pool, map) = args.map.open_read_only()?;
-    on_map!(&map, map => scan(args, map))
-}
-
-fn scan<E: Entries>(args: &Args, map: &E) -> Result {
-    let range = match &args.prefix {
-        Some(prefix) => map.prefix(&parse(prefix)?).ok_or_else(|| {
-            Failure::Usage(
-                "--prefix is for maps of byte strings; numbers have --from and --to".into(),
-            )
-        })?,
-        None => between(args, map)?,
+    let (pool, map) = args.map.open_read_only()?;
+    let scanned = match map {
+        OpenMap::Numbers(map) => scan(args, pool, map, |map| match map {
+            OpenMap::Numbers(map) => Some(map),
+            OpenMap::Bytes(_) => None,
+        }),
+        OpenMap::Bytes(map) => scan(args, pool, map, |map| match map {
+            OpenMap::Bytes(map) => Some(map),
+            OpenMap::Numbers(_) => None,
+        }),
     };
-    if args.reverse {
-        print(args, range.rev())?
-    } else {
-        print(args, range)?
-    }
+    scanned.map_err(|failure| about(&args.map.pool.pool, failure))?;
     Ok(Answer::Yes)
 }
 
-fn between<E: Entries>(args: &Args, map: &E) -> Result<E::Range> {
+/// What is still to be printed.
+struct Rest<D> {
+    from: Bound<D>,
+    to: Bound<D>,
+    entries: u64,
+}
+
+/// Prints part after part. Where the reader may be slow the pool is closed before a part is written, and
+/// opened again behind it.
+fn scan<E: Entries>(
+    args: &Args,
+    mut pool: Pool,
+    mut map: E,
+    as_before: impl Fn(OpenMap) -> Option<E>,
+) -> Result<()> {
+    let (from, to) = bounds::<E::Datum>(args)?;
+    let mut rest = Rest { from, to, entries: args.limit.unwrap_or(u64::MAX) };
+    let mut sink = Sink::new(if args.json { Style::Json } else { Style::Tsv });
+    let lets_go = !args.consistent && may_be_slow();
+    let mut part = Vec::with_capacity(2 * PART);
+    loop {
+        let more = fill(args, &map, &mut rest, &mut sink, &mut part)?;
+        if !lets_go {
+            stdout().lock().write_all(&part)?;
+            if !more {
+                return Ok(());
+            }
+            part.clear();
+            continue;
+        }
+        drop((map, pool));
+        let mut out = stdout().lock();
+        out.write_all(&part)?;
+        out.flush()?;
+        if !more {
+            return Ok(());
+        }
+        part.clear();
+        let (opened, found) = args.map.open_read_only()?;
+        let Some(again) = as_before(found) else {
+            let text = "the map was replaced by one of another kind during the scan";
+            return Err(Failure::Message(text.into()));
+        };
+        (pool, map) = (opened, again);
+    }
+}
+
+/// Whether standard output is read by somebody: a pager, another program, a person.
+fn may_be_slow() -> bool {
+    let file = stdout().as_fd().try_clone_to_owned().map(File::from);
+    !file.and_then(|file| file.metadata()).is_ok_and(|facts| facts.is_file())
+}
+
+/// Appends lines until there are enough for a part; whether more are to follow.
+fn fill<E: Entries>(
+    args: &Args,
+    map: &E,
+    rest: &mut Rest<E::Datum>,
+    sink: &mut Sink,
+    part: &mut Vec<u8>,
+) -> Result<bool> {
+    if rest.entries == 0 {
+        return Ok(false);
+    }
+    let mut range = map.range(rest.from.clone(), rest.to.clone());
+    loop {
+        let next = if args.reverse { range.next_back() } else { range.next() };
+        let Some(entry) = next else { return Ok(false) };
+        let (key, value) = entry?;
+        part.extend_from_slice(sink.line(&key, &value)?);
+        rest.entries -= 1;
+        if rest.entries == 0 {
+            return Ok(false);
+        }
+        if part.len() >= PART {
+            let behind = Bound::Excluded(key);
+            *(if args.reverse { &mut rest.to } else { &mut rest.from }) = behind;
+            return Ok(true);
+        }
+    }
+}
+
+fn bounds<D: Datum>(args: &Args) -> Result<(Bound<D>, Bound<D>)> {
+    if let Some(prefix) = &args.prefix {
+        let prefix: D = parse(prefix)?;
+        let Some(end) = prefix.prefix_end() else {
+            let text = "--prefix is for maps of byte strings; numbers have --from and --to";
+            return Err(Failure::Usage(text.into()));
+        };
+        return Ok((Bound::Included(prefix), end));
+    }
     let bound = |argument: &Option<OsString>| argument.as_deref().map(parse).transpose();
-    let (from, to): (Option<E::Datum>, Option<E::Datum>) = (bound(&args.from)?, bound(&args.to)?);
+    let (from, to): (Option<D>, Option<D>) = (bound(&args.from)?, bound(&args.to)?);
     if from.is_some() && to.is_some() && from > to {
         let shown = |argument: &Option<OsString>| argument.clone().unwrap_or_default();
         let (from, to) = (shown(&args.from), shown(&args.to));
@@ -70,21 +166,6 @@ fn between<E: Entries>(args: &Args, map: &E) -> Result<E::Range> {
             to.display()
         )));
     }
-    let bound = |datum: Option<E::Datum>| datum.map_or(Bound::Unbounded, Bound::Included);
-    Ok(map.range(bound(from), bound(to)))
-}
-
-fn print<D: crate::datum::Datum>(
-    args: &Args,
-    entries: impl Iterator<Item = endura::Result<Entry<D>>>,
-) -> Result<()> {
-    let mut out = BufWriter::new(stdout().lock());
-    let mut sink = Sink::new(if args.json { Style::Json } else { Style::Tsv });
-    let limit = args.limit.unwrap_or(u64::MAX);
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    for entry in entries.take(limit) {
-        let (key, value) = entry?;
-        out.write_all(sink.line(&key, &value)?)?;
-    }
-    Ok(out.flush()?)
+    let bound = |datum: Option<D>| datum.map_or(Bound::Unbounded, Bound::Included);
+    Ok((bound(from), bound(to)))
 }

@@ -67,7 +67,7 @@ fn a_map_is_opened_as_what_it_is() {
     assert_eq!(kinds, ["FastFair", "NbTree", "Roart"]);
     assert!(!works(&["info", pool]).contains("unknown"));
     assert_eq!(works(&["get", pool, "user:1", "--map", "roart"]), "Ada\n");
-    let complaint = ends_with(3, &["get", pool, "1", "--map", "roart", "--kind", "fast-fair"]);
+    let complaint = ends_with(3, &["put", pool, "1", "1", "--map", "roart", "--kind", "fast-fair"]);
     assert!(complaint.contains("is a"), "{complaint}");
     ends_with(3, &["put", pool, "1", "1", "--kind", "roart"]);
     let checked = json_of(&["check", pool, "--json"]);

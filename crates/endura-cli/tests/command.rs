@@ -171,7 +171,7 @@ fn a_copied_pool_may_be_torn_until_it_is_accepted() {
     map.insert(2, 20).expect("an insert");
     let copy = place.path("copy").display().to_string();
     std::fs::copy(pool, &copy).expect("a copy");
-    assert!(ends_with(3, &["get", pool, "1"]).contains("open elsewhere"));
+    assert!(ends_with(3, &["get", pool, "1", "--wait", "0"]).contains("open elsewhere"));
     assert!(ends_with(3, &["get", &copy, "1"]).contains("check --accept"));
     let doubtful = endura(&["check", &copy]);
     assert_eq!(code(&doubtful), 1, "{}", text(&doubtful.stderr));

@@ -43,12 +43,19 @@ impl KindArgs {
     }
 }
 
-/// How a pool lies in memory.
+/// How stores to a pool reach persistence.
 #[derive(clap::Args, Clone, Copy)]
-pub struct MediaArgs {
+pub struct MediumArgs {
     /// How stores reach persistence; auto asks the file system and the processor
     #[arg(long, value_enum, default_value_t = Media::Auto)]
     media: Media,
+}
+
+/// How a pool lies in memory.
+#[derive(clap::Args, Clone, Copy)]
+pub struct MediaArgs {
+    #[command(flatten)]
+    medium: MediumArgs,
     /// The most bytes that the pool may grow to while it is open (K, M, G, T)
     #[arg(long, value_parser = parse_size)]
     max_size: Option<u64>,
@@ -81,13 +88,20 @@ impl From<Media> for MediaChoice {
     }
 }
 
+impl MediumArgs {
+    /// The options that these arguments ask for.
+    pub fn options(self) -> PoolOptions {
+        Pool::options().media(self.media.into())
+    }
+}
+
 impl MediaArgs {
     /// What stands where nothing is asked for.
-    pub const AUTO: Self = Self { media: Media::Auto, max_size: None };
+    pub const AUTO: Self = Self { medium: MediumArgs { media: Media::Auto }, max_size: None };
 
     /// The options that these arguments ask for.
     pub fn options(self) -> PoolOptions {
-        let options = Pool::options().media(self.media.into());
+        let options = self.medium.options();
         match self.max_size {
             Some(bytes) => options.max_size(bytes),
             None => options,
@@ -96,7 +110,7 @@ impl MediaArgs {
 
     /// The same arguments, for a child process.
     pub fn to_arguments(self) -> Vec<String> {
-        let name = self.media.to_possible_value();
+        let name = self.medium.media.to_possible_value();
         let mut arguments: Vec<String> =
             name.iter().flat_map(|name| ["--media".into(), name.get_name().into()]).collect();
         if let Some(bytes) = self.max_size {

@@ -1,13 +1,14 @@
 //! What the programs `endura`, `endura-bench` and `endura-explore` share.
 //!
 //! [`outcome`] has the exit codes, [`args`] the arguments that more than one program takes, [`text`] and
-//! [`progress`] numbers, tables and bars for people, [`child`] and [`ledger`] a process that is killed,
+//! [`progress`] numbers, tables and bars for people, [`interrupt`] what a signal does, [`child`] and [`ledger`] a process that is killed,
 //! and what it had been told.
 
 #![forbid(unsafe_code)]
 
 pub mod args;
 pub mod child;
+pub mod interrupt;
 pub mod ledger;
 pub mod outcome;
 pub mod progress;

@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::text::printable;
+
 /// What a command that worked found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -42,11 +44,9 @@ impl Failure {
 
     /// What went wrong with the file at `path`.
     pub fn at(path: &Path, error: &endura::Error) -> Self {
-        match error {
-            // Says which file itself.
-            endura::Error::Io { .. } => Self::Message(error.to_string()),
-            _ => Self::Message(format!("{}: {error}", path.display())),
-        }
+        let (text, path) = (error.to_string(), path.display().to_string());
+        // Some errors of the system say which file themselves.
+        Self::Message(if text.contains(&path) { text } else { format!("{path}: {text}") })
     }
 }
 
@@ -83,6 +83,7 @@ pub fn exit(program: &str, result: Result) -> ExitCode {
 }
 
 fn complain(program: &str, text: &str, code: u8) -> ExitCode {
-    eprintln!("{program}: {text}");
+    // Names and lines of files may hold what a terminal takes for a command.
+    eprintln!("{program}: {}", printable(text, true));
     ExitCode::from(code)
 }

@@ -3,14 +3,64 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// A number in decimal, or in hexadecimal after `0x`; `_` and `,` may group digits.
+/// A number in decimal, or in hexadecimal after `0x`. Digits may stand in groups: `_` between any two, or
+/// `,` before each three.
+///
+/// # Errors
+///
+/// What is wrong with it, in words.
 pub fn parse_number(text: &str) -> Result<u64, String> {
-    let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
-    let parsed = match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16),
-        None => digits.parse(),
+    let grouped = text.contains(',');
+    let fits = |(i, part): (usize, &str)| match i {
+        0 => (1..=3).contains(&part.len()),
+        _ => part.len() == 3,
     };
-    parsed.map_err(|_| "not a number between 0 and 18446744073709551615".into())
+    let in_threes = text.split(',').enumerate().all(fits);
+    if grouped && (!in_threes || text.contains(['_', 'x', 'X'])) {
+        return Err(NO_NUMBER.into());
+    }
+    parse_plain_number(&text.replace(',', ""))
+}
+
+/// The same without commas: one could be meant to separate two numbers.
+///
+/// # Errors
+///
+/// What is wrong with it, in words.
+pub fn parse_plain_number(text: &str) -> Result<u64, String> {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, radix) = hex.map_or((text, 10), |hex| (hex, 16));
+    let group = |group: &str| !group.is_empty() && group.chars().all(|c| c.is_digit(radix));
+    if !digits.split('_').all(group) {
+        return Err(NO_NUMBER.into());
+    }
+    u64::from_str_radix(&digits.replace('_', ""), radix).map_err(|_| NO_NUMBER.into())
+}
+
+const NO_NUMBER: &str = "not a number between 0 and 18446744073709551615";
+
+/// `text` for a terminal: control characters become escapes. Line feeds stay if `lines`.
+pub fn printable(text: &str, lines: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' if lines => out.push(c),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            // Marks of direction turn what follows around.
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                out.extend(c.escape_unicode());
+            }
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("\\x{byte:02x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A number of bytes: `4096`, `64K`, `16M`, `64G`, `1T` (powers of 1024).
@@ -143,7 +193,26 @@ mod tests {
     fn numbers() {
         assert_eq!(parse_number("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(parse_number("0xff"), Ok(255));
-        assert_eq!(parse_number("1_000,000"), Ok(1_000_000));
+        assert_eq!(parse_number("0XfF"), Ok(255));
+        assert_eq!(parse_number("1,000,000"), Ok(1_000_000));
+        assert_eq!(parse_number("1_00_0"), Ok(1000));
+        for bad in [
+            "1,5",
+            "1,,,2",
+            ",1",
+            "1,",
+            "1_000,000",
+            "_1_",
+            "1__2",
+            "0x",
+            "0x+5",
+            "+5",
+            "1234,567",
+            "0x1,000",
+        ] {
+            assert!(parse_number(bad).is_err(), "{bad}");
+        }
+        assert!(parse_plain_number("1,000").is_err());
         assert!(parse_number("18446744073709551616").is_err());
         assert!(parse_number("-1").is_err());
         assert!(parse_number("").is_err());
@@ -155,6 +224,7 @@ mod tests {
     fn texts() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(printable("a\x1b[2J\u{85}\nb", true), "a\\x1b[2J\\xc2\\x85\nb");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(duration(Duration::from_micros(1500)), "1.50 ms");
         assert_eq!(counted(1, "key"), "1 key");

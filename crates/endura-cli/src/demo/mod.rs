@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use endura::{Error, Kind, Pool};
+use endura_console::interrupt::{self, Doomed};
 use tempfile::TempDir;
 
 pub(crate) use load::{LoadPlan, WriterArgs, load_until_killed, write};
@@ -45,7 +46,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (folder, filesystem) = place(args)?;
+    let (folder, doomed, filesystem) = place(args)?;
     let plan = LoadPlan {
         pool: folder.path().join("demo.endura"),
         ledger: folder.path().join("acknowledged"),
@@ -72,13 +73,14 @@ pub(crate) fn run(args: &Args) -> Result {
         let deleted = folder.close();
         deleted.map_err(|e| Failure::io(format!("cannot delete {}", path.display()), &e))?;
     } else {
+        doomed.keep();
         say(&format!("The pool is kept: {}", folder.keep().display()))?;
     }
     Ok(Answer::yes_if(report.lost_nothing()))
 }
 
 /// A folder on a file system that can hold a pool, with an empty pool in it.
-fn place(args: &Args) -> Result<(TempDir, String)> {
+fn place(args: &Args) -> Result<(TempDir, Doomed, String)> {
     let mut places = vec![args.dir.clone().unwrap_or_else(std::env::temp_dir)];
     if args.dir.is_none() {
         // In a container the temporary folder often lies on an overlay, which cannot hold a pool.
@@ -101,7 +103,8 @@ enum Trouble {
     Failure(Failure),
 }
 
-fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
+fn try_place(args: &Args, place: &Path) -> Result<(TempDir, Doomed, String), Trouble> {
+    let section = interrupt::section();
     let folder =
         tempfile::Builder::new().prefix("endura-demo-").tempdir_in(place).map_err(|e| {
             Trouble::Failure(Failure::io(
@@ -109,6 +112,8 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
                 &e,
             ))
         })?;
+    let doomed = interrupt::doomed(folder.path());
+    drop(section);
     let create = || -> endura::Result<String> {
         let pool = args.media.options().create(folder.path().join("demo.endura"))?;
         Maps::create(&pool, &args.kinds())?;
@@ -117,7 +122,7 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, String), Trouble> {
         Ok(format!("{} on {}", stats.domain, stats.filesystem))
     };
     match create() {
-        Ok(filesystem) => Ok((folder, filesystem)),
+        Ok(filesystem) => Ok((folder, doomed, filesystem)),
         Err(error @ Error::Unsupported { .. }) => Err(Trouble::Unsupported(error)),
         Err(error) => Err(Trouble::Failure(Failure::at(place, &error))),
     }

@@ -31,6 +31,9 @@ const LONGEST_LINE: usize = 6 * (LONGEST_KEY + LONGEST_VALUE) + 4096;
 /// So much of a line is read before it is looked at whether it can be one: longer than any key.
 const PROBE: usize = 6 * LONGEST_KEY + 4096;
 
+/// A byte order mark in UTF-8.
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// The lines of a file.
 pub(crate) struct Lines {
     input: Box<dyn BufRead>,
@@ -41,11 +44,13 @@ pub(crate) struct Lines {
     pub(crate) number: u64,
     /// The bytes read so far.
     pub(crate) bytes: u64,
+    /// Whether the file begins with a byte order mark, which is no part of its first line.
+    pub(crate) has_bom: bool,
 }
 
 impl Lines {
     pub(crate) fn new(input: Box<dyn BufRead>) -> Self {
-        Self { input, line: Vec::new(), held: false, number: 0, bytes: 0 }
+        Self { input, line: Vec::new(), held: false, number: 0, bytes: 0, has_bom: false }
     }
 
     /// The next line without its line feed. Of a line so long that its key must have ended, `probe`
@@ -76,7 +81,15 @@ impl Lines {
             let room = (limit - self.line.len()) as u64;
             let length = self.input.by_ref().take(room).read_until(b'\n', &mut self.line);
             self.bytes += length.map_err(Flaw::Io)? as u64;
-            if self.line.len() < limit || self.line.ends_with(b"\n") {
+            let is_whole = self.line.len() < limit || self.line.ends_with(b"\n");
+            if self.number == 0
+                && self.bytes as usize == self.line.len()
+                && self.line.starts_with(BOM)
+            {
+                self.line.drain(..BOM.len());
+                self.has_bom = true;
+            }
+            if is_whole {
                 self.number += u64::from(!self.line.is_empty());
                 return Ok(!self.line.is_empty());
             }

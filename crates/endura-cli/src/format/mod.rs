@@ -28,13 +28,13 @@ pub(crate) use source::Source;
 
 /// What `--help` says of formats.
 pub(crate) const FORMATS: &str = "\
-Formats, recognised by the end of the file's name (and a dump by its first line), else tsv:
-  tsv        KEY<tab>VALUE, with escapes                                   .tsv
-  csv        KEY,VALUE as in RFC 4180: any bytes, in quotes where need be  .csv
-  json       one {\"key\":K,\"value\":V} per line; bytes that are not UTF-8 are {\"hex\":\"00ff\"}
-             in place of a string                                 .jsonl .ndjson .json
-  mdb        the text of LMDB's mdb_dump, for mdb_load                     .mdb .dump
-  mdb-print  the same with readable keys and values (mdb_dump -p)
+Formats. The end of the file's name chooses one (the first line a dump), else tsv:
+  tsv        KEY<tab>VALUE, with escapes                          .tsv
+  csv        KEY,VALUE as in RFC 4180, any bytes, quoted          .csv
+  json       one {\"key\":K,\"value\":V} per line; bytes that are
+             not UTF-8 are {\"hex\":\"00ff\"}         .json .jsonl .ndjson
+  mdb        the text of LMDB's mdb_dump, for mdb_load            .mdb .dump
+  mdb-print  the same, with readable keys and values (mdb_dump -p)
   lines      each line is a key as it is, every value is empty";
 
 /// The formats as arguments.
@@ -83,6 +83,17 @@ impl FormatName {
 }
 
 impl Style {
+    /// What the names of its files end with.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Tsv => "tsv",
+            Self::Csv => "csv",
+            Self::Json => "jsonl",
+            Self::Dump { .. } => "dump",
+            Self::Lines => "txt",
+        }
+    }
+
     /// Whether a first line may name the columns.
     pub(crate) fn has_columns(self) -> bool {
         matches!(self, Self::Tsv | Self::Csv)

@@ -1,5 +1,6 @@
 //! What `export` and `scan` write.
 
+use super::lines::BOM;
 use super::{Style, csv, dump, json, tsv};
 use crate::datum::Datum;
 use crate::escape::shown;
@@ -11,11 +12,13 @@ pub(crate) struct Sink {
     line: Vec<u8>,
     /// Entries that LMDB cannot take.
     beyond_lmdb: u64,
+    /// Whether no line has been written yet.
+    first: bool,
 }
 
 impl Sink {
     pub(crate) fn new(style: Style) -> Self {
-        Self { style, line: Vec::new(), beyond_lmdb: 0 }
+        Self { style, line: Vec::new(), beyond_lmdb: 0, first: true }
     }
 
     /// What stands before the entries of a map that takes `map_bytes` bytes.
@@ -27,6 +30,7 @@ impl Sink {
             Style::Csv if header => self.line.extend_from_slice(b"key,value\n"),
             _ => {}
         }
+        self.first = self.line.is_empty();
         &self.line
     }
 
@@ -35,19 +39,32 @@ impl Sink {
         self.line.clear();
         match self.style {
             Style::Tsv => tsv::write(key, value, &mut self.line),
-            Style::Csv => csv::write(key, value, &mut self.line),
+            Style::Csv => {
+                csv::write(key, value, &mut self.line);
+                if std::mem::take(&mut self.first) && self.line.starts_with(BOM) {
+                    self.line.splice(..0, BOM.iter().copied());
+                }
+            }
             Style::Json => json::write(key, value, &mut self.line),
             Style::Dump { print } => {
                 let fits = dump::write(print, key, value, &mut self.line);
                 self.beyond_lmdb += u64::from(!fits);
             }
             Style::Lines => {
+                value.write_plain(&mut self.line);
+                let has_value = !self.line.is_empty();
+                self.line.clear();
                 key.write_plain(&mut self.line);
-                if self.line.contains(&b'\n') {
+                if has_value || self.line.contains(&b'\n') {
                     let key = shown(&self.line);
+                    let what = if has_value { "has a value" } else { "holds a line end" };
                     return Err(Failure::Message(format!(
-                        "the key `{key}` holds a line end: choose another --format than lines"
+                        "the key `{key}` {what}, which --format lines cannot write: choose tsv, csv or json"
                     )));
+                }
+                if std::mem::take(&mut self.first) && self.line.starts_with(BOM) {
+                    // The first is taken for no part of the text; the second is the key's.
+                    self.line.splice(..0, BOM.iter().copied());
                 }
                 self.line.push(b'\n');
             }

@@ -73,6 +73,11 @@ impl Source {
         self.lines.number
     }
 
+    /// Whether the file begins with a byte order mark.
+    pub(crate) fn has_bom(&self) -> bool {
+        self.lines.has_bom
+    }
+
     /// Bytes read so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.lines.bytes
@@ -83,6 +88,13 @@ fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax
     let is_dump = |line: Option<&[u8]>| {
         line.is_some_and(|line| line.starts_with(MAGIC) && !line.contains(&b'\t'))
     };
+    let no_bytes = matches!(style, None | Some(Style::Tsv | Style::Json));
+    let utf16 = |line: &[u8]| line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff");
+    if no_bytes && lines.peek(tsv::too_long)?.is_some_and(utf16) {
+        return Err(
+            "the file is UTF-16: `iconv -f UTF-16 -t UTF-8` makes it what is read here".into()
+        );
+    }
     let syntax = match style {
         None if is_dump(lines.peek(tsv::too_long)?) => Syntax::Dump(Dump::begin(lines)?),
         None => Syntax::Tsv { commas: true },

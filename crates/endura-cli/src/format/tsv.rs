@@ -33,6 +33,9 @@ fn parse<D: Datum>(line: &[u8], commas: bool) -> Result<Entry<D>, String> {
                   json, mdb, lines)"
                     .into()
             }
+            commas if separator == b',' => {
+                format!("one comma or tab is expected, found {commas} commas")
+            }
             tabs => format!("one tab is expected, found {tabs}: inside a key or a value it is \\t"),
         });
     };

@@ -16,6 +16,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use endura_console::interrupt::{self, Doomed};
 use tempfile::TempDir;
 
 use endura_console::args::{KindArgs, MediaArgs};
@@ -70,7 +71,9 @@ pub(crate) fn run(args: &Args) -> Result {
     let report = match rounds(args, &place.pool()) {
         Ok(report) => report,
         Err(Failure::Message(text)) => {
-            let kept = place.close(false)?;
+            // Where not even the pool could be made, there is nothing to look at.
+            let nothing = !place.pool().exists();
+            let kept = place.close(nothing)?;
             let kept = kept_line(kept.as_deref()).unwrap_or_default();
             return Err(Failure::Message(format!("{text}\n{kept}")));
         }
@@ -115,7 +118,7 @@ fn rounds(args: &Args, pool: &Path) -> Result<Report> {
 /// Where the pool lies.
 enum Place {
     /// In a folder of its own, which is deleted unless something was found.
-    Temporary(TempDir),
+    Temporary(TempDir, Doomed),
     /// Where the user wants it, to stay.
     Given(PathBuf),
 }
@@ -132,14 +135,17 @@ impl Place {
             return Ok(Self::Given(pool.clone()));
         }
         let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+        let _section = interrupt::section();
         let made = tempfile::Builder::new().prefix("endura-torture-").tempdir_in(&dir);
         let failure = |e| Failure::io(format!("cannot make a folder in {}", dir.display()), &e);
-        Ok(Self::Temporary(made.map_err(failure)?))
+        let made = made.map_err(failure)?;
+        let doomed = interrupt::doomed(made.path());
+        Ok(Self::Temporary(made, doomed))
     }
 
     fn pool(&self) -> PathBuf {
         match self {
-            Self::Temporary(dir) => dir.path().join("torture.endura"),
+            Self::Temporary(dir, _) => dir.path().join("torture.endura"),
             Self::Given(pool) => pool.clone(),
         }
     }
@@ -148,13 +154,14 @@ impl Place {
     fn close(self, sound: bool) -> Result<Option<PathBuf>> {
         let pool = self.pool();
         match self {
-            Self::Temporary(dir) if sound => {
+            Self::Temporary(dir, _) if sound => {
                 let path = dir.path().to_path_buf();
                 dir.close()
                     .map_err(|e| Failure::io(format!("cannot delete {}", path.display()), &e))?;
                 Ok(None)
             }
-            Self::Temporary(dir) => {
+            Self::Temporary(dir, doomed) => {
+                doomed.keep();
                 let _kept = dir.keep();
                 Ok(Some(pool))
             }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use endura::Kind;
 use serde_json::json;
 
+use crate::datum::path_json;
+
 use super::round::{Campaign, RoundOutcome};
 use super::target::repairs_expected;
 use super::{kept_line, share};
@@ -142,7 +144,7 @@ impl Report {
             "most_entries": self.most_entries,
             "median_open_ns": self.median_open().as_nanos() as u64,
             "file_bytes": self.file_bytes,
-            "pool": kept,
+            "pool": kept.map(path_json),
         })
     }
 }

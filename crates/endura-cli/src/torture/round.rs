@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use endura::Kind;
+use endura_console::interrupt::{self, Doomed};
 
 use super::plan::Plan;
 use super::target::{Open, create};
@@ -19,6 +20,8 @@ use endura_console::outcome::{Failure, Result};
 pub(crate) struct Campaign {
     pool: PathBuf,
     ledger: PathBuf,
+    /// The ledger, should a signal or a failure come; what a violation left stays.
+    doomed: Option<Doomed>,
     media: MediaArgs,
     threads: usize,
     seed: u64,
@@ -51,9 +54,11 @@ impl Campaign {
         create(kind, &pool, media).map_err(|error| Failure::at(&pool, &error))?;
         let mut ledger = pool.clone().into_os_string();
         ledger.push(".ledger");
+        let ledger = PathBuf::from(ledger);
         Ok(Self {
             pool,
-            ledger: ledger.into(),
+            doomed: Some(interrupt::doomed(&ledger)),
+            ledger,
             media,
             threads,
             seed,
@@ -81,6 +86,11 @@ impl Campaign {
         let expected = self.expected(round, &ledger, &mut outcome)?;
         if let Err(error) = self.inspect(round, &expected, &mut outcome) {
             outcome.violations.note(format!("round {round}: after the kill: {error}"));
+        }
+        if outcome.violations.any()
+            && let Some(ledger) = self.doomed.take()
+        {
+            ledger.keep();
         }
         Ok(outcome)
     }

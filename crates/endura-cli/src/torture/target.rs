@@ -16,8 +16,12 @@ pub(super) struct Open {
 /// Makes an empty map at `path`, where nothing is.
 pub(super) fn create(kind: Kind, path: &Path, media: MediaArgs) -> Result<()> {
     let pool = media.options().create(path)?;
-    Subject::open(&pool, Some(kind))?;
-    pool.close()
+    let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close());
+    if made.is_err() {
+        // A pool without a map is of no use to anyone.
+        let _ = std::fs::remove_file(path);
+    }
+    made
 }
 
 /// Whether kills leave things to repair that can be counted. Nearly every change of a ROART is one

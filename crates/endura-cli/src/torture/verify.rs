@@ -44,6 +44,11 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
+    /// Whether there is one.
+    pub(crate) fn any(&self) -> bool {
+        self.lost + self.resurrected + self.wrong + self.other > 0
+    }
+
     /// A violation that is none of the counted kinds.
     pub(crate) fn note(&mut self, text: String) {
         self.other += 1;

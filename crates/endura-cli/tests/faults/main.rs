@@ -1,8 +1,26 @@
 //! The command used as somebody would who wants to break it: nothing is destroyed, nothing is left half
 //! done, and whatever is refused is refused in words that help.
+//!
+//! | module | what it tries |
+//! | --- | --- |
+//! | [`counts`] | numbers of entries after `kill -9` |
+//! | [`export`] | targets that are pools, pipes, devices, links; interrupted exports |
+//! | [`hand_over`] | `bench` and `explore`, which are other programs |
+//! | [`input`] | numbers, marks and names that are almost right |
+//! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
+//! | [`maps`] | maps that nobody asked for; dropping, renaming |
+//! | [`texts`] | what people read |
+//! | [`waiting`] | several processes that want one pool |
 
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod counts;
+mod export;
 mod hand_over;
+mod input;
+mod left_over;
+mod maps;
 #[path = "../support/mod.rs"]
 mod support;
+mod texts;
+mod waiting;

@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -30,9 +32,69 @@ impl Place {
         self.dir.path().join(name)
     }
 
+    /// The same as an argument.
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// The names of all that lies in it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir.path()).expect("the folder");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().into_owned()
+        };
+        let mut names: Vec<_> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
     pub(crate) fn pool(&self) -> String {
         self.path("pool").display().to_string()
     }
+}
+
+/// The command, or another build of it that `ENDURA_COMMAND` names: to see a test fail on it.
+pub(crate) fn program() -> OsString {
+    std::env::var_os("ENDURA_COMMAND").unwrap_or_else(|| env!("CARGO_BIN_EXE_endura").into())
+}
+
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command.args(arguments);
+    command
+}
+
+/// The command as a shell would start it in the foreground, whatever signals this test was told to ignore.
+pub(crate) fn in_foreground(arguments: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM,HUP").arg(program()).args(arguments);
+    command
+}
+
+/// Waits for a child that must end soon: a command that hangs is killed, and the test fails.
+#[track_caller]
+pub(crate) fn ended(mut child: Child) -> ExitStatus {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(30) {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let _ = child.kill();
+    panic!("the command hangs");
+}
+
+/// Runs a script as root in a mount namespace of its own; `None`, with a word, where that is not allowed.
+pub(crate) fn in_namespace(script: &str) -> Option<Output> {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-ec", script]).stdin(Stdio::null());
+    let output = unshare.env("ENDURA", program()).output().ok();
+    let output = output.filter(|output| !text(&output.stderr).contains("unshare"));
+    if output.is_none() {
+        eprintln!("left out: only root may mount a file system");
+    }
+    output
 }
 
 pub(crate) fn endura(arguments: &[&str]) -> Output {
@@ -40,8 +102,7 @@ pub(crate) fn endura(arguments: &[&str]) -> Output {
 }
 
 pub(crate) fn endura_with(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_endura"))
-        .args(arguments)
+    let mut child = command(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,0 +1,22 @@
+//! `endura drop`: one map less.
+
+use crate::count::count_unknown;
+use crate::pool_args::{PoolArgs, must_exist, parse_name};
+use endura_console::outcome::{Answer, Result};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pool: PoolArgs,
+    /// The name of the map
+    #[arg(value_parser = parse_name)]
+    map: String,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let pool = args.pool.open()?;
+    must_exist(&pool, &args.pool.pool, &args.map)?;
+    let dropped = pool.drop_map(&args.map).and_then(|_| count_unknown(&pool));
+    dropped.and_then(|()| pool.close()).map_err(|error| args.pool.at(&error))?;
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,103 @@
+//! A pool that is written to, and what of it the command has made: without an entry nothing of that stays.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use endura::{Error, Kind, Pool, PoolOptions};
+use endura_console::interrupt::{self, Section};
+use endura_console::outcome::{Failure, Result};
+
+use crate::count::count_unknown;
+use crate::entries::OpenMap;
+
+/// An open pool and a map of it.
+pub(crate) struct Writing {
+    /// None once it is closed.
+    pool: Option<Pool>,
+    path: PathBuf,
+    name: String,
+    made_pool: bool,
+    made_map: bool,
+    /// Until the first entry is stored no signal ends the process.
+    section: Option<Section>,
+}
+
+impl Writing {
+    /// Opens the map `name` as `kind`; makes the pool and the map if need be.
+    pub(crate) fn begin(
+        options: &PoolOptions,
+        path: &Path,
+        name: &str,
+        kind: Kind,
+    ) -> Result<(Self, OpenMap)> {
+        let failure = |error: &Error| Failure::at(path, error);
+        let (pool, made_pool, section) = match options.open(path) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                let section = interrupt::section();
+                match options.create(path) {
+                    Ok(pool) => (pool, true, section),
+                    // Somebody was faster.
+                    Err(Error::Io { source, .. })
+                        if source.kind() == io::ErrorKind::AlreadyExists =>
+                    {
+                        drop(section);
+                        let pool = options.open(path).map_err(|error| failure(&error))?;
+                        (pool, false, interrupt::section())
+                    }
+                    Err(error) => return Err(failure(&error)),
+                }
+            }
+            Ok(pool) => (pool, false, interrupt::section()),
+            Err(error) => return Err(failure(&error)),
+        };
+        let mut writing = Self {
+            pool: None,
+            path: path.into(),
+            name: name.into(),
+            made_pool,
+            made_map: false,
+            section: Some(section),
+        };
+        let maps = pool.maps().map_err(|error| failure(&error));
+        writing.made_map = !maps?.iter().any(|map| map.name == name);
+        let map = OpenMap::open(&pool, name, Some(kind)).map_err(|error| failure(&error));
+        writing.pool = Some(pool);
+        Ok((writing, map?))
+    }
+
+    /// The first entry is stored: the pool and the map stay.
+    pub(crate) fn keep(&mut self) {
+        (self.made_pool, self.made_map) = (false, false);
+        self.section = None;
+    }
+
+    /// Closes the pool; to be called when the map's handle is gone.
+    pub(crate) fn close(mut self) -> Result<()> {
+        self.undo();
+        let Some(pool) = self.pool.take() else { return Ok(()) };
+        let closed = count_unknown(&pool).and_then(|()| pool.close());
+        closed.map_err(|error| Failure::at(&self.path, &error))
+    }
+
+    /// What was made for an entry that did not come is removed while the pool is still locked: nobody has
+    /// been able to use it.
+    fn undo(&mut self) {
+        if let Some(pool) = &self.pool
+            && self.made_map
+        {
+            // A pool that cannot drop it is full or broken, and has been reported as that.
+            let _ = pool.drop_map(&self.name);
+        }
+        if self.made_pool {
+            let _ = fs::remove_file(&self.path);
+        }
+        (self.made_pool, self.made_map) = (false, false);
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}

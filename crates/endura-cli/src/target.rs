@@ -1,0 +1,173 @@
+//! Where an export goes: a file that appears when it is complete, or a pipe or device that is written to.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+
+use endura_console::interrupt::{self, Doomed};
+use endura_console::outcome::{Failure, Result};
+
+/// What a pool begins with.
+const MAGIC: &[u8; 8] = b"\x89ENDURA\n";
+
+/// How many links in a row are followed.
+const MOST_LINKS: usize = 40;
+
+/// What is being written, and has no name yet unless it is there already.
+pub(crate) struct Target {
+    file: File,
+    place: Place,
+}
+
+enum Place {
+    /// A pipe, a device: nothing to rename.
+    There,
+    /// A file without a name, for this path.
+    Nameless(PathBuf),
+    /// A file under another name beside this path, where the file system knows no nameless ones.
+    Beside(PathBuf, PathBuf, Doomed),
+}
+
+impl Target {
+    /// Begins to write what is to be found at `path`. Links are followed; a pool is refused.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let failure = |error: io::Error| cannot_write(path, &error);
+        let path = &followed(path).map_err(failure)?;
+        let old = match fs::metadata(path) {
+            Ok(facts) => Some(facts),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failure(error)),
+        };
+        if let Some(facts) = &old
+            && !facts.is_file()
+        {
+            let file = File::options().write(true).open(path).map_err(failure)?;
+            return Ok(Self { file, place: Place::There });
+        }
+        if old.is_some() && is_pool(path) {
+            return Err(Failure::Message(format!(
+                "{}: this is a pool, which an export would destroy: give another file, or delete it \
+                 first",
+                path.display()
+            )));
+        }
+        Self::nameless(path, old.as_ref()).map_err(failure)
+    }
+
+    /// A file for the place of `old`, with its mode.
+    fn nameless(path: &Path, old: Option<&Metadata>) -> io::Result<Self> {
+        if old.is_some() {
+            // Whoever may not write to the file may not replace it either.
+            drop(File::options().write(true).open(path)?);
+        }
+        let folder = folder(path);
+        let mut options = File::options();
+        options.write(true).mode(0o666);
+        let flags = OFlags::TMPFILE.bits() as i32;
+        let (file, place) = match options.clone().custom_flags(flags).open(folder) {
+            Ok(file) => (file, Place::Nameless(path.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+            Err(_) => {
+                let _section = interrupt::section();
+                let beside = beside(path);
+                let file = options.create_new(true).open(&beside)?;
+                let doomed = interrupt::doomed(&beside);
+                (file, Place::Beside(path.into(), beside, doomed))
+            }
+        };
+        if let Some(old) = old {
+            // Only root may give files away; for others the file becomes theirs.
+            let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
+            file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+        }
+        Ok(Self { file, place })
+    }
+
+    /// Gives what was written its name, in place of whatever file has it.
+    pub(crate) fn publish(self) -> io::Result<()> {
+        if matches!(self.place, Place::There) {
+            return Ok(());
+        }
+        self.file.sync_all()?;
+        let _section = interrupt::section();
+        match self.place {
+            Place::There => Ok(()),
+            Place::Beside(path, beside, doomed) => {
+                fs::rename(beside, path)?;
+                doomed.keep();
+                Ok(())
+            }
+            Place::Nameless(path) => {
+                let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+                let link = |to: &Path| linkat(CWD, &own, CWD, to, AtFlags::SYMLINK_FOLLOW);
+                match link(&path) {
+                    Err(rustix::io::Errno::EXIST) => {}
+                    outcome => return Ok(outcome?),
+                }
+                let beside = beside(&path);
+                link(&beside)?;
+                let doomed = interrupt::doomed(&beside);
+                fs::rename(&beside, path)?;
+                doomed.keep();
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::io(format!("cannot write {}", path.display()), error),
+    }
+}
+
+/// The folder that holds `path`.
+pub(crate) fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A name that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    folder(path).join(format!(".{name}.{}.{:08x}.tmp", std::process::id(), fastrand::u32(..)))
+}
+
+/// Where `path` leads in the end, also if nothing is there.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match fs::symlink_metadata(&path) {
+            // Not by its text: /dev/stdout leads to what may have no name.
+            Ok(facts) if facts.is_symlink() && !fs::metadata(&path).is_ok_and(|f| !f.is_file()) => {
+                path = folder(&path).join(fs::read_link(&path)?);
+            }
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::from(rustix::io::Errno::LOOP))
+}
+
+/// Whether a file is a pool, or was one before it was damaged.
+fn is_pool(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *MAGIC || endura::Pool::options().read_only(true).open(path).is_ok()
+}

@@ -1,0 +1,116 @@
+//! Numbers, marks and names that are almost right.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::process::Command;
+
+use crate::support::{Place, code, ends_with, endura, endura_with, json, program, text, works};
+
+#[test]
+fn what_is_almost_a_number_is_none() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "0X10", "0xfF"]);
+    works(&["put", pool, "1_000", "\"7\""]);
+    assert_eq!(works(&["scan", pool]), "16\t255\n1000\t7\n");
+    for bad in ["1,5", "1,000", "1,,,2", "_1_", "1__0", "\"\"7", "7\"", "0x+5", "0x", "+5", "0x_"] {
+        for arguments in [["put", pool, bad, "1"], ["put", pool, "1", bad]] {
+            let complaint = ends_with(2, &arguments);
+            assert!(complaint.contains("is not a number"), "{bad}: {complaint}");
+        }
+        let line = format!("{bad}\t1\n");
+        assert_eq!(code(&endura_with(&["import", pool], line.as_bytes())), 3, "{bad}");
+    }
+    assert_eq!(works(&["scan", pool]), "16\t255\n1000\t7\n");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_key() {
+    let place = Place::new();
+    for (format, file) in [
+        ("tsv", "\u{feff}a\tb\n"),
+        ("csv", "\u{feff}a,b\n"),
+        ("csv", "\u{feff}\"a\",b\n"),
+        ("json", "\u{feff}{\"key\":\"a\",\"value\":\"b\"}\n"),
+        ("mdb", "\u{feff}VERSION=3\nformat=print\ntype=btree\nHEADER=END\n a\n b\nDATA=END\n"),
+    ] {
+        let pool = &*place.pool();
+        let _ = std::fs::remove_file(pool);
+        let output =
+            endura_with(&["import", pool, "--map", "roart", "--format", format], file.as_bytes());
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("byte order mark"), "{format}");
+        assert_eq!(works(&["scan", pool, "--map", "roart"]), "a\tb\n", "{format}");
+    }
+    let utf16 = endura_with(&["import", &place.text("new")], b"\xff\xfe1\0\t\0");
+    assert!(code(&utf16) == 3 && text(&utf16.stderr).contains("iconv"), "{}", text(&utf16.stderr));
+    assert_eq!(place.names(), ["pool"]);
+}
+
+/// A key may still begin with the bytes of such a mark.
+#[test]
+fn keys_that_begin_with_a_mark_come_back() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "\\xef\\xbb\\xbfa", "", "--map", "roart"]);
+    for format in ["tsv", "csv", "json", "mdb", "lines"] {
+        let out = endura(&["export", pool, "--map", "roart", "--format", format]);
+        let again = &*place.text(&format!("{format}.pool"));
+        let done =
+            endura_with(&["import", again, "--map", "roart", "--format", format], &out.stdout);
+        assert_eq!(code(&done), 0, "{format}: {}", text(&done.stderr));
+        let key = endura(&["get", again, "\\xef\\xbb\\xbfa", "--map", "roart"]);
+        assert_eq!(code(&key), 0, "{format}: the key is gone");
+    }
+    let headed = endura(&["export", pool, "--map", "roart", "--format", "csv", "--header"]);
+    assert_eq!(headed.stdout, b"key,value\n\xef\xbb\xbfa,\n");
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let name = "a\x1b[2Jb\u{202e}";
+    works(&["put", pool, "1", "2", "--map", name]);
+    for arguments in [
+        &["info", pool][..],
+        &["check", pool],
+        &["count", pool],
+        &["get", pool, "1"],
+        &["get", pool, "1", "--map", "x\x1b[0m"],
+        &["put", pool, "1", "1", "--map", name, "--kind", "roart"],
+        &["put", pool, "1", "\x1b[2J", "--map", name],
+        &["rename", pool, name, name],
+        &["export", pool, "--all", &place.text("all")],
+        &["drop", pool, "\x1b"],
+    ] {
+        let output = endura(arguments);
+        let all = [&output.stdout[..], &output.stderr].concat();
+        assert!(
+            !all.contains(&0x1b) && !text(&all).contains('\u{202e}'),
+            "{arguments:?}: {output:?}"
+        );
+    }
+    assert_eq!(json(&works(&["info", pool, "--json"]))["maps"][0]["name"], name);
+}
+
+#[test]
+fn a_path_may_be_any_bytes() {
+    let place = Place::new();
+    let path = OsString::from_vec([place.path("").as_os_str().as_bytes(), b"\xff\x1b"].concat());
+    let run = |arguments: &[&OsStr]| {
+        let output = Command::new(program()).args(arguments).output().expect("the command runs");
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        output.stdout
+    };
+    let word = OsStr::new;
+    run(&[word("put"), &path, word("1"), word("2")]);
+    for command in ["info", "check"] {
+        let found = json(text(&run(&[word(command), &path, word("--json")])));
+        assert!(
+            found["pool"]["hex"].as_str().is_some_and(|digits| digits.ends_with("ff1b")),
+            "{found}"
+        );
+        assert!(!run(&[word(command), &path]).contains(&0x1b), "{command}");
+    }
+}

@@ -1,0 +1,234 @@
+//! Every command with each kind of failure: the folder holds what it held, and so does the pool.
+
+use std::io::Write;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    Place, command, ended, endura_with, in_foreground, in_namespace, text, works,
+};
+
+/// A pool with two maps, and what it holds.
+fn prepared() -> Place {
+    let place = Place::in_memory();
+    let pool = &*place.pool();
+    works(&["put", pool, "1", "10"]);
+    works(&["put", pool, "a", "b", "--map", "people", "--kind", "roart"]);
+    std::fs::write(place.path("text"), "no numbers\n").expect("a file");
+    place
+}
+
+fn contents(pool: &str) -> String {
+    ["main", "people"].map(|map| works(&["scan", pool, "--map", map])).concat()
+        + &works(&["count", pool])
+}
+
+/// Arguments that make no sense.
+const BAD_USAGE: &[&str] = &[
+    "get P",
+    "get P x",
+    "get P 1 --bad",
+    "put P 1",
+    "put P x 1",
+    "put NEW x 1",
+    "put NEW 1 1 --map=",
+    "put NEW 1 1 --media x",
+    "put NEW 1 1 --wait x",
+    "del P",
+    "del P x",
+    "del NEW 1",
+    "scan P --from x",
+    "scan P --prefix 1",
+    "scan P --from 2 --to 1",
+    "import P --format x",
+    "import P --format json --header",
+    "export P OUT --format json --header",
+    "export P OUT --format x",
+    "export P OUT --all OUT",
+    "info P x",
+    "check",
+    "count P --map=",
+    "drop P",
+    "rename P main",
+    "demo --keys x --dir DIR",
+    "torture --min-ms 9 --max-ms 1 --dir DIR",
+    "nonsense",
+];
+
+/// Files that are not there, or are something else.
+const UNREADABLE: &[&str] = &[
+    "get NEW 1",
+    "scan NEW",
+    "export NEW OUT",
+    "info NEW",
+    "check NEW",
+    "count NEW",
+    "drop NEW main",
+    "rename NEW main x",
+    "get DIR 1",
+    "put DIR 1 1",
+    "export DIR OUT",
+    "put P 1 --file /nowhere",
+    "put NEW 1 --file DIR",
+    "import P /nowhere",
+    "import NEW /nowhere",
+    "import NEW DIR",
+    "import NEW TEXT",
+    "import P TEXT",
+    "import NEW TEXT --format mdb",
+    "put TEXT 1 1",
+    "import TEXT TEXT",
+    "check TEXT",
+    "export P /nowhere/out",
+    "export P DIR",
+    "export P P",
+    "demo --dir /nowhere",
+    "torture --dir /nowhere",
+    "torture P",
+];
+
+/// Maps that are not there, or of another kind.
+const WRONG_MAP: &[&str] = &[
+    "get P 1 --map typo",
+    "del P 1 --map typo",
+    "scan P --map typo",
+    "export P OUT --map typo",
+    "count P --map typo",
+    "drop P typo",
+    "rename P typo x",
+    "rename P main people",
+    "put P 1 1 --kind roart",
+    "put P a b",
+    "import P TEXT --kind roart",
+    "export P OUT --map people --format lines",
+    "export P --all OUT --format lines",
+];
+
+/// Too little to make anything.
+const NO_SPACE: &[&str] = &[
+    "put NEW 1 1 --max-size 1",
+    "import NEW TEXT --kind roart --format lines --max-size 1",
+    "demo --max-size 1K --dir DIR",
+    "torture --max-size 1K --dir DIR",
+];
+
+#[test]
+fn commands_that_fail_leave_nothing() {
+    let place = prepared();
+    let pool = &*place.pool();
+    let folder = place.text("");
+    let before = (place.names(), contents(pool));
+    for line in [BAD_USAGE, UNREADABLE, WRONG_MAP, NO_SPACE].concat() {
+        let words = line.split(' ').map(|word| match word {
+            "P" => place.pool(),
+            "DIR" => folder.trim_end_matches('/').into(),
+            "NEW" | "OUT" | "TEXT" => place.text(&word.to_lowercase()),
+            word => word.into(),
+        });
+        let arguments: Vec<String> = words.collect();
+        let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let output = endura_with(&words, b"");
+        let (code, said) = (output.status.code(), text(&output.stderr));
+        assert!(matches!(code, Some(2 | 3)), "{line}: {code:?} {said}");
+        let mut files = words.iter().filter(|word| word.starts_with('/'));
+        let is_named = files.any(|file| said.contains(file));
+        assert!(if code == Some(3) { is_named } else { !said.is_empty() }, "{line}: {said}");
+        assert_eq!((place.names(), contents(pool)), before, "{line}: {said}");
+    }
+}
+
+fn interrupted(mut child: Child, signal: Signal) {
+    std::thread::sleep(Duration::from_millis(150));
+    let _ = kill_process(Pid::from_child(&child), signal);
+    drop(child.stdin.take());
+    ended(child);
+}
+
+#[test]
+fn commands_that_are_interrupted_leave_nothing() {
+    let place = prepared();
+    let (pool, new) = (&*place.pool(), &*place.text("new"));
+    let dir = place.text("");
+    let dir = dir.trim_end_matches('/');
+    let lines: String = (0..200_000).map(|i| format!("{i}\t{i}\n")).collect();
+    works(&["drop", pool, "main"]);
+    assert!(endura_with(&["import", pool], lines.as_bytes()).status.success());
+    let before = (place.names(), contents(pool).len());
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        for arguments in [
+            &["import", new][..],
+            &["import", pool, "--map", "x"],
+            &["put", new, "1", "--file", "-"],
+            &["scan", pool],
+            &["export", pool],
+            &["demo", "--dir", dir],
+            &["torture", "--dir", dir, "--max-ms", "500"],
+        ] {
+            let mut child = in_foreground(arguments);
+            child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+            interrupted(child.spawn().expect("the command starts"), signal);
+            assert_eq!((place.names(), contents(pool).len()), before, "{arguments:?}, {signal:?}");
+        }
+    }
+    // Nobody reads what they say.
+    for arguments in [
+        &["scan", pool][..],
+        &["export", pool],
+        &["info", pool],
+        &["demo", "--keys", "2000", "--dir", dir],
+    ] {
+        let mut child = command(arguments);
+        let mut child =
+            child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a start");
+        drop(child.stdout.take());
+        ended(child);
+        assert_eq!((place.names(), contents(pool).len()), before, "{arguments:?}, a closed pipe");
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_there() {
+    let place = prepared();
+    let pool = place.pool();
+    let many = place.text("many");
+    let lines: String = (0..300_000).map(|i| format!("{i}\t{i}\n")).collect();
+    std::fs::File::create(&many)
+        .and_then(|mut file| file.write_all(lines.as_bytes()))
+        .expect("a file");
+    assert!(endura_with(&["import", &pool, &many], b"").status.success());
+    let folder = place.text("disk");
+    std::fs::create_dir(&folder).expect("a folder");
+    for (size, arguments) in [
+        ("1m", "put $D/new 1 1"),
+        ("3m", "put $D/new 1 1"),
+        ("1m", "import $D/new $MANY"),
+        ("1m", "export $POOL $D/out"),
+        ("1m", "export $POOL --all $D/out"),
+        ("1m", "demo --dir $D"),
+        ("1m", "torture --dir $D"),
+        ("1m", "torture $D/new"),
+    ] {
+        let script = format!(
+            "D='{folder}' POOL='{pool}' MANY='{many}'; mount -t tmpfs -o size={size} none $D\n\
+             if $ENDURA {arguments}; then echo worked; fi\nls -A $D"
+        );
+        let Some(output) = in_namespace(&script) else { return };
+        let (out, said) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(out, "", "{arguments}: {said}");
+        assert!(said.contains(&folder), "{arguments}: {said}");
+    }
+    // What was imported before the disk was full is there, and the pool is sound.
+    let script = format!(
+        "D='{folder}'; mount -t tmpfs -o size=9m none $D\nif $ENDURA import $D/new '{many}'; then echo worked; fi\n\
+         $ENDURA check $D/new; $ENDURA rename $D/new main x || true; $ENDURA count $D/new"
+    );
+    let output = in_namespace(&script).expect("a namespace");
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        out.contains("sound") && out.contains("main") && !out.contains("worked"),
+        "{out}{said}"
+    );
+    assert!(said.contains("added"), "{said}");
+}

@@ -1,0 +1,79 @@
+//! Maps that nobody asked for are not made; those that are not wanted any more go.
+
+use crate::support::{Place, code, ends_with, endura, endura_with, json, text, works};
+
+fn maps(pool: &str) -> Vec<String> {
+    let info = json(&works(&["info", pool, "--json"]));
+    let maps = info["maps"].as_array().expect("maps").iter();
+    maps.map(|map| map["name"].as_str().expect("a name").into()).collect()
+}
+
+#[test]
+fn only_an_entry_makes_a_map() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "1", "2"]);
+    let typo = ends_with(3, &["del", pool, "5", "--map", "typo"]);
+    assert!(typo.contains("`typo`") && typo.contains("`main`") && typo.contains(pool), "{typo}");
+    ends_with(2, &["del", pool, "x", "--map", "main"]);
+    ends_with(2, &["put", pool, "x", "1", "--map", "other"]);
+    ends_with(2, &["put", pool, "1", "1", "--map", ""]);
+    let long = "k".repeat(65_537);
+    ends_with(3, &["put", pool, &long, "v", "--map", "roart"]);
+    ends_with(3, &["import", pool, "/nowhere", "--map", "other"]);
+    for input in ["", "x\ty\n", "\n\n"] {
+        endura_with(&["import", pool, "--map", "other"], input.as_bytes());
+        assert_eq!(maps(pool), ["main"], "{input:?}");
+    }
+    // The retry with the right kind works.
+    let retry = endura_with(&["import", pool, "--map", "other", "--kind", "roart"], b"x\ty\n");
+    assert_eq!(code(&retry), 0, "{}", text(&retry.stderr));
+    assert_eq!(maps(pool), ["main", "other"]);
+}
+
+#[test]
+fn only_an_entry_makes_a_pool() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let long = "n".repeat(256);
+    ends_with(2, &["put", pool, "1", "1", "--map", &long]);
+    ends_with(3, &["put", pool, "1", "1", "--max-size", "1K"]);
+    ends_with(3, &["put", pool, &"k".repeat(65_537), "v", "--map", "roart"]);
+    ends_with(2, &["put", pool, "a", "b"]);
+    for input in ["", "x\ty\n", "\n"] {
+        endura_with(&["import", pool], input.as_bytes());
+        assert!(place.names().is_empty(), "{input:?}: {:?}", place.names());
+    }
+    endura_with(&["import", pool, "--max-size", "1K"], b"1\t2\n");
+    assert!(place.names().is_empty());
+    assert_eq!(code(&endura_with(&["import", pool, "--kind", "roart"], b"x\ty\n")), 0);
+    assert_eq!(works(&["scan", pool]), "x\ty\n");
+}
+
+#[test]
+fn maps_are_dropped_renamed_and_counted() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    for (map, kind, key) in [("a", "fast-fair", "1"), ("b", "nbtree", "2"), ("c", "roart", "x\\0")]
+    {
+        works(&["put", pool, key, "7", "--map", map, "--kind", kind]);
+    }
+    for (from, to) in [("a", "größe"), ("b", "B"), ("c", "C")] {
+        let before = works(&["scan", pool, "--map", from]);
+        works(&["rename", pool, from, to]);
+        assert_eq!(works(&["scan", pool, "--map", to]), before);
+        ends_with(3, &["scan", pool, "--map", from]);
+    }
+    assert_eq!(maps(pool), ["B", "C", "größe"]);
+    assert!(ends_with(3, &["rename", pool, "B", "C"]).contains("`C`"));
+    ends_with(3, &["rename", pool, "b", "D"]);
+    ends_with(2, &["rename", pool, "B", ""]);
+    let info = json(&works(&["info", pool, "--json"]));
+    let kinds: Vec<_> = info["maps"].as_array().expect("maps").iter().map(|m| &m["kind"]).collect();
+    assert_eq!(kinds, ["NbTree", "Roart", "FastFair"]);
+    assert!(works(&["count", pool]).contains("größe"));
+    works(&["drop", pool, "B"]);
+    ends_with(3, &["drop", pool, "B"]);
+    assert_eq!(maps(pool), ["C", "größe"]);
+    assert!(endura(&["check", pool]).status.success());
+}
