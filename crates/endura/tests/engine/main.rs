@@ -9,3 +9,4 @@ mod disk_writes;
 mod forked;
 mod nested;
 mod patience;
+mod unwinding;

@@ -8,6 +8,8 @@
 //! A word of another generation than the session's means: unlocked, not obsolete, no writer at
 //! work. A lock that was held at a crash is therefore void without anyone having to release it.
 
+use std::thread::panicking;
+
 use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::Guard;
@@ -175,6 +177,8 @@ pub(super) struct Locked<'g, M: Media, const W: usize> {
     guard: &'g Guard<'g, M>,
     word: u64,
     found: Version,
+    /// Whether the thread was unwinding when it took the lock, for a reason that is none of the node's.
+    was_panicking: bool,
 }
 
 impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
@@ -198,7 +202,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
             };
             // AcqRel: pairs with the Release of the last unlock.
             if node.words().compare_exchange(LOCK, found.0, word).is_ok() {
-                return Ok(Self { node, guard, word, found });
+                return Ok(Self { node, guard, word, found, was_panicking: panicking() });
             }
         }
     }
@@ -206,7 +210,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
     /// Takes charge of a node that was created locked.
     pub(super) fn adopt(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Self {
         let word = Version::created_locked(guard.space().generation());
-        Self { node, guard, word, found: Version(word) }
+        Self { node, guard, word, found: Version(word), was_panicking: panicking() }
     }
 
     /// The node.
@@ -261,7 +265,8 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
 
 impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        // As `std`'s mutex: only a panic that began under the lock leaves the node in doubt.
+        if panicking() && !self.was_panicking {
             self.guard.space().poison();
             if self.guard.space().is_elsewhere() {
                 // As in `leave_to_parent`.

@@ -14,6 +14,8 @@
 //! The version counts locks of writers. A chunk whose word was unlocked and is the same later has not changed
 //! in between; that is all that the version is for: searches do not need it.
 
+use std::thread::panicking;
+
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::Guard;
 use crate::sync::{Backoff, fence};
@@ -105,6 +107,8 @@ pub(super) struct Locked<'g, M: Media> {
     words: Region<'g, M>,
     guard: &'g Guard<'g, M>,
     word: u64,
+    /// Whether the thread was unwinding when it took the lock, for a reason that is none of the chunk's.
+    was_panicking: bool,
 }
 
 impl<'g, M: Media> Locked<'g, M> {
@@ -128,7 +132,7 @@ impl<'g, M: Media> Locked<'g, M> {
             };
             // AcqRel: pairs with the Release of the last unlock.
             if words.compare_exchange(LOCK, found.0, word).is_ok() {
-                return Some(Self { words, guard, word });
+                return Some(Self { words, guard, word, was_panicking: panicking() });
             }
         }
     }
@@ -148,7 +152,7 @@ impl<'g, M: Media> Locked<'g, M> {
         let word = seen.0 | LOCKED;
         // AcqRel, as in `acquire`.
         let exchanged = words.compare_exchange(LOCK, seen.0, word);
-        exchanged.is_ok().then(|| Self { words, guard, word })
+        exchanged.is_ok().then(|| Self { words, guard, word, was_panicking: panicking() })
     }
 
     /// Says whether from the unlock on the order of the keys is remembered.
@@ -197,7 +201,8 @@ impl<'g, M: Media> Locked<'g, M> {
 
 impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        // As `std`'s mutex: only a panic that began under the lock leaves the chunk in doubt.
+        if panicking() && !self.was_panicking {
             self.guard.space().poison();
         }
         // Release: pairs with the Acquire of readers and of the next lock.
