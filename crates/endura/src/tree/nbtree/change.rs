@@ -26,6 +26,7 @@ use super::control::Phase;
 use super::design::Design;
 use super::key::{Local, join};
 use super::leaf::{Birth, slots};
+use super::settle::Task;
 
 /// The leaves that a change is about, and what is in them.
 struct Frozen {
@@ -47,18 +48,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// leaf is replaced, and nothing leads to it any more.
     #[inline(never)]
     pub(super) fn change(&self, guard: &Guard<'_, M>, partition: usize, number: u32) -> Result<()> {
-        let replaced = self.advance(guard, partition, number)?;
-        self.detach(guard, partition, replaced)
+        self.complete(guard, partition, Task::Change(number))
     }
 
     /// As [`change`](Self::change), up to the point where nobody new finds the leaf. Gives the leaf
-    /// that was replaced: the given one, or the one that absorbed it.
+    /// that was replaced (the given one, or the one that absorbed it), or what has to be done first.
     pub(super) fn advance(
         &self,
         guard: &Guard<'_, M>,
         partition: usize,
         mut number: u32,
-    ) -> Result<u32> {
+    ) -> Result<Result<u32, Task>> {
         let mut chunks = None;
         loop {
             let leaf = self.meta.leaves.get(number);
@@ -68,7 +68,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 _ if leaf.successor() != 0 => break,
                 Phase::Unread => self.read_block(guard, leaf)?,
                 Phase::Open => {
-                    self.settle_origin(guard, partition, number)?;
+                    let origin = leaf.origin();
+                    if origin != 0 {
+                        self.link(guard, partition, origin)?;
+                        return Ok(Err(Task::Detach(origin)));
+                    }
                     // Before anything is frozen: without room the leaf stays as it is.
                     if chunks.is_none() {
                         let entries = leaf.entries(control);
@@ -92,7 +96,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
         }
         self.link(guard, partition, number)?;
-        Ok(number)
+        Ok(Ok(number))
     }
 
     /// S1 to S4 for a leaf, and the one that it absorbs (0: none).
@@ -118,6 +122,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let Some(frozen) = self.collect(guard, left, absorbed)? else {
             return Ok(());
         };
+        if frozen.entries.len() > Block::<M, W>::SLOTS {
+            // Two leaves that fit into one block when their merge began, and were filled before the right
+            // one was captured.
+            chunks.hold(2)?;
+        }
         let first = self.copy(guard, partition, &frozen, &mut chunks)?;
         guard.media().mark(Mark::Step("change.S3"));
         if self.meta.leaves.get(left).replace_by(first) {
@@ -126,11 +135,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
         // Another thread was faster, and nobody has seen these.
         let twin = self.meta.leaves.get(first).twin();
-        for leaf in [first, twin].into_iter().filter(|&leaf| leaf != 0) {
+        [first, twin].into_iter().for_each(|leaf| self.take_back(&mut chunks, leaf));
+        Ok(())
+    }
+
+    /// Takes back a new leaf (0: none) that nobody has seen, with its block.
+    fn take_back(&self, chunks: &mut Chunks<'_, '_, M>, leaf: u32) {
+        if leaf != 0 {
             chunks.put_back(self.meta.leaves.get(leaf).block());
             self.meta.leaves.discard(leaf);
         }
-        Ok(())
     }
 
     /// Asks for what a change reads: all of the block, for exchanges that wait for one line after the other
@@ -236,6 +250,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let part = Part { low: frozen.low, high, next, entries: first };
         let twin = twin.unwrap_or(0);
         let made = self.new_leaf(guard, partition, frozen, chunks, &part, twin);
+        if made.is_err() {
+            self.take_back(chunks, twin);
+        }
         // Before anything leads to them: all of the new blocks. A drain, for what makes them known to
         // other threads is in DRAM, where no medium sees it.
         guard.media().drain();

@@ -59,6 +59,19 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(chunks)
     }
 
+    /// Makes sure that there are `count` chunks, from the reserve if need be: for a change that nobody can
+    /// go back on.
+    pub(super) fn hold(&mut self, count: usize) -> Result<()> {
+        while self.at.len() < count {
+            let at = match self.guard.alloc(self.bytes) {
+                Err(full @ Error::Full { .. }) => self.withdraw()?.ok_or(full)?,
+                taken => taken?,
+            };
+            self.at.push(at);
+        }
+        Ok(())
+    }
+
     /// Asks for all of them: stores that wait for one line after the other would fetch them so.
     pub(super) fn ask_for(&self) {
         self.at.iter().for_each(|&at| self.guard.media().prefetch(at, self.bytes));

@@ -78,11 +78,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
         };
         let verdict = match verdict {
-            Verdict::Frozen => {
-                self.change(guard, partition, place.number)?;
+            Verdict::Frozen => match self.change(guard, partition, place.number) {
                 // What is decided now stays so.
-                self::verdict(block.word(slot), Word::pending(key))
-            }
+                Ok(()) => self::verdict(block.word(slot), Word::pending(key)),
+                // A rival was frozen, and the own slot perhaps not: whoever helps would still enter it.
+                Err(error) => match self.give_up(place, slot, key) {
+                    Verdict::Won => self.won(place, slot),
+                    Verdict::Lost | Verdict::Frozen => return Err(error),
+                },
+            },
             decided => decided,
         };
         Ok(match verdict {
@@ -203,7 +207,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Rivals::None { dead }
     }
 
-    /// There is an entry of the same key: the own insert must not become one.
+    /// There is an entry of the same key, or no room: the own insert must not become an entry.
     fn give_up(&self, place: &Place<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
         let pending = Word::pending(key);
         match place.block.exchange(own, pending, Word::KILLED) {

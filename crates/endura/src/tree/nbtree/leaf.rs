@@ -40,6 +40,9 @@ pub(super) struct Birth {
     pub(super) twin: u32,
 }
 
+const COMMITTED: u32 = 1;
+const SETTLED: u32 = 2;
+
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Leaf {
@@ -58,7 +61,8 @@ pub(super) struct Leaf {
     in_flight: AtomicU32,
     /// Claimed slots that hold no entry any more, roughly.
     gone: AtomicU32,
-    /// 1 when the block's replacement is durable.
+    /// [`COMMITTED`] when the block's replacement is durable, [`SETTLED`] when the block of the leaf that was
+    /// absorbed with it has been retired.
     committed: AtomicU32,
 }
 
@@ -161,8 +165,20 @@ impl Leaf {
     }
 
     pub(super) fn set_committed(&self) {
-        // Release: after the fence that made it so.
-        self.committed.store(1, Ordering::Release);
+        // Release: after the fence that made it so. Not over what came after it.
+        let _ = self.committed.compare_exchange(0, COMMITTED, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// Whether the caller is the one to retire the block of the leaf that was absorbed with this one.
+    pub(super) fn claim_absorbed(&self) -> bool {
+        // Acquire pairs with `set_committed`: the block is out of the chain, durably.
+        let claimed = self.committed.compare_exchange(
+            COMMITTED,
+            SETTLED,
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+        claimed.is_ok()
     }
 
     /// Whether a writer may be between its store and its fence. To be asked after the word that may
