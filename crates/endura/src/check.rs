@@ -3,7 +3,7 @@
 
 use crate::media::Media;
 use crate::pool::{Shares, Space};
-use crate::store::{MapInfo, survey};
+use crate::store::{MapInfo, for_each_chunk, survey};
 use crate::tree::{Len, Repairs};
 use crate::{Error, Result};
 
@@ -68,6 +68,10 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
         });
     }
     let mut partition = quiesced.partition()?;
-    chunks.into_iter().try_for_each(|(at, bytes)| partition.reach(at, bytes))?;
+    chunks.drain(..).try_for_each(|(at, bytes)| partition.reach(at, bytes))?;
+    for map in space.dropped_maps() {
+        for_each_chunk(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
+    }
+    chunks.into_iter().try_for_each(|(at, bytes)| partition.wait(at, bytes))?;
     Ok(Report { maps, shares: partition.finish()? })
 }

@@ -42,7 +42,8 @@ use std::sync::Arc;
 use super::alloc::{Kind, Pages, header};
 use super::guard::Guard;
 use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
-use super::map::{Counted, MapState};
+use super::lengths;
+use super::map::MapState;
 use super::space::{Session, Space};
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::sync::{Backoff, Mutex};
@@ -56,8 +57,6 @@ const DROPPING: u64 = 2;
 const STATE: usize = 0;
 const KIND: usize = 1;
 pub(super) const ROOT: usize = 2;
-const LEN: usize = 3;
-const LEN_GENERATION: usize = 4;
 const NAME: usize = 8;
 const NAME_END: usize = 40;
 const WORDS: usize = ENTRY as usize / 8;
@@ -237,9 +236,7 @@ impl<M: Media> Registry<M> {
         if check_name(&name).is_err() {
             return corrupt(entry, "a map with an impossible name");
         }
-        let counted = session.clean
-            && entry.load(LEN_GENERATION, Ordering::Acquire) == session.generation.wrapping_sub(1);
-        let len = counted.then(|| entry.load(LEN, Ordering::Acquire));
+        let len = lengths::recorded(entry.media(), entry.offset(), session)?;
         let map = MapState::new(name.clone(), kind, parameters, entry.offset(), len);
         if self.maps.insert(name, Arc::new(map)).is_some() {
             return corrupt(entry, "a second map of the same name");
@@ -408,7 +405,12 @@ impl<M: Media> Space<M> {
     /// Those of [`pin`](Self::pin).
     pub fn maps(&self) -> Result<Vec<Arc<MapState>>> {
         let _guard = self.pin()?;
-        Ok(self.directory.registry.lock().maps.values().cloned().collect())
+        Ok(self.all_maps())
+    }
+
+    /// The same, whether or not the pool may be entered.
+    pub(super) fn all_maps(&self) -> Vec<Arc<MapState>> {
+        self.directory.registry.lock().maps.values().cloned().collect()
     }
 
     /// Drops the map of this name; `false` if there is none. The drop is durable on return.
@@ -484,18 +486,9 @@ impl<M: Media> Space<M> {
         Ok(())
     }
 
-    /// Writes the number of entries of every map that knows it. The caller fences.
-    pub(super) fn save_lengths(&self) -> Result<()> {
-        for map in self.directory.registry.lock().maps.values() {
-            if map.counted() == Counted::All {
-                let entry = Entry::new(&self.media, map.entry())?;
-                // Relaxed: read only if the superblock says that the pool was closed, which comes after
-                // the caller's fence.
-                entry.store(LEN, map.sum(), Ordering::Relaxed);
-                entry.store(LEN_GENERATION, self.session.generation, Ordering::Relaxed);
-                entry.flush(LEN, 2);
-            }
-        }
-        Ok(())
+    /// Maps that were dropped and whose nodes wait for operations that may still be inside.
+    pub(crate) fn dropped_maps(&self) -> Vec<Arc<MapState>> {
+        let registry = self.directory.registry.lock();
+        registry.dropped.iter().map(|dropped| Arc::clone(&dropped.map)).collect()
     }
 }

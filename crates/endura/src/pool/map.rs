@@ -154,7 +154,9 @@ impl MapState {
     /// The sum of the counters: exact when no operation is under way, for the entries that
     /// [`counted`](Self::counted) names.
     pub fn sum(&self) -> u64 {
-        let sum: i64 = self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed)).sum();
+        let counts = self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed));
+        // Wrapping, as each of them: it is the sum that has to be a number of entries, and no part.
+        let sum = counts.fold(0_i64, i64::wrapping_add);
         // One thread's removes may be seen before another's inserts.
         u64::try_from(sum).unwrap_or(0)
     }

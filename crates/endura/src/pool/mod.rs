@@ -10,6 +10,7 @@ mod gate;
 mod guard;
 mod identity;
 mod layout;
+mod lengths;
 mod lock;
 #[cfg(all(test, loom))]
 mod loom;
@@ -19,6 +20,7 @@ mod reclaim;
 mod save;
 mod seat;
 mod space;
+mod stamps;
 mod stock;
 #[doc(hidden)]
 pub mod superblock;

@@ -59,7 +59,7 @@ pub struct Shares {
     pub reached: u64,
     /// Bytes of free chunks and free pages.
     pub free: u64,
-    /// Bytes of chunks that wait for a grace period.
+    /// Bytes of chunks that wait for a grace period, those of dropped maps included.
     pub limbo: u64,
     /// Bytes that are none of these: stranded when a session ended uncleanly. None when the collection
     /// after it is complete ([`Space::collection`]).
@@ -120,6 +120,15 @@ impl<M: Media> Partition<'_, M> {
     /// period, or was reached before.
     pub fn reach(&mut self, at: u64, bytes: u64) -> Result<()> {
         self.claim(at, bytes, Owner::Map)
+    }
+
+    /// Adds a chunk of `bytes` bytes, as asked for, of a map that was dropped: it waits as well.
+    ///
+    /// # Errors
+    ///
+    /// As for [`reach`](Self::reach).
+    pub(crate) fn wait(&mut self, at: u64, bytes: u64) -> Result<()> {
+        self.claim(at, bytes, Owner::Limbo)
     }
 
     /// Free chunks of partly used pages, a page at a time.

@@ -5,9 +5,10 @@ use super::collect::{Collection, CollectionState};
 use super::directory::Directory;
 use super::gate::READ_ONLY;
 use super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
+use super::stamps::Stamps;
 use super::stock::Stock;
 use crate::Result;
-use crate::media::{Media, Ordering, Region};
+use crate::media::{LINE, Media, Ordering, Region};
 use crate::sync::{Mutex, OnceLock};
 use crate::volatile::barrier::Barriers;
 use crate::volatile::epoch::Epochs;
@@ -51,6 +52,7 @@ pub struct Space<M: Media> {
     pub(super) birthplace: Birthplace,
     pub(super) allocator: Allocator,
     pub(super) directory: Directory<M>,
+    stamps: Stamps,
     /// The first finding that made this session stop: where, and what.
     pub(super) damage: OnceLock<(u64, &'static str)>,
     /// Held by whoever keeps writers out.
@@ -116,6 +118,7 @@ impl<M: Media> Space<M> {
         Ok(Self {
             epochs: Epochs::new(barriers, if session.read_only { READ_ONLY } else { 0 }),
             birthplace: Birthplace::here(),
+            stamps: Stamps::new(),
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
             finish_collection: OnceLock::new(),
@@ -171,6 +174,18 @@ impl<M: Media> Space<M> {
     #[inline]
     pub fn generation(&self) -> u64 {
         self.session.generation
+    }
+
+    /// Says that a lock word at the start of the line at `at` is about to be set for the first time in this
+    /// session, or made.
+    pub(crate) fn note_lock(&self, at: u64) {
+        self.stamps.note(at);
+    }
+
+    /// Whether a lock word of this session at `at` was set in it, and not there before. To be asked after
+    /// the word was loaded.
+    pub(crate) fn has_set_lock(&self, at: u64) -> bool {
+        at.is_multiple_of(LINE) && self.stamps.has(at)
     }
 
     /// How far the collection of what the last session stranded has come.

@@ -128,8 +128,7 @@ impl Superblock {
         };
         let known = self.dirty_shutdowns.is_some().into();
         put(120, &[self.clean.into(), domain, self.power_safe.into(), known]);
-        let sum = crc32c::crc32c(&bytes[..124]);
-        bytes[124..].copy_from_slice(&sum.to_le_bytes());
+        seal(&mut bytes);
         bytes
     }
 
@@ -193,9 +192,13 @@ impl Superblock {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; the file then holds the old superblock, the new one, or both.
+    /// [`Error::Io`]; the file then holds the old superblock, the new one, or both. [`Error::Corrupt`] if no
+    /// sequence number follows.
     pub fn write(&mut self, file: &File) -> Result<()> {
-        self.sequence = self.sequence.wrapping_add(1);
+        let what = "a superblock that was written more often than any can be";
+        let next = self.sequence.checked_add(1);
+        // It must not start over: of two copies the one with the higher number counts.
+        self.sequence = next.ok_or(Error::Corrupt { offset: SUPERBLOCK_A, what })?;
         let bytes = self.encode();
         let (first, second) = self.order();
         write_durably(file, &bytes, first)
@@ -234,6 +237,12 @@ impl Superblock {
         }
         Ok(())
     }
+}
+
+/// Writes the checksum of a copy.
+pub fn seal(bytes: &mut [u8; BYTES]) {
+    let sum = crc32c::crc32c(&bytes[..124]);
+    bytes[124..].copy_from_slice(&sum.to_le_bytes());
 }
 
 fn field<const N: usize>(bytes: &[u8; BYTES], at: usize) -> [u8; N] {

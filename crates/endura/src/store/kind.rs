@@ -53,7 +53,16 @@ pub(crate) fn survey<M: Media>(
     visit: &mut dyn FnMut(u64, u64),
 ) -> Result<Survey> {
     match Kind::of(map) {
-        Some(Kind::FastFair) => fast_fair::survey(guard, map, visit),
+        Some(Kind::FastFair) => {
+            let mut nodes = Vec::new();
+            let mut note = |at, bytes| {
+                nodes.push(at);
+                visit(at, bytes);
+            };
+            let found = fast_fair::survey(guard, map, &mut note)?;
+            nodes.into_iter().try_for_each(|at| tree::fast_fair::check_lock(guard, at))?;
+            Ok(found)
+        }
         Some(Kind::NbTree) if map.parameters() == nbtree::WORDS as u64 => {
             tree::nbtree::survey::<M, { nbtree::WORDS }>(guard, map, visit)
         }
@@ -75,15 +84,24 @@ fn unknown<T>(map: &MapState) -> Result<T> {
     Err(Error::Corrupt { offset: map.entry(), what: "a map of an unknown kind" })
 }
 
+/// Tells `visit` of every chunk of a map that nobody is inside of: where it is, and its bytes.
+pub(crate) fn for_each_chunk<M: Media>(
+    guard: &Guard<'_, M>,
+    map: &MapState,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    match Kind::of(map) {
+        Some(Kind::Roart) => roart::for_each_chunk(guard, map.root(), visit),
+        Some(Kind::FastFair) => fast_fair::survey(guard, map, visit).map(drop),
+        _ => survey(guard, map, visit).map(drop),
+    }
+}
+
 /// Frees the chunks of a dropped map.
 pub(super) fn free_chunks<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
     let mut chunks = Vec::new();
-    let mut note = |at, bytes| chunks.push((at, bytes));
     // All of them before the first is freed: the walk reads what it frees.
-    match Kind::of(map) {
-        Some(Kind::Roart) => roart::for_each_chunk(guard, map.root(), &mut note)?,
-        _ => survey(guard, map, &mut note).map(drop)?,
-    }
+    for_each_chunk(guard, map, &mut |at, bytes| chunks.push((at, bytes)))?;
     chunks.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
     Ok(())
 }

@@ -291,8 +291,7 @@ impl PoolOptions {
     /// Verifies a doubtful pool in a session that writes nothing, before anything is written.
     fn verify_before_accepting(&self, file: &mut PoolFile, placement: Placement) -> Result<()> {
         let medium: Mapped<PageCache> = self.map(file, placement, true)?;
-        let generation = file.superblock().generation + 1;
-        let session = Session { generation, clean: false, read_only: true };
+        let session = Session { clean: false, read_only: true, ..file.next_session()? };
         check::verify(&Space::mount(medium, session)?).map(drop)
     }
 }

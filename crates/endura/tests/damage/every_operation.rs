@@ -5,11 +5,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use endura::media::{Heap, Media, Ordering, Region};
-use endura::pool::{PAGE, Session, Space};
+use endura::pool::{PAGE, Session, Space, superblock};
 use endura::tree::fast_fair::LineBinary;
 use endura::tree::{Index, fast_fair, nbtree};
 use endura::{Kind, Map, OrderedMap, Pool, Result};
@@ -65,6 +65,21 @@ const ROOM: u64 = 24 * PAGE;
 /// Keys in the sound pool: multiples of this step.
 const STEP: u64 = u64::MAX / 700;
 
+/// The session that meets the damage.
+const GENERATION: u64 = 2;
+
+/// Numbers at which sums and differences run over.
+const EXTREMES: [u64; 8] = [
+    u64::MAX,
+    i64::MAX as u64,
+    1 << 63,
+    1 << 62,
+    u64::MAX - 63,
+    (1 << 48) - 1,
+    (1 << 48) - 64,
+    u32::MAX as u64,
+];
+
 /// The words of a pool that are not zero, with their numbers.
 pub(crate) struct Image(Vec<(usize, u64)>);
 
@@ -110,16 +125,29 @@ impl Image {
     /// Words to change: number, and new value.
     fn damage(&self, choices: &mut Choices<'_>) -> Vec<(usize, u64)> {
         let changes = 1 + choices.below(6);
-        (0..changes).map(|_| self.changed(choices)).collect()
+        let mut damage: Vec<_> = (0..changes).map(|_| self.changed(choices)).collect();
+        if choices.byte().is_multiple_of(2) {
+            let changes = 1 + choices.below(24);
+            damage.extend((0..changes).map(|_| self.stamped(choices)));
+        }
+        damage
+    }
+
+    /// The first word of a line as a lock word of this session or one of those around it, locked or not.
+    fn stamped(&self, choices: &mut Choices<'_>) -> (usize, u64) {
+        let (i, _) = self.0[choices.below(self.0.len())];
+        let generation = GENERATION - 1 + u64::from(choices.byte() % 3);
+        (i / 8 * 8, generation << 44 | u64::from(choices.byte() % 64))
     }
 
     fn changed(&self, choices: &mut Choices<'_>) -> (usize, u64) {
         let (i, word) = self.0[choices.below(self.0.len())];
         let (_, other) = self.0[choices.below(self.0.len())];
-        match choices.byte() % 8 {
+        let how = choices.byte();
+        match how % 8 {
             0..3 => (i, word ^ 1 << (choices.byte() % 64)),
             3 => (i, 0),
-            4 => (i, u64::MAX),
+            4 => (i, EXTREMES[usize::from(how / 8) % EXTREMES.len()]),
             5 => (i, other),
             6 => (i, word.wrapping_add(u64::from(choices.byte())).wrapping_sub(128)),
             _ => (i, choices.number()),
@@ -159,8 +187,11 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
     let mut choices = Choices(bytes);
     let image = &T::images()[choices.below(2)];
     let heap = Arc::new(image.heap(&image.damage(&mut choices)));
-    let session =
-        Session { generation: 2, clean: choices.byte().is_multiple_of(2), read_only: false };
+    let session = Session {
+        generation: GENERATION,
+        clean: choices.byte().is_multiple_of(2),
+        read_only: false,
+    };
     let Ok(space) = Space::mount(heap, session).map(Arc::new) else { return };
     for name in ["first", "second", "third"] {
         if let Ok(tree) = <T as Tiny>::open(&space, name) {
@@ -207,6 +238,9 @@ impl Files {
         for (i, word) in self.image.damage(choices) {
             file.write_all_at(&word.to_le_bytes(), 8 * i as u64).unwrap();
         }
+        if choices.byte().is_multiple_of(2) {
+            seal(&path);
+        }
         cut_short(&file, choices);
         path
     }
@@ -238,6 +272,17 @@ impl Files {
         }
         let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
         pool.verify().map(drop)
+    }
+}
+
+/// Gives the superblocks the checksum of what is in them, so that it is looked at.
+fn seal(path: &Path) {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    for at in [0, 4096] {
+        let mut bytes = [0; superblock::BYTES];
+        file.read_exact_at(&mut bytes, at).unwrap();
+        superblock::seal(&mut bytes);
+        file.write_all_at(&bytes, at).unwrap();
     }
 }
 

@@ -84,12 +84,21 @@ fn damaged(image: &[(usize, u64)], random: &mut Random) -> Arc<Heap> {
         let new = match random.below(8) {
             0..3 => word ^ 1 << random.below(64),
             3 => 0,
-            4 => u64::MAX,
+            4 => [u64::MAX, i64::MAX as u64, 1 << 63, 1 << 62, (1 << 48) - 64]
+                [random.below(5) as usize],
             5 => other,
             6 => word.wrapping_add(random.below(256)).wrapping_sub(128),
             _ => random.next(),
         };
         words.store(i, new, Ordering::Relaxed);
+    }
+    if random.below(2) == 0 {
+        // Lock words of this session and those around it, locked or not.
+        for _ in 0..=random.below(24) {
+            let (i, _) = image[random.below(image.len() as u64) as usize];
+            let word = (1 + random.below(3)) << 44 | random.below(64);
+            words.store(i / 8 * 8, word, Ordering::Relaxed);
+        }
     }
     Arc::new(heap)
 }

@@ -30,7 +30,7 @@ fn leaf() -> (Arc<Space<Modelled>>, u64) {
         let at = guard.alloc(Leaf::BYTES).unwrap();
         let leaf = Leaf::fresh(guard.media(), at).unwrap();
         let fences = Fences { low: 0, high: 100 };
-        let lock = Version::created(1);
+        let lock = Version::created(&guard, at);
         leaf.initialise(Init { lock, fences, sibling: 0, level: 0 }, 2);
         (0..2).for_each(|slot| leaf.set_value(slot, 0));
         at

@@ -18,7 +18,7 @@ use super::Tree;
 use super::node::{Fences, MIDDLE, Node, Sibling, Tag, route_key};
 use super::route::{Root, Trail};
 use super::search::{Search, rank};
-use super::version::{Kind, Locked};
+use super::version::{IMPOSSIBLE, Kind, Locked, Refusal};
 use super::write::fast_delete;
 
 /// How an attempt to merge ended.
@@ -129,6 +129,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if left.node().sibling()? != Sibling::normal(pair.right) {
             return Ok(Merge::Refused);
         }
+        // Before the second lock: `low` never changes, and locks of a level are taken in its order. Where
+        // siblings lead in a circle two threads would wait for each other, and one for itself.
+        let fences = left.node().fences();
+        if fences.high <= fences.low
+            || Node::<M, W>::enter(guard.media(), pair.right, level)?.low() != fences.high
+        {
+            return Ok(Merge::Refused);
+        }
         let Some(mut right) = self.lock_for_merge::<W>(guard, pair.right, level)? else {
             return Ok(Merge::Refused);
         };
@@ -163,8 +171,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         level: u64,
     ) -> Result<Option<Locked<'g, M, W>>> {
         let node = Node::<M, W>::enter(guard.media(), at, level)?;
-        let Ok(mut locked) = Locked::acquire(guard, node) else {
-            return Ok(None);
+        let mut locked = match Locked::acquire(guard, node) {
+            Ok(locked) => locked,
+            Err(Refusal::Absorbed(_)) => return Ok(None),
+            Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
         };
         if locked.is_first_of_session() {
             // What this finds missing, the next writer that moves right posts.

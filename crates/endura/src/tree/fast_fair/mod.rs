@@ -90,7 +90,7 @@ pub use scan::Cursor;
 pub use search::{Binary, LineBinary, Linear, Search};
 pub use steps::STEPS;
 pub(crate) use verify::survey;
-pub(crate) use version::void_lock;
+pub(crate) use version::{check_lock, void_lock};
 
 /// The number of this kind of map in the directory.
 pub(crate) const KIND: u8 = 1;
@@ -185,16 +185,18 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
     /// Writes two leaves, either side of the middle of the key space, and a root over them.
     fn write_empty(guard: &Guard<'_, M>, [low, high, at]: [u64; 3]) -> Result<u64> {
-        let (lock, media) = (Version::created(guard.space().generation()), guard.media());
+        let media = guard.media();
         let leaves = [(0, low, MIDDLE, high), (MIDDLE, high, 0, 0)];
         for (low, at, high, sibling) in leaves {
             let leaf = Node::<M, LEAF>::fresh(media, at)?;
             let fences = Fences { low, high };
+            let lock = Version::created(guard, at);
             leaf.initialise(Init { lock, fences, sibling, level: 0 }, 0);
             leaf.flush();
         }
         let root = Node::<M, INNER>::fresh(media, at)?;
         let fences = Fences { low: 0, high: 0 };
+        let lock = Version::created(guard, at);
         root.initialise(Init { lock, fences, sibling: 0, level: 1 }, 2);
         for (slot, (low, leaf, ..)) in leaves.into_iter().enumerate() {
             root.write_record(slot, (low, leaf));

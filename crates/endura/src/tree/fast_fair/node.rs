@@ -372,6 +372,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         }
     }
 
+    #[cold]
     pub(super) fn corrupt(&self, what: &'static str) -> Error {
         Error::Corrupt { offset: self.at(), what }
     }

@@ -94,7 +94,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         let root = Node::<M, INNER>::fresh(guard.media(), at)?;
         let init = Init {
-            lock: Version::created(guard.space().generation()),
+            lock: Version::created(guard, at),
             fences: Fences { low: 0, high: 0 },
             sibling: 0,
             level: separator.level,

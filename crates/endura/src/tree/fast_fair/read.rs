@@ -5,10 +5,10 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use super::Tree;
-use super::node::{FWD, Fences, Node};
+use super::node::{Fences, Node};
 use super::route::{Trail, right_of};
 use super::search::{Search, last};
-use super::version::{Direction, Version};
+use super::version::{Direction, Version, onward};
 
 /// What a leaf says of a key, and the slot at which that was decided.
 struct Answer {
@@ -99,7 +99,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             guard.media().mark(Mark::Step("read.leaf"));
             // R2
             if version.is_obsolete(generation) {
-                at = self.onward(guard, trail, node.load(FWD), key)?;
+                at = self.onward(guard, trail, onward(guard, &node)?, key)?;
                 trail.hop(at)?;
                 continue;
             }

@@ -4,9 +4,9 @@ use crate::media::{Mark, Media, Ordering, Region};
 use crate::pool::Guard;
 use crate::{Error, Result};
 
-use super::node::{FWD, Fences, Header, MAX_LEVEL, Node, Tag, route_key};
+use super::node::{Fences, Header, MAX_LEVEL, Node, Tag, route_key};
 use super::search::{Search, last, rank};
-use super::version::{Direction, Locked, Version};
+use super::version::{Direction, IMPOSSIBLE, Locked, Refusal, Version, onward};
 use super::{Separator, Tree};
 
 /// Where a search goes next.
@@ -187,7 +187,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         loop {
             let version = node.version();
             if version.is_obsolete(generation) {
-                return Ok(Step::Onward(node.load(FWD)));
+                return onward(guard, &node).map(Step::Onward);
             }
             let fences = node.fences();
             if !fences.is_below_high(key) {
@@ -241,14 +241,15 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let node = Node::<M, W>::enter(guard.media(), at, level)?;
             let mut locked = match Locked::acquire(guard, node) {
                 Ok(locked) => locked,
-                Err(0) => match self.descend(guard, trail, key, level)? {
+                Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
+                Err(Refusal::Absorbed(0)) => match self.descend(guard, trail, key, level)? {
                     Some(again) => {
                         at = again;
                         continue;
                     }
                     None => return Ok(None),
                 },
-                Err(next) => {
+                Err(Refusal::Absorbed(next)) => {
                     at = next;
                     continue;
                 }
@@ -265,6 +266,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 return Ok(Some(locked));
             }
             let right = Right { at: node.sibling()?.at, settled: Some(fences.high) };
+            check_ahead(&node, right.at)?;
             drop(locked);
             at = self.note_right(guard, trail, right, level)?;
         }
@@ -308,9 +310,21 @@ pub(super) fn right_of<M: Media, const W: usize>(
     if sibling.at == 0 {
         return Err(node.corrupt("a node with an upper fence and no right sibling"));
     }
+    check_ahead(node, sibling.at)?;
     // A link that is still being written can be lost, a separator that is posted over it cannot.
     let settled = (sibling.tag == Tag::Normal && !version.in_flight()).then_some(high);
     Ok(Some(Right { at: sibling.at, settled }))
+}
+
+/// Whether the node at `right`, a sibling of `node`, begins behind it: also one that is new, or being absorbed.
+/// What a node begins with never changes, so that no chain of siblings runs in a circle.
+fn check_ahead<M: Media, const W: usize>(node: &Node<'_, M, W>, right: u64) -> Result<()> {
+    let ahead = Node::<M, W>::enter(node.words().media(), right, node.level())?;
+    if ahead.low() > node.low() {
+        Ok(())
+    } else {
+        Err(ahead.corrupt("a right sibling that does not lie to the right"))
+    }
 }
 
 /// The child of the last live slot whose key is at most `key`.

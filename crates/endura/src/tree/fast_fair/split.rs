@@ -77,7 +77,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let takes_entry = place.slot > middle;
         let count = place.count - middle + usize::from(takes_entry);
         let init = Init {
-            lock: Version::created_locked(guard.space().generation()),
+            lock: Version::created_locked(guard, right.at()),
             fences: Fences { low: left.key(middle), high: left.high() },
             sibling: left.sibling()?.at,
             level: left.level(),

@@ -5,15 +5,19 @@
 //! | generation 20 | count of primitives 38 | kind 3 | merging | obsolete | locked |
 //! ```
 //!
-//! A word of another generation than the session's means: unlocked, not obsolete, no writer at
+//! A word of an earlier generation than the session's means: unlocked, not obsolete, no writer at
 //! work. A lock that was held at a crash is therefore void without anyone having to release it.
+//!
+//! No crash leaves a word of this generation, or of a later one. Who would wait for a lock asks whether
+//! it was taken in this session ([`Space::has_set_lock`](crate::pool::Space)), who comes to an obsolete node
+//! whether it became so in this session, and who locks a node first whether its word can be of an earlier one.
 
 use std::thread::panicking;
 
-use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::Guard;
 use crate::sync::{Backoff, fence};
+use crate::{Error, Result};
 
 use super::node::{FWD, LOCK, Node};
 
@@ -50,14 +54,15 @@ impl Version {
         generation << GENERATION_SHIFT
     }
 
-    /// The word of a node that its maker holds locked.
-    pub(super) fn created_locked(generation: u64) -> u64 {
-        Self::stamp(generation) | LOCKED
+    /// The word of a node that is made at `at`, and that its maker holds locked.
+    pub(super) fn created_locked<M: Media>(guard: &Guard<'_, M>, at: u64) -> u64 {
+        Self::created(guard, at) | LOCKED
     }
 
-    /// The word of a node that nobody holds.
-    pub(super) fn created(generation: u64) -> u64 {
-        Self::stamp(generation)
+    /// The word of a node that is made at `at`, and that nobody holds.
+    pub(super) fn created<M: Media>(guard: &Guard<'_, M>, at: u64) -> u64 {
+        guard.space().note_lock(at);
+        Self::stamp(guard.space().generation())
     }
 
     #[track_caller]
@@ -102,6 +107,14 @@ impl Version {
     #[inline(always)]
     pub(super) fn is_current(self, generation: u64) -> bool {
         (self.0 ^ Self::stamp(generation)) >> GENERATION_SHIFT == 0
+    }
+
+    /// Whether no correct run can leave the word to the session of this generation: it is of a later one.
+    /// (All ones are what a [turn](void_lock) of the generations leaves.)
+    fn is_impossible(self, generation: u64) -> bool {
+        let (stamp, own) =
+            (self.0 >> GENERATION_SHIFT, Self::stamp(generation) >> GENERATION_SHIFT);
+        stamp > own && stamp != u64::MAX >> GENERATION_SHIFT
     }
 
     #[inline(always)]
@@ -162,6 +175,49 @@ pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     Ok(())
 }
 
+/// Whether the node at `at`, to which nobody writes, has a lock word that a session can have left, or this
+/// one has set.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if not.
+pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
+    let word = Version::read(&Span::<M, 8>::new(guard.media(), at)?);
+    let generation = guard.space().generation();
+    let is_sound = match word.is_current(generation) {
+        true => guard.space().has_set_lock(at),
+        false => !word.is_impossible(generation),
+    };
+    if is_sound { Ok(()) } else { Err(Error::Corrupt { offset: at, what: IMPOSSIBLE }) }
+}
+
+/// What is wrong with a lock word of this generation that was not set in it, or of a later one.
+pub(super) const IMPOSSIBLE: &str = "a lock word that no session has left";
+
+/// Where readers of an obsolete node go on; 0: a new descent must find it.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if it did not become obsolete in this session: nothing would lead out of a circle.
+#[cold]
+pub(super) fn onward<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    node: &Node<'_, M, W>,
+) -> Result<u64> {
+    match guard.space().has_set_lock(node.at()) {
+        true => Ok(node.load(FWD)),
+        false => Err(node.corrupt(IMPOSSIBLE)),
+    }
+}
+
+/// Why a node was not locked.
+pub(super) enum Refusal {
+    /// It is obsolete: the node that took its entries over, 0 where a new descent must find it.
+    Absorbed(u64),
+    /// Its lock word is none that a correct run leaves.
+    Damaged,
+}
+
 /// Where entries move while a primitive is in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -182,23 +238,29 @@ pub(super) struct Locked<'g, M: Media, const W: usize> {
 }
 
 impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
-    /// Waits for the lock of `node`. An obsolete node cannot be locked: gives the node that took
-    /// its entries over, 0 where a new descent must find it.
-    pub(super) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, u64> {
+    /// Waits for the lock of `node`. An obsolete node cannot be locked, and one whose lock word says of
+    /// itself what cannot be is not waited for.
+    pub(super) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, Refusal> {
         let generation = guard.space().generation();
         let mut backoff = Backoff::default();
         loop {
             let found = Version::read(node.words());
             let word = match found.is_current(generation) {
-                true if found.0 & OBSOLETE != 0 => return Err(node.load(FWD)),
-                true if found.0 & LOCKED != 0 => {
+                true if found.0 & (OBSOLETE | LOCKED) != 0 => {
+                    if !guard.space().has_set_lock(node.at()) {
+                        return Err(Refusal::Damaged);
+                    }
+                    if found.0 & OBSOLETE != 0 {
+                        return Err(Refusal::Absorbed(node.load(FWD)));
+                    }
                     backoff.wait();
                     continue;
                 }
                 true => found.0 | LOCKED,
+                false if found.is_impossible(generation) => return Err(Refusal::Damaged),
                 // What an earlier session was in the middle of is not durable before the repair:
                 // readers must help, and the next session must repair, until then.
-                false => Version::created_locked(generation) | found.0 & KIND,
+                false => Version::created_locked(guard, node.at()) | found.0 & KIND,
             };
             // AcqRel: pairs with the Release of the last unlock.
             if node.words().compare_exchange(LOCK, found.0, word).is_ok() {
@@ -209,7 +271,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
 
     /// Takes charge of a node that was created locked.
     pub(super) fn adopt(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Self {
-        let word = Version::created_locked(guard.space().generation());
+        let word = Version::created_locked(guard, node.at());
         Self { node, guard, word, found: Version(word), was_panicking: panicking() }
     }
 

@@ -11,6 +11,7 @@
 //! | 16 + 2 n | n slots: offset of the record, fingerprint |
 
 use crate::media::{LINE, Media, Ordering, Region};
+use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::lock::{LOCK, Version};
@@ -299,16 +300,15 @@ impl<'m, M: Media> Array<'m, M> {
 
     /// Writes an array that nobody can reach, and starts the write-back.
     pub(super) fn create(
-        media: &'m M,
+        guard: &Guard<'m, M>,
         at: u64,
         kind: ArrayKind,
-        generation: u64,
         slots: &[Slot],
     ) -> Result<Self> {
-        let words = Region::new(media, at, words_of(kind))?;
+        let words = Region::new(guard.media(), at, words_of(kind))?;
         let array = Self { words, kind };
         // All relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
-        words.store(LOCK, Version::created(generation, slots.len()), Ordering::Relaxed);
+        words.store(LOCK, Version::created(guard, at, slots.len()), Ordering::Relaxed);
         words.store(META, meta(kind), Ordering::Relaxed);
         let byte = |i: usize| slots.get(i).map_or(0, |slot| slot.fingerprint().0 as u8);
         for word in FINGERPRINTS..head(kind) {

@@ -168,13 +168,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         children.push(link);
         let larger = NewNode {
             kind: NodeKind::for_children(children.len()),
-            generation: guard.space().generation(),
             prefix: &key.bytes[..node.depth()],
             eok: node.eok(),
             children: &children,
         };
         let at = fresh.alloc(Node::<M>::bytes_of(larger.kind))?;
-        Node::create(guard.media(), at, &larger)?;
+        Node::create(guard, at, &larger)?;
         guard.media().mark(Mark::Step("node.grown"));
         publish::<T, M>(&parent.words(), above.i, Link::node(at, larger.kind, above.link.byte()).0);
         fresh.linked();
@@ -215,6 +214,6 @@ pub(super) fn create_array<'g, T: Techniques, M: Media>(
 ) -> Result<Link> {
     let at = fresh.alloc(Array::<M>::bytes_of(kind))?;
     in_order::<T>(guard.media());
-    Array::create(guard.media(), at, kind, guard.space().generation(), slots)?;
+    Array::create(guard, at, kind, slots)?;
     Ok(Link::array(at, kind, 0))
 }

@@ -5,8 +5,11 @@
 //! | generation 20 | version 31 | ordered | live 9 | ready | obsolete | locked |
 //! ```
 //!
-//! A word of another generation than the session's means: unlocked, not obsolete, and nothing
+//! A word of an earlier generation than the session's means: unlocked, not obsolete, and nothing
 //! volatile in the chunk can be trusted. Who locks it first in a session makes it ready.
+//!
+//! No crash leaves a word of this generation, or of a later one: who would wait for a lock, and who locks a
+//! chunk first, looks at that, as in a FAST & FAIR tree.
 //!
 //! Ordered says that an array remembers the order of its keys ([`order`](super::order)); writers who
 //! enter a key take it back.
@@ -19,6 +22,7 @@ use std::thread::panicking;
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::Guard;
 use crate::sync::{Backoff, fence};
+use crate::{Error, Result};
 
 use super::Techniques;
 
@@ -42,9 +46,10 @@ impl Version {
     /// One that never holds.
     pub(super) const NEVER: Self = Self(LOCKED);
 
-    /// The word of a chunk that nobody has seen, with so many children.
-    pub(super) fn created(generation: u64, live: usize) -> u64 {
-        generation << GENERATION_SHIFT | READY | (live as u64) << LIVE_SHIFT
+    /// The word of a chunk that is made at `at`, with so many children.
+    pub(super) fn created<M: Media>(guard: &Guard<'_, M>, at: u64, live: usize) -> u64 {
+        guard.space().note_lock(at);
+        guard.space().generation() << GENERATION_SHIFT | READY | (live as u64) << LIVE_SHIFT
     }
 
     /// A void word.
@@ -59,6 +64,14 @@ impl Version {
         Self(words.load(LOCK, Ordering::Acquire))
     }
 
+    /// Whether no correct run can leave the word to the session of this generation: it is of a later one.
+    /// (All ones are what a turn of the generations leaves.)
+    fn is_impossible(self, generation: u64) -> bool {
+        let own = generation << GENERATION_SHIFT >> GENERATION_SHIFT;
+        let stamp = self.0 >> GENERATION_SHIFT;
+        stamp > own && stamp != u64::MAX >> GENERATION_SHIFT
+    }
+
     #[inline(always)]
     fn is_current(self, generation: u64) -> bool {
         (self.0 ^ generation << GENERATION_SHIFT) >> GENERATION_SHIFT == 0
@@ -68,10 +81,6 @@ impl Version {
     #[inline(always)]
     pub(super) fn is_ready(self, generation: u64) -> bool {
         self.0 & READY != 0 && self.is_current(generation)
-    }
-
-    pub(super) fn is_obsolete(self, generation: u64) -> bool {
-        self.0 & OBSOLETE != 0 && self.is_current(generation)
     }
 
     /// Whether nobody holds the lock, and the chunk is part of the tree.
@@ -102,6 +111,25 @@ impl Version {
     }
 }
 
+#[cold]
+fn impossible(offset: u64) -> Error {
+    Error::Corrupt { offset, what: "a lock word that no session has left" }
+}
+
+/// Whether a chunk to which nobody writes has a lock word that a session can have left, or this one has set.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if not.
+pub(super) fn check_lock<M: Media>(guard: &Guard<'_, M>, words: &Region<'_, M>) -> Result<()> {
+    let (found, generation) = (Version::read(words), guard.space().generation());
+    let is_sound = match found.is_current(generation) {
+        true => guard.space().has_set_lock(words.offset()),
+        false => !found.is_impossible(generation),
+    };
+    if is_sound { Ok(()) } else { Err(impossible(words.offset())) }
+}
+
 /// A chunk whose lock this thread holds; dropping it unlocks.
 pub(super) struct Locked<'g, M: Media> {
     words: Region<'g, M>,
@@ -113,26 +141,38 @@ pub(super) struct Locked<'g, M: Media> {
 
 impl<'g, M: Media> Locked<'g, M> {
     /// Waits for the lock; `None` if the chunk is obsolete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if its lock word is none that a correct run leaves: nobody would ever unlock it.
     #[track_caller]
-    pub(super) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Option<Self> {
+    pub(super) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Result<Option<Self>> {
         let generation = guard.space().generation();
         let mut backoff = Backoff::default();
         loop {
             let found = Version::read(&words);
-            if found.is_obsolete(generation) {
-                return None;
-            }
             let word = match found.is_current(generation) {
-                true if found.0 & LOCKED != 0 => {
+                true if found.0 & (OBSOLETE | LOCKED) != 0 => {
+                    if !guard.space().has_set_lock(words.offset()) {
+                        return Err(impossible(words.offset()));
+                    }
+                    if found.0 & OBSOLETE != 0 {
+                        return Ok(None);
+                    }
                     backoff.wait();
                     continue;
                 }
                 true => found.0 & !VERSION | found.0.wrapping_add(VERSION_ONE) & VERSION | LOCKED,
-                false => generation << GENERATION_SHIFT | LOCKED,
+                false if found.is_impossible(generation) => return Err(impossible(words.offset())),
+                false => {
+                    // Before anybody sees the word.
+                    guard.space().note_lock(words.offset());
+                    generation << GENERATION_SHIFT | LOCKED
+                }
             };
             // AcqRel: pairs with the Release of the last unlock.
             if words.compare_exchange(LOCK, found.0, word).is_ok() {
-                return Some(Self { words, guard, word, was_panicking: panicking() });
+                return Ok(Some(Self { words, guard, word, was_panicking: panicking() }));
             }
         }
     }

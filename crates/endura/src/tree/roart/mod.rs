@@ -183,15 +183,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
     /// the caller's next fence is.
     fn create(guard: &Guard<'_, M>) -> Result<u64> {
-        let root = NewNode {
-            kind: NodeKind::N256,
-            generation: guard.space().generation(),
-            prefix: &[],
-            eok: Link::NONE,
-            children: &[],
-        };
+        let root = NewNode { kind: NodeKind::N256, prefix: &[], eok: Link::NONE, children: &[] };
         let at = guard.alloc(Node::<M>::bytes_of(root.kind))?;
-        Node::create(guard.media(), at, &root)?;
+        Node::create(guard, at, &root)?;
         Ok(at)
     }
 

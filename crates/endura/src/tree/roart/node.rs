@@ -13,6 +13,7 @@
 //! get a new parent without being touched: what the paper repairs after a crash cannot go wrong.
 
 use crate::media::{LINE, Media, Ordering, Region, Span};
+use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::lock::{LOCK, Version};
@@ -390,16 +391,16 @@ impl<'m, M: Media> Node<'m, M> {
     }
 
     /// Writes a node that nobody can reach, and starts the write-back of what is persistent in it.
-    pub(super) fn create(media: &'m M, at: u64, new: &NewNode<'_>) -> Result<Self> {
+    pub(super) fn create(guard: &Guard<'m, M>, at: u64, new: &NewNode<'_>) -> Result<Self> {
         let kind = new.kind;
-        let words = Region::new(media, at, words_of(kind))?;
+        let words = Region::new(guard.media(), at, words_of(kind))?;
         let depth = new.prefix.len();
         let node = Self { words, kind, depth };
         let live = new.children.len() + usize::from(!new.eok.is_empty());
         // All relaxed: nothing leads here before the fence in `publish` (or in `make_map`, for a root), and
         // the Release of its store.
         for (word, value) in [
-            (LOCK, Version::created(new.generation, live)),
+            (LOCK, Version::created(guard, at, live)),
             (META, meta(kind, depth)),
             (PREFIX, remembered(new.prefix)),
             (EOK, new.eok.0),
@@ -427,7 +428,6 @@ impl<'m, M: Media> Node<'m, M> {
 /// What a new node holds.
 pub(super) struct NewNode<'a> {
     pub(super) kind: NodeKind,
-    pub(super) generation: u64,
     /// The bytes that all keys below share; the byte behind them decides.
     pub(super) prefix: &'a [u8],
     pub(super) eok: Link,

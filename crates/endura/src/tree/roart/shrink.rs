@@ -161,10 +161,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut prefix = Vec::new();
         Record::copy_key(&sample, &mut prefix);
         prefix.truncate(node.depth());
-        let generation = guard.space().generation();
-        let new = NewNode { kind, generation, prefix: &prefix, eok, children };
+        let new = NewNode { kind, prefix: &prefix, eok, children };
         let at = fresh.alloc(Node::<M>::bytes_of(kind))?;
-        Node::create(guard.media(), at, &new)?;
+        Node::create(guard, at, &new)?;
         Ok(Some(Link::node(at, kind, 0)))
     }
 }

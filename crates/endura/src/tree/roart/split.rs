@@ -62,7 +62,6 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
         let node = NewNode {
             kind: NodeKind::for_children(children.len()),
-            generation: guard.space().generation(),
             prefix: &key.bytes[..depth],
             eok,
             children: &children,
@@ -105,7 +104,6 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let ends = key.bytes.len() == fork.at;
         let node = NewNode {
             kind: NodeKind::N4,
-            generation: guard.space().generation(),
             prefix: &key.bytes[..fork.at],
             eok: if ends { record } else { Link::NONE },
             children: if ends { &[old] } else { &[old, record] },
@@ -127,6 +125,6 @@ fn link_to_new<'g, T: Techniques, M: Media>(
 ) -> Result<Link> {
     let at = fresh.alloc(Node::<M>::bytes_of(node.kind))?;
     in_order::<T>(guard.media());
-    Node::create(guard.media(), at, node)?;
+    Node::create(guard, at, node)?;
     Ok(Link::node(at, node.kind, 0))
 }

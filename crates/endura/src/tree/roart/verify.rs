@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 use super::array::Array;
 use super::descend::{Care, Sought, enter_child, find};
-use super::lock::{LOCK, Version};
+use super::lock::{LOCK, Version, check_lock};
 use super::node::{EOK, Node};
 use super::record::Record;
 use super::root_node;
@@ -143,6 +143,7 @@ pub(crate) fn survey<M: Media>(
         visit(at, bytes);
         match met {
             Met::Node(node, above) => {
+                check_lock(guard, &node.words())?;
                 survey.nodes += 1;
                 survey.height = survey.height.max(above + 1);
                 let children = node.children().len() + usize::from(!node.eok().is_empty());
@@ -151,6 +152,7 @@ pub(crate) fn survey<M: Media>(
                 survey.dirty += words.filter(|&i| node.peek(i).is_dirty()).count() as u64;
             }
             Met::Array(array) => {
+                check_lock(guard, &array.words())?;
                 survey.arrays += 1;
                 survey.barren += u64::from(array.slots().is_empty());
                 let slots = 0..array.kind().capacity();

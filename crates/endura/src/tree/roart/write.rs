@@ -246,7 +246,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         node: &Node<'g, M>,
     ) -> Result<Option<Locked<'g, M>>> {
         guard.media().mark(Mark::Step("lock.node"));
-        let Some(mut lock) = Locked::acquire(guard, node.words()) else { return Ok(None) };
+        let Some(mut lock) = Locked::acquire(guard, node.words())? else { return Ok(None) };
         if !lock.is_ready() {
             settle(&node.words(), (EOK..=EOK).chain(node.places()));
             node.rebuild_index();
@@ -270,7 +270,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         array: &Array<'g, M>,
     ) -> Result<Option<Locked<'g, M>>> {
         guard.media().mark(Mark::Step("lock.array"));
-        let Some(mut lock) = Locked::acquire(guard, array.words()) else { return Ok(None) };
+        let Some(mut lock) = Locked::acquire(guard, array.words())? else { return Ok(None) };
         if !lock.is_ready() {
             settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
             array.rebuild_fingerprints();
