@@ -24,9 +24,14 @@ pub enum Error {
         what: &'static str,
     },
     /// Neither the pool nor the file system below it has room.
+    ///
+    /// A page of 2 MiB holds chunks of one size, and can be used for another one only when all of
+    /// them are free. So a pool can be full of free chunks where a few entries are left in each page:
+    /// `Stats::partly_used` and `Stats::warnings` tell. Those entries have to go, or all of them to be
+    /// written to a new pool.
     #[error(
         "no room for {need} bytes ({free} bytes free): remove entries, raise `max_size`, or make \
-         room on the disk"
+         room on the disk; what `stats` calls free beside other entries is for their sizes only"
     )]
     Full {
         /// How many bytes were asked for.

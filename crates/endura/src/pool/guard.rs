@@ -85,11 +85,18 @@ impl<'s, M: Media> Guard<'s, M> {
     fn try_alloc(&self, bytes: u64) -> Result<u64> {
         let Space { media, allocator, .. } = self.space;
         let Some(class) = Class::of(bytes) else {
+            if allocator.would_grow(bytes, None) {
+                self.space.look_around()?;
+            }
             return allocator.take_large(media, bytes);
         };
         let mut stock = self.slot.contents.lock();
-        let spared = stock.spare_a_page(media, allocator, class);
-        spared.inspect_err(|error| self.space.poison_with(error))?;
+        if stock.lacks(class) && allocator.would_grow(bytes, Some(class)) {
+            // Its own lock among them: two at once could be a deadlock.
+            drop(stock);
+            self.space.look_around()?;
+            stock = self.slot.contents.lock();
+        }
         stock.take(media, allocator, class)?.ok_or(Error::Full { need: bytes, free: 0 })
     }
 
@@ -118,10 +125,7 @@ impl<'s, M: Media> Guard<'s, M> {
         let tag = self.space.epochs.tag();
         let ripen = self.slot.contents.lock().retire(tag, at, bytes);
         if ripen {
-            let now = self.space.epochs.advance();
-            let Space { media, allocator, .. } = self.space;
-            let freed = self.slot.contents.lock().ripen(media, allocator, now);
-            self.checked(freed.map(|_| ()));
+            self.checked(self.space.ripen(self.slot));
         }
     }
 

@@ -27,6 +27,9 @@ pub(crate) const DIRECTORY_NEXT: u64 = 8208;
 pub(crate) const LOCK_TURN: u64 = 8216;
 /// Session word: 1 = chunks may be stranded although the last session was closed.
 pub(crate) const UNCOLLECTED: u64 = 8224;
+/// Session word: up to how many pages a session may grow that does not know of all free space; 0 = any
+/// number.
+pub(crate) const GROW_TO: u64 = 8232;
 
 /// The first directory entry.
 pub(crate) const DIRECTORY: u64 = 12288;

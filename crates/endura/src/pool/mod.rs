@@ -11,6 +11,7 @@ mod guard;
 mod identity;
 mod layout;
 mod lengths;
+mod limbo;
 mod lock;
 #[cfg(all(test, loom))]
 mod loom;
@@ -29,6 +30,7 @@ mod tests;
 
 pub use crate::sync::set_waiting;
 pub use crate::volatile::thread::Worker;
+pub use alloc::PartlyUsed;
 pub use collect::{Collection, CollectionState, Collector, Step, Walk};
 pub(crate) use file::{Access, PoolFile};
 pub use gate::Quiesced;

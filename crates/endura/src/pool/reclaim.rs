@@ -5,13 +5,23 @@
 //! epoch before, for its own pin holds the epoch. If it fails for that reason it has to end, and to
 //! begin again after [`Space::relieve`]; [`Space::with_room`] does so, and has the collection finished, if
 //! one is under way, before it gives up.
+//!
+//! Before it comes to that: whoever retires something and moves the epoch frees a bite of what is ripe, of
+//! its own and of others that may have stopped to work; a thread that exits hands over what it has; and all
+//! limbos and caches are looked at before the pool grows. None of them waits for a lock that another thread
+//! holds, and none frees more than a [`Bite`] of each: while all threads together catch up with what has
+//! gathered behind one that stayed inside an operation, no operation pays for all of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::collect::Patience;
 use super::guard::Guard;
 use super::space::Space;
+use super::stock::{Bite, Stock};
 use crate::media::Media;
-use crate::sync;
+use crate::sync::{self, Mutex};
+use crate::volatile::epoch::Slot;
 use crate::volatile::thread;
 use crate::{Error, Result};
 
@@ -21,16 +31,87 @@ use crate::{Error, Result};
 const PATIENCE: usize = 1_000;
 const PAUSE: Duration = Duration::from_micros(250);
 
-/// How often an operation that runs out of space is begun again.
+/// How often an operation that runs out of space is begun again at the least; each bite that waits is worth
+/// one more.
 const ATTEMPTS: usize = 8;
 
+/// Other threads' limbos that a thread looks at each time it frees from its own. They come in turn.
+const LOOKS: usize = 2;
+
 impl<M: Media> Space<M> {
-    /// Frees what is ripe in all limbos and empties all caches. How many chunks left limbo.
+    /// Moves the epoch on if nobody is left behind, and frees a bite of what is ripe: of what the caller has
+    /// retired, whose slot this is, and of others.
+    pub(super) fn ripen(&self, own: &Slot<Mutex<Stock>>) -> Result<()> {
+        let now = self.epochs.advance();
+        let look = {
+            let mut stock = own.contents.lock();
+            stock.ripen(&self.media, &self.allocator, now, Bite::OWN)?;
+            stock.next_look()
+        };
+        let from = LOOKS * look % self.epochs.slots().count().max(1);
+        let mut ripe = Vec::new();
+        for slot in self.epochs.slots().skip(from).take(LOOKS) {
+            if std::ptr::eq(slot, own) {
+                continue;
+            }
+            // Its owner is at work: then it needs no help.
+            let Some(mut stock) = slot.contents.try_lock() else { continue };
+            stock.take_ripe(now, Bite::OTHERS, &mut ripe);
+        }
+        let mut result = Ok(());
+        if !ripe.is_empty() {
+            let mut stock = own.contents.lock();
+            for (at, bytes) in ripe {
+                result = result.and(stock.give(&self.media, &self.allocator, at, bytes));
+            }
+        }
+        result
+    }
+
+    /// Before the pool grows: takes back what others have that is not in use, as far as it can be had at
+    /// once. What they have cached may be all that keeps pages of sizes that are no longer asked for.
+    pub(super) fn look_around(&self) -> Result<()> {
+        let now = self.epochs.advance();
+        let mut left = Bite::SHORT;
+        for slot in self.epochs.slots() {
+            let Some(mut stock) = slot.contents.try_lock() else { continue };
+            left.chunks -= self.empty_stock(&mut stock, now, left)?;
+        }
+        self.release_spares()
+    }
+
+    /// Has the pool hear of threads that exit, to take back what they have.
+    pub(crate) fn hear_of_exits(self: &Arc<Self>) {
+        let weak = Arc::downgrade(self);
+        let heir = self.heir.get_or_init(|| {
+            Arc::new(move |number| {
+                if let Some(space) = weak.upgrade() {
+                    space.take_over(number);
+                }
+            })
+        });
+        thread::on_exit(heir);
+    }
+
+    /// Takes back what a thread has that is about to exit: the calling one, which has this number. What is not
+    /// ripe stays for others to find ([`ripen`](Self::ripen)), and so does all if writers are kept out.
+    fn take_over(&self, number: usize) {
+        let Some(slot) = self.epochs.slot_if_made(number) else { return };
+        if self.is_elsewhere() || self.session.read_only || slot.contents.lock().is_empty() {
+            return;
+        }
+        self.epochs.advance();
+        let now = self.epochs.advance();
+        // What is wrong has poisoned the pool.
+        let _ = self.try_mut(|_| self.empty_stock(&mut slot.contents.lock(), now, Bite::SHORT));
+    }
+
+    /// Frees a bite of what is ripe in all limbos, and empties all caches. How many chunks left limbo.
     pub(super) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
         self.epochs.advance();
         let now = self.epochs.advance();
         self.free_dropped_maps(guard, now)?;
-        self.empty_stocks(now)
+        self.empty_stocks(now, Bite::SHORT)
     }
 
     /// As [`reclaim`](Self::reclaim), with two steps of the epoch if nobody is inside.
@@ -41,26 +122,28 @@ impl<M: Media> Space<M> {
         self.reclaim(&self.pin_mut()?)
     }
 
-    /// Frees what may be reused at epoch `now`, takes back all caches, and lets go of the pages
-    /// that become wholly free.
-    pub(super) fn empty_stocks(&self, now: u64) -> Result<usize> {
-        let mut freed = 0;
+    /// Frees what may be reused at epoch `now`, a bite of it, takes back all caches, and lets go of the
+    /// pages that become wholly free.
+    pub(super) fn empty_stocks(&self, now: u64, bite: Bite) -> Result<usize> {
+        let mut left = bite;
         for slot in self.epochs.slots() {
             // Each in turn: to hold two of these locks could be a deadlock.
-            let mut stock = slot.contents.lock();
-            let result = stock
-                .ripen(&self.media, &self.allocator, now)
-                .and_then(|n| stock.empty_caches(&self.media, &self.allocator).map(|()| n));
-            match result {
-                Ok(n) => freed += n,
-                Err(error) => {
-                    self.poison_with(&error);
-                    return Err(error);
-                }
-            }
+            left.chunks -= self.empty_stock(&mut slot.contents.lock(), now, left)?;
         }
-        self.allocator.release_spares();
-        Ok(freed)
+        self.release_spares()?;
+        Ok(bite.chunks - left.chunks)
+    }
+
+    fn empty_stock(&self, stock: &mut Stock, now: u64, bite: Bite) -> Result<usize> {
+        let ripened = stock.ripen(&self.media, &self.allocator, now, bite);
+        let freed = ripened
+            .and_then(|freed| stock.empty_caches(&self.media, &self.allocator).map(|()| freed));
+        freed.inspect_err(|error| self.poison_with(error))
+    }
+
+    fn release_spares(&self) -> Result<()> {
+        let released = self.allocator.release_spares(&self.media);
+        released.inspect_err(|error| self.poison_with(error))
     }
 
     fn limbo_bytes(&self) -> u64 {
@@ -125,8 +208,16 @@ impl<M: Media> Space<M> {
         mut full: Error,
         mut operation: impl FnMut() -> Result<T>,
     ) -> Result<T> {
-        for attempt in 0..=ATTEMPTS {
-            let relieved = if attempt < ATTEMPTS { self.relieve() } else { Ok(false) };
+        if self.allocator.marks().is_some() {
+            self.collect_before_growing()?;
+            match operation() {
+                Err(again @ Error::Full { .. }) => full = again,
+                result => return result,
+            }
+        }
+        let attempts = ATTEMPTS + self.bites_waiting();
+        for attempt in 0..=attempts {
+            let relieved = if attempt < attempts { self.relieve() } else { Ok(false) };
             let (has_freed, reason) = match relieved {
                 // What was stranded may be found all the same: it waits for nobody.
                 Err(stalled @ Error::ReclaimStalled { .. }) => (false, stalled),
@@ -143,11 +234,29 @@ impl<M: Media> Space<M> {
         Err(full)
     }
 
+    fn bites_waiting(&self) -> usize {
+        let waiting = |slot: &Slot<Mutex<Stock>>| slot.contents.lock().limbo().count();
+        self.epochs.slots().map(waiting).sum::<usize>() / Bite::SHORT.chunks
+    }
+
     /// Has the collection finished that this session needs; whether that may have freed anything.
     fn finish_collection(&self) -> Result<bool> {
         if self.collection().is_done() {
             return Ok(false);
         }
-        self.finish_collection.get().map_or(Ok(false), |finish| finish())
+        self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Long))
+    }
+
+    /// Has the collection finished before the pool grows beyond what it may while part of its free space is
+    /// not known. It then grows as it must: also where somebody stays inside an operation, for whose end
+    /// the collection has to wait, and inside an operation of the caller.
+    fn collect_before_growing(&self) -> Result<()> {
+        if !self.allocator.pages().is_held_back() {
+            return Ok(());
+        }
+        let finished =
+            self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Short));
+        self.allocator.pages().let_grow();
+        finished.map(drop)
     }
 }

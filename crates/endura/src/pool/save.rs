@@ -2,6 +2,7 @@
 
 use super::gate::NO_STATE;
 use super::space::Space;
+use super::stock::Bite;
 use crate::media::Media;
 use crate::volatile::epoch::Mode;
 use crate::{Error, Result};
@@ -22,7 +23,7 @@ impl<M: Media> Space<M> {
         self.close()?;
         // Nobody is inside any more: all that waits is ripe.
         self.free_dropped_maps(&self.enter(Mode::Writer, NO_STATE)?, u64::MAX)?;
-        self.empty_stocks(u64::MAX)?;
+        self.empty_stocks(u64::MAX, Bite::ALL)?;
         if self.is_poisoned() {
             return Err(self.doubt());
         }

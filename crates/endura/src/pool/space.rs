@@ -1,7 +1,9 @@
 //! An open pool, whatever medium it lies on.
 
-use super::alloc::Allocator;
-use super::collect::{Collection, CollectionState};
+use std::sync::Arc;
+
+use super::alloc::{Allocator, PartlyUsed};
+use super::collect::{Collection, CollectionState, Patience};
 use super::directory::Directory;
 use super::gate::READ_ONLY;
 use super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
@@ -13,6 +15,7 @@ use crate::sync::{Mutex, OnceLock};
 use crate::volatile::barrier::Barriers;
 use crate::volatile::epoch::Epochs;
 use crate::volatile::fork::Birthplace;
+use crate::volatile::thread::Heir;
 
 /// How a pool was opened.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +61,12 @@ pub struct Space<M: Media> {
     /// Held by whoever keeps writers out.
     pub(super) quiescing: Mutex<()>,
     /// Has the collection finished, if there is one; whether it is.
-    pub(super) finish_collection: OnceLock<Box<dyn Fn() -> Result<bool> + Send + Sync>>,
+    pub(super) finish_collection: OnceLock<Box<Finish>>,
+    /// Called with the number of a thread that exits.
+    pub(super) heir: OnceLock<Arc<Heir>>,
 }
+
+type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
 
 /// How much of an open pool is used for what, in bytes unless said otherwise. Exact while nobody
 /// writes.
@@ -122,6 +129,7 @@ impl<M: Media> Space<M> {
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
             finish_collection: OnceLock::new(),
+            heir: OnceLock::new(),
             media,
             session,
             allocator,
@@ -211,6 +219,11 @@ impl<M: Media> Space<M> {
              was given up: run `endura check` on a copy of the pool",
         );
         spoiled.into_iter().chain(gave_up)
+    }
+
+    /// Of each size of chunk that has one, how many pages have free chunks, and of how many bytes.
+    pub fn partly_used(&self) -> Vec<PartlyUsed> {
+        self.allocator.partly_used()
     }
 
     /// How the bytes of the pool are used. Looks at every partly used page.

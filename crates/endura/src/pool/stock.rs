@@ -1,8 +1,7 @@
 //! What a thread keeps in a pool: chunks to hand out, and chunks that wait for a grace period.
 
-use std::collections::VecDeque;
-
 use super::alloc::{Allocator, Class};
+use super::limbo::{Limbo, Retired};
 use crate::Result;
 use crate::media::Media;
 
@@ -11,34 +10,66 @@ use crate::media::Media;
 const RIPEN_EVERY: usize = 64;
 const RIPEN_EVERY_BYTES: u64 = 1 << 20;
 
-/// A chunk that is unlinked, durably, but may still be read.
+/// How much is freed at once. What waits can be any amount, after a thread has stayed inside an operation:
+/// no operation may have to free all of it, nor hold a lock so long.
 #[derive(Debug, Clone, Copy)]
-struct Retired {
-    tag: u64,
-    at: u64,
-    bytes: u64,
+pub(crate) struct Bite {
+    /// Chunks.
+    pub(crate) chunks: usize,
+    /// Bytes; the last chunk may go beyond. What takes whole pages is freed page by page.
+    pub(crate) bytes: u64,
+}
+
+impl Bite {
+    /// Of its own by a thread that retires: four times what came since the last time, so that it catches up.
+    pub(crate) const OWN: Self = Self { chunks: 4 * RIPEN_EVERY, bytes: 64 * RIPEN_EVERY_BYTES };
+    /// Of each other thread's that it then looks at.
+    pub(crate) const OTHERS: Self = Self { chunks: RIPEN_EVERY, bytes: 64 * RIPEN_EVERY_BYTES };
+    /// Of all threads' where space is short: about a millisecond. The bytes are those of each.
+    pub(crate) const SHORT: Self = Self { chunks: 8 << 10, bytes: 1 << 30 };
+    /// All there is.
+    pub(crate) const ALL: Self = Self { chunks: usize::MAX, bytes: u64::MAX };
+}
+
+/// Free chunks of one size.
+#[derive(Debug, Default)]
+struct Cache {
+    /// To be handed out, from the end.
+    ready: Vec<u64>,
+    /// Freed since these were taken. They lie anywhere: if the class is sparse when they are needed they go
+    /// back to their pages, so that entries that come to an emptied pool gather in few of its pages, and do
+    /// not keep one in each.
+    returned: Vec<u64>,
 }
 
 /// One thread's cache and limbo. It outlives the thread: the next one with its number goes on with
-/// it, and any thread may empty it when space is short, for all of it is under the slot's lock.
+/// it, and any thread may empty it, for all of it is under the slot's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Stock {
-    /// By class; made when first used. The newest chunk is handed out first, for it is warm.
-    caches: Vec<Vec<u64>>,
-    /// Oldest first; tags never fall.
-    limbo: VecDeque<Retired>,
-    limbo_bytes: u64,
+    /// By class; made when first used.
+    caches: Vec<Cache>,
+    limbo: Limbo,
     /// Retired since the last attempt to free.
     fresh: usize,
     fresh_bytes: u64,
+    /// How many times it was the owner's turn to look at another thread's.
+    looks: usize,
 }
 
 impl Stock {
-    fn cache(&mut self, class: Class) -> &mut Vec<u64> {
+    #[inline]
+    fn cache(&mut self, class: Class) -> &mut Cache {
         if self.caches.is_empty() {
-            self.caches = vec![Vec::new(); Class::COUNT];
+            self.caches.resize_with(Class::COUNT, Cache::default);
         }
         &mut self.caches[class.index()]
+    }
+
+    /// Whether the next chunk of the class has to come from the pages.
+    #[inline]
+    pub(crate) fn lacks(&mut self, class: Class) -> bool {
+        let cache = self.cache(class);
+        cache.ready.is_empty() && cache.returned.is_empty()
     }
 
     /// A chunk of the class, from the cache or from the pages.
@@ -48,29 +79,31 @@ impl Stock {
         allocator: &Allocator,
         class: Class,
     ) -> Result<Option<u64>> {
-        let cache = self.cache(class);
-        if cache.is_empty() {
-            allocator.take(media, class, cache)?;
-            // The lowest chunk goes first, and the next one lies behind it.
-            cache.reverse();
+        match self.cache(class).ready.pop() {
+            None => self.refill(media, allocator, class),
+            chunk => Ok(chunk),
         }
-        Ok(cache.pop())
     }
 
-    /// Where the next chunk of the class would take a page that was never used: gives all caches back
-    /// before, which may be all that keeps pages of sizes that are no longer asked for. What turns out not
-    /// to be a chunk in use is the error.
-    pub(crate) fn spare_a_page<M: Media>(
+    fn refill<M: Media>(
         &mut self,
         media: &M,
         allocator: &Allocator,
         class: Class,
-    ) -> Result<()> {
-        if self.cache(class).is_empty() && allocator.would_grow(class) {
-            self.empty_caches(media, allocator)?;
-            allocator.release_spares();
+    ) -> Result<Option<u64>> {
+        let cache = self.cache(class);
+        if !cache.returned.is_empty() {
+            if !allocator.is_sparse(class) {
+                // The newest is handed out first, for it is warm.
+                std::mem::swap(&mut cache.ready, &mut cache.returned);
+                return Ok(cache.ready.pop());
+            }
+            allocator.give(media, class, cache.returned.drain(..))?;
         }
-        Ok(())
+        allocator.take(media, class, &mut cache.ready)?;
+        // The lowest chunk goes first, and the next one lies behind it.
+        cache.ready.reverse();
+        Ok(cache.ready.pop())
     }
 
     /// Makes a chunk free that nobody can reach.
@@ -84,44 +117,66 @@ impl Stock {
         let Some(class) = Class::of(bytes) else {
             return allocator.give_large(media, at, bytes);
         };
-        let cache = self.cache(class);
-        cache.push(at);
-        if cache.len() > 2 * class.batch() {
-            // The oldest, which are the coldest.
-            return allocator.give(media, class, cache.drain(..class.batch()));
+        let batch = class.batch();
+        let Cache { ready, returned } = self.cache(class);
+        returned.push(at);
+        if returned.len() < batch || ready.len() + returned.len() <= 2 * batch {
+            return Ok(());
         }
-        Ok(())
+        if allocator.is_sparse(class) {
+            return allocator.give(media, class, ready.drain(..).chain(returned.drain(..)));
+        }
+        // The oldest, which are the coldest.
+        allocator.give(media, class, returned.drain(..batch))
     }
 
     /// Keeps a chunk until the epoch is `tag + 2`; `true` if it is time to look for ripe ones.
     #[must_use]
     pub(crate) fn retire(&mut self, tag: u64, at: u64, bytes: u64) -> bool {
-        self.limbo.push_back(Retired { tag, at, bytes });
-        self.limbo_bytes = self.limbo_bytes.saturating_add(bytes);
+        self.limbo.push(Retired { tag, at, bytes });
         self.fresh += 1;
         self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
         self.fresh >= RIPEN_EVERY || self.fresh_bytes >= RIPEN_EVERY_BYTES
     }
 
-    /// Frees what is ripe at epoch `now`; how many chunks that were.
+    /// Frees what is ripe at epoch `now`, at most a bite of it; how many chunks that were.
     pub(crate) fn ripen<M: Media>(
         &mut self,
         media: &M,
         allocator: &Allocator,
         now: u64,
+        bite: Bite,
     ) -> Result<usize> {
         (self.fresh, self.fresh_bytes) = (0, 0);
-        let mut freed = 0;
+        let (mut freed, mut freed_bytes) = (0, 0);
         let mut result = Ok(());
-        while let Some(&Retired { tag, at, bytes }) = self.limbo.front()
-            && tag.saturating_add(2) <= now
+        while freed < bite.chunks
+            && freed_bytes < bite.bytes
+            && let Some(Retired { at, bytes, .. }) = self.limbo.pop_ripe(now)
         {
-            self.limbo.pop_front();
-            self.limbo_bytes = self.limbo_bytes.saturating_sub(bytes);
             freed += 1;
+            freed_bytes = bytes.saturating_add(freed_bytes);
             result = result.and(self.give(media, allocator, at, bytes));
         }
         result.map(|()| freed)
+    }
+
+    /// Takes out what is ripe at epoch `now`, at most a bite of it, for the caller to free.
+    pub(crate) fn take_ripe(&mut self, now: u64, bite: Bite, ripe: &mut Vec<(u64, u64)>) {
+        let mut taken_bytes = 0_u64;
+        while ripe.len() < bite.chunks
+            && taken_bytes < bite.bytes
+            && let Some(Retired { at, bytes, .. }) = self.limbo.pop_ripe(now)
+        {
+            taken_bytes = taken_bytes.saturating_add(bytes);
+            ripe.push((at, bytes));
+        }
+    }
+
+    /// Whose turn it is to be looked at: counts up.
+    pub(crate) fn next_look(&mut self) -> usize {
+        self.looks = self.looks.wrapping_add(1);
+        self.looks
     }
 
     /// Gives all cached chunks back to their pages.
@@ -131,15 +186,23 @@ impl Stock {
         allocator: &Allocator,
     ) -> Result<()> {
         let mut result = Ok(());
-        for (class, cache) in Class::all().zip(&mut self.caches) {
-            result = result.and(allocator.give(media, class, cache.drain(..)));
+        for (class, Cache { ready, returned }) in Class::all().zip(&mut self.caches) {
+            if !ready.is_empty() || !returned.is_empty() {
+                let chunks = ready.drain(..).chain(returned.drain(..));
+                result = result.and(allocator.give(media, class, chunks));
+            }
         }
         result
     }
 
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.limbo.is_empty() && self.cached().next().is_none()
+    }
+
     /// Bytes that wait for a grace period.
     pub(crate) fn limbo_bytes(&self) -> u64 {
-        self.limbo_bytes
+        self.limbo.bytes()
     }
 
     /// Chunks that wait for a grace period: where, and how many bytes.
@@ -149,8 +212,8 @@ impl Stock {
 
     /// Chunks in the caches.
     pub(crate) fn cached(&self) -> impl Iterator<Item = (Class, u64)> {
-        Class::all()
-            .zip(&self.caches)
-            .flat_map(|(class, cache)| cache.iter().map(move |&at| (class, at)))
+        Class::all().zip(&self.caches).flat_map(|(class, cache)| {
+            cache.ready.iter().chain(&cache.returned).map(move |&at| (class, at))
+        })
     }
 }

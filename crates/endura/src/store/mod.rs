@@ -5,6 +5,7 @@ mod byte_map;
 mod byte_range;
 mod collect;
 mod fast_fair;
+mod figures;
 mod info;
 pub mod keys;
 mod kind;
@@ -32,5 +33,5 @@ pub use roart::{AnyRoart, Roart};
 
 pub use crate::check::{MapReport, Report};
 pub use crate::media::MediaChoice;
-pub use crate::pool::{Collection, CollectionState};
+pub use crate::pool::{Collection, CollectionState, PartlyUsed};
 pub use crate::tree::{Bytes, Len};

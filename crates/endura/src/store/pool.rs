@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::any::{AnyIndex, AnyMap};
 use super::collect::Background;
 use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
+use super::figures;
 use super::kind::{Kind, free_chunks};
 use super::nbtree::{AnyNbTree, NbTree};
 use super::roart::{AnyRoart, Roart};
 use super::{ByteMap, Map, MapInfo, PoolOptions};
 use crate::check::{self, Report};
 use crate::media::{Adr, DomainKind, Eadr, Mapped, Media, PageCache, Placement};
-use crate::pool::{Collection, PoolFile, Session, Space};
+use crate::pool::{Collection, PartlyUsed, PoolFile, Session, Space};
 use crate::sync::Mutex;
 use crate::tree::Index;
 use crate::tree::nbtree::Tree;
@@ -88,9 +89,16 @@ pub struct Stats {
     pub pages_in_use: u64,
     /// Bytes of those pages.
     pub page_bytes_in_use: u64,
-    /// Bytes of free chunks in those pages.
+    /// Bytes of free chunks in those pages. A chunk can be used for what has its size only, until all
+    /// chunks of its page are free: [`partly_used`](Self::partly_used) has them by size. One entry in
+    /// a page keeps all of it.
     pub free_chunk_bytes: u64,
-    /// Bytes that were freed but that some thread may still be reading.
+    /// Of each size of chunk, the pages that have free ones, but for what threads have cached.
+    pub partly_used: Vec<PartlyUsed>,
+    /// Bytes that were freed but that some thread may still be reading. Where a thread stays inside an
+    /// operation they grow with every update and removal, and the file with them, up to its
+    /// largest size. When it has left, each update frees a few, so that they are gone after about a
+    /// third as many updates as there were meanwhile.
     pub limbo_bytes: u64,
     /// How far the search has come for space that an unclean end stranded.
     pub collection: Collection,
@@ -128,7 +136,10 @@ impl Pool {
         session: Session,
         collectors: usize,
     ) -> Self {
-        let background = on_space!(&mounted, space => Background::begin(space, collectors));
+        let background = on_space!(&mounted, space => {
+            space.hear_of_exits();
+            Background::begin(space, collectors)
+        });
         let facts = Facts {
             uuid: file.superblock().uuid,
             filesystem: file.filesystem().name(),
@@ -331,15 +342,17 @@ impl Pool {
             return Err(Error::Closed);
         }
         let mut warnings = inner.facts.warnings.clone();
-        let (space, collection, max_bytes) = on_space!(&inner.mounted, space => {
+        let (space, partly_used, collection, max_bytes) = on_space!(&inner.mounted, space => {
             warnings.extend(space.warnings());
-            (space.stats(), space.collection(), space.media().limit())
+            (space.stats(), space.partly_used(), space.collection(), space.media().limit())
         });
+        warnings.extend(figures::warnings(&space));
         Ok(Stats {
             file_bytes: space.file_bytes,
             pages_in_use: space.pages_in_use,
             page_bytes_in_use: space.page_bytes_in_use,
             free_chunk_bytes: space.free_chunk_bytes,
+            partly_used,
             limbo_bytes: space.limbo_bytes,
             collection,
             max_bytes,

@@ -205,6 +205,15 @@ impl<T: Default> Epochs<T> {
         if thread < FIRST { &self.first[thread] } else { self.later_slot(thread) }
     }
 
+    /// The same, if any thread of about that number ever entered.
+    pub(crate) fn slot_if_made(&self, thread: usize) -> Option<&Slot<T>> {
+        if thread < FIRST {
+            return self.first.get(thread);
+        }
+        let bucket = (thread.ilog2() - FIRST.ilog2()) as usize;
+        self.buckets.get(bucket)?.get()?.get(thread - (FIRST << bucket))
+    }
+
     #[inline(never)]
     fn later_slot(&self, thread: usize) -> &Slot<T> {
         let bucket = (thread.ilog2() - FIRST.ilog2()) as usize;

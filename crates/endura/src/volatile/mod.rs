@@ -13,6 +13,7 @@ pub(crate) mod claims;
 pub(crate) mod epoch;
 pub(crate) mod fork;
 pub(crate) mod held;
+mod late;
 pub(crate) mod lines;
 #[cfg(all(test, loom))]
 mod loom;

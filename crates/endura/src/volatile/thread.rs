@@ -2,23 +2,66 @@
 //!
 //! A thread gets the lowest number that no living thread has, keeps it until it exits, and leaves
 //! it to the next one. The number selects the thread's slot in every pool, so that a program that
-//! creates a million threads, ten at a time, uses ten slots. What a thread leaves in its slots
-//! (memory that waits for a grace period, chunks in a cache) stays there for its successor.
+//! creates a million threads, ten at a time, uses ten slots. Before a thread gives its number back, the
+//! pools take from its slots what it leaves there (memory that waits for a grace period, chunks in a cache):
+//! see [`on_exit`]. What they cannot take stays for the next owner of the number.
+//!
+//! A destructor of one of the thread's own thread-locals may use a pool after the number was given back. The
+//! thread then takes another one, and gives that back as well ([`late`](super::late)).
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
+use super::late;
 pub(crate) use super::numbers::system_id;
 use super::numbers::{give_back, note_owner, take};
 
 const NONE: usize = usize::MAX;
+
+/// What is called with the number of a thread that exits, by that thread.
+pub(crate) type Heir = dyn Fn(usize) + Send + Sync;
+
+static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
+/// How often a thread looks for the list of heirs while others have it. It is held for moments, but a child of
+/// a fork may have inherited it locked, by a thread that it does not have.
+const LOOKS: usize = 1_000;
+
+/// Has `heir` called by each thread that exits, as long as the caller keeps it. In a process where the list
+/// cannot be had it is not called: what it would be told of then waits for others.
+pub(crate) fn on_exit(heir: &Arc<Heir>) {
+    if let Some(mut heirs) = heirs() {
+        heirs.retain(|heir| heir.strong_count() > 0);
+        heirs.push(Arc::downgrade(heir));
+    }
+}
+
+fn heirs() -> Option<MutexGuard<'static, Vec<Weak<Heir>>>> {
+    for _ in 0..LOOKS {
+        match HEIRS.try_lock() {
+            Ok(heirs) => return Some(heirs),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// The end of a thread with this number.
+fn leave(number: usize) {
+    // While the number is still its own: an heir enters its pool.
+    let heirs: Vec<Arc<Heir>> =
+        heirs().map_or_else(Vec::new, |heirs| heirs.iter().filter_map(Weak::upgrade).collect());
+    heirs.iter().for_each(|heir| heir(number));
+    replace_current(NONE);
+    give_back(number);
+}
 
 /// Gives a thread's number back when the thread exits.
 struct Lease(Cell<usize>);
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        replace_current(NONE);
-        give_back(self.0.get());
+        leave(self.0.get());
     }
 }
 
@@ -58,9 +101,12 @@ fn replace_current(number: usize) -> usize {
 
 #[cold]
 fn register() -> usize {
-    // A thread that uses a pool from a destructor of its own, after the lease is gone, takes a
-    // number for good: it has no moment left at which to give it back.
-    let number = LEASE.try_with(|lease| lease.0.get()).unwrap_or_else(|_| take());
+    // A thread that uses a pool from a destructor of its own may do so when the lease is gone.
+    let number = LEASE.try_with(|lease| lease.0.get()).unwrap_or_else(|_| {
+        let number = take();
+        late::at_the_end(number, leave);
+        number
+    });
     note_owner(number);
     replace_current(number);
     number
@@ -141,6 +187,49 @@ mod tests {
         let highest = (0..500).map(|_| std::thread::spawn(current).join().unwrap()).max();
         // Other tests run beside this one; without reuse the highest would be at least 499.
         assert!(highest < Some(300), "{highest:?}");
+    }
+
+    /// Uses its thread's number when the thread is torn down.
+    struct Late(Cell<usize>);
+
+    impl Drop for Late {
+        fn drop(&mut self) {
+            assert_ne!(current(), NONE);
+            assert_eq!(current(), current());
+        }
+    }
+
+    thread_local! {
+        // Made before the lease is, so that it goes after it, and one that goes before.
+        static FIRST: Late = const { Late(Cell::new(0)) };
+        static LAST: Late = const { Late(Cell::new(0)) };
+    }
+
+    #[test]
+    fn numbers_taken_by_destructors_are_used_again() {
+        let work = || {
+            FIRST.with(|late| late.0.set(1));
+            let number = current();
+            LAST.with(|late| late.0.set(1));
+            number
+        };
+        let highest = (0..1_000).map(|_| std::thread::spawn(work).join().unwrap()).max();
+        // As above; if they were kept the highest would be at least 999.
+        assert!(highest < Some(300), "{highest:?}");
+    }
+
+    #[test]
+    fn an_heir_is_called_by_the_thread_that_exits_before_its_number_is_free() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let heir: Arc<Heir> = {
+            let heard = Arc::clone(&heard);
+            Arc::new(move |number| heard.lock().unwrap().push((number, current())))
+        };
+        on_exit(&heir);
+        let number = std::thread::spawn(current).join().unwrap();
+        assert!(heard.lock().unwrap().contains(&(number, number)));
+        drop(heir);
+        std::thread::spawn(current).join().unwrap();
     }
 
     #[test]

@@ -36,13 +36,18 @@
 //! | taking a run: fenced | LARGE(n) | data may overwrite the later headers, which nobody reads now |
 //! | freeing a run: later headers FREE stored | LARGE(n), data or FREE behind it | one run, unlinked: a leak |
 //! | freeing a run: fenced; first header FREE stored | LARGE(n) or FREE first | FREE: all n headers are durable and FREE; LARGE(n): one run, unlinked. Its first page is taken first, with a header that is fenced |
-//! | a page becomes wholly free | nothing is stored | the page with its old header, unlinked |
+//! | a page becomes wholly free: header FREE stored | the old header, or FREE | the page, unlinked in both: stranded until a collection, or free |
+//! | a sweep frees several: some headers FREE stored | each its old one, or FREE | the same for each by itself |
+//! | a sweep ends: fenced | FREE in all that were not taken again | free pages |
+//! | taking such a page before FREE is durable: header SLAB or LARGE stored, fenced | the header from before it was free, FREE, or the new one; the new one before anything is linked | the first: a page of chunks, all unlinked, or a run whose other pages are free as well; FREE: a free page; the new one: as above |
+//! | growing, or a sweep ends: GROW_TO stored | any of its values | how far the next session grows before its collection has ended ([`growth`]) |
 //!
 //! A pool that was damaged by something else is met with checks wherever its words decide: page
 //! numbers, headers, positions of freed chunks. They give [`Error::Corrupt`].
 
 mod bitmap;
 mod class;
+mod growth;
 pub(crate) mod header;
 mod pages;
 mod saved;
@@ -54,6 +59,7 @@ pub(crate) use bitmap::Bitmap;
 pub(crate) use class::Class;
 pub(crate) use header::Kind;
 pub(crate) use pages::Pages;
+pub use slab::PartlyUsed;
 pub(crate) use slab::chunk_number;
 
 use super::collect::Marks;
@@ -100,6 +106,8 @@ impl Allocator {
             let marks = Marks::new(allocator.pages.next());
             allocator.for_each_partial(|class, page, free| marks.keep_free(class, page, free));
             allocator.marks = Some(marks);
+        } else {
+            allocator.pages.know_all();
         }
         Ok(allocator)
     }
@@ -134,9 +142,23 @@ impl Allocator {
         self.slabs.for_each_partial(look);
     }
 
-    /// Whether the next chunk of the class takes a page that was never used.
-    pub(crate) fn would_grow(&self, class: Class) -> bool {
-        !self.slabs.has_free(class) && self.pages.free() == 0
+    /// As [`Slabs::partly_used`].
+    pub(crate) fn partly_used(&self) -> Vec<PartlyUsed> {
+        self.slabs.partly_used()
+    }
+
+    /// Whether the next chunk of `bytes` bytes, which has this class, takes a page that was never used.
+    pub(crate) fn would_grow(&self, bytes: u64, class: Option<Class>) -> bool {
+        match class {
+            Some(class) => !self.slabs.has_free(class) && self.pages.would_grow(1),
+            None => self.pages.would_grow(run_of(bytes)),
+        }
+    }
+
+    /// As [`Slabs::is_sparse`].
+    #[inline]
+    pub(crate) fn is_sparse(&self, class: Class) -> bool {
+        self.slabs.is_sparse(class)
     }
 
     /// Adds between one and a batch of chunks to `out`.
@@ -174,7 +196,7 @@ impl Allocator {
     }
 
     /// Makes wholly free pages free for every class.
-    pub(crate) fn release_spares(&self) {
-        self.slabs.release_spares(&self.pages);
+    pub(crate) fn release_spares<M: Media>(&self, media: &M) -> Result<()> {
+        self.slabs.release_spares(media, &self.pages)
     }
 }

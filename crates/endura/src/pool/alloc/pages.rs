@@ -9,26 +9,37 @@
 //!
 //! What is taken is always the beginning of a run of free pages, and its header is durable before it is
 //! out of the run. So a header of a free page need not be durable: what a crash may show instead, a run
-//! that ended, covers none but free pages until the page itself is taken, with a new header.
+//! that ended, covers none but free pages until the page itself is taken, with a new header. It is written
+//! all the same when a page becomes free, and nobody waits for it: after a killed process the next open
+//! knows the page by it. Nothing durable leads into a page that is free, so FREE is true whenever it comes
+//! to be durable; and the header with which the page is taken is a later store to the same word, which
+//! becomes durable before anything is linked.
 
 use std::collections::BTreeMap;
 
 use super::super::layout::{NEXT_PAGE, PAGE};
+use super::growth;
 use super::header::{self, Kind};
 use crate::media::{Mark, Media, Ordering, Region};
-use crate::sync::Mutex;
+use crate::sync::{AtomicU64, Mutex};
 use crate::{Error, Result};
 
 /// The pages of a pool.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    stock: Mutex<Stock>,
+    pub(super) stock: Mutex<Stock>,
+    /// Bytes of free chunks in pages that are in use, as the slabs count them.
+    pub(super) loose: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Stock {
+pub(super) struct Stock {
     /// The number of pages ever taken; NEXT_PAGE says the same, durably.
-    next: u64,
+    pub(super) next: u64,
+    /// How many there may be for now: see [`growth`].
+    pub(super) limit: u64,
+    /// Whether all free space is known, so that growth is a need.
+    pub(super) knows_all: bool,
     /// Free pages: first page of a run -> its length. Neighbouring runs are one run.
     runs: BTreeMap<u64, u64>,
     /// One bit for each page that was there at the open: set once it was free in this session.
@@ -50,8 +61,15 @@ impl Pages {
         match next.checked_mul(PAGE) {
             Some(need) if need <= media.len() => {
                 let given = vec![0; next.div_ceil(64) as usize].into();
-                let stock = Stock { next, runs: BTreeMap::new(), given, old: next };
-                Ok(Self { stock: Mutex::new(stock) })
+                let stock = Stock {
+                    next,
+                    limit: u64::MAX,
+                    knows_all: false,
+                    runs: BTreeMap::new(),
+                    given,
+                    old: next,
+                };
+                Ok(Self { stock: Mutex::new(stock), loose: AtomicU64::new(0) })
             }
             Some(need) => Err(Error::Truncated { have: media.len(), need }),
             None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible page count" }),
@@ -65,7 +83,12 @@ impl Pages {
 
     /// Pages that nobody uses.
     pub(crate) fn free(&self) -> u64 {
-        self.stock.lock().runs.values().sum()
+        self.stock.lock().free()
+    }
+
+    /// Whether `count` neighbouring pages can be had only by growing.
+    pub(crate) fn would_grow(&self, count: u64) -> bool {
+        self.stock.lock().fit(count).is_none()
     }
 
     /// The runs of pages that nobody uses: first page and length, ascending.
@@ -99,7 +122,8 @@ impl Pages {
             Some(first) => first,
             None => {
                 let at_end = stock.free_at_end();
-                stock.append(media, count - at_end)?;
+                // Relaxed: a figure for `growth`.
+                stock.append(media, count - at_end, self.loose.load(Ordering::Relaxed))?;
                 stock.next - count
             }
         };
@@ -113,14 +137,23 @@ impl Pages {
         Ok(first)
     }
 
-    /// Gives pages back whose headers are valid one by one. Nothing becomes durable: until the page
-    /// is taken again, a crash shows it as what it was.
-    pub(crate) fn give(&self, first: u64, count: u64) {
-        self.stock.lock().insert(first, count);
+    /// Gives a page back that is none of a run: its header says FREE from now on. Whoever wants that to be
+    /// durable fences; until then a crash shows the page as what it was.
+    pub(crate) fn give<M: Media>(&self, media: &M, page: u64) -> Result<()> {
+        let mut stock = self.stock.lock();
+        if page == 0 || page >= stock.next || stock.is_free(page) {
+            let what = "a page freed that is not in use";
+            return Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what });
+        }
+        // Before anybody can take the page, whose header comes after this one.
+        header::write(media, page, Kind::Free)?;
+        media.mark(Mark::Step("pool.page.free"));
+        stock.insert(page, 1);
+        Ok(())
     }
 
-    /// As [`give`](Self::give), for pages that a previous session left free; `false` and no change
-    /// if they are not pages or already free.
+    /// Makes pages free that a previous session left free, by their headers or by the list of its close;
+    /// `false` and no change if they are not pages or already free.
     #[must_use]
     pub(crate) fn give_checked(&self, first: u64, count: u64) -> bool {
         let mut stock = self.stock.lock();
@@ -170,6 +203,11 @@ impl Pages {
 }
 
 impl Stock {
+    /// Pages that nobody uses.
+    pub(super) fn free(&self) -> u64 {
+        self.runs.values().sum()
+    }
+
     fn run_before(&self, page: u64) -> Option<(u64, u64)> {
         self.runs.range(..=page).next_back().map(|(&first, &count)| (first, first + count))
     }
@@ -227,11 +265,14 @@ impl Stock {
         }
     }
 
-    /// Lets the pool grow by `count` free pages.
-    fn append<M: Media>(&mut self, media: &M, count: u64) -> Result<()> {
+    /// Lets the pool grow by `count` free pages. `loose`: bytes of free chunks in the others.
+    fn append<M: Media>(&mut self, media: &M, count: u64, loose: u64) -> Result<()> {
         let full = |free| Error::Full { need: count.saturating_mul(PAGE), free };
         let end = self.next.checked_add(count).ok_or(full(0))?;
         let bytes = end.checked_mul(PAGE).ok_or(full(0))?;
+        if end > self.limit {
+            return Err(full(0));
+        }
         media.grow(bytes).map_err(|error| match error {
             Error::Full { free, .. } => full(free),
             other => other,
@@ -242,7 +283,11 @@ impl Stock {
         media.mark(Mark::Step("pool.grow.headers"));
         // Before NEXT_PAGE covers these pages.
         media.fence();
+        if self.knows_all {
+            growth::allow(media, growth::in_use(self, loose).saturating_add(count * PAGE))?;
+        }
         let word = Region::new(media, NEXT_PAGE, 1)?;
+        // Its flush takes along what `growth` has stored in the line.
         word.store(0, end, Ordering::Release);
         word.flush(0, 1);
         media.mark(Mark::Step("pool.grow.next_page"));

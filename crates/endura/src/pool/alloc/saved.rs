@@ -139,8 +139,11 @@ impl Allocator {
         // One fence for the blocks and the word that names them: they count only when the
         // superblock says that the pool was closed, which comes later.
         media.mark(Mark::Step("pool.save.list"));
+        if !uncollected {
+            self.pages.allow_growth(media)?;
+        }
         let word = Region::new(media, UNCOLLECTED, 1)?;
-        // In one line with the other: flushed with it.
+        // In one line with the others: flushed with them.
         word.store(0, u64::from(uncollected), Ordering::Relaxed);
         commit(media, SAVED_BLOCK)
     }
@@ -159,7 +162,7 @@ impl Allocator {
                 known = if uncollected == 0 { Known::All } else { Known::Listed };
             } else {
                 self.pages.forget();
-                self.slabs.forget();
+                self.slabs.forget(&self.pages);
             }
         }
         if !session.read_only {

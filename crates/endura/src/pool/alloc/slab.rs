@@ -22,7 +22,7 @@ use super::class::Class;
 use super::header::{self, Kind};
 use super::pages::Pages;
 use crate::media::Media;
-use crate::sync::Mutex;
+use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::{Error, Result};
 
 /// Wholly free pages that a class keeps, so that a program which frees and allocates at the edge of
@@ -33,6 +33,8 @@ const SPARE_PAGES: usize = 1;
 #[derive(Debug)]
 pub(crate) struct Slabs {
     classes: [Mutex<ClassPages>; Class::COUNT],
+    /// Of each class, whether it [is sparse](ClassPages::is_sparse); written under its lock.
+    sparse: [AtomicBool; Class::COUNT],
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +44,21 @@ struct ClassPages {
     partial: BTreeSet<u64>,
     /// How many are wholly free.
     empty: usize,
+    /// Free chunks in all of them.
+    free: usize,
+}
+
+/// How a class uses its pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PartlyUsed {
+    /// Bytes of a chunk.
+    pub chunk_bytes: u64,
+    /// Pages of 2 MiB in which some chunks are free and, but for a spare one, some are not.
+    pub pages: u64,
+    /// Bytes of the free chunks in them. Only requests of this size can use them, until all chunks of
+    /// a page are free.
+    pub free_bytes: u64,
 }
 
 /// A page of the class.
@@ -54,7 +71,37 @@ struct Slab {
 
 impl Slabs {
     pub(crate) fn new() -> Self {
-        Self { classes: std::array::from_fn(|_| Mutex::default()) }
+        Self {
+            classes: std::array::from_fn(|_| Mutex::default()),
+            sparse: std::array::from_fn(|_| AtomicBool::new(false)),
+        }
+    }
+
+    /// Changes the pages of a class, under its lock, and counts what came to be free by it, or in use.
+    fn change<R>(
+        &self,
+        pages: &Pages,
+        class: Class,
+        change: impl FnOnce(&mut ClassPages) -> R,
+    ) -> R {
+        let mut own = self.classes[class.index()].lock();
+        let before = own.free;
+        let result = change(&mut own);
+        if own.free != before {
+            let bytes = |chunks| chunks as u64 * class.size();
+            pages.count_loose(bytes(before), bytes(own.free));
+            // Relaxed: a hint, of which nobody minds an old state.
+            self.sparse[class.index()].store(own.is_sparse(class), Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Whether some pages of the class would be wholly free if its chunks lay side by side, and so many
+    /// of its chunks are free that it is worth while to let them come to do so.
+    #[inline]
+    pub(crate) fn is_sparse(&self, class: Class) -> bool {
+        // Relaxed, as where it is written.
+        self.sparse[class.index()].load(Ordering::Relaxed)
     }
 
     /// Whether a page of the class has a free chunk.
@@ -72,19 +119,20 @@ impl Slabs {
         want: usize,
         out: &mut Vec<u64>,
     ) -> Result<()> {
-        let mut own = self.classes[class.index()].lock();
-        if own.partial.is_empty() {
-            let page = pages.take(media, 1, Kind::Slab(class.size()))?;
-            own.insert(media, class, page, Bitmap::all_free(class))?;
-        }
-        let end = out.len() + want;
-        while out.len() < end {
-            let must = out.len() + want == end;
-            if own.take(media, class, must, end - out.len(), out)? == 0 {
-                break;
+        self.change(pages, class, |own| {
+            if own.partial.is_empty() {
+                let page = pages.take(media, 1, Kind::Slab(class.size()))?;
+                own.insert(media, class, page, Bitmap::all_free(class))?;
             }
-        }
-        Ok(())
+            let end = out.len() + want;
+            while out.len() < end {
+                let must = out.len() + want == end;
+                if own.take(media, class, must, end - out.len(), out)? == 0 {
+                    break;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Makes chunks free. What turns out to be no chunk in use stays unused; the first such finding
@@ -96,35 +144,21 @@ impl Slabs {
         class: Class,
         chunks: impl IntoIterator<Item = u64>,
     ) -> Result<()> {
-        let mut own = self.classes[class.index()].lock();
-        let mut result = Ok(());
-        for at in chunks {
-            let given = own.give(media, pages, class, at);
-            result = result.and(given);
-        }
-        result
+        self.change(pages, class, |own| {
+            let mut result = Ok(());
+            for at in chunks {
+                let given = own.give(media, pages, class, at);
+                result = result.and(given);
+            }
+            result
+        })
     }
 
     /// Gives wholly free pages back, the spare ones included.
-    pub(crate) fn release_spares(&self, pages: &Pages) {
-        for class in Class::all() {
-            let mut own = self.classes[class.index()].lock();
-            let own = &mut *own;
-            if own.empty == 0 {
-                continue;
-            }
-            let empty: Vec<u64> = own
-                .partial
-                .iter()
-                .copied()
-                .filter(|page| own.slabs.get(page).is_some_and(|slab| slab.is_empty(class)))
-                .collect();
-            for page in empty {
-                own.remove(page);
-                pages.give(page, 1);
-            }
-            own.empty = 0;
-        }
+    pub(crate) fn release_spares<M: Media>(&self, media: &M, pages: &Pages) -> Result<()> {
+        Class::all().try_for_each(|class| {
+            self.change(pages, class, |own| own.release_spares(media, pages, class))
+        })
     }
 
     /// Brings in a page that the last session left partly used; `false` if it is none.
@@ -137,10 +171,11 @@ impl Slabs {
         page: u64,
         bitmap: Bitmap,
     ) -> bool {
-        let mut own = self.classes[class.index()].lock();
-        !own.slabs.contains_key(&page)
-            && is_slab(media, pages, class, page).is_ok()
-            && own.insert(media, class, page, bitmap).is_ok()
+        self.change(pages, class, |own| {
+            !own.slabs.contains_key(&page)
+                && is_slab(media, pages, class, page).is_ok()
+                && own.insert(media, class, page, bitmap).is_ok()
+        })
     }
 
     /// Makes the chunks of a page free that have no mark; gives their bytes. Nothing happens if the page
@@ -153,39 +188,27 @@ impl Slabs {
         class: Class,
         page: u64,
     ) -> Result<u64> {
-        let mut own = self.classes[class.index()].lock();
-        if !pages.is_left_over(page) {
-            return Ok(0);
-        }
-        let damage = |what| Err(Error::Corrupt { offset: page * PAGE, what });
-        let Some(unmarked) = marks.unmarked(class, page) else {
-            return damage("marks for chunks of another size");
-        };
-        if unmarked.free() == 0 {
-            return Ok(0);
-        }
-        let bytes = unmarked.free() as u64 * class.size();
-        let free = match own.slabs.get(&page) {
-            None => unmarked,
-            Some(given) => match given.bitmap.with(class, &unmarked) {
-                Some(both) => both,
-                None => return damage("a free chunk without a mark"),
-            },
-        };
-        // Not wholly free before: `unmarked` was not in it.
-        own.remove(page);
-        match free.free() == class.per_page() {
-            true => pages.give(page, 1),
-            false => own.insert(media, class, page, free)?,
-        }
-        Ok(bytes)
+        self.change(pages, class, |own| own.sweep(media, pages, marks, class, page))
     }
 
     /// Forgets all bitmaps, as if every chunk were in use.
-    pub(crate) fn forget(&self) {
-        for class in &self.classes {
-            *class.lock() = ClassPages::default();
+    pub(crate) fn forget(&self, pages: &Pages) {
+        for class in Class::all() {
+            self.change(pages, class, |own| *own = ClassPages::default());
         }
+    }
+
+    /// The classes that have a page with a free chunk.
+    pub(crate) fn partly_used(&self) -> Vec<PartlyUsed> {
+        let use_of = |class: Class| {
+            let own = self.classes[class.index()].lock();
+            PartlyUsed {
+                chunk_bytes: class.size(),
+                pages: own.partial.len() as u64,
+                free_bytes: own.free as u64 * class.size(),
+            }
+        };
+        Class::all().map(use_of).filter(|class| class.pages > 0).collect()
     }
 
     /// Calls `look` with every bitmap that has a free chunk.
@@ -235,13 +258,69 @@ impl ClassPages {
             self.partial.insert(page);
         }
         self.empty += usize::from(bitmap.free() == class.per_page());
+        self.free += bitmap.free();
         self.slabs.insert(page, Slab { bitmap, tail });
         Ok(())
     }
 
     fn remove(&mut self, page: u64) {
         self.partial.remove(&page);
-        self.slabs.remove(&page);
+        let slab = self.slabs.remove(&page);
+        self.free -= slab.map_or(0, |slab| slab.bitmap.free());
+    }
+
+    /// More than half of the chunks, and a whole page of them: with less nothing could be gained.
+    fn is_sparse(&self, class: Class) -> bool {
+        self.free >= class.per_page() && 2 * self.free > self.slabs.len() * class.per_page()
+    }
+
+    fn release_spares<M: Media>(&mut self, media: &M, pages: &Pages, class: Class) -> Result<()> {
+        if self.empty == 0 {
+            return Ok(());
+        }
+        let is_empty = |page: &u64| self.slabs.get(page).is_some_and(|slab| slab.is_empty(class));
+        let empty: Vec<u64> = self.partial.iter().copied().filter(is_empty).collect();
+        self.empty = 0;
+        empty.into_iter().try_for_each(|page| {
+            self.remove(page);
+            pages.give(media, page)
+        })
+    }
+
+    /// As [`Slabs::sweep`].
+    fn sweep<M: Media>(
+        &mut self,
+        media: &M,
+        pages: &Pages,
+        marks: &Marks,
+        class: Class,
+        page: u64,
+    ) -> Result<u64> {
+        if !pages.is_left_over(page) {
+            return Ok(0);
+        }
+        let damage = |what| Err(Error::Corrupt { offset: page * PAGE, what });
+        let Some(unmarked) = marks.unmarked(class, page) else {
+            return damage("marks for chunks of another size");
+        };
+        if unmarked.free() == 0 {
+            return Ok(0);
+        }
+        let bytes = unmarked.free() as u64 * class.size();
+        let free = match self.slabs.get(&page) {
+            None => unmarked,
+            Some(given) => match given.bitmap.with(class, &unmarked) {
+                Some(both) => both,
+                None => return damage("a free chunk without a mark"),
+            },
+        };
+        // Not wholly free before: `unmarked` was not in it.
+        self.remove(page);
+        match free.free() == class.per_page() {
+            true => pages.give(media, page)?,
+            false => self.insert(media, class, page, free)?,
+        }
+        Ok(bytes)
     }
 
     /// Adds up to `want` chunks to `out`, the lowest free ones of one page; of a tail only the first
@@ -273,6 +352,7 @@ impl ClassPages {
             out.push(page * PAGE + place);
         }
         let taken = out.len() - before;
+        self.free -= taken;
         self.empty -= usize::from(was_empty && taken > 0);
         if slab.bitmap.free() == 0 {
             self.partial.remove(&page);
@@ -295,13 +375,14 @@ impl ClassPages {
         if !slab.bitmap.give(chunk) {
             return Err(damage("a chunk freed twice"));
         }
+        self.free += 1;
         let (free, all) = (slab.bitmap.free(), class.per_page());
         if free == 1 {
             self.partial.insert(page);
         }
         if free == all && self.empty >= SPARE_PAGES {
             self.remove(page);
-            pages.give(page, 1);
+            pages.give(media, page)?;
         } else if free == all {
             self.empty += 1;
         }

@@ -1,11 +1,14 @@
 //! Freeing what a collection has not marked, page by page (C4 of [`collect`](super::super::collect)).
+//!
+//! A page that is wholly free says so in its header from then on: else the next open after an unclean end
+//! would not know it, and each killed session would cost the pages that it has used.
 
 use super::super::collect::Marks;
-use super::super::layout::PAGE;
+use super::super::layout::{GROW_TO, PAGE};
 use super::Allocator;
 use super::class::Class;
 use super::header::Kind;
-use crate::media::{Mark, Media};
+use crate::media::{Mark, Media, Region};
 use crate::{Error, Result};
 
 impl Allocator {
@@ -36,13 +39,24 @@ impl Allocator {
                 Ok((count, count * PAGE))
             }
             Some(Kind::Directory) if marks.has_page(page) => Ok((1, 0)),
-            // The header of an empty page, and of one of the directory, is valid as it is. If a killed
-            // process left it visible alone, and one of a run that covers the next pages durable, it is
-            // durable before one of those is taken: see `Pages`.
-            Some(Kind::Free | Kind::Directory) => match self.pages.give_checked(page, 1) {
-                true => Ok((1, PAGE)),
-                false => damage("a page freed twice"),
-            },
+            // If a killed process left the header visible alone, and one of a run that covers the next pages
+            // durable, it is durable before one of those is taken: see `Pages`.
+            Some(Kind::Free | Kind::Directory) => {
+                self.pages.give(media, page)?;
+                Ok((1, PAGE))
+            }
         }
+    }
+
+    /// Ends the collection: all free space is known. What it has written is durable on return.
+    pub(crate) fn end_sweep<M: Media>(&self, media: &M) -> Result<()> {
+        self.pages.know_all();
+        self.pages.allow_growth(media)?;
+        Region::new(media, GROW_TO, 1)?.flush(0, 1);
+        media.mark(Mark::Step("collect.end"));
+        // One fence for the headers of all pages that became free: an open after a power loss then knows them
+        // without a collection. (After a killed process it does as it is.)
+        media.fence();
+        Ok(())
     }
 }

@@ -15,9 +15,30 @@ use crate::{Error, Result};
 
 /// Pages that are swept in one pin.
 const PAGES_AT_ONCE: u64 = 2;
-/// How often whoever needs the space looks whether the others let the collection go on, and how
-/// long it waits in between: a second together.
-const PATIENCE: usize = 4_000;
+/// How long whoever needs the space waits in a row for others to let the collection go on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Patience {
+    /// About a second: the operation would fail else.
+    Long,
+    /// A few milliseconds: the pool would grow else.
+    Short,
+}
+
+impl Patience {
+    /// How often it looks, with a yield or a pause in between.
+    fn looks(self) -> usize {
+        match self {
+            Self::Long => 4_000,
+            Self::Short => 16,
+        }
+    }
+
+    /// How often with a yield.
+    fn yields(self) -> usize {
+        self.looks() / 10
+    }
+}
+
 const PAUSE: Duration = Duration::from_micros(250);
 /// The longest rest after a step. A step may have waited for a verification, and a close waits for the
 /// threads.
@@ -106,8 +127,12 @@ impl<M: Media> Collector<M> {
         });
         if is_first {
             let weak: Weak<Self> = Arc::downgrade(&collector);
-            let finish = move || weak.upgrade().map_or(Ok(false), |collector| collector.finish());
+            let finish = move |patience| {
+                weak.upgrade().map_or(Ok(false), |collector| collector.finish_within(patience))
+            };
             let _ = space.finish_collection.set(Box::new(finish));
+            // An offset outside of the pool, which was looked at before.
+            let _ = space.allocator.pages().hold_back(&space.media);
         }
         collector
     }
@@ -228,6 +253,7 @@ impl<M: Media> Collector<M> {
         }
         work.phase = Phase::Sweep(page);
         if page >= marks.limit() {
+            self.space.allocator.end_sweep(&self.space.media)?;
             work.phase = Phase::Ended;
             marks.enter(CollectionState::Complete);
         }
@@ -241,12 +267,16 @@ impl<M: Media> Collector<M> {
     ///
     /// Those of [`step`](Self::step).
     pub fn finish(&self) -> Result<bool> {
+        self.finish_within(Patience::Long)
+    }
+
+    fn finish_within(&self, patience: Patience) -> Result<bool> {
         if self.space.epochs.slot(thread::current()).is_pinned() {
             return Ok(false);
         }
         self.is_urgent.store(true, Ordering::Relaxed);
         let mut idle = 0;
-        while idle < PATIENCE {
+        while idle < patience.looks() {
             match self.step()? {
                 Step::Worked => idle = 0,
                 Step::Ended => return Ok(self.space.collection().is_done()),
@@ -254,7 +284,7 @@ impl<M: Media> Collector<M> {
                     idle += 1;
                     // As in `Space::relieve`.
                     if idle > 2 {
-                        sync::rest((idle > PATIENCE / 10).then_some(PAUSE));
+                        sync::rest((idle > patience.yields()).then_some(PAUSE));
                     }
                 }
             }

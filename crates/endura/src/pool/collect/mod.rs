@@ -64,6 +64,7 @@
 mod collector;
 mod marks;
 
+pub(super) use collector::Patience;
 pub use collector::{Collector, Step, Walk};
 pub(crate) use marks::Marks;
 

@@ -1,0 +1,103 @@
+//! Chunks that are unlinked, durably, but may still be read.
+
+use std::collections::VecDeque;
+
+/// Chunks in one block of the queue.
+const BLOCK: usize = 512;
+
+/// A chunk that waits: where it is, its bytes as asked for, and the epoch of its unlink.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Retired {
+    pub(super) tag: u64,
+    pub(super) at: u64,
+    pub(super) bytes: u64,
+}
+
+/// The chunks that one thread has retired, oldest first; tags never fall.
+///
+/// A queue in blocks, for it may come to hold millions while a thread stays inside an operation: one piece
+/// would be copied as a whole each time it has to be larger, which some operation would have to wait for,
+/// and would keep its memory afterwards.
+#[derive(Debug, Default)]
+pub(super) struct Limbo {
+    blocks: VecDeque<Vec<Retired>>,
+    /// How many of the first block are gone.
+    gone: usize,
+    bytes: u64,
+}
+
+impl Limbo {
+    pub(super) fn push(&mut self, retired: Retired) {
+        self.bytes = self.bytes.saturating_add(retired.bytes);
+        match self.blocks.back_mut() {
+            Some(block) if block.len() < BLOCK => block.push(retired),
+            _ => {
+                let mut block = Vec::with_capacity(BLOCK);
+                block.push(retired);
+                self.blocks.push_back(block);
+            }
+        }
+    }
+
+    /// Takes the oldest, if it is ripe at epoch `now`.
+    pub(super) fn pop_ripe(&mut self, now: u64) -> Option<Retired> {
+        let block = self.blocks.front_mut()?;
+        let oldest = *block.get(self.gone)?;
+        if oldest.tag.saturating_add(2) > now {
+            return None;
+        }
+        self.gone += 1;
+        if self.gone == block.len() {
+            self.gone = 0;
+            block.clear();
+            if self.blocks.len() > 1 {
+                // The last one stays, to be filled again.
+                self.blocks.pop_front();
+            }
+        }
+        self.bytes = self.bytes.saturating_sub(oldest.bytes);
+        Some(oldest)
+    }
+
+    /// Bytes of all that wait.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Retired> {
+        self.blocks.iter().flatten().skip(self.gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_come_first_and_only_when_they_are_ripe() {
+        let mut limbo = Limbo::default();
+        let mut next = (0, 0);
+        for round in 0..5 * BLOCK as u64 {
+            for _ in 0..3 {
+                limbo.push(Retired { tag: next.0 / 7, at: next.0, bytes: 10 });
+                next.0 += 1;
+            }
+            let now = next.0 / 7;
+            for _ in 0..if round % 2 == 0 { 5 } else { 1 } {
+                let Some(ripe) = limbo.pop_ripe(now) else { break };
+                assert_eq!(ripe.at, next.1);
+                assert!(ripe.tag + 2 <= now);
+                next.1 += 1;
+            }
+            assert!(limbo.iter().map(|retired| retired.at).eq(next.1..next.0));
+            assert_eq!(limbo.bytes(), (next.0 - next.1) * 10);
+            assert_eq!(limbo.is_empty(), next.0 == next.1);
+        }
+        while limbo.pop_ripe(u64::MAX).is_some() {}
+        assert!(limbo.is_empty() && limbo.bytes() == 0 && limbo.blocks.len() == 1);
+    }
+}

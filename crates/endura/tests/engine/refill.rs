@@ -1,0 +1,44 @@
+//! A pool that was full and was emptied can be filled again.
+
+use endura::{Kind, Pool};
+
+use crate::patience::ends;
+use crate::words::{Random, Words};
+
+const ROUNDS: usize = 4;
+
+/// How many entries fit, each time. All are removed in between, in another order.
+fn filled(kind: Kind, drop_map: bool) -> [u64; ROUNDS] {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::options().max_size(16 << 20).create(folder.path().join("pool")).unwrap();
+    let mut random = Random(99);
+    let key = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i >> 7;
+    std::array::from_fn(|_| {
+        let map = Words::open(&pool, kind);
+        let stored = (0..).find(|&i| map.insert(key(i), 64).is_err()).unwrap();
+        if drop_map {
+            pool.drop_map("map").unwrap();
+            return stored;
+        }
+        let mut order: Vec<u64> = (0..stored).collect();
+        for i in (1..stored).rev() {
+            order.swap(i as usize, random.below(i + 1) as usize);
+        }
+        order.into_iter().for_each(|i| map.remove(key(i)).unwrap());
+        stored
+    })
+}
+
+#[test]
+fn an_emptied_pool_can_be_filled_again() {
+    ends("an emptied pool can be filled again", || {
+        for kind in Words::KINDS {
+            for drop_map in [false, true] {
+                let counts = filled(kind, drop_map);
+                println!("{kind:?}, dropped {drop_map}: {counts:?}");
+                let least = counts[0] * 19 / 20;
+                assert!(counts.iter().all(|&n| n >= least), "{kind:?}, {drop_map}: {counts:?}");
+            }
+        }
+    })
+}
