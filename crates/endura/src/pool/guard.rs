@@ -97,7 +97,12 @@ impl<'s, M: Media> Guard<'s, M> {
             self.space.look_around()?;
             stock = self.slot.contents.lock();
         }
-        stock.take(media, allocator, class)?.ok_or(Error::Full { need: bytes, free: 0 })
+        let taken = stock.take(media, allocator, class);
+        if let Err(error @ Error::Corrupt { .. }) = &taken {
+            // It may be about a chunk that went back to its page, and has two owners.
+            self.space.poison_with(error);
+        }
+        taken?.ok_or(Error::Full { need: bytes, free: 0 })
     }
 
     /// Gives back a chunk of `bytes` bytes, as asked for, that was never linked. It may be handed

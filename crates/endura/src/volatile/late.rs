@@ -12,13 +12,18 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The key, and what its destructor calls with the number.
-static KEY: OnceLock<(Option<libc::pthread_key_t>, fn(usize))> = OnceLock::new();
+/// A key, where there was one to be had, and what its destructor calls with the number.
+struct Key {
+    key: Option<libc::pthread_key_t>,
+    give_back: fn(usize),
+}
+
+static KEY: OnceLock<Key> = OnceLock::new();
 
 /// Has the calling thread call `give_back`, the same in all calls, with this number when it ends. Without a
 /// key, which a process has a thousand of, the number stays taken.
 pub(super) fn at_the_end(number: usize, give_back: fn(usize)) {
-    if let (Some(key), _) = *KEY.get_or_init(|| (key(), give_back)) {
+    if let Some(key) = KEY.get_or_init(|| Key { key: key(), give_back }).key {
         // Not null for any number: the system runs no destructor for null.
         let value = ptr::without_provenance::<c_void>(number + 1);
         // SAFETY: the key was made by `key` and is never deleted. The value is no pointer to anybody; the
@@ -36,7 +41,7 @@ fn key() -> Option<libc::pthread_key_t> {
 }
 
 extern "C" fn end(value: *mut c_void) {
-    if let Some((_, give_back)) = KEY.get() {
-        give_back(value.addr() - 1);
+    if let Some(key) = KEY.get() {
+        (key.give_back)(value.addr() - 1);
     }
 }
