@@ -10,7 +10,7 @@
 //! thread then takes another one, and gives that back as well ([`late`](super::late)).
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 
 use super::late;
 pub(crate) use super::numbers::system_id;
