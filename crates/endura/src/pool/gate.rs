@@ -86,7 +86,13 @@ impl<M: Media> Space<M> {
     /// Runs `write` as part of an operation that may write, if one may begin at once; for writes that
     /// can be left out.
     pub fn try_mut<R>(&self, write: impl FnOnce(&Guard<'_, M>) -> R) -> Option<R> {
-        self.try_enter(Mode::Writer, NO_WRITERS).ok().map(|guard| write(&guard))
+        if self.birthplace.is_elsewhere() {
+            return None;
+        }
+        let slot = self.epochs.slot(thread::current());
+        let gate = self.epochs.pin(slot, Mode::Writer) & NO_WRITERS;
+        let guard = Guard::new(self, slot, Mode::Writer);
+        (gate == 0 || slot.is_nested(Mode::Writer)).then(|| write(&guard))
     }
 
     /// Enters an operation that the bits of `shut_by` in the gate turn away, unless it is nested in one that
@@ -98,54 +104,38 @@ impl<M: Media> Space<M> {
             return Err(Error::Forked);
         }
         let slot = self.epochs.slot(thread::current());
-        let gate = self.epochs.pin(slot, mode);
-        match gate & shut_by {
-            0 => Ok(Guard::new(self, slot, mode)),
-            gate => self.enter_shut(slot, mode, shut_by, gate),
+        let gate = self.epochs.pin(slot, mode) & shut_by;
+        if gate != 0 {
+            self.stay_in_shut(slot, mode, shut_by, gate)?;
         }
+        // In one place: what the guard is for is then known where it is dropped.
+        Ok(Guard::new(self, slot, mode))
     }
 
-    /// Whoever waits for the pool to empty waits for the pin around this one, if there is one.
+    /// Goes on with a pin that the gate turns away, if another one is around it: whoever waits for the pool to
+    /// empty waits for that. Else ends it, and begins it anew as soon as the pool is no longer quiesced.
     #[cold]
     #[inline(never)]
-    fn enter_shut<'s>(
-        &'s self,
-        slot: &'s Slot<Mutex<Stock>>,
+    fn stay_in_shut(
+        &self,
+        slot: &Slot<Mutex<Stock>>,
         mode: Mode,
         shut_by: u64,
-        gate: u64,
-    ) -> Result<Guard<'s, M>> {
-        if slot.is_nested(mode) {
-            return Ok(Guard::new(self, slot, mode));
-        }
-        slot.unpin(mode);
-        self.enter_later(mode, shut_by, gate)
-    }
-
-    /// As [`enter`](Self::enter), without waiting: else gives the bits of the gate that keep it out.
-    fn try_enter(&self, mode: Mode, shut_by: u64) -> Result<Guard<'_, M>, u64> {
-        if self.birthplace.is_elsewhere() {
-            return Err(0);
-        }
-        let slot = self.epochs.slot(thread::current());
-        let gate = self.epochs.pin(slot, mode) & shut_by;
-        let guard = Guard::new(self, slot, mode);
-        if gate == 0 || slot.is_nested(mode) { Ok(guard) } else { Err(gate) }
-    }
-
-    fn enter_later(&self, mode: Mode, shut_by: u64, mut gate: u64) -> Result<Guard<'_, M>> {
+        mut gate: u64,
+    ) -> Result<()> {
         let mut backoff = Backoff::default();
-        while gate == QUIESCED {
+        while gate != 0 && !slot.is_nested(mode) {
+            slot.unpin(mode);
+            if gate != QUIESCED {
+                return Err(self.refusal(gate));
+            }
             // Whoever quiesced the pool waits for nobody.
             while self.epochs.gate() & shut_by == QUIESCED {
                 backoff.wait();
             }
-            match self.try_enter(mode, shut_by) {
-                Ok(guard) => return Ok(guard),
-                Err(shut) => gate = shut,
-            }
+            gate = self.epochs.pin(slot, mode) & shut_by;
         }
-        Err(self.refusal(gate))
+        Ok(())
     }
 
     #[cold]

@@ -166,8 +166,17 @@ impl<T> Slot<T> {
             // Pairs with the Acquire loads of `advance` and `inside`: what the operation read and
             // wrote comes before any reuse.
             self.word.store(0, Ordering::Release);
-        } else if depths >> WRITERS == 0 {
-            // Whoever waits for writers must not wait for the readers around it. Release, as above.
+        } else {
+            self.end_nested(depths);
+        }
+    }
+
+    /// Out of the way of pins that are not nested, as most are.
+    #[cold]
+    #[inline(never)]
+    fn end_nested(&self, depths: u64) {
+        if depths >> WRITERS == 0 {
+            // Whoever waits for writers must not wait for the readers around it. Release, as in `unpin`.
             self.word.store(self.word.load(Ordering::Relaxed) & !WRITER, Ordering::Release);
         }
     }
