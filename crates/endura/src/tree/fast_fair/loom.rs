@@ -25,17 +25,20 @@ fn space() -> Arc<Space<Modelled>> {
 /// A space with one leaf that nobody holds: two entries of value 0.
 fn leaf() -> (Arc<Space<Modelled>>, u64) {
     let space = space();
-    let at = {
-        let guard = space.pin_mut().unwrap();
-        let at = guard.alloc(Leaf::BYTES).unwrap();
-        let leaf = Leaf::fresh(guard.media(), at).unwrap();
-        let fences = Fences { low: 0, high: 100 };
-        let lock = Version::created(&guard, at);
-        leaf.initialise(Init { lock, fences, sibling: 0, level: 0 }, 2);
-        (0..2).for_each(|slot| leaf.set_value(slot, 0));
-        at
-    };
+    let at = another_leaf(&space);
     (space, at)
+}
+
+/// Another such leaf.
+fn another_leaf(space: &Space<Modelled>) -> u64 {
+    let guard = space.pin_mut().unwrap();
+    let at = guard.alloc(Leaf::BYTES).unwrap();
+    let leaf = Leaf::fresh(guard.media(), at).unwrap();
+    let fences = Fences { low: 0, high: 100 };
+    let lock = Version::created(&guard, at);
+    leaf.initialise(Init { lock, fences, sibling: 0, level: 0 }, 2);
+    (0..2).for_each(|slot| leaf.set_value(slot, 0));
+    at
 }
 
 /// Changes both values in one primitive, to one more than they were.
@@ -96,6 +99,43 @@ fn one_holds_the_lock() {
 fn a_lock_that_two_want() {
     check(Some(3), one_holds_the_lock);
     check_finds(Fault::RelaxedStores, Some(3), one_holds_the_lock);
+}
+
+/// Changes one leaf and looks at another, in one pin, whose barrier would order the two; whether the change
+/// of that was missed.
+fn change_and_look(space: &Space<Modelled>, own: u64, other: u64) -> bool {
+    let guard = space.pin_mut().unwrap();
+    let node = Leaf::enter(guard.media(), own, 0).unwrap();
+    let Ok(mut locked) = Locked::acquire(&guard, node) else { panic!("obsolete") };
+    locked.begin(Kind::Update);
+    node.set_value(0, 1);
+    guard.media().drain();
+    drop(locked);
+    let node = Leaf::enter(guard.media(), other, 0).unwrap();
+    let version = node.version();
+    let value = node.value(0);
+    version.is_plain() && node.confirms(version) && value == 0
+}
+
+/// Of two that each change a leaf and then look at the other's, one sees the other's change.
+fn one_of_two_writers_sees_the_other() {
+    let (space, at) = leaf();
+    let second = another_leaf(&space);
+    let other = {
+        let space = Arc::clone(&space);
+        spawn(move || {
+            be(1);
+            change_and_look(&space, second, at)
+        })
+    };
+    let missed = change_and_look(&space, at, second);
+    assert!(!(other.join().unwrap() && missed), "both missed what the other had written");
+}
+
+#[test]
+fn a_handshake_of_two_writers() {
+    check(Some(3), one_of_two_writers_sees_the_other);
+    check_finds(Fault::NoFences, Some(3), one_of_two_writers_sees_the_other);
 }
 
 /// A reader beside a split finds every key, in the old node or in the new one, whose words it sees if
@@ -160,7 +200,7 @@ fn a_seat_is_not_read_in_another_leaf() {
     assert_eq!(guard.alloc(Leaf::BYTES).unwrap(), at);
     let node = Leaf::fresh(guard.media(), at).unwrap();
     let init = Init {
-        lock: Version::created(1),
+        lock: Version::created(&guard, at),
         fences: Fences { low: 0, high: 100 },
         sibling: 0,
         level: 0,

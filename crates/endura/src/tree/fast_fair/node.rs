@@ -170,6 +170,13 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.store(word, value, Ordering::Release);
     }
 
+    /// SeqCst: on x86-64 an exchange, where a Release store is a plain one.
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn store_in_order(&self, word: usize, value: u64) {
+        self.words.store(word, value, Ordering::SeqCst);
+    }
+
     /// Relaxed: for what no reader takes for anything before a later `Release` store.
     #[track_caller]
     #[inline(always)]

@@ -16,7 +16,7 @@ use std::thread::panicking;
 
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::Guard;
-use crate::sync::{Backoff, fence};
+use crate::sync::{Backoff, fence, fence_behind_exchange};
 use crate::{Error, Result};
 
 use super::node::{FWD, LOCK, Node};
@@ -336,7 +336,10 @@ impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
             }
         }
         self.word &= !(LOCKED | KIND | MERGING);
-        // Release: pairs with the Acquire of readers and of the next lock.
-        self.node.store(LOCK, self.word);
+        // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was
+        // changed under the lock, with that of every other write: of two that returned, one's next lookup
+        // sees the other. So no write returns before its last unlock.
+        self.node.store_in_order(LOCK, self.word);
+        fence_behind_exchange();
     }
 }

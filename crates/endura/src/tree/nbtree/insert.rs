@@ -15,7 +15,7 @@
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
-use crate::sync::{Ordering, compiler_fence, fence};
+use crate::sync::fence_behind_exchange;
 
 use super::Tree;
 use super::block::{Block, Word};
@@ -107,7 +107,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         own: usize,
         key: Local,
     ) -> Verdict {
-        full_fence_behind_exchange();
+        // Behind the exchange that made the word PENDING. Pairs with the fence of whoever enters the same
+        // key: one of the two sees the other.
+        fence_behind_exchange();
         guard.media().mark(Mark::Step("insert.I4"));
         match self.look_at_rivals(place, own, own, key) {
             Rivals::None { dead } => {
@@ -263,18 +265,6 @@ enum Rivals {
     Lower(usize),
     /// Enough to know what becomes of the own insert.
     Decided(Verdict),
-}
-
-/// Pairs with the fence of whoever enters the same key: one of the two sees the other. The exchange
-/// that made the word PENDING comes right before; on x86-64 that is a full fence itself, and `mfence`
-/// behind it would cost as much as the rest of the insert.
-#[inline(always)]
-fn full_fence_behind_exchange() {
-    if cfg!(all(target_arch = "x86_64", not(all(test, loom)))) {
-        compiler_fence(Ordering::SeqCst);
-    } else {
-        fence(Ordering::SeqCst);
-    }
 }
 
 /// Claims a slot of an open leaf, at the key's home if there is room.

@@ -2,6 +2,7 @@
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
+use crate::sync::fence_behind_exchange;
 use crate::tree::Change;
 use crate::{Error, Result};
 
@@ -28,6 +29,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             Some(answer) => answer,
             None => self.write_after_all(&guard, partition, key, decide)?,
         };
+        // Pairs with that of every other write: of two that returned, one's next lookup sees the other. What
+        // others can see of a write are exchanges (its own, or those of whoever completed it).
+        fence_behind_exchange();
         guard.media().mark(Mark::Acknowledged);
         Ok(answer)
     }

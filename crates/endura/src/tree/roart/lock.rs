@@ -21,7 +21,7 @@ use std::thread::panicking;
 
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::Guard;
-use crate::sync::{Backoff, fence};
+use crate::sync::{Backoff, fence, fence_behind_exchange};
 use crate::{Error, Result};
 
 use super::Techniques;
@@ -245,7 +245,10 @@ impl<M: Media> Drop for Locked<'_, M> {
         if panicking() && !self.was_panicking {
             self.guard.space().poison();
         }
-        // Release: pairs with the Acquire of readers and of the next lock.
-        self.words.store(LOCK, self.word & !LOCKED, Ordering::Release);
+        // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was
+        // changed under the lock, with that of every other write: of two that returned, one's next lookup
+        // sees the other. SeqCst: on x86-64 an exchange.
+        self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
+        fence_behind_exchange();
     }
 }

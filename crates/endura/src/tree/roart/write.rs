@@ -200,8 +200,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.set_live(live);
         lock.keep_metadata::<T>(LOCK);
         unlink::<T, M>(&words, i);
-        drop(lock);
         self.map().add(-1);
+        // The last unlock but for what follows, so behind the count as well.
+        drop(lock);
         guard.retire(old.at(), old.bytes());
         // The operation is done and durable. What follows only improves the shape of the tree: if
         // it fails, the next remove that comes by does it.
