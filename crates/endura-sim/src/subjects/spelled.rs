@@ -113,6 +113,14 @@ impl<T: Techniques> Index for Spelled<T> {
         Ok(found)
     }
 
+    fn first(&self) -> endura::Result<Option<(u64, u64)>> {
+        self.0.first(|key, bytes| (number(key).unwrap_or(1), value(bytes)))
+    }
+
+    fn last(&self) -> endura::Result<Option<(u64, u64)>> {
+        self.0.last(|key, bytes| (number(key).unwrap_or(1), value(bytes)))
+    }
+
     fn len(&self) -> endura::Result<Len> {
         self.0.len()
     }

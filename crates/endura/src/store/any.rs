@@ -99,6 +99,14 @@ impl Index for AnyIndex {
         on_kind!(self, tree, cursor => tree.scan_down(cursor, key))
     }
 
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        on_kind!(self, tree => tree.first())
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        on_kind!(self, tree => tree.last())
+    }
+
     fn len(&self) -> Result<Len> {
         on_kind!(self, tree => tree.len())
     }

@@ -27,6 +27,9 @@ pub type ByteEntry = (Vec<u8>, Vec<u8>);
 /// [`Error::ValueTooLong`], and those that need room with [`Error::Full`],
 /// [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
 ///
+/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
+///
 /// Keys of other types become byte strings that sort as they do with [`keys::encode`](crate::keys::encode).
 ///
 /// ```
@@ -110,6 +113,8 @@ impl<I: ByteIndex> ByteMap<I> {
     ) -> Result<Option<Vec<u8>>> {
         let mut old = None;
         self.index.apply(key, |present| {
+            // One copy at a time.
+            drop(old.take());
             old = present.map(|value| value.to_vec());
             decide(old.as_deref())
         })?;
@@ -168,19 +173,30 @@ impl<I: ByteIndex> ByteMap<I> {
     }
 
     /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
-    /// Else changes nothing and returns what was found as the inner error.
+    /// Else changes nothing and returns what was found as the inner error. What it compares is not copied.
     pub fn compare_exchange(
         &self,
         key: impl AsRef<[u8]>,
         expected: Option<&[u8]>,
         new: Option<&[u8]>,
     ) -> Result<Result<(), Option<Vec<u8>>>> {
-        let found = self.modify(key.as_ref(), |old| match new {
-            _ if old != expected => ByteChange::Keep,
-            Some(value) => ByteChange::Put(Cow::Borrowed(value)),
-            None => ByteChange::Remove,
+        let mut outcome = Ok(());
+        self.index.apply(key.as_ref(), |old| {
+            let is_expected = match (old, expected) {
+                (Some(old), Some(expected)) => old == *expected,
+                (old, expected) => old.is_none() && expected.is_none(),
+            };
+            outcome = Ok(());
+            match new {
+                _ if !is_expected => {
+                    outcome = Err(old.map(|value| value.to_vec()));
+                    ByteChange::Keep
+                }
+                Some(value) => ByteChange::Put(Cow::Borrowed(value)),
+                None => ByteChange::Remove,
+            }
         })?;
-        Ok(if found.as_deref() == expected { Ok(()) } else { Err(found) })
+        Ok(outcome)
     }
 
     /// Replaces the value of `key` (`None`: absent) by what `update` makes of it, in one step;
@@ -280,31 +296,36 @@ impl<I: ByteIndex> ByteMap<I> {
         ByteRange::new(self.clone(), Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// The entry with the smallest key.
+    /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
+    /// changed what the answer rests on.
     pub fn first(&self) -> Result<Option<ByteEntry>> {
-        self.iter().next().transpose()
+        self.index.first(|key, value| (key.to_vec(), value.to_vec()))
     }
 
-    /// The entry with the largest key.
+    /// The entry with the largest key, as [`first`](Self::first).
     pub fn last(&self) -> Result<Option<ByteEntry>> {
-        self.iter().next_back().transpose()
+        self.index.last(|key, value| (key.to_vec(), value.to_vec()))
     }
 
-    /// Takes out the entry with the smallest key. Of several callers each gets another entry. The
-    /// entry was the first when it was chosen; a smaller key may have come before it was taken out.
+    /// Takes out the entry with the smallest key. Of several callers each gets another entry; `None`
+    /// says that there was a moment of the call without entries. The choice and the taking are two
+    /// moments: the entry was the first when it was chosen, and a smaller key may have come before it was taken
+    /// out. Where keys are entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another caller was faster. The value is copied once.
     pub fn pop_first(&self) -> Result<Option<ByteEntry>> {
-        self.pop(Self::first)
+        self.pop(|index| index.first(|key, _| key.to_vec()))
     }
 
     /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) does at the other
     /// end.
     pub fn pop_last(&self) -> Result<Option<ByteEntry>> {
-        self.pop(Self::last)
+        self.pop(|index| index.last(|key, _| key.to_vec()))
     }
 
-    fn pop(&self, end: impl Fn(&Self) -> Result<Option<ByteEntry>>) -> Result<Option<ByteEntry>> {
+    fn pop(&self, end: impl Fn(&I) -> Result<Option<Vec<u8>>>) -> Result<Option<ByteEntry>> {
         let (mut missed, mut times) = (None, 0);
-        while let Some((key, _)) = end(self)? {
+        while let Some(key) = end(&self.index)? {
             if let Some(value) = self.remove(&key)? {
                 return Ok(Some((key, value)));
             }
@@ -319,35 +340,49 @@ impl<I: ByteIndex> ByteMap<I> {
         Ok(None)
     }
 
-    /// How many entries there are: O(1). After an unclean close the first call sets a count going
+    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no
+    /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
     /// in the background and says [`Len::AtLeast`] until that is done.
     pub fn len(&self) -> Result<Len> {
         self.index.len()
     }
 
-    /// Whether there is no entry. Counts nothing.
+    /// Whether there is no entry, at one moment of the call. Counts nothing.
     pub fn is_empty(&self) -> Result<bool> {
-        let mut is_empty = true;
-        self.range_with::<&[u8]>(.., |_, _| {
-            is_empty = false;
-            ControlFlow::Break(())
-        })?;
-        Ok(is_empty)
+        Ok(self.index.first(|_, _| ())?.is_none())
     }
 
     /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile
-    /// may stay. To be rid of a map at once, drop it.
+    /// may stay. Copies no value. To be rid of a map at once, drop it.
     pub fn clear(&self) -> Result<()> {
-        take_out(self, self.iter(), |_, _| false).map(drop)
+        self.remove_range::<&[u8]>(..).map(drop)
     }
 
-    /// Takes the entries with keys in `keys` out, one after the other; returns how many.
+    /// Takes the entries with keys in `keys` out, one after the other; returns how many. Copies no value.
     pub fn remove_range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> Result<u64> {
-        take_out(self, self.range(keys), |_, _| false)
+        let (first, last) = slices(&keys);
+        let (mut cursor, mut removed) = (I::Cursor::default(), 0);
+        let mut key: Option<Vec<u8>> = None;
+        loop {
+            let first = key.as_deref().map_or(first, Bound::Excluded);
+            let mut next = None;
+            self.index.scan_up(&mut cursor, (first, last), |key, _| {
+                next = Some(key.to_vec());
+                ControlFlow::Break(())
+            })?;
+            let Some(next) = next else { return Ok(removed) };
+            let mut was_there = false;
+            self.index.apply(&next, |old| {
+                was_there = old.is_some();
+                ByteChange::Remove
+            })?;
+            removed += u64::from(was_there);
+            key = Some(next);
+        }
     }
 
-    /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep`
-    /// runs outside any lock, again if the value changed meanwhile, and may call the map.
+    /// Takes out the entries for which `keep` says no, one after the other; returns how many. Copies each
+    /// value once, for `keep` to see. `keep` runs outside any lock, again if the value changed meanwhile, and may call the map.
     pub fn retain(&self, keep: impl FnMut(&[u8], &[u8]) -> bool) -> Result<u64> {
         take_out(self, self.iter(), keep)
     }

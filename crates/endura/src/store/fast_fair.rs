@@ -187,6 +187,14 @@ impl<M: Media> Index for AnyLayout<M> {
         on_layout!(self, tree => tree.scan_down(cursor, key))
     }
 
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        on_layout!(self, tree => tree.first())
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        on_layout!(self, tree => tree.last())
+    }
+
     fn len(&self) -> Result<Len> {
         on_layout!(self, tree => tree.len())
     }
@@ -257,6 +265,14 @@ impl Index for AnyFastFair {
 
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         on_domain!(self, tree => tree.scan_down(cursor, key))
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.first())
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.last())
     }
 
     fn len(&self) -> Result<Len> {

@@ -20,6 +20,9 @@ use crate::{Error, Result};
 /// have written. Those that write also fail with [`Error::ReadOnly`], and those that need room
 /// with [`Error::Full`], [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
 ///
+/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
+///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
 /// let pool = endura::Pool::options().open_or_create(folder.path().join("data.endura"))?;
@@ -145,18 +148,23 @@ impl<I: Index> Map<I> {
         self.range(..)
     }
 
-    /// The entry with the smallest key.
+    /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
+    /// changed what the answer rests on.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        self.index.scan_up(&mut I::Cursor::default(), 0)
+        self.index.first()
     }
 
-    /// The entry with the largest key.
+    /// The entry with the largest key, as [`first`](Self::first).
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
-        self.index.scan_down(&mut I::Cursor::default(), u64::MAX)
+        self.index.last()
     }
 
-    /// Takes out the entry with the smallest key. Of several callers each gets another entry. The
-    /// entry was the first when it was chosen; a smaller key may have come before it was taken out.
+    /// Takes out the entry with the smallest key. Of several callers each gets another entry; `None`
+    /// says that there was a moment of the call without entries. The choice and the taking are two
+    /// moments: the entry was the first when it was chosen, and a smaller key may have come before it was taken
+    /// out. Where keys are entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another caller was faster.
     pub fn pop_first(&self) -> Result<Option<(u64, u64)>> {
         self.pop(Self::first)
     }
@@ -184,13 +192,14 @@ impl<I: Index> Map<I> {
         Ok(None)
     }
 
-    /// How many entries there are: O(1). After an unclean close the first call sets a count going
+    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no
+    /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
     /// in the background and says [`Len::AtLeast`] until that is done.
     pub fn len(&self) -> Result<Len> {
         self.index.len()
     }
 
-    /// Whether there is no entry. Counts nothing.
+    /// Whether there is no entry, at one moment of the call. Counts nothing.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.first()?.is_none())
     }

@@ -106,6 +106,14 @@ impl Index for AnyNbTree {
         on_domain!(self, tree => tree.scan_down(cursor, key))
     }
 
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.first())
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        on_domain!(self, tree => tree.last())
+    }
+
     fn len(&self) -> Result<Len> {
         on_domain!(self, tree => tree.len())
     }

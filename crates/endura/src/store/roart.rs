@@ -113,6 +113,14 @@ impl ByteIndex for AnyRoart {
         on_domain!(self, tree => tree.scan_down(cursor, keys, visit))
     }
 
+    fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        on_domain!(self, tree => tree.first(read))
+    }
+
+    fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        on_domain!(self, tree => tree.last(read))
+    }
+
     fn len(&self) -> Result<Len> {
         on_domain!(self, tree => tree.len())
     }

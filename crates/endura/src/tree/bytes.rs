@@ -119,6 +119,23 @@ pub trait ByteIndex: Send + Sync + 'static {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
+    /// What `read` makes of the entry with the smallest key at one moment of the call, which it sees where it
+    /// lies; `None`: at one moment there was none. What is freed meanwhile is not reused before `read` returns.
+    ///
+    /// Lock-free: it looks again only where a writer has changed what it rests on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>>;
+
+    /// The same of the entry with the largest key.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>>;
+
     /// How many entries there are.
     ///
     /// # Errors

@@ -94,6 +94,22 @@ pub trait Index: Send + Sync + 'static {
     /// As for [`get`](Self::get).
     fn scan_down(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>>;
 
+    /// The entry with the smallest key, at one moment of the call; `None`: at one moment there was none.
+    ///
+    /// Lock-free: it looks again only where a writer has changed what it rests on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn first(&self) -> Result<Option<(u64, u64)>>;
+
+    /// The entry with the largest key, as [`first`](Self::first).
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn last(&self) -> Result<Option<(u64, u64)>>;
+
     /// How many entries there are.
     ///
     /// # Errors
@@ -116,9 +132,10 @@ pub enum Change {
 /// How many entries a map has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Len {
-    /// So many: exact when no operation is under way.
+    /// So many: exact when no operation is under way; beside writers off by no more than the operations that
+    /// were under way while it was counted.
     Exact(u64),
-    /// At least so many: the pool was not closed cleanly, and the entries are being counted in the
-    /// background.
+    /// At least so many, in the same sense: the pool was not closed cleanly, and the entries are being counted in
+    /// the background.
     AtLeast(u64),
 }

@@ -5,74 +5,14 @@
 //! seldom meets such a moment, so the rule that excludes it is tested by itself: no write returns with a
 //! plain store behind its last locked instruction.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use endura::media::{FlushInstruction, Heap, MediaChoice};
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::{ByteIndex, Index, fast_fair, nbtree, roart};
-use endura::{ByteMap, Map, Pool};
+use endura::Pool;
+use endura::media::{FlushInstruction, MediaChoice};
 
+use crate::numbers::{Numbers, watched};
 use crate::patience::ends;
-use crate::watched::{Watched, unfenced};
-
-/// Numbers as keys of any map.
-trait Numbers: Send + Sync {
-    fn put(&self, key: u64, value: u64);
-    fn take(&self, key: u64);
-    fn get(&self, key: u64) -> Option<u64>;
-}
-
-impl<I: Index> Numbers for Map<I> {
-    fn put(&self, key: u64, value: u64) {
-        self.insert(key, value).unwrap();
-    }
-
-    fn take(&self, key: u64) {
-        self.remove(key).unwrap();
-    }
-
-    fn get(&self, key: u64) -> Option<u64> {
-        self.get(key).unwrap()
-    }
-}
-
-impl<I: ByteIndex> Numbers for ByteMap<I> {
-    fn put(&self, key: u64, value: u64) {
-        self.insert(key.to_be_bytes(), value.to_le_bytes()).unwrap();
-    }
-
-    fn take(&self, key: u64) {
-        self.remove(key.to_be_bytes()).unwrap();
-    }
-
-    fn get(&self, key: u64) -> Option<u64> {
-        let word = |value: endura::tree::Bytes<'_>| value.to_array().map(u64::from_le_bytes);
-        self.get_with(key.to_be_bytes(), word).unwrap().flatten()
-    }
-}
-
-/// A map of each kind in a pool of its own.
-fn watched(needs_flush: bool) -> [(&'static str, Box<dyn Numbers>); 4] {
-    let space = || {
-        let heap = if needs_flush { Heap::adr } else { Heap::new };
-        let medium = Watched(heap(16 * PAGE));
-        Space::format(&medium).unwrap();
-        let session = Session { generation: 1, clean: true, read_only: false };
-        Arc::new(Space::mount(medium, session).unwrap())
-    };
-    let small = fast_fair::Tree::<_, 14, 14, LineBinary>::open(&space(), "m").unwrap();
-    let wide = fast_fair::Tree::<_, 256, 128, LineBinary>::open(&space(), "m").unwrap();
-    let nbtree = nbtree::Tree::<_, 16, 4>::open(&space(), "m").unwrap();
-    let roart = roart::Tree::<_>::open(&space(), "m").unwrap();
-    [
-        ("FastFair", Box::new(Map::over(small))),
-        ("wide FastFair", Box::new(Map::over(wide))),
-        ("NbTree", Box::new(Map::over(nbtree))),
-        ("Roart", Box::new(ByteMap::over(roart))),
-    ]
-}
+use crate::watched::unfenced;
 
 #[test]
 fn no_write_returns_with_a_store_behind_its_last_locked_instruction() {
@@ -88,9 +28,9 @@ fn no_write_returns_with_a_store_behind_its_last_locked_instruction() {
                 for _ in 0..5000 {
                     let (key, value) = (next(3000) << next(50), next(1 << 30));
                     if next(10) < share {
-                        map.put(key, value)
+                        map.put(key, value);
                     } else {
-                        map.take(key)
+                        map.take(key);
                     }
                     let store = unfenced();
                     assert!(store.is_none(), "{kind}, flushes {needs_flush}: {store:?}");

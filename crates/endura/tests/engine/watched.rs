@@ -1,7 +1,7 @@
-//! A medium that tells whether a thread has stored anything since its last locked instruction: such stores may
-//! still be in its store buffer.
+//! A medium that tells whether a thread has stored anything since its last locked instruction (such stores may
+//! still be in its store buffer), and in which others come between any two loads of a thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
 use endura::Result;
@@ -11,6 +11,48 @@ use endura::pool::PAGE;
 thread_local! {
     /// Where the calling thread has stored since its last exchange.
     static WAITING: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+    /// Where the locks are that it has taken, in the trees that have some.
+    static LOCKS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// How many loads it has made.
+    static LOADS: Cell<u64> = const { Cell::new(0) };
+    /// At which of them something comes between, the last one first, and what.
+    static BETWEEN: RefCell<Option<Plan>> = const { RefCell::new(None) };
+}
+
+type Plan = (Vec<u64>, Box<dyn FnMut()>);
+
+/// What `work` gives, and how many loads it has made, when `act` comes between at these of them. (It is run by
+/// the thread itself, whose next load then sees all of it.)
+pub(crate) fn interrupted<R>(
+    mut at: Vec<u64>,
+    act: impl FnMut() + 'static,
+    work: impl FnOnce() -> R,
+) -> (R, u64) {
+    at.sort_unstable_by(|a, b| b.cmp(a));
+    LOADS.set(0);
+    BETWEEN.set(Some((at, Box::new(act))));
+    let result = work();
+    BETWEEN.set(None);
+    (result, LOADS.get())
+}
+
+fn come_between() {
+    let now = LOADS.get();
+    LOADS.set(now + 1);
+    let is_due = |plan: &Plan| plan.0.last().is_some_and(|&at| at <= now);
+    // Others would wait for its locks.
+    if LOCKS.with_borrow(Vec::is_empty)
+        && BETWEEN.with_borrow(|plan| plan.as_ref().is_some_and(is_due))
+    {
+        // Taken away meanwhile: what it does itself is not interrupted.
+        if let Some((mut at, mut act)) = BETWEEN.take() {
+            while at.pop_if(|at| *at <= now).is_some() {
+                act();
+            }
+            LOADS.set(now + 1);
+            BETWEEN.set(Some((at, act)));
+        }
+    }
 }
 
 /// The first store of the calling thread that no locked instruction has come behind, and forgets it. What
@@ -21,17 +63,31 @@ pub(crate) fn unfenced() -> Option<&'static Location<'static>> {
 }
 
 /// Memory on the heap, in the manner of `PageCache` or of `Adr`.
-pub(crate) struct Watched(pub(crate) Heap);
+pub(crate) struct Watched {
+    pub(crate) memory: Heap,
+    /// Whether every exchange takes a lock, which a `SeqCst` store gives back.
+    pub(crate) has_locks: bool,
+}
+
+impl Watched {
+    fn exchanged(&self, at: u64, is_done: bool) {
+        WAITING.set(None);
+        if is_done && self.has_locks {
+            LOCKS.with_borrow_mut(|locks| locks.push(at));
+        }
+    }
+}
 
 // SAFETY: every access goes to the inner medium, which keeps the contract.
 unsafe impl Media for Watched {
     fn len(&self) -> u64 {
-        self.0.len()
+        self.memory.len()
     }
 
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
+        come_between();
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.0.load(at, order) }
+        unsafe { self.memory.load(at, order) }
     }
 
     #[track_caller]
@@ -39,17 +95,19 @@ unsafe impl Media for Watched {
         let is_seen = order == Ordering::Release && at >= PAGE && at % PAGE >= LINE;
         if order == Ordering::SeqCst {
             WAITING.set(None);
+            LOCKS.with_borrow_mut(|locks| locks.retain(|&lock| lock != at));
         } else if is_seen && WAITING.get().is_none() {
             WAITING.set(Some(Location::caller()));
         }
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.0.store(at, value, order) }
+        unsafe { self.memory.store(at, value, order) }
     }
 
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
-        WAITING.set(None);
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.0.compare_exchange(at, old, new) }
+        let result = unsafe { self.memory.compare_exchange(at, old, new) };
+        self.exchanged(at, result.is_ok());
+        result
     }
 
     unsafe fn compare_exchange_pair(
@@ -58,21 +116,22 @@ unsafe impl Media for Watched {
         old: [u64; 2],
         new: [u64; 2],
     ) -> std::result::Result<(), [u64; 2]> {
-        WAITING.set(None);
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.0.compare_exchange_pair(at, old, new) }
+        let result = unsafe { self.memory.compare_exchange_pair(at, old, new) };
+        self.exchanged(at, result.is_ok());
+        result
     }
 
     unsafe fn flush(&self, at: u64, len: u64) {
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.0.flush(at, len) }
+        unsafe { self.memory.flush(at, len) }
     }
 
     fn fence(&self) {
-        self.0.fence();
+        self.memory.fence();
     }
 
     fn needs_flush(&self) -> bool {
-        self.0.needs_flush()
+        self.memory.needs_flush()
     }
 }

@@ -53,6 +53,7 @@
 //! | root shrunk, root word stored | the child is the root | no difference | nothing; the chunk is stranded |
 
 mod count;
+mod ends;
 #[cfg(all(test, loom))]
 mod loom;
 mod many;
@@ -303,6 +304,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     #[inline]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         self.scan::<false>(cursor, key)
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.end::<true>()
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.end::<false>()
     }
 
     fn len(&self) -> Result<Len> {

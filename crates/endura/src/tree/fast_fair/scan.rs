@@ -65,7 +65,7 @@ impl Cursor {
 }
 
 /// The key at which the next leaf begins.
-fn beyond<const UP: bool>(fences: Fences) -> Option<u64> {
+pub(super) fn beyond<const UP: bool>(fences: Fences) -> Option<u64> {
     if UP { (fences.high != 0).then_some(fences.high) } else { fences.low.checked_sub(1) }
 }
 
@@ -84,12 +84,12 @@ enum Found {
 }
 
 /// Where a scan begins in a quiet leaf.
-struct Start {
+pub(super) struct Start {
     /// The next slot, and how many there are from it on.
     slot: usize,
     left: usize,
     /// What stands in it, if it is one.
-    entry: Option<(u64, u64)>,
+    pub(super) entry: Option<(u64, u64)>,
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -262,7 +262,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 }
 
 /// Where a scan begins in a quiet leaf of `count` entries.
-fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
+pub(super) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
     node: &Node<'_, M, W>,
     fences: Fences,
     count: usize,
@@ -283,7 +283,7 @@ fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
 
 /// Whether an interrupted session left an entry twice in a quiet leaf. No writer of this one does,
 /// and until one comes and changes the version it stays as it is.
-fn has_copies<M: Media, const W: usize>(
+pub(super) fn has_copies<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     count: usize,
     generation: u64,
@@ -295,7 +295,7 @@ fn has_copies<M: Media, const W: usize>(
 /// The entry nearest to `key` of a leaf in which a writer is, or was, at work, found by scanning in the
 /// direction of the moves.
 #[cold]
-fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
+pub(super) fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     fences: Fences,
     key: u64,

@@ -56,6 +56,7 @@ mod claims;
 mod control;
 mod count;
 mod design;
+mod ends;
 mod insert;
 mod key;
 mod leaf;
@@ -306,6 +307,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
     #[inline]
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
         self.scan::<false>(cursor, key)
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.end::<true>()
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.end::<false>()
     }
 
     fn len(&self) -> Result<Len> {

@@ -182,7 +182,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 }
 
 /// The key at which a scan goes on behind a leaf.
-fn beyond<const UP: bool>(partition: usize, low: Local, high: Local) -> Option<u64> {
+pub(super) fn beyond<const UP: bool>(partition: usize, low: Local, high: Local) -> Option<u64> {
     match UP {
         true if high < Local::END => Some(join(partition, high)),
         true => (partition + 1 < PARTITIONS).then(|| join(partition + 1, Local(0))),

@@ -99,6 +99,15 @@ impl Version {
         self.is_ready(generation).then_some(((self.0 & LIVE) >> LIVE_SHIFT) as usize)
     }
 
+    /// Whether no writer but one who held the lock when this word was read can have changed the chunk since.
+    #[track_caller]
+    pub(super) fn is_of_one_holder<M: Media>(self, words: &Region<'_, M>) -> bool {
+        // As in `still_holds`.
+        fence(Ordering::Acquire);
+        let now = words.load(LOCK, Ordering::Relaxed);
+        (now ^ self.0) & (VERSION | u64::MAX << GENERATION_SHIFT) == 0
+    }
+
     /// Whether no writer has locked the chunk since this word was read, nor held it then.
     #[inline]
     #[track_caller]

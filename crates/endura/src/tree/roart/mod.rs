@@ -56,6 +56,7 @@ mod array;
 mod batch;
 mod count;
 mod descend;
+mod ends;
 mod fresh;
 mod insert;
 mod lock;
@@ -314,6 +315,14 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.scan::<false>(cursor, to, from, &mut visit)
+    }
+
+    fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        self.end::<true, R>(read)
+    }
+
+    fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        self.end::<false, R>(read)
     }
 
     fn len(&self) -> Result<Len> {

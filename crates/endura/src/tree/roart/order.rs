@@ -12,10 +12,31 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering};
+use crate::pool::Space;
 
 use super::array::{Array, FINGERPRINTS};
 use super::lock::{Locked, Version};
+use super::sort::Sorted;
 use super::word::{ArrayKind, Slot};
+
+/// Leaves the order of an array for the next scan, if that disturbs nobody.
+pub(super) fn remember<M: Media>(
+    space: &Space<M>,
+    array: &Array<'_, M>,
+    seen: Version,
+    sorted: &Sorted,
+) {
+    // One or none need no order. And a panic that is none of the pool's must not find it locked.
+    if sorted.numbers().len() < 2 || std::thread::panicking() {
+        return;
+    }
+    space.try_mut(|guard| {
+        // What is locked or gone has no order for long.
+        if let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) {
+            array.keep_order(&mut lock, sorted.numbers());
+        }
+    });
+}
 
 /// Behind the last number, where there are fewer than slots.
 const END: u8 = 0xFF;

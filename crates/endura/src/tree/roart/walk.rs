@@ -13,8 +13,9 @@ use crate::media::{LINE, Media};
 use super::array::Array;
 use super::batch::Batch;
 use super::descend::{any_record, enter_child};
-use super::lock::{Locked, Version};
+use super::lock::Version;
 use super::node::{EOK, Node, Prefix};
+use super::order::remember;
 use super::record::Record;
 use super::scan::is_within;
 use super::sort::Sorted;
@@ -253,26 +254,12 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
             let mut sorted = Sorted::empty();
             sorted.take(array, from)?;
             out.extend(sorted.records());
-            self.remember(array, version, &sorted);
+            remember(self.tree.space(), array, version, &sorted);
         }
         if !UP {
             out.since(start).reverse();
         }
         Ok(())
-    }
-
-    /// Leaves the order for the next scan, if that disturbs nobody.
-    fn remember(&self, array: &Array<'g, M>, seen: Version, sorted: &Sorted) {
-        // One or none need no order. And a panic that is none of the pool's must not find it locked.
-        if sorted.numbers().len() < 2 || std::thread::panicking() {
-            return;
-        }
-        self.tree.space().try_mut(|guard| {
-            // What is locked or gone has no order for long.
-            if let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) {
-                array.keep_order(&mut lock, sorted.numbers());
-            }
-        });
     }
 
     /// Leaves out those of the entries from `start` on, which are in order, that are not within the

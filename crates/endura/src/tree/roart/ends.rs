@@ -1,0 +1,195 @@
+//! The first entry and the last, at one moment.
+//!
+//! A descent along the edge of the tree notes all that the answer rests on: of each node which child came next,
+//! or that none did, of each array its slots, and of both the version from before. Then all of it is looked
+//! at again. The version counts locks; if it is the same, only a writer that held the lock at the first look
+//! can have changed the chunk, and one lock changes one word, once (or only its tag): what reads the same twice was the
+//! same all the time. So at the moment between the two looks all of it held together, from the root on:
+//! the answer is that of this moment.
+//!
+//! A second look that differs was disturbed by a writer that took a lock since, or stored under one: lock-free, and no wait
+//! for a writer that stands still with a lock. Each attempt has a pin of its own.
+
+use std::ops::Range;
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Guard;
+use crate::tree::Bytes;
+
+use super::array::Array;
+use super::descend::enter_child;
+use super::lock::Version;
+use super::node::{EOK, Node};
+use super::order::remember;
+use super::record::Record;
+use super::sort::Sorted;
+use super::word::{DIRTY, Kind, Link, Slot};
+use super::{Techniques, Tree};
+
+/// What was seen of a chunk that had this version before.
+enum Seen<'g, M> {
+    /// The word of the key that ends at a node.
+    Eok(Node<'g, M>, Version, Link),
+    /// The next child of a node from a byte on.
+    Child(Node<'g, M>, Version, u8, Option<(u8, Link)>),
+    /// The slots of an array, in [`Edge::slots`].
+    Array(Array<'g, M>, Version, Range<usize>),
+}
+
+/// A node that the descent is inside of.
+struct Frame<'g, M> {
+    node: Node<'g, M>,
+    version: Version,
+    /// The byte from which on children are still to be looked at.
+    next: Option<u8>,
+    /// Whether the key that ends at the node is.
+    eok: bool,
+}
+
+/// What lies at an edge of the tree, and before that, as a descent has seen it.
+struct Edge<'g, M: Media, const UP: bool> {
+    guard: &'g Guard<'g, M>,
+    seen: Vec<Seen<'g, M>>,
+    slots: Vec<Slot>,
+    /// The order of the last array, if it was not remembered.
+    sorted: Option<Box<Sorted>>,
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// What `read` makes of the first entry; for `UP` = false of the last.
+    pub(super) fn end<const UP: bool, R>(
+        &self,
+        read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
+    ) -> Result<Option<R>> {
+        loop {
+            let guard = self.pin()?;
+            let mut edge = Edge::<M, UP>::new(&guard);
+            let record = edge.reach(self.root(&guard)?)?;
+            if edge.is_unchanged() {
+                edge.leave_order();
+                return Ok(record.map(|record| read(record.key(), record.value())));
+            }
+        }
+    }
+}
+
+impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
+    fn new(guard: &'g Guard<'g, M>) -> Self {
+        Self { guard, seen: Vec::with_capacity(8), slots: Vec::new(), sorted: None }
+    }
+
+    /// The first record below `root`.
+    fn reach(&mut self, root: Node<'g, M>) -> Result<Option<Record<'g, M>>> {
+        let media = self.guard.media();
+        let begin = |node: Node<'g, M>| Frame {
+            version: node.version(),
+            node,
+            next: Some(if UP { 0 } else { 255 }),
+            eok: true,
+        };
+        let mut path = vec![begin(root)];
+        while let Some(frame) = path.last_mut() {
+            let (node, version) = (frame.node, frame.version);
+            // The key that ends at a node comes before all others below.
+            if frame.eok && (UP || frame.next.is_none()) {
+                frame.eok = false;
+                let link = node.load(EOK);
+                self.seen.push(Seen::Eok(node, version, link));
+                if !link.is_empty() {
+                    return Record::enter(media, link.at()).map(Some);
+                }
+                continue;
+            }
+            let Some(from) = frame.next else {
+                path.pop();
+                continue;
+            };
+            let child = node.next_child::<UP>(from).map(|(byte, _, link)| (byte, link));
+            self.seen.push(Seen::Child(node, version, from, child));
+            let Some((byte, link)) = child else {
+                frame.next = None;
+                continue;
+            };
+            frame.next = if UP { byte.checked_add(1) } else { byte.checked_sub(1) };
+            match link.kind()? {
+                Kind::Record => return Record::enter(media, link.at()).map(Some),
+                Kind::Array(kind) => {
+                    let array = Array::enter(media, link.at(), kind)?;
+                    if let Some(record) = self.reach_in_array(array, node.depth() + 1)? {
+                        return Ok(Some(record));
+                    }
+                }
+                Kind::Node(_) => path.push(begin(enter_child(media, &node, link)?)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first record of an array, whose keys share their first `from` bytes. (If the array has moved up
+    /// meanwhile they need not: then the second look tells.)
+    fn reach_in_array(
+        &mut self,
+        array: Array<'g, M>,
+        from: usize,
+    ) -> Result<Option<Record<'g, M>>> {
+        let (media, generation) = (self.guard.media(), self.guard.space().generation());
+        let (version, start) = (array.version(), self.slots.len());
+        self.slots.extend((0..array.kind().capacity()).map(|i| array.load(i)));
+        self.seen.push(Seen::Array(array, version, start..self.slots.len()));
+        if self.slots[start..].iter().all(|slot| slot.is_empty()) {
+            return Ok(None);
+        }
+        let mut found = None;
+        let mut offer = |slot: Slot| {
+            if !UP || found.is_none() {
+                found = Some(slot.at());
+            }
+        };
+        if !array.in_order(version, generation, &mut offer)? {
+            let mut sorted = Box::new(Sorted::empty());
+            sorted.take(&array, from)?;
+            found = if UP { sorted.records().next() } else { sorted.records().last() };
+            self.sorted = Some(sorted);
+        }
+        found.map(|at| Record::enter(media, at)).transpose()
+    }
+
+    /// Whether all that was seen held at one moment.
+    fn is_unchanged(&self) -> bool {
+        self.seen.iter().all(|seen| match *seen {
+            Seen::Eok(node, version, link) => {
+                is_same(node.load(EOK).0, link.0) && version.is_of_one_holder(&node.words())
+            }
+            Seen::Child(node, version, from, child) => {
+                let again = node.next_child::<UP>(from).map(|(byte, _, link)| (byte, link.0));
+                let is_same = match (child, again) {
+                    (Some((byte, link)), Some(again)) => {
+                        byte == again.0 && is_same(link.0, again.1)
+                    }
+                    (child, again) => child.is_none() && again.is_none(),
+                };
+                is_same && version.is_of_one_holder(&node.words())
+            }
+            Seen::Array(array, version, ref range) => {
+                let slots = self.slots[range.clone()].iter().enumerate();
+                { slots }.all(|(i, slot)| is_same(array.load(i).0, slot.0))
+                    && version.is_of_one_holder(&array.words())
+            }
+        })
+    }
+
+    /// Leaves the order of the array that was sorted for the next one who comes.
+    fn leave_order(&self) {
+        if let (Some(sorted), Some(Seen::Array(array, version, _))) =
+            (&self.sorted, self.seen.last())
+        {
+            remember(self.guard.space(), array, *version, sorted);
+        }
+    }
+}
+
+/// Whether two readings of a word mean the same: with or without the tag, and empty is empty.
+fn is_same(one: u64, other: u64) -> bool {
+    (one ^ other) & !DIRTY == 0 || (Link(one).is_empty() && Link(other).is_empty())
+}

@@ -1,0 +1,262 @@
+//! What is said of the two ends of a map was true at one moment of the call: of `first`, `last` and `is_empty` whole,
+//! of a pop that its key was the first (or last) when it was chosen, and that there was a moment without
+//! entries if it found none.
+//!
+//! Between the loads of a call others write, at moments that are drawn. They are atomic then, so that the
+//! states of the map during the call are known, and the answer has to be that of one of them. Real
+//! threads do the same beside it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use endura::Pool;
+
+use crate::numbers::{Numbers, watched};
+use crate::patience::ends;
+use crate::watched::interrupted;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Numbers in all parts of the key space, some of them close together.
+fn key(random: &mut Random) -> u64 {
+    let spread = [1, 1 << 8, 1 << 32, 1 << 56, 1 << 61];
+    let near = random.below(3);
+    near + spread[random.below(5) as usize] * random.below(8)
+}
+
+/// A map, and what is in it.
+struct Tracked {
+    map: Rc<dyn Numbers>,
+    keys: BTreeSet<u64>,
+    /// The keys at each moment of the call.
+    states: Vec<BTreeSet<u64>>,
+    random: Random,
+    few: bool,
+    is_popping: bool,
+}
+
+impl Tracked {
+    /// Enters a key or takes one out; keeps few in it, if they are to be few.
+    fn write(&mut self) {
+        let most = if self.few { 2 } else { 40 };
+        let is_in = self.keys.len() as u64 > self.random.below(most);
+        if is_in {
+            let nth = self.random.below(self.keys.len() as u64) as usize;
+            if let Some(key) = self.keys.iter().nth(nth).copied() {
+                // A pop may have been there first.
+                assert!(self.map.take(key) || self.is_popping);
+                self.keys.remove(&key);
+            }
+        } else {
+            let key = key(&mut self.random);
+            self.map.put(key, key);
+            self.keys.insert(key);
+        }
+        self.states.push(self.keys.clone());
+    }
+}
+
+/// What is asked: whether it is about the first, and whether it takes that out.
+#[derive(Debug, Clone, Copy)]
+enum Ask {
+    End { first: bool },
+    Empty,
+    Pop { first: bool },
+}
+
+fn ask(map: &dyn Numbers, what: Ask) -> Option<u64> {
+    match what {
+        Ask::End { first: true } => map.first(),
+        Ask::End { first: false } => map.last(),
+        Ask::Empty => (!map.is_empty()).then_some(0),
+        Ask::Pop { first: true } => map.pop_first(),
+        Ask::Pop { first: false } => map.pop_last(),
+    }
+}
+
+fn expected(state: &BTreeSet<u64>, what: Ask) -> Option<u64> {
+    match what {
+        Ask::Empty => state.first().map(|_| 0),
+        Ask::End { first: true } | Ask::Pop { first: true } => state.first().copied(),
+        Ask::End { first: false } | Ask::Pop { first: false } => state.last().copied(),
+    }
+}
+
+fn call(tracked: &Rc<RefCell<Tracked>>, what: Ask, kind: &str) {
+    let (map, at) = {
+        let mut tracked = tracked.borrow_mut();
+        tracked.states = vec![tracked.keys.clone()];
+        tracked.is_popping = matches!(what, Ask::Pop { .. });
+        let map = Rc::clone(&tracked.map);
+        // How long it takes alone, were it not a pop.
+        let alone = if let Ask::Pop { first } = what { Ask::End { first } } else { what };
+        let (_, loads) = interrupted(Vec::new(), || {}, || ask(&*map, alone));
+        let writes = 1 + tracked.random.below(5);
+        let at: Vec<u64> = (0..writes).map(|_| tracked.random.below(loads + loads / 2)).collect();
+        (map, at)
+    };
+    let other = Rc::clone(tracked);
+    let (answer, _) =
+        interrupted(at.clone(), move || other.borrow_mut().write(), || ask(&*map, what));
+    let mut tracked = tracked.borrow_mut();
+    tracked.is_popping = false;
+    let states = &tracked.states;
+    let was_true = states.iter().any(|state| expected(state, what) == answer);
+    assert!(was_true, "{kind}: {what:x?} gave {answer:x?}, writes at {at:?}, states {states:x?}");
+    if let (Ask::Pop { .. }, Some(key)) = (what, answer) {
+        // It may have come again since it was taken out.
+        if map.get(key).is_none() {
+            tracked.keys.remove(&key);
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_an_end_was_true_at_one_moment() {
+    for needs_flush in [false, true] {
+        for (kind, map) in watched(needs_flush) {
+            let (random, keys) = (Random(7), BTreeSet::new());
+            let tracked =
+                Tracked { map, keys, states: Vec::new(), random, few: true, is_popping: false };
+            let tracked = Rc::new(RefCell::new(tracked));
+            for round in 0..4000 {
+                tracked.borrow_mut().few = round % 400 < 300;
+                for what in [
+                    Ask::End { first: true },
+                    Ask::End { first: false },
+                    Ask::Empty,
+                    Ask::Pop { first: round % 2 == 0 },
+                ] {
+                    call(&tracked, what, kind);
+                    tracked.borrow_mut().write();
+                }
+            }
+        }
+    }
+}
+
+/// Threads, in a pool, for so long.
+const LONG: Duration = Duration::from_millis(250);
+
+/// Beside a writer that always leaves one of two keys in it, the map is never empty; and of two keys, of which the
+/// smaller one comes before the other and goes after it, the other never is the first.
+fn race(kind: &str, map: &dyn Numbers) {
+    let (low, high, top) = (5, u64::MAX - 5, u64::MAX);
+    let stop = AtomicBool::new(false);
+    let wrong = AtomicU64::new(0);
+    let beside = |write: &(dyn Fn() + Sync), looks: &[&(dyn Fn() -> bool + Sync)]| {
+        stop.store(false, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    write();
+                }
+            });
+            for look in looks {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        wrong.fetch_add(u64::from(!look()), Ordering::Relaxed);
+                    }
+                });
+            }
+            let end = Instant::now() + LONG;
+            while Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        wrong.swap(0, Ordering::Relaxed)
+    };
+    let exchange = || {
+        map.put(low, 0);
+        map.take(high);
+        map.put(high, 0);
+        map.take(low);
+    };
+    map.put(high, 0);
+    let found = beside(
+        &exchange,
+        &[&|| map.first().is_some(), &|| map.last().is_some(), &|| !map.is_empty()],
+    );
+    assert_eq!(found, 0, "{kind}: times that a map was empty that never is");
+    // What it gets it puts back before it asks again.
+    let pop = |first: bool| {
+        let key = if first { map.pop_first() } else { map.pop_last() };
+        key.inspect(|&key| map.put(key, 0)).is_some()
+    };
+    let found = beside(&exchange, &[&|| pop(true) && pop(false)]);
+    assert_eq!(found, 0, "{kind}: pops that found nothing where there always is something");
+    map.take(low);
+    map.put(top, 0);
+    map.take(high);
+    let nest = || {
+        map.put(low, 0);
+        map.put(high, 0);
+        map.take(high);
+        map.take(low);
+    };
+    let found = beside(&nest, &[&|| map.first() != Some(high), &|| map.last() == Some(top)]);
+    assert_eq!(found, 0, "{kind}: keys that never were the first, or the last");
+}
+
+/// Two take from a queue what two others put in: each gets everything once, in order, and stops
+/// when nothing is left and no more comes.
+fn queue(kind: &str, map: &dyn Numbers) {
+    const EACH: u64 = 3000;
+    let open = AtomicU64::new(2);
+    let taken = std::thread::scope(|scope| {
+        for side in 0..2 {
+            let open = &open;
+            scope.spawn(move || {
+                (0..EACH).for_each(|number| map.put(2 * number + side, 0));
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        let consumers = [0, 1].map(|_| {
+            scope.spawn(|| {
+                let mut taken = Vec::new();
+                loop {
+                    let is_open = open.load(Ordering::SeqCst) > 0;
+                    match map.pop_first() {
+                        Some(key) => taken.push(key),
+                        None if is_open => std::thread::yield_now(),
+                        None => return taken,
+                    }
+                }
+            })
+        });
+        consumers.map(|consumer| consumer.join().unwrap())
+    });
+    let mut all: Vec<u64> = taken.into_iter().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..2 * EACH).collect::<Vec<_>>(), "{kind}: what was taken from a queue");
+    assert!(map.is_empty() && map.first().is_none(), "{kind}");
+}
+
+#[test]
+fn the_ends_of_a_map_beside_real_threads() {
+    ends("the ends of a map beside writers", || {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Pool::options().max_size(1 << 30);
+        let pool = options.create(folder.path().join("pool")).unwrap();
+        let maps: [(_, &dyn Numbers); 3] = [
+            ("FastFair", &pool.fast_fair("f").unwrap()),
+            ("NbTree", &pool.nbtree("n").unwrap()),
+            ("Roart", &pool.roart("r").unwrap()),
+        ];
+        for (kind, map) in maps {
+            queue(kind, map);
+            race(kind, map);
+        }
+    });
+}

@@ -1,0 +1,80 @@
+//! What is removed is copied at most once, for whom it is given to.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use endura::{Pool, Roart};
+
+thread_local! {
+    /// Bytes that the calling thread has on the heap, and the most there were of them.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+}
+
+struct Counted;
+
+fn hold(bytes: isize) {
+    // Not while the thread ends.
+    let _ = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + bytes, most.max(now + bytes)));
+    });
+}
+
+// SAFETY: the system's allocator does all of it.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        hold(layout.size() as isize);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        hold(layout.size() as isize);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static HEAP: Counted = Counted;
+
+/// The most that `work` has on the heap at a time, in values.
+fn copies(map: &Roart, work: impl FnOnce(&Roart)) -> f64 {
+    const VALUE: usize = 4 << 20;
+    map.insert_from("big", VALUE, |_| Ok(())).unwrap();
+    let (before, _) = HELD.get();
+    HELD.set((before, before));
+    work(map);
+    (HELD.get().1 - before) as f64 / VALUE as f64
+}
+
+#[test]
+fn a_value_that_is_removed_is_copied_at_most_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::options().max_size(1 << 30).create(folder.path().join("pool")).unwrap();
+    let map = pool.roart("m").unwrap();
+    let none = [
+        ("clear", copies(&map, |map| map.clear().unwrap())),
+        ("remove_range", copies(&map, |map| assert_eq!(map.remove_range("a".."c").unwrap(), 1))),
+        ("is_empty", copies(&map, |map| assert!(!map.is_empty().unwrap()))),
+    ];
+    for (what, copies) in none {
+        assert!(copies < 0.1, "{what}: {copies} copies");
+    }
+    let one = [
+        ("retain", copies(&map, |map| assert_eq!(map.retain(|_, _| false).unwrap(), 1))),
+        ("remove", copies(&map, |map| drop(map.remove("big").unwrap()))),
+        ("pop_first", copies(&map, |map| assert!(map.pop_first().unwrap().is_some()))),
+        ("pop_last", copies(&map, |map| assert!(map.pop_last().unwrap().is_some()))),
+        ("fetch_update", copies(&map, |map| drop(map.fetch_update("big", |_| None).unwrap()))),
+    ];
+    for (what, copies) in one {
+        assert!((0.9..1.1).contains(&copies), "{what}: {copies} copies");
+    }
+}

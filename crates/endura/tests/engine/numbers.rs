@@ -1,0 +1,127 @@
+//! Maps of all kinds, with numbers as keys.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use endura::media::Heap;
+use endura::pool::{PAGE, Session, Space};
+use endura::tree::fast_fair::LineBinary;
+use endura::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
+use endura::{ByteMap, Map};
+
+use crate::watched::Watched;
+
+/// Numbers as keys of any map.
+pub(crate) trait Numbers: Send + Sync {
+    fn put(&self, key: u64, value: u64);
+    fn take(&self, key: u64) -> bool;
+    fn get(&self, key: u64) -> Option<u64>;
+    fn first(&self) -> Option<u64>;
+    fn last(&self) -> Option<u64>;
+    fn is_empty(&self) -> bool;
+    fn pop_first(&self) -> Option<u64>;
+    fn pop_last(&self) -> Option<u64>;
+    fn len(&self) -> Len;
+}
+
+impl<I: Index> Numbers for Map<I> {
+    fn put(&self, key: u64, value: u64) {
+        self.insert(key, value).unwrap();
+    }
+
+    fn take(&self, key: u64) -> bool {
+        self.remove(key).unwrap().is_some()
+    }
+
+    fn get(&self, key: u64) -> Option<u64> {
+        self.get(key).unwrap()
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.first().unwrap().map(|entry| entry.0)
+    }
+
+    fn last(&self) -> Option<u64> {
+        self.last().unwrap().map(|entry| entry.0)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty().unwrap()
+    }
+
+    fn pop_first(&self) -> Option<u64> {
+        self.pop_first().unwrap().map(|entry| entry.0)
+    }
+
+    fn pop_last(&self) -> Option<u64> {
+        self.pop_last().unwrap().map(|entry| entry.0)
+    }
+
+    fn len(&self) -> Len {
+        self.len().unwrap()
+    }
+}
+
+fn number(key: &[u8]) -> u64 {
+    u64::from_be_bytes(key.try_into().unwrap())
+}
+
+impl<I: ByteIndex> Numbers for ByteMap<I> {
+    fn put(&self, key: u64, value: u64) {
+        self.insert(key.to_be_bytes(), value.to_le_bytes()).unwrap();
+    }
+
+    fn take(&self, key: u64) -> bool {
+        self.remove(key.to_be_bytes()).unwrap().is_some()
+    }
+
+    fn get(&self, key: u64) -> Option<u64> {
+        let word = |value: Bytes<'_>| value.to_array().map(u64::from_le_bytes);
+        self.get_with(key.to_be_bytes(), word).unwrap().flatten()
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.first().unwrap().map(|entry| number(&entry.0))
+    }
+
+    fn last(&self) -> Option<u64> {
+        self.last().unwrap().map(|entry| number(&entry.0))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty().unwrap()
+    }
+
+    fn pop_first(&self) -> Option<u64> {
+        self.pop_first().unwrap().map(|entry| number(&entry.0))
+    }
+
+    fn pop_last(&self) -> Option<u64> {
+        self.pop_last().unwrap().map(|entry| number(&entry.0))
+    }
+
+    fn len(&self) -> Len {
+        self.len().unwrap()
+    }
+}
+
+/// A map of each kind in a pool of its own.
+pub(crate) fn watched(needs_flush: bool) -> [(&'static str, Rc<dyn Numbers>); 4] {
+    let space = |has_locks| {
+        let heap = if needs_flush { Heap::adr } else { Heap::new };
+        let medium = Watched { memory: heap(16 * PAGE), has_locks };
+        Space::format(&medium).unwrap();
+        let session = Session { generation: 1, clean: true, read_only: false };
+        Arc::new(Space::mount(medium, session).unwrap())
+    };
+    let small = fast_fair::Tree::<_, 14, 14, LineBinary>::open(&space(true), "m").unwrap();
+    let wide = fast_fair::Tree::<_, 256, 128, LineBinary>::open(&space(true), "m").unwrap();
+    let nbtree = nbtree::Tree::<_, 16, 4>::open(&space(false), "m").unwrap();
+    let roart = roart::Tree::<_>::open(&space(true), "m").unwrap();
+    [
+        ("FastFair", Rc::new(Map::over(small))),
+        ("wide FastFair", Rc::new(Map::over(wide))),
+        ("NbTree", Rc::new(Map::over(nbtree))),
+        ("Roart", Rc::new(ByteMap::over(roart))),
+    ]
+}
