@@ -13,11 +13,11 @@ pub(crate) use std::sync::atomic::compiler_fence;
 use std::time::Duration;
 
 #[cfg(all(test, loom))]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 #[cfg(not(all(test, loom)))]
 pub(crate) use plain::{Mutex, MutexGuard};
 #[cfg(not(all(test, loom)))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(all(test, loom))]
 pub(crate) mod modelled;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::map::MapState;
 use super::space::{Session, Space};
 use crate::media::modelled::Modelled;
 use crate::media::{Media, Ordering, Region};
@@ -111,4 +112,30 @@ fn a_linked_chunk_is_as_it_was() {
 fn a_retired_chunk_on_its_way_to_its_next_owner() {
     check(Some(2), a_linked_chunk_is_as_it_was);
     check_finds(Fault::NoFences, Some(3), a_linked_chunk_is_as_it_was);
+}
+
+/// Of two entries one was there before, the other comes and goes, each by another thread: whoever counts
+/// meanwhile finds one or both.
+fn a_count_is_that_of_one_moment() {
+    let map = Arc::new(MapState::new(String::new(), 1, 0, 0, Some(1)));
+    let writer = |thread, entries| {
+        let map = Arc::clone(&map);
+        move || {
+            be(thread);
+            map.add(entries);
+        }
+    };
+    let (enter, take) = (writer(0, 1), writer(1, -1));
+    let others = spawn(move || {
+        enter();
+        spawn(take).join().unwrap();
+    });
+    assert!((1..=2).contains(&map.sum()), "a number of entries that there never was");
+    others.join().unwrap();
+    assert_eq!(map.sum(), 1);
+}
+
+#[test]
+fn a_count_beside_writers() {
+    check(Some(3), a_count_is_that_of_one_moment);
 }

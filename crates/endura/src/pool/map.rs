@@ -5,15 +5,22 @@ use std::sync::Arc;
 
 use super::layout::ENTRY;
 use crate::media::LINE;
-use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::volatile::thread;
 
-/// Counters of a map's entries: one for each of the first threads, the last for all others.
-const SHARDS: usize = 64;
+/// Counters of a map's entries: one pair for each of the first threads, the last for all others.
+const SHARDS: usize = if cfg!(all(test, loom)) { 3 } else { 64 };
 
+/// How often [`MapState::sum`] counts before it takes the best of what it got.
+const MOST_COUNTS: usize = 64;
+
+/// How many entries came and how many went, by one thread. Neither ever goes down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Shard(AtomicI64);
+struct Shard {
+    came: AtomicU64,
+    went: AtomicU64,
+}
 
 /// Which entries the sum of a map's counters stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +72,7 @@ impl MapState {
             root_lock: Mutex::new(()),
             beside: OnceLock::new(),
         };
-        state.shards[SHARDS - 1].0.store(len.unwrap_or(0) as i64, Ordering::Relaxed);
+        state.shards[SHARDS - 1].came.store(len.unwrap_or(0), Ordering::Relaxed);
         state
     }
 
@@ -136,29 +143,67 @@ impl MapState {
         self.dropped.store(true, Ordering::Release);
     }
 
-    /// Counts entries that came (positive) or went, on the calling thread's counter.
-    #[inline]
+    /// Counts entries that came (positive) or went, on the calling thread's counter. To be called before the
+    /// operation's last locked instruction, so that who looks after it has returned finds them counted.
+    #[inline(always)]
     pub fn add(&self, entries: i64) {
-        // Relaxed: a counter orders nothing. A thread's own counter needs no locked instruction,
-        // which would hold up the misses of the next operation; who inherits a thread's index has
-        // seen all that the thread did.
-        let index = thread::current();
+        let counter = |shard: usize| {
+            let Shard { came, went } = &self.shards[shard];
+            if entries < 0 { went } else { came }
+        };
+        let (index, entries) = (thread::current(), entries.unsigned_abs());
+        // Release: pairs with the Acquire of `count`: who sees that an entry went sees that it had come. A
+        // thread's own counter needs no locked instruction, which would hold up the misses of the next
+        // operation; who inherits a thread's index has seen all that the thread did.
         if index < SHARDS - 1 {
-            let own = &self.shards[index].0;
-            own.store(own.load(Ordering::Relaxed).wrapping_add(entries), Ordering::Relaxed);
+            let own = counter(index);
+            own.store(own.load(Ordering::Relaxed).wrapping_add(entries), Ordering::Release);
         } else {
-            self.shards[SHARDS - 1].0.fetch_add(entries, Ordering::Relaxed);
+            counter(SHARDS - 1).fetch_add(entries, Ordering::Release);
         }
     }
 
-    /// The sum of the counters: exact when no operation is under way, for the entries that
-    /// [`counted`](Self::counted) names.
+    /// How many entries there are of those that [`counted`](Self::counted) names.
+    ///
+    /// Exact when no operation is under way. Beside writers what the map had at one moment of the call, but
+    /// for operations that were under way then. (Where in each of many short counts in a row some entries came
+    /// and some went: off by no more than did so in one of them.)
     pub fn sum(&self) -> u64 {
-        let counts = self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed));
-        // Wrapping, as each of them: it is the sum that has to be a number of entries, and no part.
-        let sum = counts.fold(0_i64, i64::wrapping_add);
-        // One thread's removes may be seen before another's inserts.
-        u64::try_from(sum).unwrap_or(0)
+        let (mut best, mut error) = self.count();
+        for _ in 1..MOST_COUNTS {
+            if error == 0 {
+                break;
+            }
+            let again = self.count();
+            if again.1 < error {
+                (best, error) = again;
+            }
+        }
+        // Some that go are counted before they do.
+        u64::try_from(best).unwrap_or(0)
+    }
+
+    /// What came less what went, and by how much more that may be than at any moment.
+    ///
+    /// Those that came are summed up twice, and those that went before and after the second time. There was a
+    /// moment in the first sum of those that went at which exactly so many had (they go one by one), and as many
+    /// or fewer had come as by the second sum, by what the two sums differ: if nothing came, the difference is
+    /// that of this moment. There was one in the second sum of those that came as well, in the same way.
+    fn count(&self) -> (i64, u64) {
+        // Acquire: what is read later is no older. Pairs with the Release in `add`.
+        let of = |counter: fn(&Shard) -> &AtomicU64| {
+            let counters = self.shards.iter().map(|shard| counter(shard).load(Ordering::Acquire));
+            counters.fold(0_u64, u64::wrapping_add)
+        };
+        let earlier = of(|shard| &shard.came);
+        let went = of(|shard| &shard.went);
+        let came = of(|shard| &shard.came);
+        let more = came.wrapping_sub(earlier);
+        let error = match more {
+            0 => 0,
+            _ => of(|shard| &shard.went).wrapping_sub(went).min(more),
+        };
+        (came.wrapping_sub(went) as i64, error)
     }
 
     /// Which entries are counted.

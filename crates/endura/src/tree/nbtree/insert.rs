@@ -15,7 +15,7 @@
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
-use crate::sync::fence_behind_exchange;
+use crate::sync::{Ordering, fence, fence_behind_exchange};
 
 use super::Tree;
 use super::block::{Block, Word};
@@ -80,25 +80,29 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let verdict = match verdict {
             Verdict::Frozen => match self.change(guard, partition, place.number) {
                 // What is decided now stays so.
-                Ok(()) => self::verdict(block.word(slot), Word::pending(key)),
+                Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(key))),
                 // A rival was frozen, and the own slot perhaps not: whoever helps would still enter it.
                 Err(error) => match self.give_up(place, slot, key) {
-                    Verdict::Won => self.won(place, slot),
+                    Verdict::Won => self.counted(self.won(place, slot)),
                     Verdict::Lost | Verdict::Frozen => return Err(error),
                 },
             },
             decided => decided,
         };
-        Ok(match verdict {
-            Verdict::Won => {
-                self.map.add(1);
-                Some(None)
-            }
-            Verdict::Lost | Verdict::Frozen => None,
-        })
+        Ok((verdict == Verdict::Won).then_some(None))
     }
 
-    /// I4 and I5.
+    /// Counts the own insert if it was completed by another thread.
+    fn counted(&self, verdict: Verdict) -> Verdict {
+        if verdict == Verdict::Won {
+            self.map.add(1);
+            // As the exchange of `commit` does: who looks after this insert has returned finds it counted.
+            fence(Ordering::SeqCst);
+        }
+        verdict
+    }
+
+    /// I4 and I5. What is won is counted.
     #[inline(always)]
     fn arbitrate(
         &self,
@@ -113,9 +117,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard.media().mark(Mark::Step("insert.I4"));
         match self.look_at_rivals(place, own, own, key) {
             Rivals::None { dead } => {
-                verdict(self.commit(guard, place, own, key, dead), Word::pending(key))
+                // Before the exchange, which is the operation's last locked instruction.
+                self.map.add(1);
+                let verdict =
+                    verdict(self.commit(guard, place, own, key, dead), Word::pending(key));
+                if verdict != Verdict::Won {
+                    self.map.add(-1);
+                }
+                verdict
             }
-            found => self.arbitrate_among(guard, place, found, own, key),
+            found => self.counted(self.arbitrate_among(guard, place, found, own, key)),
         }
     }
 

@@ -119,9 +119,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 self.change(guard, partition, place.number)?;
                 return Ok(None);
             }
+            let removes = new.0 == Word::DEAD;
+            if removes {
+                // Before the exchange, which is the operation's last locked instruction.
+                self.map.add(-1);
+            }
             guard.media().mark(Mark::Step("alter.exchange"));
             let flight = guard.media().needs_flush().then(|| Flight::begin(place.leaf));
             if !block.exchange_entry(slot, (live, value), new) {
+                if removes {
+                    self.map.add(1);
+                }
                 continue;
             }
             guard.media().mark(Mark::Step("alter.durable"));
@@ -129,14 +137,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // Before the caller is told, and before readers no longer help.
             guard.media().drain();
             drop(flight);
-            if new.0 == Word::DEAD {
+            if removes {
                 self.removed(guard, partition, place, key);
             }
             return Ok(Some(Some(value)));
         }
     }
 
-    /// An entry went: counts that, and looks for a neighbour for what is left of its leaf.
+    /// An entry went: notes that, and looks for a neighbour for what is left of its leaf.
     fn removed(
         &self,
         guard: &Guard<'_, M>,
@@ -145,7 +153,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) {
         place.leaf.note_gone(1);
-        self.map.add(-1);
         // A leaf that is closing has no neighbour: its copy finds one at a later remove.
         let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
         // Now and then, not at each remove: the neighbours may be full for long.
