@@ -47,6 +47,10 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// out of space. What its last call saw is what was changed. In a process that is forked inside of it the
     /// operation does nothing more ([`Error::Forked`](crate::Error::Forked)).
     ///
+    /// Begins anew only because another write has got on, and so often as that happens: some write gets on
+    /// always, but not necessarily this one. It waits for a thread that stands inside a write to the same
+    /// node.
+    ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
@@ -81,7 +85,7 @@ pub trait ByteIndex: Send + Sync + 'static {
 
     /// Gives `key` a value of `len` bytes that `write` appends piece by piece: they go where they
     /// will lie. What `write` leaves out is zeros. `write` runs inside the operation, outside any
-    /// lock, and again where the operation ran out of space.
+    /// lock, and again where the operation ran out of space, or others were faster some hundred times in a row.
     ///
     /// # Errors
     ///

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::super::directory::directory_pages;
 use super::super::guard::Guard;
+use super::super::layout::PAGE;
 use super::super::space::Space;
 use super::{CollectionState, Marks};
-use crate::media::{Mark, Media, Ordering};
+use crate::media::{LINE, Mark, Media, Ordering};
 use crate::sync::{self, AtomicBool, Mutex};
 use crate::volatile::thread;
 use crate::{Error, Result};
@@ -40,6 +41,10 @@ impl Patience {
 }
 
 const PAUSE: Duration = Duration::from_micros(250);
+/// How many times the work of a quiet collection is done before it is given up for the moment.
+const MOST_ROUNDS: u64 = 8;
+/// Steps of small pools: ends of walks, and of phases.
+const FEW_STEPS: u64 = 1_000;
 /// The longest rest after a step. A step may have waited for a verification, and a close waits for the
 /// threads.
 const LONGEST_REST: Duration = Duration::from_millis(10);
@@ -260,8 +265,10 @@ impl<M: Media> Collector<M> {
         Ok(Step::Worked)
     }
 
-    /// Goes on until the end, or until another thread has kept it waiting for about a second. Whether
-    /// all is done. `false` at once inside an operation, for whose end it would have to wait.
+    /// Goes on until the end, or until another thread has kept it waiting for about a second, or until it
+    /// has done several times what a pool of this size asks for: others may enter keys ahead of a walk as
+    /// fast as it goes on. Whether all is done. `false` at once inside an operation, for whose end it would
+    /// have to wait. O(pages).
     ///
     /// # Errors
     ///
@@ -275,10 +282,10 @@ impl<M: Media> Collector<M> {
             return Ok(false);
         }
         self.is_urgent.store(true, Ordering::Relaxed);
-        let mut idle = 0;
-        while idle < patience.looks() {
+        let (mut idle, mut left) = (0, self.steps_at_most());
+        while idle < patience.looks() && left > 0 {
             match self.step()? {
-                Step::Worked => idle = 0,
+                Step::Worked => (idle, left) = (0, left - 1),
                 Step::Ended => return Ok(self.space.collection().is_done()),
                 Step::Idle => {
                     idle += 1;
@@ -298,6 +305,13 @@ impl<M: Media> Collector<M> {
         if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
             marks.enter(CollectionState::Failed);
         }
+    }
+
+    /// More steps than a collection has when nobody writes: each but the last of a walk meets new chunks.
+    fn steps_at_most(&self) -> u64 {
+        let (pages, ..) = self.space.allocator.usage();
+        let chunks = pages * (PAGE / LINE);
+        MOST_ROUNDS * (chunks.div_ceil(self.bite as u64) + pages + FEW_STEPS)
     }
 
     /// Goes on until the end, or until the pool is closed, and rests as long as it works unless

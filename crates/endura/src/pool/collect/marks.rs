@@ -76,12 +76,13 @@ impl Marks {
         bytes: u64,
     ) -> Result<()> {
         let page = at / PAGE;
+        // Of new pages there may be any number while others write.
+        if page >= self.limit() {
+            return Ok(());
+        }
         // Relaxed: a count.
         if self.visits.fetch_add(1, Ordering::Relaxed) > self.limit() * MOST_VISITS {
             return Err(Error::Corrupt { offset: at, what: "a map that does not end" });
-        }
-        if page >= self.limit() {
-            return Ok(());
         }
         let class = Class::of(bytes);
         let expected = class.map_or(Kind::Large(run_of(bytes)), |class| Kind::Slab(class.size()));
@@ -208,8 +209,8 @@ impl Marks {
     }
 }
 
-/// How often walks come to chunks, for each page, at the most: a thousand times to each place. New
-/// chunks, and those that are met again, count. More are met only where words lead in circles.
+/// How often walks come to chunks of an old page, at the most: a thousand times to each place. Those that are
+/// met again count. More are met only where words lead to one place in many ways.
 const MOST_VISITS: u64 = PAGE / 32 * 1024;
 
 /// From this state on marks are not looked at any more.

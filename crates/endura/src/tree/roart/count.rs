@@ -3,16 +3,21 @@
 //! Writers count what they do, in counters that no two cores share. After an unclean close these
 //! start from nothing, and the entries of earlier sessions are added where they are found: by
 //! whoever locks a node or array first in this session, which is before anything in it changes. A
-//! thread goes round and locks them all. What a node or array holds is thus counted exactly once,
+//! thread goes round ([`tour`](super::tour)), some in each pin, and locks them all. What a node or array holds is thus counted exactly once,
 //! wherever it moves later.
+
+use std::ops::{Bound, ControlFlow};
 
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Counted;
-use crate::tree::Len;
+use crate::tree::{ByteIndex, Len};
 
-use super::verify::{Met, walk};
-use super::{Techniques, Tree};
+use super::tour::{Chunk, Tour};
+use super::{Cursor, Techniques, Tree};
+
+/// Chunks that are looked at in one pin.
+const BITE: usize = 512;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Notes records that an earlier session left in a chunk. To be called under its first lock.
@@ -50,26 +55,36 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         if self.space().session().read_only {
             return self.count_unchanging();
         }
-        let guard = self.pin_mut()?;
-        walk(self.root(&guard)?, &mut |met| {
-            match met {
-                Met::Node(node, _) => _ = self.lock_node(&guard, &node)?,
-                Met::Array(array) => _ = self.lock_array(&guard, &array)?,
-                Met::Record(..) => {}
+        let mut tour = Tour::default();
+        loop {
+            let guard = self.pin_mut()?;
+            let mut lock = |chunk: Chunk<'_, M>| {
+                let lock = match chunk {
+                    Chunk::Node(node) => self.lock_node(&guard, &node)?,
+                    Chunk::Array(array) => self.lock_array(&guard, &array)?,
+                    Chunk::Record(_) => None,
+                };
+                if let Some(lock) = lock {
+                    lock.unchanged();
+                }
+                Ok(())
+            };
+            if tour.step(&guard, self.root(&guard)?, &mut lock, BITE)? {
+                break;
             }
-            Ok(())
-        })?;
+        }
         self.map().set_counted(Counted::All);
         Ok(())
     }
 
     /// Counts a tree that nobody can change.
     fn count_unchanging(&self) -> Result<()> {
-        let guard = self.pin()?;
-        walk(self.root(&guard)?, &mut |met| {
-            self.map().add(i64::from(matches!(met, Met::Record(..))));
-            Ok(())
+        let mut entries = 0;
+        self.scan_up(&mut Cursor::default(), (Bound::Unbounded, Bound::Unbounded), |_, _| {
+            entries += 1;
+            ControlFlow::Continue(())
         })?;
+        self.map().add(entries);
         self.map().set_counted(Counted::All);
         Ok(())
     }

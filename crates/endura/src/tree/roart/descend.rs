@@ -4,13 +4,15 @@
 //! goes on in hope, and the record at the end decides. An insert must know: it takes any record
 //! below the node, which has all of the prefix.
 
+use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
-use crate::{Error, Result};
 
 use super::array::Array;
-use super::node::{EOK, Node, Prefix};
+use super::attempt::{Attempt, Seen};
+use super::node::{EOK, Node, Prefix, enter_child};
 use super::record::Record;
+use super::sample::{Reached, Sample};
 use super::word::{Fingerprint, Kind, Link};
 
 /// A key that is looked for.
@@ -78,6 +80,21 @@ impl<'g, M: Media> Spot<'g, M> {
         key.bytes.get(self.parent?.depth()).copied()
     }
 
+    /// What came of an attempt to change something here.
+    #[inline]
+    pub(super) fn outcome(&self, done: bool) -> Attempt {
+        if done { Attempt::Done } else { self.failed() }
+    }
+
+    #[cold]
+    fn failed(&self) -> Attempt {
+        let array = match &self.below {
+            Below::Array(array, _) => Some(array),
+            _ => None,
+        };
+        Attempt::Failed(Seen::of(self.parent.as_ref(), &self.node, array))
+    }
+
     /// Whether it is certain that the key belongs here, present or not.
     pub(super) fn is_exact(&self) -> bool {
         !self.in_hope && !matches!(self.below, Below::Elsewhere(None))
@@ -106,7 +123,7 @@ pub(super) fn find<'g, M: Media>(
     let mut from = 0;
     loop {
         let node = spot.node;
-        match compare(&node, key, from, care, generation)? {
+        match compare(&spot, key, from, care, generation)? {
             Compared::Matches => {}
             Compared::MayMatch => spot.in_hope = true,
             Compared::Not(below) => return Ok(Spot { below, ..spot }),
@@ -156,25 +173,6 @@ pub(super) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) ->
     }
 }
 
-/// The node below `node` that `link` leads to. Depth grows on the way down: no loop in a damaged
-/// pool goes on for ever.
-#[inline]
-pub(super) fn enter_child<'m, M: Media>(
-    media: &'m M,
-    node: &Node<'_, M>,
-    link: Link,
-) -> Result<Node<'m, M>> {
-    let Kind::Node(kind) = link.kind()? else {
-        return Err(Error::Corrupt { offset: node.at(), what: "a node where a leaf should be" });
-    };
-    let child = Node::enter(media, link.at(), kind)?;
-    if child.depth() > node.depth() {
-        Ok(child)
-    } else {
-        Err(child.corrupt("a node that is no deeper than its parent"))
-    }
-}
-
 enum Compared<'g, M> {
     Matches,
     MayMatch,
@@ -183,12 +181,13 @@ enum Compared<'g, M> {
 
 #[inline]
 fn compare<'g, M: Media>(
-    node: &Node<'g, M>,
+    spot: &Spot<'g, M>,
     key: &Sought<'_>,
     from: usize,
     care: Care,
     generation: u64,
 ) -> Result<Compared<'g, M>> {
+    let node = &spot.node;
     let remembers_all = node.remembers_from() <= from;
     match (node.compare_prefix(key.bytes, from), care) {
         (Prefix::Matches, _) => Ok(Compared::Matches),
@@ -197,22 +196,26 @@ fn compare<'g, M: Media>(
         }
         (Prefix::MayMatch, Care::Hope) => Ok(Compared::MayMatch),
         (Prefix::LeavesAt(..), Care::Hope) => Ok(Compared::Not(Below::Elsewhere(None))),
-        (remembered, Care::Exact) => compare_whole(node, key, from, remembered, generation),
+        (remembered, Care::Exact) => compare_whole(spot, key, from, remembered, generation),
     }
 }
 
-/// Compares the whole prefix, which every record below the node has. `remembered` is what the node
-/// says of its end.
+/// Compares the whole prefix of the spot's node, which every record below it has. `remembered` is what the
+/// node says of its end.
 #[cold]
 fn compare_whole<'g, M: Media>(
-    node: &Node<'g, M>,
+    spot: &Spot<'g, M>,
     key: &Sought<'_>,
     from: usize,
     remembered: Prefix,
     generation: u64,
 ) -> Result<Compared<'g, M>> {
-    let Some(record) = any_record(node)? else {
-        return Ok(Compared::Not(Below::Barren));
+    let node = &spot.node;
+    let above = spot.parent.as_ref().zip(spot.parent_byte(key));
+    let record = match (Reached { node, above }).sample(generation)? {
+        Sample::Record(record) => record,
+        Sample::Barren => return Ok(Compared::Not(Below::Barren)),
+        Sample::Moved => return Ok(Compared::Not(Below::Elsewhere(None))),
     };
     let at = record.common_with(key.bytes, from);
     let leaves_at = match remembered {
@@ -225,38 +228,6 @@ fn compare_whole<'g, M: Media>(
             Ok(Compared::Not(Below::Elsewhere(Some(Fork { at, byte }))))
         }
         _ if at >= node.depth() && leaves_at == node.depth() => Ok(Compared::Matches),
-        // A node that has given way, whose array moved up and has taken the keys of others.
-        _ if !node.version().is_quiet(generation) => Ok(Compared::Not(Below::Elsewhere(None))),
         _ => Err(node.corrupt("a node whose prefix is not that of its keys")),
     }
-}
-
-/// Some record below `node`. Others may take it out at any moment; its key has the node's prefix.
-pub(super) fn any_record<'g, M: Media>(node: &Node<'g, M>) -> Result<Option<Record<'g, M>>> {
-    let media = node.words().media();
-    let mut path = vec![(*node, Some(0))];
-    while let Some((node, next)) = path.last_mut() {
-        let (here, byte) = (*node, *next);
-        let eok = here.load(EOK);
-        if !eok.is_empty() {
-            return Record::enter(media, eok.at()).map(Some);
-        }
-        let Some((byte, _, link)) = byte.and_then(|byte| here.next_child::<true>(byte)) else {
-            path.pop();
-            continue;
-        };
-        *next = byte.checked_add(1);
-        match link.kind()? {
-            Kind::Record => return Record::enter(media, link.at()).map(Some),
-            Kind::Array(kind) => {
-                let array = Array::enter(media, link.at(), kind)?;
-                let slots = (0..kind.capacity()).map(|i| array.load(i));
-                if let Some(slot) = { slots }.find(|slot| !slot.is_empty()) {
-                    return Record::enter(media, slot.at()).map(Some);
-                }
-            }
-            Kind::Node(_) => path.push((enter_child(media, &here, link)?, Some(0))),
-        }
-    }
-    Ok(None)
 }

@@ -18,9 +18,8 @@ use crate::pool::Guard;
 use crate::tree::Bytes;
 
 use super::array::Array;
-use super::descend::enter_child;
 use super::lock::Version;
-use super::node::{EOK, Node};
+use super::node::{EOK, Node, enter_child};
 use super::order::remember;
 use super::record::Record;
 use super::sort::Sorted;

@@ -33,6 +33,12 @@ impl<'g, M: Media> Fresh<'g, M> {
         self.others.clear();
     }
 
+    /// Gives back all of them.
+    pub(super) fn give_back(&mut self) {
+        self.keep_first();
+        self.first.take().into_iter().for_each(|(at, bytes)| self.guard.discard(at, bytes));
+    }
+
     /// Gives back all but the first.
     pub(super) fn keep_first(&mut self) {
         self.others.drain(..).for_each(|(at, bytes)| self.guard.discard(at, bytes));
@@ -41,9 +47,6 @@ impl<'g, M: Media> Fresh<'g, M> {
 
 impl<M: Media> Drop for Fresh<'_, M> {
     fn drop(&mut self) {
-        self.first
-            .iter()
-            .chain(&self.others)
-            .for_each(|&(at, bytes)| self.guard.discard(at, bytes));
+        self.give_back();
     }
 }

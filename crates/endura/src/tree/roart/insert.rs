@@ -7,13 +7,13 @@ use crate::pool::Guard;
 
 use super::array::Array;
 use super::descend::{Sought, Spot};
+use super::draft::NewRecord;
 use super::fresh::Fresh;
 use super::lock::{LOCK, Locked};
 use super::node::{EOK, NewNode, Node};
 use super::publish::{announce, in_order, publish};
 use super::record::Record;
 use super::word::{ArrayKind, Fingerprint, Link, NodeKind, Slot};
-use super::write::NewRecord;
 use super::{Techniques, Tree};
 
 /// A locked node and the word in it that leads to some child.
@@ -37,8 +37,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let Some(lock) = self.lock_node(guard, node)? else { return Ok(None) };
         let likely = byte.and_then(|byte| node.child(byte, guard.space().generation()));
         let mut words = likely.into_iter().chain(node.places().map(|i| (i, node.load(i))));
-        let found = words.find(|(_, link)| link.at() == child);
-        Ok(found.map(|(i, link)| Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
+        let Some((i, link)) = words.find(|(_, link)| link.at() == child) else {
+            lock.unchanged();
+            return Ok(None);
+        };
+        Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
     }
 
     /// The key's array has no record of it.
@@ -54,6 +57,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let Some(mut lock) = self.lock_array(guard, &array)? else { return Ok(false) };
         // Under the lock: another thread may have entered the key since it was not found.
         if array.find(key.bytes, key.fingerprint, guard.space().generation())?.is_some() {
+            lock.unchanged();
             return Ok(false);
         }
         let live = lock.live();
@@ -70,6 +74,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             return Ok(true);
         }
         let Some(above) = self.lock_above(guard, &spot.node, spot.byte(key), array.at())? else {
+            lock.unchanged();
             return Ok(false);
         };
         let mut slots = array.slots();
@@ -123,11 +128,15 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let link = new.link(key, node.depth());
         let mut noted = LOCK;
         let place = match key.bytes.get(node.depth()) {
-            None if !node.load(EOK).is_empty() => return Ok(false),
+            None if !node.load(EOK).is_empty() => {
+                lock.unchanged();
+                return Ok(false);
+            }
             None => Some(EOK),
             Some(&byte) => {
                 let present = node.child(byte, guard.space().generation());
                 if present.is_some_and(|(_, link)| !link.is_empty()) {
+                    lock.unchanged();
                     return Ok(false);
                 }
                 node.vacancy(byte).inspect(|&i| noted = node.note(byte, i))
@@ -153,7 +162,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         guard: &'g Guard<'g, M>,
         key: &Sought<'_>,
         spot: &Spot<'g, M>,
-        lock: Locked<'g, M>,
+        mut lock: Locked<'g, M>,
         fresh: &mut Fresh<'g, M>,
         link: Link,
     ) -> Result<bool> {
@@ -162,6 +171,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             return Err(node.corrupt("a full node without a parent"));
         };
         let Some(above) = self.lock_above(guard, &parent, spot.parent_byte(key), node.at())? else {
+            lock.unchanged();
             return Ok(false);
         };
         let mut children = node.children();
@@ -175,6 +185,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let at = fresh.alloc(Node::<M>::bytes_of(larger.kind))?;
         Node::create(guard, at, &larger)?;
         guard.media().mark(Mark::Step("node.grown"));
+        lock.leave();
         publish::<T, M>(&parent.words(), above.i, Link::node(at, larger.kind, above.link.byte()).0);
         fresh.linked();
         self.map().add(1);

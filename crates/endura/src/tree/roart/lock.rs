@@ -83,9 +83,14 @@ impl Version {
         self.0 & READY != 0 && self.is_current(generation)
     }
 
-    /// Whether nobody holds the lock, and the chunk is part of the tree.
-    pub(super) fn is_quiet(self, generation: u64) -> bool {
-        self.0 & (LOCKED | OBSOLETE) == 0 || !self.is_current(generation)
+    pub(super) fn is_locked(self) -> bool {
+        self.0 & LOCKED != 0
+    }
+
+    /// Whether the chunk is no part of the tree any more, or about to be none.
+    #[inline]
+    pub(super) fn is_obsolete(self, generation: u64) -> bool {
+        self.0 & OBSOLETE != 0 && self.is_current(generation)
     }
 
     /// Whether the order of the keys is remembered.
@@ -146,6 +151,8 @@ pub(super) struct Locked<'g, M: Media> {
     word: u64,
     /// Whether the thread was unwinding when it took the lock, for a reason that is none of the chunk's.
     was_panicking: bool,
+    /// The word that was found.
+    found: u64,
 }
 
 impl<'g, M: Media> Locked<'g, M> {
@@ -165,7 +172,8 @@ impl<'g, M: Media> Locked<'g, M> {
                     if !guard.space().has_set_lock(words.offset()) {
                         return Err(impossible(words.offset()));
                     }
-                    if found.0 & OBSOLETE != 0 {
+                    // Waits also if it is about to be left: who looks for it again must not find it.
+                    if found.0 & LOCKED == 0 {
                         return Ok(None);
                     }
                     backoff.wait();
@@ -181,7 +189,8 @@ impl<'g, M: Media> Locked<'g, M> {
             };
             // AcqRel: pairs with the Release of the last unlock.
             if words.compare_exchange(LOCK, found.0, word).is_ok() {
-                return Ok(Some(Self { words, guard, word, was_panicking: panicking() }));
+                let (found, was_panicking) = (found.0, panicking());
+                return Ok(Some(Self { words, guard, word, found, was_panicking }));
             }
         }
     }
@@ -201,7 +210,8 @@ impl<'g, M: Media> Locked<'g, M> {
         let word = seen.0 | LOCKED;
         // AcqRel, as in `acquire`.
         let exchanged = words.compare_exchange(LOCK, seen.0, word);
-        exchanged.is_ok().then(|| Self { words, guard, word, was_panicking: panicking() })
+        let (found, was_panicking) = (seen.0, panicking());
+        exchanged.is_ok().then(|| Self { words, guard, word, found, was_panicking })
     }
 
     /// Says whether from the unlock on the order of the keys is remembered.
@@ -239,6 +249,23 @@ impl<'g, M: Media> Locked<'g, M> {
             if 8 * metadata as u64 >= LINE {
                 self.words.flush(metadata, 1);
             }
+        }
+    }
+
+    /// Says that the chunk is about to be replaced, or to give way: before the word is published that leads
+    /// past it. Readers who are inside of it then know ([`sample`](super::sample)).
+    pub(super) fn leave(&mut self) {
+        self.word |= OBSOLETE;
+        // Release: pairs with the Acquire of who asks for proof. Still locked.
+        self.words.store(LOCK, self.word, Ordering::Release);
+    }
+
+    /// Unlocks a chunk in which nothing was changed: the version is as before.
+    #[cold]
+    pub(super) fn unchanged(mut self) {
+        // Else it was made ready.
+        if Version(self.found).is_ready(self.guard.space().generation()) {
+            self.word = self.found;
         }
     }
 

@@ -53,9 +53,11 @@
 //! | collapse, parent's word | the child in place of the node | the same map | nothing; the node is stranded |
 
 mod array;
+mod attempt;
 mod batch;
 mod count;
 mod descend;
+mod draft;
 mod ends;
 mod fresh;
 mod insert;
@@ -67,11 +69,13 @@ mod node;
 mod order;
 mod publish;
 mod record;
+mod sample;
 mod scan;
 mod shrink;
 mod sort;
 mod split;
 mod techniques;
+mod tour;
 mod verify;
 mod walk;
 mod word;

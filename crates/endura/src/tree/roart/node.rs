@@ -17,7 +17,7 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::lock::{LOCK, Version};
-use super::word::{Link, NodeKind};
+use super::word::{Kind, Link, NodeKind};
 
 const META: usize = 1;
 const PREFIX: usize = 2;
@@ -422,6 +422,25 @@ impl<'m, M: Media> Node<'m, M> {
         }
         words.flush(0, CHILDREN + kind.children());
         Ok(node)
+    }
+}
+
+/// The node below `node` that `link` leads to. Depth grows on the way down: no loop in a damaged
+/// pool goes on for ever.
+#[inline]
+pub(super) fn enter_child<'m, M: Media>(
+    media: &'m M,
+    node: &Node<'_, M>,
+    link: Link,
+) -> Result<Node<'m, M>> {
+    let Kind::Node(kind) = link.kind()? else {
+        return Err(Error::Corrupt { offset: node.at(), what: "a node where a leaf should be" });
+    };
+    let child = Node::enter(media, link.at(), kind)?;
+    if child.depth() > node.depth() {
+        Ok(child)
+    } else {
+        Err(child.corrupt("a node that is no deeper than its parent"))
     }
 }
 

@@ -72,6 +72,8 @@ enum Shown<'g, M> {
     Enough,
     /// There may be more behind this one.
     UpTo(Record<'g, M>),
+    /// Others have changed the way to the first one meanwhile.
+    Moved,
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
@@ -91,6 +93,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let first = if has_shown { Bound::Excluded(&key[..]) } else { first };
             match self.show::<UP>(&guard, cursor, first, last, visit)? {
                 Shown::Enough => return Ok(()),
+                // Again, with a new pin.
+                Shown::Moved => {}
                 Shown::UpTo(record) => {
                     key.clear();
                     record.copy_key(&mut key);
@@ -122,6 +126,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 let mut begun = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
                 // Short scans are to stay cheap.
                 begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
+                if begun.has_moved() {
+                    batch.clear();
+                    return Ok(Shown::Moved);
+                }
                 *goes_on = true;
                 batch.ask_for(0, media);
                 walk = Some(begun);

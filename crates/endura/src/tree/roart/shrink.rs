@@ -9,12 +9,14 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use super::array::Array;
-use super::descend::{Below, Care, Sought, Spot, enter_child};
+use super::attempt::Seen;
+use super::descend::{Below, Care, Sought, Spot};
 use super::fresh::Fresh;
 use super::insert::create_array;
-use super::node::{NewNode, Node};
+use super::node::{NewNode, Node, enter_child};
 use super::publish::{publish, unlink};
 use super::record::Record;
+use super::sample::any_record;
 use super::word::{ArrayKind, Kind, Link, NodeKind};
 use super::{Techniques, Tree};
 
@@ -54,26 +56,31 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Takes out what is empty below `spot.node`, of which nobody can tell the whole prefix.
-    pub(super) fn prune<'g>(&self, guard: &'g Guard<'g, M>, spot: &Spot<'g, M>) -> Result<()> {
+    /// Takes out what is empty below `spot.node`, of which nobody can tell the whole prefix; what it came
+    /// to. The key's place is then to be looked for again.
+    pub(super) fn prune<'g>(&self, guard: &'g Guard<'g, M>, spot: &Spot<'g, M>) -> Result<Seen> {
         let (mut parent, mut node) = (spot.parent, spot.node);
         guard.media().mark(Mark::Step("prune"));
         loop {
-            match (node.next_child::<true>(0), parent) {
-                (Some((_, _, link)), _) => match link.kind()? {
-                    Kind::Record => return Ok(()),
+            let mut array = None;
+            if let Some((_, _, link)) = node.next_child::<true>(0) {
+                match link.kind()? {
+                    Kind::Record => {}
                     Kind::Array(kind) => {
-                        let array = Array::enter(guard.media(), link.at(), kind)?;
-                        return self.tidy_array(guard, &node, &array).map(drop);
+                        let found = Array::enter(guard.media(), link.at(), kind)?;
+                        self.tidy_array(guard, &node, &found)?;
+                        array = Some(found);
                     }
                     Kind::Node(_) => {
                         let child = enter_child(guard.media(), &node, link)?;
                         (parent, node) = (Some(node), child);
+                        continue;
                     }
-                },
-                (None, Some(parent)) => return self.tidy_node(guard, &parent, &node).map(drop),
-                (None, None) => return Ok(()),
+                }
+            } else if let Some(parent) = parent {
+                self.tidy_node(guard, &parent, &node)?;
             }
+            return Ok(Seen::of(parent.as_ref(), &node, array.as_ref()));
         }
     }
 
@@ -88,9 +95,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let Some(lock) = self.lock_array(guard, array)? else { return Ok(true) };
         let live = lock.live();
         if live > sparse(array.kind()) {
+            lock.unchanged();
             return Ok(false);
         }
         let Some(mut above) = self.lock_above(guard, node, None, array.at())? else {
+            lock.unchanged();
             return Ok(true);
         };
         guard.media().mark(Mark::Step("array.shrunk"));
@@ -116,29 +125,37 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         parent: &Node<'g, M>,
         node: &Node<'g, M>,
     ) -> Result<bool> {
-        let Some(lock) = self.lock_node(guard, node)? else { return Ok(true) };
+        let Some(mut lock) = self.lock_node(guard, node)? else { return Ok(true) };
         if lock.live() > node.kind().sparse().max(1) {
+            lock.unchanged();
             return Ok(false);
         }
         let Some(mut above) = self.lock_above(guard, parent, None, node.at())? else {
+            lock.unchanged();
             return Ok(true);
         };
         let (children, eok, byte) = (node.children(), node.eok(), above.link.byte());
         let mut fresh = Fresh::new(guard);
         guard.media().mark(Mark::Step("node.shrunk"));
-        match (&children[..], eok.is_empty()) {
-            ([], true) => {
-                unlink::<T, M>(&parent.words(), above.i);
-                above.lock.set_live(above.lock.live().saturating_sub(1));
-            }
-            ([], false) => publish::<T, M>(&parent.words(), above.i, eok.under(byte).0),
-            ([only], true) => publish::<T, M>(&parent.words(), above.i, only.under(byte).0),
-            _ => {
-                let Some(link) = self.smaller(guard, node, &children, eok, &mut fresh)? else {
+        let heir = match (&children[..], eok.is_empty()) {
+            ([], true) => None,
+            ([], false) => Some(eok),
+            ([only], true) => Some(*only),
+            _ => match self.smaller(guard, node, &children, eok, &mut fresh)? {
+                None => {
+                    above.lock.unchanged();
+                    lock.unchanged();
                     return Ok(false);
-                };
-                publish::<T, M>(&parent.words(), above.i, link.under(byte).0);
-            }
+                }
+                smaller => smaller,
+            },
+        };
+        lock.leave();
+        if let Some(link) = heir {
+            publish::<T, M>(&parent.words(), above.i, link.under(byte).0);
+        } else {
+            unlink::<T, M>(&parent.words(), above.i);
+            above.lock.set_live(above.lock.live().saturating_sub(1));
         }
         fresh.linked();
         lock.retire();
@@ -156,8 +173,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fresh: &mut Fresh<'g, M>,
     ) -> Result<Option<Link>> {
         let kind = NodeKind::for_children(children.len());
-        let sample = super::descend::any_record(node)?;
+        // The node is locked: it gives way to nothing.
+        let sample = any_record(node)?;
         let Some(sample) = sample.filter(|_| kind < node.kind()) else { return Ok(None) };
+        if sample.key_len() < node.depth() {
+            return Err(node.corrupt("a node with a key shorter than its prefix"));
+        }
         let mut prefix = Vec::new();
         Record::copy_key(&sample, &mut prefix);
         prefix.truncate(node.depth());

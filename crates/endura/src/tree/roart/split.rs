@@ -5,13 +5,13 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::descend::{Fork, Sought, Spot};
+use super::draft::NewRecord;
 use super::fresh::Fresh;
 use super::insert::{array_for, create_array};
 use super::node::{NewNode, Node};
 use super::publish::{in_order, publish};
 use super::record::Record;
 use super::word::{Link, NodeKind, Slot};
-use super::write::NewRecord;
 use super::{Techniques, Tree};
 
 impl<M: Media, T: Techniques> Tree<M, T> {

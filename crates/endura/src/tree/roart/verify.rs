@@ -6,9 +6,9 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::array::Array;
-use super::descend::{Care, Sought, enter_child, find};
+use super::descend::{Care, Sought, find};
 use super::lock::{LOCK, Version, check_lock};
-use super::node::{EOK, Node};
+use super::node::{EOK, Node, enter_child};
 use super::record::Record;
 use super::root_node;
 use super::word::{Fingerprint, Kind, Link, Slot};

@@ -12,11 +12,11 @@ use crate::media::{LINE, Media};
 
 use super::array::Array;
 use super::batch::Batch;
-use super::descend::{any_record, enter_child};
 use super::lock::Version;
-use super::node::{EOK, Node, Prefix};
+use super::node::{EOK, Node, Prefix, enter_child};
 use super::order::remember;
 use super::record::Record;
+use super::sample::{Reached, Sample};
 use super::scan::is_within;
 use super::sort::Sorted;
 use super::word::{Fingerprint, Kind, Link};
@@ -44,6 +44,18 @@ pub(super) struct Walk<'g, 'b, M: Media, T, const UP: bool> {
     /// Children that were taken: of each node of the path, the next one last.
     taken: Vec<(u8, Link)>,
     bound: Bound<&'b [u8]>,
+    /// Whether a node on the way to the bound was left by others, so that the walk has to begin again.
+    has_moved: bool,
+}
+
+/// Where the keys below a node are, seen from the bound.
+enum Side {
+    /// Some agree with the bound as far as the node decides; or all come before or after it.
+    At(Order),
+    /// There are none.
+    Nowhere,
+    /// The node was left by others.
+    Moved,
 }
 
 impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
@@ -53,9 +65,16 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         bound: Bound<&'b [u8]>,
     ) -> Result<Self> {
         let (path, taken) = (Vec::with_capacity(4), Vec::with_capacity(32));
-        let mut walk = Self { tree, path, taken, bound };
+        let mut walk = Self { tree, path, taken, bound, has_moved: false };
+        let root = Reached { node: &root, above: None };
         walk.enter(root, 0, !matches!(bound, Bound::Unbounded))?;
         Ok(walk)
+    }
+
+    /// Whether others have changed the way to the bound meanwhile: then nothing was noted, and another walk
+    /// has to begin. That comes before the first entry is noted, or not at all.
+    pub(super) fn has_moved(&self) -> bool {
+        self.has_moved
     }
 
     /// Whether all was noted.
@@ -72,7 +91,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
 
     /// Goes into a node; `is_border` if its keys agree with the bound in their first `from` bytes,
     /// and may lie on both sides of it.
-    fn enter(&mut self, node: Node<'g, M>, from: usize, is_border: bool) -> Result<()> {
+    fn enter(&mut self, reached: Reached<'_, 'g, M>, from: usize, is_border: bool) -> Result<()> {
+        let node = *reached.node;
         let next = Some(if UP { 0 } else { 255 });
         let version = node.version();
         let first = self.taken.len();
@@ -82,14 +102,20 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
             return Ok(());
         }
         let (bound, inside) = (self.bound_key(), if UP { Order::Greater } else { Order::Less });
-        match self.compare(&node, from)? {
-            Some(Order::Equal) => {}
-            Some(order) if order == inside => {
+        match self.compare(&reached, from)? {
+            Side::At(Order::Equal) => {}
+            Side::At(order) if order == inside => {
                 self.path.push(all);
                 return Ok(());
             }
             // Nothing below, or all of it outside.
-            _ => return Ok(()),
+            Side::At(_) | Side::Nowhere => return Ok(()),
+            Side::Moved => {
+                self.has_moved = true;
+                self.path.clear();
+                self.taken.clear();
+                return Ok(());
+            }
         }
         let eok_is_bound = matches!(self.bound, Bound::Included(_));
         match (bound.get(node.depth()), UP) {
@@ -107,28 +133,25 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         Ok(())
     }
 
-    /// How the keys below a node compare with the bound; Equal: some agree with it that far. None:
-    /// there are none.
-    fn compare(&self, node: &Node<'g, M>, from: usize) -> Result<Option<Order>> {
-        let bound = self.bound_key();
+    /// How the keys below a node compare with the bound.
+    fn compare(&self, reached: &Reached<'_, 'g, M>, from: usize) -> Result<Side> {
+        let (bound, node) = (self.bound_key(), reached.node);
         let (at, byte) = match node.compare_prefix(bound, from) {
-            Prefix::Matches => return Ok(Some(Order::Equal)),
+            Prefix::Matches => return Ok(Side::At(Order::Equal)),
             Prefix::LeavesAt(at, byte) if node.remembers_from() <= from => (at, Some(byte)),
-            _ => {
-                let Some(record) = any_record(node)? else { return Ok(None) };
-                if !node.version().is_quiet(self.tree.space().generation()) {
-                    // The record may be none of the node's any more. What comes before the bound is noted in
-                    // vain: the scan leaves it out.
-                    return Ok(Some(if UP { Order::Greater } else { Order::Less }));
+            _ => match reached.sample(self.tree.space().generation())? {
+                Sample::Barren => return Ok(Side::Nowhere),
+                Sample::Moved => return Ok(Side::Moved),
+                Sample::Record(record) => {
+                    let at = record.common_with(bound, from);
+                    if at >= node.depth() {
+                        return Ok(Side::At(Order::Equal));
+                    }
+                    (at, record.key_byte(at))
                 }
-                let at = record.common_with(bound, from);
-                if at >= node.depth() {
-                    return Ok(Some(Order::Equal));
-                }
-                (at, record.key_byte(at))
-            }
+            },
         };
-        Ok(Some(byte.cmp(&bound.get(at).copied())))
+        Ok(Side::At(byte.cmp(&bound.get(at).copied())))
     }
 
     /// Notes at least `want` entries, as far as there are any.
@@ -160,7 +183,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
             let Some((byte, link)) = self.taken.pop() else { continue };
             let (node, version, is_border) =
                 (frame.node, frame.version, frame.border == Some(byte));
-            self.note_child(&node, version, link, is_border, out)?;
+            self.note_child((&node, byte), version, link, is_border, out)?;
+            debug_assert!(!self.has_moved || out.len() == 0, "the way to the bound comes first");
         }
         Ok(())
     }
@@ -177,7 +201,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
 
     fn note_child(
         &mut self,
-        node: &Node<'g, M>,
+        (node, byte): (&Node<'g, M>, u8),
         version: Version,
         link: Link,
         is_border: bool,
@@ -198,18 +222,22 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
                 let array = Array::enter(media, link.at(), kind)?;
                 self.note_child_array(node, &array, is_border, out)?;
             }
-            Kind::Node(_) => self.enter(enter_child(media, node, link)?, from, is_border)?,
+            Kind::Node(_) => {
+                let child = enter_child(media, node, link)?;
+                let reached = Reached { node: &child, above: Some((node, byte)) };
+                self.enter(reached, from, is_border)?;
+            }
         }
         Ok(())
     }
 
     /// Notes the records of an array that a word of `node` leads to.
     ///
-    /// When a node gives way to its only child, an array moves up as it is, and from then on takes keys that
-    /// have nothing to do with the node. Then only whole keys tell their order, which must not be left
-    /// there, and what was noted is not shown but as the first entry. So the node is asked twice: after the
-    /// array's version was read, for the order that is left goes by that; and after the slots were, for the
-    /// first entry is shown whatever the version is by then.
+    /// If the node has given way, the array may have moved up, and taken keys that have nothing to do with
+    /// the node ([`sample`](super::sample)). Then only whole keys tell their order, which must not be left
+    /// there, and what was noted is not shown but as the first entry: the next walk finds the array where it
+    /// is. So the node is asked twice: after the array's version was read, for the order that is left goes by
+    /// that; and after the slots were, for the first entry is shown whatever the version is by then.
     fn note_child_array(
         &self,
         node: &Node<'g, M>,
@@ -219,13 +247,11 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     ) -> Result<()> {
         let (start, generation) = (out.len(), self.tree.space().generation());
         let (mut version, mut from) = (array.version(), node.depth() + 1);
-        // Read after the version, and after the slots (both Acquire): who sees such a key in them sees the lock of
-        // the node, taken before the array moved.
-        let is_below = || node.version().is_quiet(generation);
-        let mut is_noted = is_below();
+        let reached = Reached { node, above: None };
+        let mut is_noted = reached.is_in_place(generation);
         if is_noted {
             self.note_array(array, version, from, out)?;
-            is_noted = is_below();
+            is_noted = reached.is_in_place(generation);
         }
         if !is_noted {
             out.keep_since(start, start..start);

@@ -12,34 +12,16 @@ use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
 use super::array::Array;
+use super::attempt::{Attempt, Attempts};
 use super::descend::{Below, Care, Sought, Spot};
+use super::draft::{Draft, NewRecord};
 use super::fresh::Fresh;
 use super::lock::{LOCK, Locked};
 use super::node::{EOK, Node};
 use super::publish::{publish, settle, unlink};
 use super::record::{Record, Writer, bytes_for};
-use super::word::{Kind, Link, Slot};
+use super::word::Kind;
 use super::{Techniques, Tree};
-
-/// A record that is written and flushed, and that nothing leads to.
-pub(super) struct NewRecord {
-    pub(super) at: u64,
-}
-
-impl NewRecord {
-    pub(super) fn slot(&self, key: &Sought<'_>) -> Slot {
-        Slot::new(self.at, key.fingerprint)
-    }
-
-    /// As the child of a node that decides by byte `depth`, or the key that ends there.
-    pub(super) fn link(&self, key: &Sought<'_>, depth: usize) -> Link {
-        Link::record(self.at, key.fingerprint, key.bytes.get(depth).copied().unwrap_or(0))
-    }
-}
-
-/// How often the place of a key is looked for: each time in vain another thread has changed it
-/// meanwhile. So often in a row means that the tree is damaged, and that nobody has.
-const MOST_ATTEMPTS: usize = 1 << 14;
 
 /// A locked node or array, its words, and which of them is meant.
 type Held<'g, M> = (Locked<'g, M>, Region<'g, M>, usize);
@@ -64,32 +46,43 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<()> {
         check_lengths(key.len(), 0)?;
         let key = Sought::new(key);
+        while !self.write_in_one_pin(&key, decide)? {}
+        Ok(())
+    }
+
+    /// Whether it came to an end.
+    fn write_in_one_pin<'v>(
+        &self,
+        key: &Sought<'_>,
+        decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
+    ) -> Result<bool> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
-        for _ in 0..MOST_ATTEMPTS {
-            let spot = self.find(&guard, &key, Care::Hope)?;
+        let (mut fresh, mut draft) = (Fresh::new(&guard), Draft::default());
+        let mut attempts = Attempts::new();
+        loop {
+            let spot = self.find(&guard, key, Care::Hope)?;
             let old = spot.record();
             guard.media().mark(Mark::Step("write.found"));
             let change = decide(old.map(|record| record.value())).ok_or(Error::Forked)?;
-            let done = match (change, old) {
-                (ByteChange::Keep, _) | (ByteChange::Remove, None) => true,
-                (ByteChange::Remove, Some(old)) => self.remove(&guard, &key, &spot, &old)?,
+            let attempt = match (change, old) {
+                (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
+                (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
                 (ByteChange::Put(value), _) => {
                     check_lengths(0, value.len())?;
-                    let mut fresh = Fresh::new(&guard);
-                    let at = fresh.alloc(bytes_for(key.bytes.len(), value.len()))?;
-                    let mut writer = Writer::new(guard.media(), at, key.bytes, value.len())?;
-                    writer.write(&value);
-                    writer.finish();
-                    self.put(&guard, &key, spot, &mut fresh, &NewRecord { at })?
+                    let new = draft.of(&guard, &mut fresh, key, &value)?;
+                    self.put(&guard, key, spot, &mut fresh, &new)?
                 }
             };
-            if done {
-                guard.media().mark(Mark::Acknowledged);
-                return Ok(());
+            match attempt {
+                Attempt::Done => break,
+                Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
+                Attempt::Failed(_) => return Ok(false),
             }
+            fresh.keep_first();
         }
-        Err(self.no_place())
+        guard.media().mark(Mark::Acknowledged);
+        Ok(true)
     }
 
     fn no_place(&self) -> Error {
@@ -106,6 +99,17 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<()> {
         check_lengths(key.len(), len)?;
         let key = Sought::new(key);
+        while !self.write_from_in_one_pin(&key, len, fill)? {}
+        Ok(())
+    }
+
+    /// Whether it came to an end.
+    fn write_from_in_one_pin(
+        &self,
+        key: &Sought<'_>,
+        len: usize,
+        fill: &mut impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<bool> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let mut fresh = Fresh::new(&guard);
@@ -122,19 +126,22 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             writer.write(&zeros[..writer.left().min(zeros.len())]);
         }
         writer.finish();
-        for _ in 0..MOST_ATTEMPTS {
-            let spot = self.find(&guard, &key, Care::Hope)?;
-            if self.put(&guard, &key, spot, &mut fresh, &NewRecord { at })? {
-                guard.media().mark(Mark::Acknowledged);
-                return Ok(());
+        let (new, mut attempts) = (NewRecord { at }, Attempts::new());
+        loop {
+            let spot = self.find(&guard, key, Care::Hope)?;
+            match self.put(&guard, key, spot, &mut fresh, &new)? {
+                Attempt::Done => break,
+                Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
+                Attempt::Failed(_) => return Ok(false),
             }
             fresh.keep_first();
         }
-        Err(self.no_place())
+        guard.media().mark(Mark::Acknowledged);
+        Ok(true)
     }
 
-    /// Enters a record at `spot`, or in place of the one that is there. `false`, with nothing
-    /// changed, if the place is no longer what it was.
+    /// Enters a record at `spot`, or in place of the one that is there, unless the place is no longer what
+    /// it was.
     fn put<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -142,23 +149,27 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         spot: Spot<'g, M>,
         fresh: &mut Fresh<'g, M>,
         new: &NewRecord,
-    ) -> Result<bool> {
+    ) -> Result<Attempt> {
         if let Some(old) = spot.record() {
-            return self.replace(guard, key, &spot, &old, fresh, new);
+            let done = self.replace(guard, key, &spot, &old, fresh, new)?;
+            return Ok(spot.outcome(done));
         }
         let spot = if spot.is_exact() { spot } else { self.find(guard, key, Care::Exact)? };
         guard.media().mark(Mark::Step("put.exact"));
-        match spot.below {
+        let done = match spot.below {
             Below::Array(array, None) => {
-                self.insert_into_array(guard, key, &spot, array, fresh, new)
+                self.insert_into_array(guard, key, &spot, array, fresh, new)?
             }
-            Below::Record(other, false) => self.pair(guard, key, &spot, other, fresh, new),
-            Below::Nothing => self.insert_into_node(guard, key, &spot, fresh, new),
-            Below::Elsewhere(Some(fork)) => self.split_prefix(guard, key, &spot, fork, fresh, new),
-            Below::Barren => self.prune(guard, &spot).map(|()| false),
-            // The key has come meanwhile.
-            Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => Ok(false),
-        }
+            Below::Record(other, false) => self.pair(guard, key, &spot, other, fresh, new)?,
+            Below::Nothing => self.insert_into_node(guard, key, &spot, fresh, new)?,
+            Below::Elsewhere(Some(fork)) => {
+                self.split_prefix(guard, key, &spot, fork, fresh, new)?
+            }
+            Below::Barren => return self.prune(guard, &spot).map(Attempt::Failed),
+            // The key has come meanwhile, or the node was left.
+            Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => false,
+        };
+        Ok(spot.outcome(done))
     }
 
     /// Puts the new record where the old one is.
@@ -185,16 +196,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(true)
     }
 
-    /// Takes the record out. `false`, with nothing changed, if it is no longer there.
+    /// Takes the record out, unless it is no longer there.
     fn remove<'g>(
         &self,
         guard: &'g Guard<'g, M>,
         key: &Sought<'_>,
         spot: &Spot<'g, M>,
         old: &Record<'g, M>,
-    ) -> Result<bool> {
+    ) -> Result<Attempt> {
         let Some((mut lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
-            return Ok(false);
+            return Ok(spot.outcome(false));
         };
         let live = lock.live().saturating_sub(1);
         lock.set_live(live);
@@ -213,7 +224,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         if is_sparse {
             let _ = self.tidy(guard, key);
         }
-        Ok(true)
+        Ok(Attempt::Done)
     }
 
     /// Locks the array or node that holds `old` and finds its word, if it still does.
@@ -225,19 +236,27 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         old: &Record<'g, M>,
     ) -> Result<Option<Held<'g, M>>> {
         let generation = guard.space().generation();
-        if let Below::Array(array, _) = spot.below {
+        let (lock, words, found) = if let Below::Array(array, _) = spot.below {
             let Some(lock) = self.lock_array(guard, &array)? else { return Ok(None) };
             let found = array.find(key.bytes, key.fingerprint, generation)?;
-            let found = found.filter(|(_, record)| record.at() == old.at());
-            return Ok(found.map(|(slot, _)| (lock, array.words(), array.place(slot))));
-        }
-        let Some(lock) = self.lock_node(guard, &spot.node)? else { return Ok(None) };
-        let found = match key.bytes.get(spot.node.depth()) {
-            Some(&byte) => spot.node.child(byte, generation),
-            None => Some((EOK, spot.node.load(EOK))),
+            let found = found.map(|(slot, record)| (array.place(slot), record.at()));
+            (lock, array.words(), found)
+        } else {
+            let node = spot.node;
+            let Some(lock) = self.lock_node(guard, &node)? else { return Ok(None) };
+            let found = match key.bytes.get(node.depth()) {
+                Some(&byte) => node.child(byte, generation),
+                None => Some((EOK, node.load(EOK))),
+            };
+            (lock, node.words(), found.map(|(i, link)| (i, link.at())))
         };
-        let found = found.filter(|(_, link)| link.at() == old.at());
-        Ok(found.map(|(i, _)| (lock, spot.node.words(), i)))
+        match found.filter(|&(_, at)| at == old.at()) {
+            Some((i, _)) => Ok(Some((lock, words, i))),
+            None => {
+                lock.unchanged();
+                Ok(None)
+            }
+        }
     }
 
     /// Locks a node; `None` if it is obsolete. The first lock of a session makes it ready.
