@@ -3,7 +3,7 @@
 
 use crate::media::Media;
 use crate::pool::{Shares, Space};
-use crate::store::{MapInfo, for_each_chunk, survey};
+use crate::store::{MapInfo, inventory, survey};
 use crate::tree::{Len, Repairs};
 use crate::{Error, Result};
 
@@ -68,10 +68,18 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
         });
     }
     let mut partition = quiesced.partition()?;
-    chunks.drain(..).try_for_each(|(at, bytes)| partition.reach(at, bytes))?;
+    chunks.into_iter().try_for_each(|(at, bytes)| partition.reach(at, bytes))?;
     for map in space.dropped_maps() {
-        for_each_chunk(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
+        let (mut inventory, mut waited) = (inventory(), Ok(()));
+        let mut wait = |at, bytes| {
+            if waited.is_ok() {
+                waited = partition.wait(at, bytes);
+            }
+            // What is damaged is not gone through again.
+            waited.is_ok()
+        };
+        while !inventory(&guard, &map, &mut wait, usize::MAX)? {}
+        waited?;
     }
-    chunks.into_iter().try_for_each(|(at, bytes)| partition.wait(at, bytes))?;
     Ok(Report { maps, shares: partition.finish()? })
 }

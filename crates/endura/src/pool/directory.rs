@@ -29,7 +29,7 @@
 //! | create: fenced, returns | LIVE | the map |
 //! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
 //! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
-//! | drop: nodes freed after a grace period | DROPPING | the same |
+//! | drop: nodes freed after a grace period, piece by piece ([`drops`](super::drops)) | DROPPING | the same |
 //! | drop: FREE stored | DROPPING or FREE | no map |
 //! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
 //!
@@ -40,13 +40,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::alloc::{Kind, Pages, header};
+use super::drops::Drops;
 use super::guard::Guard;
 use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use super::lengths;
 use super::map::MapState;
 use super::space::{Session, Space};
 use crate::media::{Mark, Media, Ordering, Span};
-use crate::sync::{Backoff, Mutex};
+use crate::sync::Mutex;
 use crate::volatile::epoch::before_reuse;
 use crate::{Error, Result};
 
@@ -67,22 +68,12 @@ const PARAMETER_BITS: u32 = 48;
 
 type Entry<'m, M> = Span<'m, M, WORDS>;
 
-/// Frees the nodes of a map that nobody uses any more.
-type FreeNodes<M> = Box<dyn FnOnce(&Guard<'_, M>, &MapState) -> Result<()> + Send>;
-
-/// A dropped map whose nodes still have to be freed.
-struct Dropped<M: Media> {
-    tag: u64,
-    map: Arc<MapState>,
-    free_nodes: FreeNodes<M>,
-}
-
 /// The maps of an open pool.
 pub(super) struct Directory<M: Media> {
-    registry: Mutex<Registry<M>>,
+    pub(super) registry: Mutex<Registry<M>>,
 }
 
-struct Registry<M: Media> {
+pub(super) struct Registry<M: Media> {
     maps: BTreeMap<String, Arc<MapState>>,
     /// Entries that can be used again.
     free: BTreeSet<u64>,
@@ -91,7 +82,7 @@ struct Registry<M: Media> {
     end: u64,
     /// Where the next block has to be linked.
     link: u64,
-    dropped: Vec<Dropped<M>>,
+    pub(super) drops: Drops<M>,
 }
 
 /// One block of entries: from, to, and where the next one is linked.
@@ -121,7 +112,7 @@ impl<M: Media> Directory<M> {
             next: 0,
             end: 0,
             link: 0,
-            dropped: Vec::new(),
+            drops: Drops::default(),
         };
         let mut block = Block::FIRST;
         let mut seen = BTreeSet::new();
@@ -241,6 +232,33 @@ impl<M: Media> Registry<M> {
         if self.maps.insert(name, Arc::new(map)).is_some() {
             return corrupt(entry, "a second map of the same name");
         }
+        Ok(())
+    }
+
+    /// Takes a map out, durably; none if there is no such map.
+    pub(super) fn begin_drop(
+        &mut self,
+        guard: &Guard<'_, M>,
+        name: &str,
+    ) -> Result<Option<Arc<MapState>>> {
+        let Some(map) = self.maps.get(name).cloned() else { return Ok(None) };
+        let media = guard.media();
+        set_state(Entry::new(media, map.entry())?, DROPPING);
+        media.mark(Mark::Step("pool.drop.dropping"));
+        // Before the caller is told, and before any node of the map is reused.
+        media.drain();
+        self.maps.remove(name);
+        Ok(Some(map))
+    }
+
+    /// Makes the entry of a dropped map free, all of whose chunks are.
+    pub(super) fn end_drop(&mut self, guard: &Guard<'_, M>, entry: u64) -> Result<()> {
+        let media = guard.media();
+        // Not fenced: DROPPING and FREE are the same to the next open, and what is written into the
+        // entry next follows in its line.
+        set_state(Entry::new(media, entry)?, FREE);
+        media.mark(Mark::Step("pool.drop.free"));
+        self.free.insert(entry);
         Ok(())
     }
 
@@ -411,84 +429,5 @@ impl<M: Media> Space<M> {
     /// The same, whether or not the pool may be entered.
     pub(super) fn all_maps(&self) -> Vec<Arc<MapState>> {
         self.directory.registry.lock().maps.values().cloned().collect()
-    }
-
-    /// Drops the map of this name; `false` if there is none. The drop is durable on return.
-    ///
-    /// `free_nodes` is run when no operation can be inside the map any more: most often before the
-    /// call returns, else when space is short, at the next drop, or at the close. It may free with
-    /// [`Guard::discard`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`pin_mut`](Self::pin_mut) and of `free_nodes`.
-    pub fn drop_map(
-        &self,
-        name: &str,
-        free_nodes: impl FnOnce(&Guard<'_, M>, &MapState) -> Result<()> + Send + 'static,
-    ) -> Result<bool> {
-        {
-            let _guard = self.pin_mut()?;
-            let mut registry = self.directory.registry.lock();
-            let Some(map) = registry.maps.get(name).cloned() else { return Ok(false) };
-            set_state(Entry::new(&self.media, map.entry())?, DROPPING);
-            self.media.mark(Mark::Step("pool.drop.dropping"));
-            // Before the caller is told, and before any node of the map is reused.
-            self.media.drain();
-            registry.maps.remove(name);
-            map.mark_dropped();
-            // Who pins after the tag was read sees the mark; who pinned before ends the wait.
-            let tag = self.epochs.tag();
-            registry.dropped.push(Dropped { tag, map, free_nodes: Box::new(free_nodes) });
-        }
-        let mut backoff = Backoff::default();
-        for _ in 0..64 {
-            self.epochs.advance();
-            let now = self.epochs.now();
-            // Who closes the pool frees the map; who poisons it leaves that to the next open.
-            let Ok(guard) = self.pin_mut() else { break };
-            if self.free_dropped_maps(&guard, now)? {
-                break;
-            }
-            drop(guard);
-            backoff.wait();
-        }
-        Ok(true)
-    }
-
-    /// Frees the nodes of dropped maps that nobody is inside of at epoch `now`; whether none is
-    /// left.
-    pub(super) fn free_dropped_maps(&self, guard: &Guard<'_, M>, now: u64) -> Result<bool> {
-        loop {
-            // Whoever holds the lock may be the caller's caller, short of space; this can wait.
-            let Some(mut registry) = self.directory.registry.try_lock() else { return Ok(false) };
-            let ripe = registry.dropped.iter().position(|d| d.tag.saturating_add(2) <= now);
-            let Some(ripe) = ripe else { return Ok(registry.dropped.is_empty()) };
-            let Dropped { map, free_nodes, .. } = registry.dropped.swap_remove(ripe);
-            drop(registry);
-            self.free_dropped_map(guard, &map, free_nodes)?;
-        }
-    }
-
-    fn free_dropped_map(
-        &self,
-        guard: &Guard<'_, M>,
-        map: &MapState,
-        free_nodes: FreeNodes<M>,
-    ) -> Result<()> {
-        free_nodes(guard, map)?;
-        let mut registry = self.directory.registry.lock();
-        // Not fenced: DROPPING and FREE are the same to the next open, and what is written into the
-        // entry next follows in its line.
-        set_state(Entry::new(&self.media, map.entry())?, FREE);
-        self.media.mark(Mark::Step("pool.drop.free"));
-        registry.free.insert(map.entry());
-        Ok(())
-    }
-
-    /// Maps that were dropped and whose nodes wait for operations that may still be inside.
-    pub(crate) fn dropped_maps(&self) -> Vec<Arc<MapState>> {
-        let registry = self.directory.registry.lock();
-        registry.dropped.iter().map(|dropped| Arc::clone(&dropped.map)).collect()
     }
 }

@@ -1,9 +1,11 @@
 //! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
 
 mod alloc;
+mod chunk_set;
 mod collect;
 mod create;
 mod directory;
+mod drops;
 mod file;
 mod filesystem;
 mod gate;

@@ -105,6 +105,7 @@ impl<M: Media> Quiesced<'_, M> {
             free.extend(stock.cached().map(|(class, at)| (at, class.size())));
             limbo.extend(stock.limbo());
         }
+        limbo.extend(space.chunks_of_drops());
         free.iter().try_for_each(|&(at, bytes)| partition.claim(at, bytes, Owner::Free))?;
         limbo.iter().try_for_each(|&(at, bytes)| partition.claim(at, bytes, Owner::Limbo))?;
         Ok(partition)

@@ -110,7 +110,7 @@ impl<M: Media> Space<M> {
     pub(super) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
         self.epochs.advance();
         let now = self.epochs.advance();
-        self.free_dropped_maps(guard, now)?;
+        self.free_some_of_drops(guard, now)?;
         self.empty_stocks(now, Bite::SHORT)
     }
 
@@ -174,10 +174,11 @@ impl<M: Media> Space<M> {
                 sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
             }
         }
+        let freed_maps = self.free_drops(None)?;
         // Inside a pin, for whoever quiesced the pool counts what is free.
         let freed = self.reclaim(&self.pin_mut()?)?;
         let left = self.limbo_bytes();
-        if freed > 0 || left < waiting {
+        if freed_maps || freed > 0 || left < waiting {
             Ok(true)
         } else if left > 0 && !have_left {
             Err(Error::ReclaimStalled { waiting: left })

@@ -1,5 +1,6 @@
 //! The end of a session.
 
+use super::drops::DropStep;
 use super::gate::NO_STATE;
 use super::space::Space;
 use super::stock::Bite;
@@ -22,7 +23,9 @@ impl<M: Media> Space<M> {
         }
         self.close()?;
         // Nobody is inside any more: all that waits is ripe.
-        self.free_dropped_maps(&self.enter(Mode::Writer, NO_STATE)?, u64::MAX)?;
+        let guard = self.enter(Mode::Writer, NO_STATE)?;
+        while self.step_of_drops(&guard, u64::MAX, None)? == DropStep::Worked {}
+        drop(guard);
         self.empty_stocks(u64::MAX, Bite::ALL)?;
         if self.is_poisoned() {
             return Err(self.doubt());

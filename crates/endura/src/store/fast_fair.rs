@@ -147,6 +147,22 @@ pub(super) fn survey<M: Media>(
     }
 }
 
+/// Tells `note` of some nodes more of the FAST & FAIR tree of `map`; whether that was the end.
+pub(super) fn inventory<M: Media>(
+    inventory: &mut fast_fair::Inventory,
+    guard: &Guard<'_, M>,
+    map: &MapState,
+    note: &mut dyn FnMut(u64, u64) -> bool,
+    bite: usize,
+) -> Result<bool> {
+    match NodeLayout::of(map) {
+        Some(NodeLayout::Wide) => inventory.step::<M, 256, 128>(guard, map, note, bite),
+        Some(NodeLayout::NarrowLeaves) => inventory.step::<M, 128, 64>(guard, map, note, bite),
+        Some(NodeLayout::Paper) => inventory.step::<M, 64, 64>(guard, map, note, bite),
+        None => Err(Error::Corrupt { offset: map.entry(), what: "a map of unknown node sizes" }),
+    }
+}
+
 impl<M: Media> Index for AnyLayout<M> {
     type Cursor = Cursor;
 

@@ -84,26 +84,23 @@ fn unknown<T>(map: &MapState) -> Result<T> {
     Err(Error::Corrupt { offset: map.entry(), what: "a map of an unknown kind" })
 }
 
-/// Tells `visit` of every chunk of a map that nobody is inside of: where it is, and its bytes.
-pub(crate) fn for_each_chunk<M: Media>(
-    guard: &Guard<'_, M>,
-    map: &MapState,
-    visit: &mut dyn FnMut(u64, u64),
-) -> Result<()> {
-    match Kind::of(map) {
-        Some(Kind::Roart) => roart::for_each_chunk(guard, map.root(), visit),
-        Some(Kind::FastFair) => fast_fair::survey(guard, map, visit).map(drop),
-        _ => survey(guard, map, visit).map(drop),
+/// Tells of the chunks of a dropped map.
+#[expect(clippy::type_complexity, reason = "what a pool asks for when a map is dropped")]
+pub(crate) fn inventory<M: Media>()
+-> impl FnMut(&Guard<'_, M>, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> {
+    let mut fast_fair = tree::fast_fair::Inventory::default();
+    let mut nbtree = tree::nbtree::Inventory::default();
+    let mut roart = roart::Inventory::default();
+    move |guard, map, note, bite| match Kind::of(map) {
+        Some(Kind::FastFair) => fast_fair::inventory(&mut fast_fair, guard, map, note, bite),
+        Some(Kind::NbTree) if map.parameters() == nbtree::WORDS as u64 => {
+            nbtree.step::<M, { nbtree::WORDS }>(guard, map, note, bite)
+        }
+        Some(Kind::Roart) if map.parameters() == roart::PARAMETERS => {
+            roart.step(guard, map, note, bite)
+        }
+        _ => unknown(map),
     }
-}
-
-/// Frees the chunks of a dropped map.
-pub(super) fn free_chunks<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Result<()> {
-    let mut chunks = Vec::new();
-    // All of them before the first is freed: the walk reads what it frees.
-    for_each_chunk(guard, map, &mut |at, bytes| chunks.push((at, bytes)))?;
-    chunks.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
-    Ok(())
 }
 
 /// Makes every lock word of a map void, as after a crash; the caller fences.

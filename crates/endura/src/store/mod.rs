@@ -23,7 +23,7 @@ pub use byte_range::ByteRange;
 pub use fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
 pub use info::MapInfo;
 pub use kind::Kind;
-pub(crate) use kind::{for_each_chunk, survey};
+pub(crate) use kind::{inventory, survey};
 pub use map::{Map, OrderedMap};
 pub use nbtree::{AnyNbTree, NbTree};
 pub use options::PoolOptions;

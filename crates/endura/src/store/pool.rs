@@ -6,7 +6,7 @@ use super::any::{AnyIndex, AnyMap};
 use super::collect::Background;
 use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
 use super::figures;
-use super::kind::{Kind, free_chunks};
+use super::kind::{Kind, inventory};
 use super::nbtree::{AnyNbTree, NbTree};
 use super::roart::{AnyRoart, Roart};
 use super::{ByteMap, Map, MapInfo, PoolOptions};
@@ -295,7 +295,7 @@ impl Pool {
     ///
     /// Those of [`Map`](crate::Map) for methods that write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
-        on_space!(&self.inner.mounted, space => space.drop_map(name, free_chunks))
+        on_space!(&self.inner.mounted, space => space.drop_map(name, inventory()))
     }
 
     /// Checks everything in the pool: every node of every map, and that no two use the same bytes.

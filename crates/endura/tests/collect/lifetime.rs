@@ -67,9 +67,9 @@ fn a_map_is_dropped_while_it_is_marked() {
         world.fast_fair.survey(&mut |at, bytes| nodes.push((at, bytes))).unwrap();
         world
             .space
-            .drop_map("fast_fair", move |guard, _| {
-                nodes.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
-                Ok(())
+            .drop_map("fast_fair", move |_, _, note, _| {
+                nodes.iter().for_each(|&(at, bytes)| _ = note(at, bytes));
+                Ok(true)
             })
             .unwrap();
         for _ in 0..100 {

@@ -136,13 +136,21 @@ fn a_collection_gives_its_pins_up() {
 }
 
 #[test]
-fn clear_gives_its_pins_up() {
+fn clear_and_drop_give_their_pins_up() {
     for kind in Kind::ALL {
-        ends("a clear", move || {
-            let (_folder, _, pool) = pool();
+        ends("a clear and a drop", move || {
+            let (_folder, path, pool) = pool();
             kind.fill(&pool);
             gives_its_pin_up(&format!("clear of {kind:?}"), &pool, || kind.clear(&pool));
-            assert_eq!(pool.verify().unwrap().shares.leaked, 0);
+            kind.fill(&pool);
+            let drop = || assert!(pool.drop_map("m").unwrap());
+            gives_its_pin_up(&format!("drop of {kind:?}"), &pool, drop);
+            // Where the drop had to wait it is freed now at the latest.
+            pool.close().unwrap();
+            let pool = Pool::options().open(&path).unwrap();
+            let report = pool.verify().unwrap();
+            assert_eq!((report.maps.len(), report.shares.leaked), (1, 0));
+            assert!(report.shares.reached < 1 << 20, "{report:?}");
         });
     }
 }

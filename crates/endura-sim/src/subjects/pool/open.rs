@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use endura::media::{Media, Ordering, Region};
-use endura::pool::{Counted, Guard, MapState, PAGE, Session, Space, Worker};
+use endura::pool::{Counted, MapState, PAGE, Session, Space, Worker};
 
 use super::super::collect::{Collection, complete};
 use super::walk::Links;
@@ -180,10 +180,10 @@ impl OpenSession {
     }
 
     fn drop_map(&self, name: &str) -> Result<bool, Finding> {
-        told(self.space.drop_map(name, |guard: &Guard<'_, Sim>, map| {
+        told(self.space.drop_map(name, |guard, map, note, _| {
             let root = Region::new(guard.media(), map.root(), 1)?;
-            guard.discard(root.load(0, Ordering::Acquire), NODE_BYTES);
-            Ok(())
+            note(root.load(0, Ordering::Acquire), NODE_BYTES);
+            Ok(true)
         }))
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::super::directory::directory_pages;
+use super::super::drops::DropStep;
 use super::super::guard::Guard;
 use super::super::layout::PAGE;
 use super::super::space::Space;
@@ -220,15 +221,15 @@ impl<M: Media> Collector<M> {
     /// waits.
     fn wait_for_drops(&self) -> Result<Step> {
         let now = self.space.epochs.advance();
-        let all_are_freed = {
+        let step = {
             let guard = self.space.pin_mut()?;
-            self.space.free_dropped_maps(&guard, now)?
+            self.space.step_of_drops(&guard, now, None)?
         };
         let mut work = self.work.lock();
-        if all_are_freed && work.phase == Phase::Drops {
+        if step == DropStep::Ended && work.phase == Phase::Drops {
             work.phase = Phase::Grace(self.space.epochs.tag());
         }
-        Ok(if all_are_freed { Step::Worked } else { Step::Idle })
+        Ok(if step == DropStep::Waiting { Step::Idle } else { Step::Worked })
     }
 
     /// The second half: at `tag + 2` every pin has ended that was there when the tag was read.

@@ -60,14 +60,17 @@ fn a_map_whose_first_node_finds_no_room_does_not_exist() {
 fn a_dropped_map_is_gone_and_its_space_is_free() {
     let space = pool(4);
     let map = space.open_map("m", 1, 0, |guard, _| guard.alloc(512)).unwrap();
-    let free_nodes = |guard: &Guard<'_, Heap>, map: &MapState| {
-        let root = Region::new(guard.media(), map.root(), 1)?.load(0, Ordering::Acquire);
-        guard.discard(root, 512);
-        Ok(())
+    let drop = || {
+        space.drop_map("m", |guard, map, note, _| {
+            let root = Region::new(guard.media(), map.root(), 1)?.load(0, Ordering::Acquire);
+            // Twice told, once freed.
+            assert!(note(root, 512) && !note(root, 512));
+            Ok(true)
+        })
     };
-    assert!(space.drop_map("m", free_nodes).unwrap());
+    assert!(drop().unwrap());
     assert!(map.is_dropped());
-    assert!(!space.drop_map("m", free_nodes).unwrap());
+    assert!(!drop().unwrap());
     assert!(space.find_map("m").unwrap().is_none());
     let again = space.open_map("m", 2, 0, no_nodes).unwrap();
     assert!(!again.is_dropped() && again.kind() == 2);
@@ -85,9 +88,9 @@ fn nodes_of_a_dropped_map_stay_while_somebody_is_inside() {
     let guard = reader.run(|| space.pin().unwrap());
     let flag = Arc::clone(&freed);
     space
-        .drop_map("m", move |_, _| {
+        .drop_map("m", move |_, _, _, _| {
             flag.store(true, Ordering::Release);
-            Ok(())
+            Ok(true)
         })
         .unwrap();
     assert!(map.is_dropped() && !freed.load(Ordering::Acquire));
@@ -168,4 +171,57 @@ fn damaged_entries_are_reported_and_end() {
         let mounted = Space::mount(medium, Session { generation: 2, ..FRESH });
         assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "{what}");
     }
+}
+
+/// A map of many chunks is told of and freed in many pins, between which the epoch moves on; what is left
+/// counts as waiting.
+#[test]
+fn a_dropped_map_is_freed_piece_by_piece() {
+    const CHUNKS: usize = 10_000;
+    let space = Arc::new(pool(16));
+    space.open_map("m", 1, 0, no_nodes).unwrap();
+    let guard = space.pin_mut().unwrap();
+    let mut chunks: Vec<u64> = (0..CHUNKS).map(|_| guard.alloc(512).unwrap()).collect();
+    drop(guard);
+    let epochs = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::clone(&epochs);
+    space
+        .drop_map("m", move |guard, _, note, bite| {
+            assert!(bite < CHUNKS / 10);
+            told.lock().unwrap().push(guard.space().epochs.now());
+            chunks.drain(..bite.min(chunks.len())).for_each(|at| assert!(note(at, 512)));
+            Ok(chunks.is_empty())
+        })
+        .unwrap();
+    let epochs = epochs.lock().unwrap();
+    assert!(epochs.len() > 10 && epochs.is_sorted_by(|a, b| a < b), "{epochs:?}");
+    let shares = space.quiesce().unwrap().partition().unwrap().finish().unwrap();
+    assert_eq!((shares.reached, shares.limbo, shares.leaked), (0, 0, 0));
+}
+
+#[test]
+fn a_map_that_is_being_freed_waits() {
+    let space = pool(16);
+    space.open_map("m", 1, 0, no_nodes).unwrap();
+    let mut reader = Worker::new();
+    let pin = reader.run(|| space.pin().unwrap());
+    let guard = space.pin_mut().unwrap();
+    let chunks: Vec<u64> = (0..2_000).map(|_| guard.alloc(512).unwrap()).collect();
+    drop(guard);
+    space
+        .drop_map("m", move |_, _, note, _| {
+            chunks.iter().for_each(|&at| assert!(note(at, 512)));
+            Ok(true)
+        })
+        .unwrap();
+    reader.run(|| drop(pin));
+    // It is noted, then a part is freed.
+    for left in [2_000, 1_488, 976] {
+        let now = space.epochs.now();
+        space.step_of_drops(&space.pin_mut().unwrap(), now.max(1_000), None).unwrap();
+        let shares = space.quiesce().unwrap().partition().unwrap().finish().unwrap();
+        assert_eq!((shares.limbo, shares.leaked), (512 * left, 0));
+    }
+    space.relieve().unwrap();
+    assert_eq!(space.stats().pages_in_use, 1);
 }

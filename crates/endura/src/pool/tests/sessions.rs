@@ -211,9 +211,9 @@ fn nodes_of_a_dropped_map_are_freed_at_the_close_at_the_latest() {
     let mut reader = Worker::new();
     let guard = reader.run(|| space.pin().unwrap());
     space
-        .drop_map("m", |guard, map| {
-            guard.discard(peek(guard.media(), map.root()), 512);
-            Ok(())
+        .drop_map("m", |guard, map, note, _| {
+            note(peek(guard.media(), map.root()), 512);
+            Ok(true)
         })
         .unwrap();
     reader.run(|| drop(guard));

@@ -54,6 +54,7 @@
 
 mod count;
 mod ends;
+mod inventory;
 #[cfg(all(test, loom))]
 mod loom;
 mod many;
@@ -87,6 +88,7 @@ use route::Root;
 use version::Version;
 
 pub use super::{Repairs, Survey};
+pub(crate) use inventory::Inventory;
 pub use scan::Cursor;
 pub use search::{Binary, LineBinary, Linear, Search};
 pub use steps::STEPS;

@@ -22,11 +22,9 @@ fn a_cursor_notices_that_its_map_or_its_pool_has_gone() {
         (tree, cursor)
     };
     let (tree, mut cursor) = open();
-    let dropped = space.drop_map("tiny", |guard, map| {
-        let mut nodes = Vec::new();
-        survey::<_, 14, 14>(guard, map.root(), &mut |at, bytes| nodes.push((at, bytes)))?;
-        nodes.into_iter().for_each(|(at, bytes)| guard.discard(at, bytes));
-        Ok(())
+    let mut inventory = Inventory::default();
+    let dropped = space.drop_map("tiny", move |guard, map, note, _| {
+        inventory.step::<_, 14, 14>(guard, map, note, 1)
     });
     assert!(dropped.unwrap());
     assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Dropped)));

@@ -58,6 +58,7 @@ mod count;
 mod design;
 mod ends;
 mod insert;
+mod inventory;
 mod key;
 mod leaf;
 mod many;
@@ -92,6 +93,7 @@ use key::{Local, PARTITIONS, join};
 use metadata::Metadata;
 
 pub use design::{Design, TwoLayers};
+pub(crate) use inventory::Inventory;
 pub use rebuild::Stats;
 pub use scan::Cursor;
 pub use steps::STEPS;

@@ -1,7 +1,5 @@
 //! The record that a write is to enter: written once, however often the write has to look for its place.
 
-use std::borrow::Cow;
-
 use super::descend::Sought;
 use super::fresh::Fresh;
 use super::record::{Record, Writer, bytes_for};
@@ -26,6 +24,9 @@ impl NewRecord {
     }
 }
 
+/// Where a value was borrowed from, if it was.
+pub(super) type Source = Option<*const u8>;
+
 /// What was written so far: the first of the operation's fresh chunks.
 #[derive(Default)]
 pub(super) struct Draft(Option<Written>);
@@ -34,23 +35,23 @@ struct Written {
     at: u64,
     len: usize,
     /// Where the value was borrowed from; it has not changed, for the operation borrows it still.
-    source: Option<*const u8>,
+    source: Source,
 }
 
 impl Draft {
     /// A record of `key` with this value; the one that is there already if it has it.
     #[inline]
-    pub(super) fn of<'g, 'v, M: Media>(
+    pub(super) fn of<'g, M: Media>(
         &mut self,
         guard: &'g Guard<'g, M>,
         fresh: &mut Fresh<'g, M>,
         key: &Sought<'_>,
-        value: &Cow<'v, [u8]>,
+        (value, source): (&[u8], Source),
     ) -> Result<NewRecord> {
-        let (len, source) = (value.len(), source(value));
+        let len = value.len();
         let at = match &self.0 {
             None => fresh.alloc(bytes_for(key.bytes.len(), len))?,
-            Some(written) => match self.another(guard, fresh, written, value)? {
+            Some(written) => match self.another(guard, fresh, written, (value, source))? {
                 Some(at) => at,
                 None => return Ok(NewRecord { at: written.at }),
             },
@@ -69,7 +70,7 @@ impl Draft {
         guard: &'g Guard<'g, M>,
         fresh: &mut Fresh<'g, M>,
         written: &Written,
-        value: &Cow<'_, [u8]>,
+        (value, source): (&[u8], Source),
     ) -> Result<Option<u64>> {
         let record = Record::enter(guard.media(), written.at)?;
         if written.len != value.len() {
@@ -77,15 +78,8 @@ impl Draft {
             fresh.give_back();
             return fresh.alloc(bytes_for(key, value.len())).map(Some);
         }
-        let is_same = written.source.is_some() && written.source == source(value);
+        let is_same = written.source.is_some() && written.source == source;
         // Nothing leads to it: it may be written again.
-        Ok((!is_same && record.value() != **value).then_some(written.at))
-    }
-}
-
-fn source(value: &Cow<'_, [u8]>) -> Option<*const u8> {
-    match value {
-        Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
-        Cow::Owned(_) => None,
+        Ok((!is_same && record.value() != *value).then_some(written.at))
     }
 }

@@ -61,6 +61,7 @@ mod draft;
 mod ends;
 mod fresh;
 mod insert;
+mod inventory;
 mod lock;
 mod lookup;
 mod many;
@@ -96,13 +97,14 @@ use lookup::lookup;
 use node::{NewNode, Node};
 use word::{Link, NodeKind};
 
+pub(crate) use inventory::Inventory;
 pub use scan::Cursor;
 pub use techniques::{
     Full, FullyOrdered, NonTemporal, Techniques, Tiny, WithoutArrays, WithoutCompression,
     WithoutSelection,
 };
 pub use verify::Survey;
-pub(crate) use verify::{for_each_chunk, survey, void_locks};
+pub(crate) use verify::{survey, void_locks};
 
 /// The number of this kind of map in the directory.
 pub(crate) const KIND: u8 = 3;
@@ -202,16 +204,6 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
     pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
         survey(&self.pin()?, self.map.root(), visit)
-    }
-
-    /// Tells `visit` of every chunk, records included, without checking anything. Others may write
-    /// meanwhile: what is reachable throughout the call is told.
-    ///
-    /// # Errors
-    ///
-    /// As for [`survey`](Self::survey).
-    pub fn for_each_chunk(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        for_each_chunk(&self.pin()?, self.map.root(), visit)
     }
 
     fn root<'g>(&self, guard: &'g Guard<'_, M>) -> Result<Node<'g, M>> {

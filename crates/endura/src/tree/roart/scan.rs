@@ -104,8 +104,28 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
+    /// A walk that has noted its first entries; none if others have changed the way to them.
+    fn begin<'g, 'b, const UP: bool>(
+        &'g self,
+        guard: &'g Guard<'g, M>,
+        batch: &mut Batch,
+        goes_on: &mut bool,
+        first: Bound<&'b [u8]>,
+    ) -> Result<Option<Walk<'g, 'b, M, T, UP>>> {
+        let mut begun = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
+        // Short scans are to stay cheap.
+        begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
+        if begun.has_moved() {
+            batch.clear();
+            return Ok(None);
+        }
+        *goes_on = true;
+        batch.ask_for(0, guard.media());
+        Ok(Some(begun))
+    }
+
     fn show<'g, const UP: bool>(
-        &self,
+        &'g self,
         guard: &'g Guard<'g, M>,
         cursor: &mut Cursor,
         first: Bound<&[u8]>,
@@ -123,15 +143,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             if is_fresh {
                 batch.clear();
                 *noted = Seat::take(guard, ());
-                let mut begun = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
-                // Short scans are to stay cheap.
-                begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
-                if begun.has_moved() {
-                    batch.clear();
+                let Some(begun) = self.begin::<UP>(guard, batch, goes_on, first)? else {
                     return Ok(Shown::Moved);
-                }
-                *goes_on = true;
-                batch.ask_for(0, media);
+                };
                 walk = Some(begun);
             }
             let until = match &mut walk {

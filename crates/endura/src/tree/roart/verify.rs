@@ -1,5 +1,4 @@
-//! Walks over all chunks of a tree: to check every claim that its structure makes, to free them, to
-//! mark them.
+//! Walks over all chunks of a tree to which nobody writes: to check every claim that its structure makes.
 
 use crate::media::Media;
 use crate::pool::Guard;
@@ -34,7 +33,7 @@ pub struct Survey {
 }
 
 /// A chunk that a walk came to.
-pub(super) enum Met<'m, M> {
+enum Met<'m, M> {
     /// A node, and how many are above it.
     Node(Node<'m, M>, u64),
     Array(Array<'m, M>),
@@ -43,15 +42,13 @@ pub(super) enum Met<'m, M> {
 }
 
 /// What a word says of the record that it leads to.
-pub(super) enum Claim {
+enum Claim {
     Hint(Link),
     Whole(Fingerprint),
 }
 
-/// Calls `visit` with every chunk below `root`, which comes first. Others may write meanwhile: what
-/// is reachable throughout is met, for words only move along their own way from the root, and what
-/// was replaced still leads to what it led to.
-pub(super) fn walk<'m, M: Media>(
+/// Calls `visit` with every chunk below `root`, which comes first.
+fn walk<'m, M: Media>(
     root: Node<'m, M>,
     visit: &mut dyn FnMut(Met<'m, M>) -> Result<()>,
 ) -> Result<()> {
@@ -87,26 +84,13 @@ pub(super) fn walk<'m, M: Media>(
 
 impl<M: Media> Met<'_, M> {
     /// Where the chunk is, and its bytes as asked for.
-    pub(super) fn chunk(&self) -> (u64, u64) {
+    fn chunk(&self) -> (u64, u64) {
         match self {
             Self::Node(node, _) => (node.at(), Node::<M>::bytes_of(node.kind())),
             Self::Array(array) => (array.at(), Array::<M>::bytes_of(array.kind())),
             Self::Record(record, _) => (record.at(), record.bytes()),
         }
     }
-}
-
-/// Tells `visit` of every chunk of the tree whose root word is at `root_at`, records included.
-pub(crate) fn for_each_chunk<M: Media>(
-    guard: &Guard<'_, M>,
-    root_at: u64,
-    visit: &mut dyn FnMut(u64, u64),
-) -> Result<()> {
-    walk(root_node(guard.media(), root_at)?, &mut |met| {
-        let (at, bytes) = met.chunk();
-        visit(at, bytes);
-        Ok(())
-    })
 }
 
 /// Makes every lock word of the tree void, as after a crash. Nobody else uses the tree.

@@ -4,6 +4,7 @@
 //! stands for the key, or none. Records never change, and none is reused while this operation is
 //! under way, so the same record means the same value.
 
+use std::borrow::Cow;
 use std::io;
 
 use crate::media::{Mark, Media, Region};
@@ -70,7 +71,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
                 (ByteChange::Put(value), _) => {
                     check_lengths(0, value.len())?;
-                    let new = draft.of(&guard, &mut fresh, key, &value)?;
+                    let source = match &value {
+                        Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
+                        Cow::Owned(_) => None,
+                    };
+                    let new = draft.of(&guard, &mut fresh, key, (&value, source))?;
                     self.put(&guard, key, spot, &mut fresh, &new)?
                 }
             };
