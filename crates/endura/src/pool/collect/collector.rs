@@ -58,7 +58,7 @@ pub trait Walk<M: Media>: Send {
     /// Others write meanwhile. All walks of a map together must meet every chunk that is reachable
     /// from the first step to the last, and that was there when the pool was opened; a chunk may be
     /// met more than once. Each call has a guard of its own: what was reached under an earlier one
-    /// may be gone (but see [`Space::epoch`]). A map that was dropped is at its end.
+    /// may be gone. A map that was dropped is at its end.
     ///
     /// It starts the write-back of the words that it goes by: what an earlier session stored in them
     /// may not be durable.

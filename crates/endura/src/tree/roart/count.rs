@@ -50,7 +50,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// # Errors
     ///
-    /// As for [`ByteIndex::get_with`](crate::tree::ByteIndex::get_with).
+    /// As for [`ByteIndex::get_with`].
     pub fn count_all(&self) -> Result<()> {
         if self.space().session().read_only {
             return self.count_unchanging();
