@@ -152,7 +152,7 @@ impl<'s, S: Subject> Explorer<'s, S> {
     }
 
     /// Crashes a run that somebody else made, of several threads perhaps; `expect` says what may be
-    /// there once so many events have happened.
+    /// there once so many events have happened. It ends in the second session.
     ///
     /// # Errors
     ///
@@ -163,9 +163,29 @@ impl<'s, S: Subject> Explorer<'s, S> {
         from: usize,
         expect: impl Fn(usize) -> Vec<S::Model>,
     ) -> Result<(), (Finding, Vec<Crash>)> {
+        self.crash_session(2, trace, from, expect)
+    }
+
+    /// The same for a run that ends in the `session`-th one, counted from 1.
+    ///
+    /// # Errors
+    ///
+    /// What was found, and the crashes that led there, first to last.
+    pub fn crash_session(
+        &mut self,
+        session: u64,
+        trace: &Trace,
+        from: usize,
+        expect: impl Fn(usize) -> Vec<S::Model>,
+    ) -> Result<(), (Finding, Vec<Crash>)> {
         self.count(trace);
         let points = self.points(trace, from..usize::MAX, expect);
-        self.crash_at(trace, points)
+        self.crash_points(trace, points, Depth { session: session + 1, ..Depth::FIRST }).map_err(
+            |(finding, mut crashes)| {
+                crashes.reverse();
+                (finding, crashes)
+            },
+        )
     }
 
     /// Crashes a run that somebody else made at moments that somebody else chose.

@@ -75,11 +75,20 @@ impl<P: Part> Campaign<P> {
         Self { parts, areas: areas.to_vec(), table, root }
     }
 
-    fn see(&self, parts: &[P]) -> Result<Seen<P>, Finding> {
+    /// What these parts show; where they do not make all calls, and all parts are to be tried, with what
+    /// samples of the others show.
+    fn see(&self, parts: &[P], mode: Mode) -> Result<Seen<P>, Finding> {
         let names = Names::read(&self.root, &self.areas)?;
-        let made = sound(parts, &self.areas)?;
-        let faults = Faults::of(&made, &names, &self.areas)?;
-        Ok(Seen { made, faults })
+        let mut made = sound(parts, &self.areas)?;
+        let mut faults = Faults::of(&made, &names, &self.areas);
+        if faults.is_err() && mode == Mode::Write {
+            let known: BTreeSet<String> = parts.iter().map(P::to_string).collect();
+            let is_new = |part: &&P| part.is_sample() && !known.contains(&part.to_string());
+            let others: Vec<P> = self.parts.iter().filter(is_new).copied().collect();
+            made.extend(sound(&others, &self.areas)?);
+            faults = Faults::of(&made, &names, &self.areas);
+        }
+        Ok(Seen { made, faults: faults? })
     }
 
     /// Each fault is noticed by the part that the table names, or by another one that is soon found, or
@@ -94,7 +103,7 @@ impl<P: Part> Campaign<P> {
         let named = self.parts.iter().map(|&part| (part.to_string(), part));
         let by_name: BTreeMap<String, P> =
             named.filter(|(name, _)| recorded.contains(name)).collect();
-        let seen = self.see(&by_name.values().copied().collect::<Vec<_>>())?;
+        let seen = self.see(&by_name.values().copied().collect::<Vec<_>>(), mode)?;
         let faults = &seen.faults;
         let is_wanted = |name: &Name| is_chosen("ENDURA_MUTANT", &name.to_string());
         let (mut tried, mut open) = (Vec::new(), Vec::new());
@@ -230,7 +239,7 @@ impl<P: Part> Campaign<P> {
         let parts: Vec<P> = self.parts.iter().filter(is_meant).copied().collect();
         let samples: Vec<P> = parts.iter().copied().filter(|part| part.is_sample()).collect();
         let (mode, mut table) = (Mode::chosen()?, Table::read(&self.table)?);
-        let seen = self.see(&samples)?;
+        let seen = self.see(&samples, mode)?;
         let made = by_kind(&seen.made);
         let is_wanted = |name: &Name| is_chosen("ENDURA_MUTANT", &name.to_string());
         let wanted = seen.faults.by_name.iter().filter(|(name, _)| is_wanted(name));

@@ -114,16 +114,18 @@ impl Source {
         around.min_by_key(|(_, of)| of.body.len()).map(|(number, _)| number)
     }
 
-    /// What is called by the expression that begins at a place, and how many calls of that name there
-    /// are in its function up to this one.
+    /// What is called by the expression that begins at a place, and how many calls of that name, with as
+    /// many arguments, there are in its function up to this one.
     pub(super) fn callee(&self, at: usize) -> Option<(String, usize)> {
         let (name, begin) = self.last_of_path(at)?;
         let function = self.function_at(at);
         let from = function.map_or(0, |number| self.functions[number].body.start);
+        let length = name.chars().count();
+        let count = self.arguments(begin + length);
         let is_it = |&i: &usize| {
             let is_the_name = self.word_at(i).as_ref() == Some(&name);
-            let length = name.chars().count();
-            is_the_name && self.is_called(i + length) && self.function_at(i) == function
+            let is_called = is_the_name && self.is_called(i + length);
+            is_called && self.arguments(i + length) == count && self.function_at(i) == function
         };
         Some((name.clone(), (from..=begin).filter(is_it).count()))
     }

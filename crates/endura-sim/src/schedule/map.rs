@@ -87,7 +87,8 @@ pub(super) fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
         Err(error) => return Err(format!("{error:?}")),
     }
     let guard = told(space.pin_mut())?;
-    let chunks: Result<Vec<u64>, Finding> = (0..4).map(|_| told(guard.alloc(bytes))).collect();
+    let chunks: Result<Vec<u64>, Finding> =
+        (0..4).map(|_| told(space.with_room(|| guard.alloc(bytes)))).collect();
     chunks?.into_iter().for_each(|at| guard.discard(at, bytes));
     Ok(())
 }
@@ -268,6 +269,8 @@ pub enum Task {
     Remove(u64),
     /// Takes the first, or the last, entry out.
     Pop(Way),
+    /// Reads the first, or the last, entry.
+    End(Way),
     /// Reads all entries from a key on.
     Scan(Way, u64),
     /// Goes on with the count of entries.
@@ -361,6 +364,7 @@ impl Task {
                 modify(index, scribe, key, Op::Set(None), |_| Change::Remove).map(drop)
             }
             Self::Pop(way) => pop(index, scribe, way),
+            Self::End(way) => end(index, subject.keys(), scribe, way),
             Self::Scan(way, from) => match show::<S>(open, subject.keys(), scribe, way, from) {
                 Some(shown) => shown,
                 None => scan::<S>(index, subject.keys(), scribe, way, from),
@@ -387,6 +391,22 @@ fn modify<I: Index>(
     };
     scribe.answered(key, answer);
     Ok(old)
+}
+
+/// The entry was there at some moment, and of the keys that it lies before none was throughout.
+fn end<I: Index>(index: &I, keys: &[u64], scribe: &Scribe, way: Way) -> Result<(), Finding> {
+    let called = scribe.begins();
+    let (found, from) = match way {
+        Way::Up => (told(index.first())?, 0),
+        Way::Down => (told(index.last())?, u64::MAX),
+    };
+    let when = (called, scribe.returns());
+    let passed = keys.iter().filter(|&&key| way.passes(from, found, key));
+    passed.for_each(|&key| scribe.saw(key, when, None));
+    if let Some((key, value)) = found {
+        scribe.saw(key, when, Some(value));
+    }
+    Ok(())
 }
 
 fn pop<I: Index>(index: &I, scribe: &Scribe, way: Way) -> Result<(), Finding> {

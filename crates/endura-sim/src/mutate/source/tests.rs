@@ -70,7 +70,7 @@ fn calls_are_numbered_in_their_function_by_what_is_called() {
         ("flush(0, 8)", "fill", ("flush", 1)),
         ("fence();\n    fn", "fill", ("fence", 1)),
         ("fence(); // inside", "fill::inner", ("fence", 1)),
-        ("fence(Ordering::Release))", "fill", ("fence", 2)),
+        ("fence(Ordering::Release))", "fill", ("fence", 1)),
         ("Node::<M>", "fill", ("child_by_byte", 1)),
     ] {
         let at = place(TREE, piece);

@@ -186,6 +186,8 @@ fn duels() -> Vec<(Vec<MapOp>, Vec<Task>, Vec<Task>)> {
             vec![Task::PutNew(20, 1), Task::Remove(20), Task::PutNew(20, 5), Task::Get(20)],
             vec![Task::PutNew(20, 2)],
         ),
+        (puts([2, 3]), vec![Task::Put(10, 8)], vec![Task::End(Way::Up)]),
+        (puts([2, 3]), vec![Task::Remove(20)], vec![Task::End(Way::Up)]),
     ]
 }
 

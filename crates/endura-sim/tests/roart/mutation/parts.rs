@@ -363,8 +363,8 @@ impl Runner {
         let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
         sim.plant(self.mutant);
         sim.count_calls();
-        // Neither the session that was killed nor the one after the crash.
-        let open = subject.open(sim.clone(), 9)?;
+        // Between the session that was killed and the one after the crash.
+        let open = subject.open(sim.clone(), 3)?;
         // Its fences do not wait for the flushes of the process before, nor those of the reader for its.
         act_as(3);
         let counted = open.map.index().count_all();
@@ -383,7 +383,7 @@ impl Runner {
         let mut events = trace.events[..end].to_vec();
         events.extend(sim.take_trace().events);
         let (from, trace) = (events.len() - 1, Trace { start: trace.start, events });
-        let crashed = explorer.crash_trace(&trace, from, |_| vec![found.clone()]);
+        let crashed = explorer.crash_session(3, &trace, from, |_| vec![found.clone()]);
         crashed.map_err(|(finding, _)| finding)
     }
 

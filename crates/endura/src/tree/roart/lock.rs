@@ -257,6 +257,9 @@ impl<'g, M: Media> Locked<'g, M> {
     pub(super) fn leave(&mut self) {
         self.word |= OBSOLETE;
         // Release: pairs with the Acquire of who asks for proof. Still locked.
+        // equivalent mutant, without: not seen: takes a reader in the chunk, a writer between the link past it and
+        // the unlock, and a foreign key that a third one brings.
+        // equivalent mutant, relaxed: not seen: the same, and late visibility.
         self.words.store(LOCK, self.word, Ordering::Release);
     }
 
