@@ -90,17 +90,26 @@ fn of_two_that_insert_and_ask_one_counts_both() {
             ("Roart", &pool.roart("r").unwrap()),
         ];
         for (kind, map) in maps {
-            let turn = &AtomicU64::new(0);
+            let (turn, end) = (&AtomicU64::new(0), &AtomicU64::new(u64::MAX));
+            let begin = Instant::now();
             let run = |side: u64| {
-                (0..5000).map(move |round| {
+                (0..5000).map_while(move |round| {
+                    // One decides for both, before the round begins: where others keep the processors busy
+                    // each of them takes long.
+                    if side == 0 && begin.elapsed() > Duration::from_secs(1) {
+                        end.fetch_min(round, Ordering::SeqCst);
+                    }
                     // Both begin a round together.
                     turn.fetch_add(1, Ordering::SeqCst);
                     while turn.load(Ordering::SeqCst) < 2 * (round + 1) {
                         std::thread::yield_now();
                     }
+                    if round >= end.load(Ordering::SeqCst) {
+                        return None;
+                    }
                     map.put(side << 60 | round, 0);
                     let Len::Exact(len) = map.len() else { panic!("{kind}: not counted") };
-                    len
+                    Some(len)
                 })
             };
             let (ours, theirs): (Vec<_>, Vec<_>) = std::thread::scope(|scope| {

@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::pool::{Guard, Space};
 
 use super::array::Array;
 use super::attempt::{Attempt, Seen};
@@ -123,7 +123,7 @@ pub(super) fn find<'g, M: Media>(
     let mut from = 0;
     loop {
         let node = spot.node;
-        match compare(&spot, key, from, care, generation)? {
+        match compare(&spot, key, from, care, guard.space())? {
             Compared::Matches => {}
             Compared::MayMatch => spot.in_hope = true,
             Compared::Not(below) => return Ok(Spot { below, ..spot }),
@@ -185,7 +185,7 @@ fn compare<'g, M: Media>(
     key: &Sought<'_>,
     from: usize,
     care: Care,
-    generation: u64,
+    space: &Space<M>,
 ) -> Result<Compared<'g, M>> {
     let node = &spot.node;
     let remembers_all = node.remembers_from() <= from;
@@ -196,7 +196,7 @@ fn compare<'g, M: Media>(
         }
         (Prefix::MayMatch, Care::Hope) => Ok(Compared::MayMatch),
         (Prefix::LeavesAt(..), Care::Hope) => Ok(Compared::Not(Below::Elsewhere(None))),
-        (remembered, Care::Exact) => compare_whole(spot, key, from, remembered, generation),
+        (remembered, Care::Exact) => compare_whole(spot, key, from, remembered, space),
     }
 }
 
@@ -208,11 +208,11 @@ fn compare_whole<'g, M: Media>(
     key: &Sought<'_>,
     from: usize,
     remembered: Prefix,
-    generation: u64,
+    space: &Space<M>,
 ) -> Result<Compared<'g, M>> {
     let node = &spot.node;
     let above = spot.parent.as_ref().zip(spot.parent_byte(key));
-    let record = match (Reached { node, above }).sample(generation)? {
+    let record = match (Reached { node, above }).sample(space)? {
         Sample::Record(record) => record,
         Sample::Barren => return Ok(Compared::Not(Below::Barren)),
         Sample::Moved => return Ok(Compared::Not(Below::Elsewhere(None))),

@@ -20,7 +20,7 @@
 use std::thread::panicking;
 
 use crate::media::{LINE, Media, Ordering, Region};
-use crate::pool::Guard;
+use crate::pool::{Guard, Space};
 use crate::sync::{Backoff, fence, fence_behind_exchange};
 use crate::{Error, Result};
 
@@ -128,6 +128,20 @@ impl Version {
 #[cold]
 fn impossible(offset: u64) -> Error {
     Error::Corrupt { offset, what: "a lock word that no session has left" }
+}
+
+/// Whether a chunk that says that it is obsolete became so in this session; no matter what, of one that does not.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if not.
+#[cold]
+pub(super) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) -> Result<()> {
+    let is_obsolete = Version::read(words).is_obsolete(space.generation());
+    if is_obsolete && !space.has_set_lock(words.offset()) {
+        return Err(impossible(words.offset()));
+    }
+    Ok(())
 }
 
 /// Whether a chunk to which nobody writes has a lock word that a session can have left, or this one has set.

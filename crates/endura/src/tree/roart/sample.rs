@@ -21,8 +21,10 @@
 
 use crate::Result;
 use crate::media::Media;
+use crate::pool::Space;
 
 use super::array::Array;
+use super::lock::check_obsolete;
 use super::node::{EOK, Node, enter_child};
 use super::record::Record;
 use super::word::Kind;
@@ -47,7 +49,13 @@ pub(super) enum Sample<'m, M> {
 
 impl<'m, M: Media> Reached<'_, 'm, M> {
     /// Some record below the node.
-    pub(super) fn sample(&self, generation: u64) -> Result<Sample<'m, M>> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) also where the node, or the one above, only seems to have been
+    /// left: nobody did that in this session, so that whoever tries again would never find it otherwise.
+    pub(super) fn sample(&self, space: &Space<M>) -> Result<Sample<'m, M>> {
+        let generation = space.generation();
         Ok(match any_record(self.node)? {
             None => Sample::Barren,
             Some(record) if self.is_in_place(generation) => {
@@ -56,7 +64,11 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
                 }
                 Sample::Record(record)
             }
-            Some(_) => Sample::Moved,
+            Some(_) => {
+                check_obsolete(space, &self.node.words())?;
+                self.above.map_or(Ok(()), |(above, _)| check_obsolete(space, &above.words()))?;
+                Sample::Moved
+            }
         })
     }
 

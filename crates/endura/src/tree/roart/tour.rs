@@ -31,7 +31,7 @@ use super::sample::{Reached, Sample};
 use super::word::{Kind, Link, NodeKind};
 use crate::Result;
 use crate::media::{LINE, Media};
-use crate::pool::{Guard, Seat};
+use crate::pool::{Guard, Seat, Space};
 
 /// More strides than any tree has nodes and arrays without a record side by side.
 const MOST_BARREN: usize = 1 << 16;
@@ -82,8 +82,8 @@ impl Tour {
         visit: &mut dyn FnMut(Chunk<'g, M>) -> Result<()>,
         bite: usize,
     ) -> Result<bool> {
-        let (media, generation) = (guard.media(), guard.space().generation());
-        let mut strides = Strides { media, visit, left: bite, record: None, generation };
+        let (media, space) = (guard.media(), guard.space());
+        let mut strides = Strides { media, visit, left: bite, record: None, space };
         if self.walked.within(guard).is_none() {
             self.path.clear();
             self.walked.leave();
@@ -114,12 +114,12 @@ impl Tour {
 }
 
 /// What one pin does of a tour.
-struct Strides<'g, 'v, M> {
+struct Strides<'g, 'v, M: Media> {
     media: &'g M,
     visit: &'v mut dyn FnMut(Chunk<'g, M>) -> Result<()>,
     left: usize,
     record: Option<Record<'g, M>>,
-    generation: u64,
+    space: &'g Space<M>,
 }
 
 impl<'g, M: Media> Strides<'g, '_, M> {
@@ -229,7 +229,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         let (at, byte) = match node.compare_prefix(last, from) {
             Prefix::Matches => return Ok(Some(Side::Around)),
             Prefix::LeavesAt(at, byte) if node.remembers_from() <= from => (at, Some(byte)),
-            _ => match reached.sample(self.generation)? {
+            _ => match reached.sample(self.space)? {
                 Sample::Moved => return Ok(None),
                 Sample::Barren => return Ok(Some(Side::Behind)),
                 Sample::Record(record) => {

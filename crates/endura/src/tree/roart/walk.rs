@@ -139,7 +139,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         let (at, byte) = match node.compare_prefix(bound, from) {
             Prefix::Matches => return Ok(Side::At(Order::Equal)),
             Prefix::LeavesAt(at, byte) if node.remembers_from() <= from => (at, Some(byte)),
-            _ => match reached.sample(self.tree.space().generation())? {
+            _ => match reached.sample(self.tree.space())? {
                 Sample::Barren => return Ok(Side::Nowhere),
                 Sample::Moved => return Ok(Side::Moved),
                 Sample::Record(record) => {
