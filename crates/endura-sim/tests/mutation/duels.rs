@@ -4,7 +4,7 @@
 use endura_sim::schedule::{Cut, Task, Way};
 use endura_sim::subjects::MapOp;
 
-use Task::{Get, GetMany, Put, Remove, Replace, Scan, Scribble};
+use Task::{End, Get, GetMany, Put, Remove, Replace, Scan, Scribble};
 
 /// Who meets whom, and where.
 #[derive(Clone)]
@@ -183,7 +183,22 @@ fn after_cuts() -> Vec<Duel> {
     all
 }
 
+/// Who asks for the first or the last entry.
+fn at_the_ends() -> Vec<Duel> {
+    let full = puts(&[10, 20, 30]);
+    let (first, last): (&[Task], &[Task]) = (&[End(Way::Up)], &[End(Way::Down)]);
+    let mut all = Vec::new();
+    let mut add = |name, before: &[MapOp], stops: &[Task], comes: &[&[Task]]| {
+        all.extend(against(name, before, stops, comes));
+    };
+    add("first, update", &full, &[Put(10, 1)], &[first]);
+    add("first, insert", &puts(&[20, 30]), &[Put(10, 1)], &[first]);
+    add("first, remove", &full, &[Remove(10)], &[first]);
+    add("last, split", &full, &[Put(40, 1)], &[last]);
+    all
+}
+
 /// All of them.
 pub(crate) fn duels() -> Vec<Duel> {
-    [in_a_leaf(), in_splits(), in_merges(), after_cuts()].concat()
+    [in_a_leaf(), in_splits(), in_merges(), after_cuts(), at_the_ends()].concat()
 }
