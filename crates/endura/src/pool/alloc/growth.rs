@@ -42,6 +42,8 @@ pub(super) fn in_use(stock: &Stock, loose: u64) -> u64 {
 pub(super) fn allow<M: Media>(media: &M, in_use: u64) -> Result<()> {
     let pages = in_use.saturating_mul(2).saturating_add(SLACK).div_ceil(PAGE);
     // Relaxed: nothing goes by it in this session, and the next open is alone.
+    // equivalent mutant, without: costs space or time: the next session may grow further, or has to wait for its
+    // collection sooner.
     Region::new(media, GROW_TO, 1)?.store(0, pages, Ordering::Relaxed);
     Ok(())
 }
