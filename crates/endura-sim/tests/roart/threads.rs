@@ -61,7 +61,6 @@ fn threads_under_power_failures_agree_on_one_order() {
 }
 
 #[test]
-#[ignore = "finds a live chunk in a page that a collection beside a shrinking node has freed"]
 fn collections_beside_writers() {
     let figures = all(&[Family::Collection], 2 * SCHEDULES);
     for step in ["collect.mark", "collect.sweep", "node.shrunk", "unlink.word"] {

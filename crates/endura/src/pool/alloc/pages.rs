@@ -145,9 +145,12 @@ impl Pages {
             let what = "a page freed that is not in use";
             return Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what });
         }
-        // Before anybody can take the page, whose header comes after this one.
         header::write(media, page, Kind::Free)?;
         media.mark(Mark::Step("pool.page.free"));
+        // Before anybody can take the page: with a store buffer in front of the durable memory, this header
+        // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
+        // the store of the header in `take`.
+        media.drain();
         stock.insert(page, 1);
         Ok(())
     }
@@ -197,6 +200,8 @@ impl Pages {
         media.fence();
         header::write(media, first, Kind::Free)?;
         media.mark(Mark::Step("pool.run.free.first"));
+        // Before the next owner's header, as in `give`.
+        media.drain();
         stock.insert(first, count);
         Ok(())
     }
