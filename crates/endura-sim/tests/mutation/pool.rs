@@ -41,6 +41,8 @@ pub(crate) enum Part {
     Made(Under),
     /// A history of the session that made the pool: what it closes must be found as it was.
     First(usize, Under),
+    /// Pages from thread to thread.
+    Apart(usize),
     /// A history, all of whose operations are crashed.
     History(usize, Under),
     /// An operation in a pool that has one or another past.
@@ -64,13 +66,15 @@ pub(crate) enum Part {
 pub(crate) enum Under {
     Adr,
     Eadr,
+    /// The same, and what a thread has stored waits in a buffer of its own.
+    EadrApart,
 }
 
 impl Under {
     fn model(self) -> Model {
         match self {
             Self::Adr => Model::WEAKEST_ADR,
-            Self::Eadr => Model::WEAKEST_EADR,
+            Self::Eadr | Self::EadrApart => Model::WEAKEST_EADR,
         }
     }
 }
@@ -96,6 +100,15 @@ fn of_the_first_session() -> [Vec<PoolOp>; 3] {
     let [saved, maps] = [3, 5].map(|i| histories().swap_remove(i).ops);
     let all = [&saved[..], &[link(3, 0), Unlink(0)], &maps, &[Reopen]].concat();
     [saved, maps, all]
+}
+
+/// Histories in which one thread uses what the other has freed.
+fn apart() -> Vec<Vec<PoolOp>> {
+    let [classes, runs, collected] = [1, 2, 6].map(|i| {
+        let History { before, ops, .. } = histories().swap_remove(i);
+        [before, ops].concat()
+    });
+    vec![classes, runs, collected]
 }
 
 /// An operation after each of whose stores the process is killed, and what the next one does without a
@@ -144,6 +157,7 @@ pub(crate) fn parts() -> Vec<Part> {
         parts.extend((0..of_the_first_session().len()).map(|i| Part::First(i, under)));
         parts.extend((0..histories().len()).map(|history| Part::History(history, under)));
     }
+    parts.extend((0..apart().len()).map(Part::Apart));
     parts.extend((0..kills().len()).map(Part::Killed));
     parts.extend([Part::DropKilled, Part::BehindALink, Part::BehindARefusal]);
     parts
@@ -168,6 +182,7 @@ pub(crate) fn run(
         |under, before: &[_], ops: &[_], calls: &mut _| explored_from(under, before, ops, 0, calls);
     match part {
         Part::Made(under) => made(&[], under, mutant, calls),
+        Part::Apart(number) => made(&apart()[number], Under::EadrApart, mutant, calls),
         Part::First(number, under) => made(&of_the_first_session()[number], under, mutant, calls),
         Part::Killed(number) => killed(number, mutant, calls),
         Part::One { start, op, under } => explored(under, &starts()[start], &ops()[op..=op], calls),
@@ -292,8 +307,11 @@ fn made(
     let open = PoolSpace.create(sim.clone())?;
     let mut model = PoolSpace.observe(&open)?;
     let mut expect = vec![(0, vec![model.clone()])];
-    for op in ops {
+    for (i, op) in ops.iter().enumerate() {
         let before = model.clone();
+        if under == Under::EadrApart {
+            act_as(1 + i as u32 % 2);
+        }
         expect.push((sim.moment() + 1, vec![before.clone()]));
         PoolSpace.apply(&open, op)?;
         PoolSpace.specify(&mut model, op);
