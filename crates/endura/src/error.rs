@@ -120,10 +120,16 @@ pub enum Error {
     /// The name cannot be the name of a map.
     #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL")]
     BadName,
-    /// There is no such map, and a read-only pool cannot make one.
+    /// There is no such map: a read-only pool cannot make one, and what is to be renamed must be there.
     #[error("the pool has no map `{name}`")]
     NoSuchMap {
         /// The name asked for.
+        name: String,
+    },
+    /// A map was to get a name that a map has.
+    #[error("the pool has a map `{name}` already: drop that first, or choose another name")]
+    MapExists {
+        /// The name.
         name: String,
     },
     /// An earlier panic or I/O error left the pool in doubt.

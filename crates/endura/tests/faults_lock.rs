@@ -119,6 +119,7 @@ fn a_child_keeps_its_hands_off() {
                 && matches!(pool.fast_fair("map"), Err(Error::Forked))
                 && matches!(pool.fast_fair("more"), Err(Error::Forked))
                 && matches!(pool.drop_map("map"), Err(Error::Forked))
+                && matches!(pool.rename_map("map", "other"), Err(Error::Forked))
                 && matches!(pool.close(), Err(Error::Forked))
                 && matches!(reader.stats(), Err(Error::Forked))
                 && matches!(Pool::options().open(&path), Err(Error::Locked))

@@ -1,4 +1,4 @@
-//! Processes that are killed while they make or drop a map, while they open the pool after that, and
+//! Processes that are killed while they make, drop or rename a map, while they open the pool after that, and
 //! then the power fails. What the last of them read or built on outlives it.
 //!
 //! (Only under ADR: where the caches are durable, all that was visible is.)
@@ -12,10 +12,11 @@ use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::Subject;
+use endura_sim::subjects::pool::histories::LONG;
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
-use PoolOp::{Collect, Drop, Link, Make, MakeMany, Relieve, Soil, Unlink};
+use PoolOp::{Collect, Drop, Link, Make, MakeMany, Relieve, Rename, Soil, Unlink};
 
 const LIMIT: u64 = 48 * PAGE;
 const EFFORT: Effort = Effort {
@@ -44,7 +45,10 @@ fn next() -> Vec<Vec<Next<PoolOp>>> {
     vec![vec![look(), look()], vec![Next { looks: true, ops: ops.collect() }]]
 }
 
-/// Makes or drops a map, killed after each store; how many images there were.
+/// Gives a map a name of other lines, in which nothing else is stored.
+const RENAMES: [PoolOp; 2] = [Rename("first", LONG), Rename("first", "another")];
+
+/// Makes, drops or renames a map, killed after each store; how many images there were.
 fn killed(op: &PoolOp, mutant: Option<Mutant>) -> Result<u64, String> {
     let mut explorer = explorer(mutant);
     let told = |failure| format!("{failure}");
@@ -114,8 +118,8 @@ fn flushes_of_an_open(before: &[PoolOp], file: &str) -> Vec<Call> {
 }
 
 #[test]
-fn maps_that_killed_processes_made_or_dropped() {
-    for op in [Make("another", 4), Drop("first")] {
+fn maps_that_killed_processes_made_dropped_or_renamed() {
+    for op in [Make("another", 4), Drop("first")].into_iter().chain(RENAMES) {
         let images = killed(&op, None).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(images > 10, "{images}");
     }
@@ -130,7 +134,7 @@ fn an_open_that_flushes_nothing_is_noticed() {
     // By their places: that of links stands before that of entries.
     let [link, state] = flushes_of_an_open(&made, "pool/directory.rs")[..] else { panic!("two") };
     let [header] = flushes_of_an_open(&made, "pool/alloc/tails.rs")[..] else { panic!("one") };
-    for op in [Make("another", 4), Drop("first")] {
+    for op in [Make("another", 4), Drop("first"), Rename("first", LONG)] {
         assert!(killed(&op, Some(Mutant::Drop(state))).is_err(), "{op:?}");
     }
     assert!(made_behind_a_link(Some(Mutant::Drop(link))).is_err());

@@ -1,5 +1,5 @@
 //! Crashes of pools: how they are made, how they grow, chunks and runs of pages that come and go, maps
-//! that are made and dropped, and the close.
+//! that are made, renamed and dropped, and the close.
 
 use endura::pool::PAGE;
 use endura_sim::explore::Explorer;
@@ -90,7 +90,7 @@ fn jobs(longest: [usize; 2]) -> Vec<Job> {
 
 /// The steps of the allocator, of the directory and of the close; those of a directory that goes on in
 /// a page of its own have their own test.
-const STEPS: [&str; 14] = [
+const STEPS: [&str; 18] = [
     "collect.mark",
     "collect.sweep",
     "pool.create.entry",
@@ -102,6 +102,10 @@ const STEPS: [&str; 14] = [
     "pool.open.list",
     "pool.page.tail",
     "pool.page.take",
+    "pool.rename.copied",
+    "pool.rename.live",
+    "pool.rename.name",
+    "pool.rename.renamed",
     "pool.run.free.first",
     "pool.run.free.rest",
     "pool.save.list",

@@ -13,11 +13,11 @@ use endura_sim::mutate::Calls;
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::First;
-use endura_sim::subjects::pool::histories::{History, choices, histories, link, starts};
+use endura_sim::subjects::pool::histories::{History, LONG, choices, histories, link, starts};
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
-use PoolOp::{Collect, Drop, Make, MakeMany, Probe, Relieve, Reopen, Soil, Unlink};
+use PoolOp::{Collect, Drop, Make, MakeMany, Probe, Relieve, Rename, Reopen, Soil, Unlink};
 
 const LIMIT: u64 = 48 * PAGE;
 
@@ -55,6 +55,8 @@ pub(crate) enum Part {
     DirectoryInRun,
     /// A map is dropped by a process that is killed, as is the next one in its open; a third one looks.
     DropKilled,
+    /// The same with a map that gets another name.
+    RenameKilled,
     /// The first map of a page of the directory that a killed process had linked, not durably.
     BehindALink,
     /// The same, of a page that another thread had linked for a map that it had no room to make.
@@ -159,7 +161,7 @@ pub(crate) fn parts() -> Vec<Part> {
     }
     parts.extend((0..apart().len()).map(Part::Apart));
     parts.extend((0..kills().len()).map(Part::Killed));
-    parts.extend([Part::DropKilled, Part::BehindALink, Part::BehindARefusal]);
+    parts.extend([Part::DropKilled, Part::RenameKilled, Part::BehindALink, Part::BehindARefusal]);
     parts
 }
 
@@ -199,7 +201,8 @@ pub(crate) fn run(
             let before = [MakeMany(ENTRIES - 1)];
             explored_from(Under::Adr, &before, &ops, ops.len() - 1, calls)
         }
-        Part::DropKilled => drop_killed(mutant, calls),
+        Part::DropKilled => looked_at(&Drop("first"), mutant, calls),
+        Part::RenameKilled => looked_at(&Rename("first", LONG), mutant, calls),
         Part::BehindALink => behind_a_link(mutant, calls),
         Part::BehindARefusal => behind_a_refusal(mutant, calls),
     }
@@ -217,14 +220,19 @@ fn killed(number: usize, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> R
     result.map_err(|failure| failure.finding)
 }
 
-fn drop_killed(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
+/// Kills the process in `op`, and the next one in its open; a third one looks.
+fn looked_at(
+    op: &PoolOp,
+    mutant: Option<Mutant>,
+    calls: &mut Option<Calls>,
+) -> Result<(), Finding> {
     let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
     let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
     explorer.plant(mutant);
     explorer.calls = calls.take();
     let start = explorer.start(&[Make("first", 3)]).map_err(|failure| failure.finding)?;
     let look = Next { looks: true, ops: Vec::new() };
-    let result = explorer.kill(&start, &Drop("first"), &[look.clone(), look]);
+    let result = explorer.kill(&start, op, &[look.clone(), look]);
     *calls = explorer.calls;
     result.map_err(|failure| failure.finding)
 }

@@ -4,13 +4,13 @@
 //!
 //! | word | what | written |
 //! | --- | --- | --- |
-//! | 0 | state: FREE 0, LIVE 1, DROPPING 2 | commits, by one 8-byte store |
-//! | 1 | kind (bits 0..8), parameters (8..56), bytes of the name (56..64) | before LIVE |
+//! | 0 | state: FREE 0, LIVE 1, DROPPING 2, RENAMED 3 | commits, by one 8-byte store |
+//! | 1 | kind (bits 0..8), parameters (8..56), bytes of the name (56..64) | before LIVE; the last also while RENAMED |
 //! | 2 | root | by the tree |
 //! | 3 | entries at a clean close | at the close |
 //! | 4 | the generation that wrote word 3; it counts only if that session was the last and clean | at the close |
 //! | 5..8 | spare | |
-//! | 8..40 | name, filled up with zeros | before LIVE |
+//! | 8..40 | name, filled up with zeros | before LIVE, and while RENAMED |
 //! | 40..64 | spare, for the tree | by the tree |
 //!
 //! Entries lie side by side in page 0, then in pages of the kind DIRECTORY that are chained from
@@ -18,7 +18,7 @@
 //! an entry that was ever used is not zero: the first that is free with a word 1 of zero ends the
 //! directory.
 //!
-//! # Create and drop
+//! # Create, drop and rename
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
@@ -31,7 +31,18 @@
 //! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
 //! | drop: nodes freed after a grace period, piece by piece ([`drops`](super::drops)) | DROPPING | the same |
 //! | drop: FREE stored | DROPPING or FREE | no map |
+//! | rename: the new name stored in the place of new names; flushed and fenced | LIVE | the old name |
+//! | rename: RENAMED stored | LIVE or RENAMED | the old name, or the new one |
+//! | rename: drained | RENAMED | the new name, in the place of new names; the open does the rest |
+//! | rename: name and its bytes stored in the entry; flushed and fenced | RENAMED | the same |
+//! | rename: LIVE stored | RENAMED or LIVE | the new name, in one place or the other |
+//! | rename: drained, returns | LIVE | the new name |
 //! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
+//!
+//! The place of new names (`NEW_NAME`) is laid out as an entry, in front of the first one, and counts only
+//! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else
+//! in the entry stays as and where it is, so that operations go on in the map meanwhile. A read-only open takes
+//! the name from there and leaves the rest to the next one that writes.
 //!
 //! All of it happens under one lock, which is taken inside a pin, never the other way round: whoever
 //! waits for writers to leave must not hold it.
@@ -41,6 +52,10 @@ use std::sync::Arc;
 
 use super::alloc::{Kind, Pages, header};
 use super::drops::Drops;
+use super::entry::{
+    self, DROPPING, Entry, FREE, KIND, LIVE, PARAMETER_BITS, RENAMED, ROOT, STATE, WORDS,
+    check_name, corrupt, kind_of, name_of, set_state, settle, write_name,
+};
 use super::guard::Guard;
 use super::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use super::lengths;
@@ -50,23 +65,6 @@ use crate::media::{Mark, Media, Ordering, Span};
 use crate::sync::Mutex;
 use crate::volatile::epoch::before_reuse;
 use crate::{Error, Result};
-
-const FREE: u64 = 0;
-const LIVE: u64 = 1;
-const DROPPING: u64 = 2;
-
-const STATE: usize = 0;
-const KIND: usize = 1;
-pub(super) const ROOT: usize = 2;
-const NAME: usize = 8;
-const NAME_END: usize = 40;
-const WORDS: usize = ENTRY as usize / 8;
-
-/// The longest name, in bytes.
-const LONGEST: usize = 255;
-const PARAMETER_BITS: u32 = 48;
-
-type Entry<'m, M> = Span<'m, M, WORDS>;
 
 /// The maps of an open pool.
 pub(super) struct Directory<M: Media> {
@@ -196,7 +194,7 @@ impl<M: Media> Registry<M> {
             }
             match state {
                 FREE => _ = self.free.insert(self.next),
-                LIVE => self.load_map(entry, session)?,
+                LIVE | RENAMED => self.load_map(entry, state, session)?,
                 DROPPING => {
                     if !session.read_only {
                         // What is written into the entry next follows in its line.
@@ -211,27 +209,35 @@ impl<M: Media> Registry<M> {
         Ok(())
     }
 
-    fn load_map(&mut self, entry: Entry<'_, M>, session: Session) -> Result<()> {
-        let what = entry.load(KIND, Ordering::Acquire);
-        let (kind, parameters) = (what as u8, what >> 8 & ((1 << PARAMETER_BITS) - 1));
+    fn load_map(&mut self, entry: Entry<'_, M>, state: u64, session: Session) -> Result<()> {
+        let (kind, parameters) = kind_of(entry);
         if kind == 0 {
             return corrupt(entry, "a map of no kind");
         }
-        let bytes: Vec<u8> = (NAME..NAME_END)
-            .flat_map(|i| entry.load(i, Ordering::Acquire).to_le_bytes())
-            .take((what >> 56) as usize)
-            .collect();
-        let Ok(name) = String::from_utf8(bytes) else {
-            return corrupt(entry, "a map whose name is not UTF-8");
-        };
-        if check_name(&name).is_err() {
-            return corrupt(entry, "a map with an impossible name");
-        }
+        let name = name_of(entry, state)?;
         let len = lengths::recorded(entry.media(), entry.offset(), session)?;
         let map = MapState::new(name.clone(), kind, parameters, entry.offset(), len);
-        if self.maps.insert(name, Arc::new(map)).is_some() {
+        if self.maps.insert(name.clone(), Arc::new(map)).is_some() {
             return corrupt(entry, "a second map of the same name");
         }
+        if state == RENAMED && !session.read_only {
+            settle(entry, &name);
+        }
+        Ok(())
+    }
+
+    /// Gives a map another name, durably.
+    fn rename(&mut self, guard: &Guard<'_, M>, from: &str, to: &str) -> Result<()> {
+        let Some(map) = self.maps.get(from).cloned() else {
+            return Err(Error::NoSuchMap { name: from.to_owned() });
+        };
+        if self.maps.contains_key(to) {
+            return Err(Error::MapExists { name: to.to_owned() });
+        }
+        entry::rename(Entry::new(guard.media(), map.entry())?, to)?;
+        map.set_name(to);
+        self.maps.remove(from);
+        self.maps.insert(to.to_owned(), map);
         Ok(())
     }
 
@@ -305,37 +311,15 @@ impl<M: Media> Registry<M> {
     }
 }
 
-fn corrupt<M: Media, T>(entry: Entry<'_, M>, what: &'static str) -> Result<T> {
-    Err(Error::Corrupt { offset: entry.offset(), what })
-}
-
-fn check_name(name: &str) -> Result<()> {
-    let fits = (1..=LONGEST).contains(&name.len()) && !name.contains('\0');
-    if fits { Ok(()) } else { Err(Error::BadName) }
-}
-
-/// Stores the state and starts the write-back; the caller fences.
-fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
-    entry.store(STATE, state, Ordering::Release);
-    entry.flush(STATE, 1);
-}
-
 /// Stores all of an entry but its state; the caller flushes.
 fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
-    let mut bytes = [0; 8 * (NAME_END - NAME)];
-    bytes[..name.len()].copy_from_slice(name.as_bytes());
     // As in `append_page`.
     before_reuse();
     // Relaxed: the caller fences before it becomes LIVE.
     for i in ROOT..WORDS {
         entry.store(i, 0, Ordering::Relaxed);
     }
-    for (i, chunk) in bytes.chunks_exact(8).enumerate() {
-        let value = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        entry.store(NAME + i, value, Ordering::Relaxed);
-    }
-    let what = (name.len() as u64) << 56 | parameters << 8 | u64::from(kind);
-    entry.store(KIND, what, Ordering::Relaxed);
+    write_name(entry, name, kind, parameters);
 }
 
 impl<M: Media> Space<M> {
@@ -404,6 +388,18 @@ impl<M: Media> Space<M> {
         let map = Arc::new(MapState::new(name.to_owned(), kind, parameters, at, Some(0)));
         registry.maps.insert(name.to_owned(), Arc::clone(&map));
         Ok(map)
+    }
+
+    /// Gives the map `from` the name `to`. Durable on return, O(1). Operations of the map go on meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`]; [`Error::NoSuchMap`]; [`Error::MapExists`] if there is a map `to`, also if it is the
+    /// same; those of [`pin_mut`](Self::pin_mut).
+    pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
+        check_name(to)?;
+        let guard = self.pin_mut()?;
+        self.directory.registry.lock().rename(&guard, from, to)
     }
 
     /// The map of this name, if there is one.

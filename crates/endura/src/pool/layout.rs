@@ -5,6 +5,7 @@
 //! | 0..128 | superblock, copy A |
 //! | 4096..4224 | superblock, copy B |
 //! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
+//! | 11776..12288 | the new name of a map that is being renamed |
 //! | 12288..1 MiB | map directory: entries of 512 bytes |
 //! | 1 MiB..2 MiB | the free space that the last clean close left, first block |
 //! | 2 MiB.. | pages of 2 MiB, each with a header line |
@@ -31,6 +32,8 @@ pub(crate) const UNCOLLECTED: u64 = 8224;
 /// number.
 pub(crate) const GROW_TO: u64 = 8232;
 
+/// Where the new name of a map stands until it stands in the map's entry: laid out as one.
+pub(crate) const NEW_NAME: u64 = DIRECTORY - ENTRY;
 /// The first directory entry.
 pub(crate) const DIRECTORY: u64 = 12288;
 /// Where the directory entries of page 0 end.

@@ -35,7 +35,8 @@ pub enum Counted {
 /// directory entry that it points to.
 #[derive(Debug)]
 pub struct MapState {
-    name: String,
+    /// Locked for a moment: to be read or replaced.
+    name: Mutex<Arc<str>>,
     kind: u8,
     parameters: u64,
     entry: u64,
@@ -59,7 +60,7 @@ impl MapState {
         len: Option<u64>,
     ) -> Self {
         let state = Self {
-            name,
+            name: Mutex::new(name.into()),
             kind,
             parameters,
             entry,
@@ -76,9 +77,13 @@ impl MapState {
         state
     }
 
-    /// The map's name.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// The name that the map has at this moment.
+    pub fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name.lock())
+    }
+
+    pub(super) fn set_name(&self, name: &str) {
+        *self.name.lock() = name.into();
     }
 
     /// Which index it is; never 0. The numbers belong to the layer above.
@@ -99,7 +104,7 @@ impl MapState {
     /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte
     /// store.
     pub fn root(&self) -> u64 {
-        self.entry + 8 * super::directory::ROOT as u64
+        self.entry + 8 * super::entry::ROOT as u64
     }
 
     /// A copy of the root word in memory, 0 = not known yet: every operation begins with it.

@@ -6,6 +6,7 @@ mod collect;
 mod create;
 mod directory;
 mod drops;
+mod entry;
 mod file;
 mod filesystem;
 mod gate;

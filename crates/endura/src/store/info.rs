@@ -28,6 +28,6 @@ impl MapInfo {
         };
         let layout = NodeLayout::of(map).filter(|_| Kind::of(map) == Some(Kind::FastFair));
         let kind = Kind::of(map).map_or("unknown", Kind::name);
-        Self { name: map.name().to_owned(), kind, layout, len }
+        Self { name: map.name().to_string(), kind, layout, len }
     }
 }

@@ -298,6 +298,35 @@ impl Pool {
         on_space!(&self.inner.mounted, space => space.drop_map(name, inventory()))
     }
 
+    /// Gives the map `from` the name `to`; its entries stay where they are. Atomic, also under a crash: there is
+    /// exactly one of the two names at any moment. Durable on return; O(1), and needs no space.
+    ///
+    /// Handles of the map are not concerned: they go on, also in operations that are under way, and the map is
+    /// the same one under its new name. Who asks for the old name beside the call gets the map, or makes a new one
+    /// of that name, as before and after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchMap`] if there is no map `from`; [`Error::MapExists`] if there is a map `to`, also if both are
+    /// one name; [`Error::BadName`]; and those of [`Map`](crate::Map) for methods that write. Nothing is changed then.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::options().create(folder.path().join("data.endura"))?;
+    /// let map = pool.fast_fair("draft")?;
+    /// map.insert(1, 10)?;
+    /// pool.rename_map("draft", "ids")?;
+    /// map.insert(2, 20)?;
+    /// assert_eq!(pool.fast_fair("ids")?.get(2)?, Some(20));
+    /// assert!(pool.maps()?.iter().all(|map| map.name != "draft"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
+        on_space!(&self.inner.mounted, space => space.rename_map(from, to))
+    }
+
     /// Checks everything in the pool: every node of every map, and that no two use the same bytes.
     /// Writers wait meanwhile, readers go on. O(n).
     ///

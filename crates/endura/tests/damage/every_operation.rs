@@ -270,6 +270,7 @@ impl Files {
                 let _ = every_operation(&map, choices);
             }
         }
+        let _ = (pool.rename_map("third", "fourth"), pool.rename_map("fourth", "first"));
         let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
         pool.verify().map(drop)
     }

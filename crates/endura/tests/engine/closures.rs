@@ -208,11 +208,18 @@ fn bytes() -> Vec<Operation> {
 }
 
 fn of_pools() -> Vec<Operation> {
-    let all: [Named<World>; 8] = [
+    let all: [Named<World>; 9] = [
         ("fast_fair", |world| world.pool.fast_fair("fast_fair").map(drop)),
         ("any_map", |world| world.pool.any_map("nbtree", None).map(drop)),
         ("roart", |world| world.pool.roart("more").map(drop)),
         ("maps", |world| world.pool.maps().map(drop)),
+        ("rename_map", |world| match world.pool.rename_map("more", "less") {
+            // Made and dropped by others.
+            Ok(()) | Err(Error::NoSuchMap { .. } | Error::MapExists { .. }) => {
+                world.pool.drop_map("less").map(drop)
+            }
+            other => other,
+        }),
         ("drop_map", |world| world.pool.drop_map("more").map(drop)),
         ("stats", |world| world.pool.stats().map(drop)),
         ("verify", |world| world.pool.verify().map(drop)),

@@ -117,9 +117,10 @@ fn a_fork_beside_other_threads() {
         ("during a verification", |world| drop(world.pool.verify().unwrap())),
         ("during stats", |world| drop(world.pool.stats().unwrap())),
         ("during writes", |world| (0..300).for_each(|key| world.write(key, 7))),
-        ("while maps are made and dropped", |world| {
+        ("while maps are made, renamed and dropped", |world| {
             world.pool.nbtree("short").unwrap();
-            world.pool.drop_map("short").unwrap();
+            world.pool.rename_map("short", "long").unwrap();
+            world.pool.drop_map("long").unwrap();
         }),
         ("while threads come and go", |world| {
             let one = || {

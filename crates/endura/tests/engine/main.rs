@@ -23,6 +23,7 @@ mod patience;
 mod pins;
 mod pools;
 mod refill;
+mod renames;
 mod rivals;
 mod stalls;
 mod unwinding;

@@ -2,9 +2,10 @@
 
 use super::PoolOp;
 
-use PoolOp::{Collect, Drop, Link, Make, Relieve, Reopen, Spend, Unlink};
+use PoolOp::{Collect, Drop, Link, Make, Relieve, Rename, Reopen, Spend, Unlink};
 
-const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
+/// A name that is in more than one line.
+pub const LONG: &str = "second map, with a name beyond one line of sixty-four bytes";
 
 /// A history of a pool, all of whose operations are to be crashed.
 #[derive(Debug, Clone)]
@@ -81,6 +82,7 @@ pub fn histories() -> Vec<History> {
         // 63 chunks go into the first 32nd of a page. The second thread begins the next one and takes some
         // of it; the first one links another.
         of("tails of two threads", &[], vec![Spend(32), Spend(33), link(0, 1)]),
+        of("renamed", &[Make("first", 2), Make(LONG, 3)], renamed()),
     ]
 }
 
@@ -93,6 +95,25 @@ pub fn maps() -> Vec<PoolOp> {
         Make("first", 4),
         Drop(LONG),
         Make("another", 5),
+    ]
+}
+
+/// Gives maps other names, longer and shorter ones, one after the other; those that are taken and those that are
+/// free again.
+fn renamed() -> Vec<PoolOp> {
+    vec![
+        Rename("first", "another"),
+        Rename(LONG, "first"),
+        Rename("another", "first"),
+        Rename("another", LONG),
+        Make("another", 4),
+        Drop("first"),
+        Rename("another", "first"),
+        Rename(LONG, "another"),
+        Rename("no such map", LONG),
+        Reopen,
+        Rename("first", LONG),
+        Make("first", 5),
     ]
 }
 

@@ -45,6 +45,8 @@ pub enum PoolOp {
     Make(&'static str, u8),
     /// Drops a map.
     Drop(&'static str),
+    /// Gives a map the second name, if there is one of the first name and none of the second.
+    Rename(&'static str, &'static str),
     /// Makes so many maps without nodes. Not to be crashed.
     MakeMany(u64),
     /// Fills so many pages with what looks like directory entries, and frees them. Not to be crashed.
@@ -112,6 +114,12 @@ impl Subject for PoolSpace {
                 fits
             }
             PoolOp::Drop(name) => model.maps.remove(name).is_some(),
+            PoolOp::Rename(from, to) => {
+                let fits = model.maps.contains_key(from) && !model.maps.contains_key(to);
+                let renamed = fits.then(|| model.maps.remove(from)).flatten();
+                model.maps.extend(renamed.map(|kind| (to.to_owned(), kind)));
+                fits
+            }
             PoolOp::MakeMany(count) => {
                 model.others += count;
                 true

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use endura::Error;
 use endura::media::{Media, Ordering, Region};
 use endura::pool::{Counted, MapState, PAGE, Session, Space, Worker};
 
@@ -276,6 +277,10 @@ impl OpenPool {
             PoolOp::Unlink(slot) => session.take(slot)?,
             PoolOp::Make(name, kind) => session.make(name, kind)?,
             PoolOp::Drop(name) => session.drop_map(name)?,
+            PoolOp::Rename(from, to) => match session.space.rename_map(from, to) {
+                Err(Error::NoSuchMap { .. } | Error::MapExists { .. }) => false,
+                renamed => told(renamed).map(|()| true)?,
+            },
             PoolOp::MakeMany(count) => {
                 for i in 0..count {
                     told(session.space.open_map(&format!("other {i}"), 1, 0, |_, _| Ok(0)))?;
@@ -333,7 +338,7 @@ impl OpenPool {
             if map.parameters() != 11 * u64::from(kind) || node != NODE {
                 return Err(format!("{map:?} with a node that holds {node:#x}"));
             }
-            model.maps.insert(map.name().to_owned(), kind);
+            model.maps.insert(map.name().to_string(), kind);
         }
         Ok(model)
     }
@@ -343,7 +348,7 @@ impl OpenPool {
         session.collection.check(&session.space, &session.reached()?)?;
         let names: BTreeMap<String, u64> = told(session.space.maps())?
             .iter()
-            .map(|map| (map.name().to_owned(), map.entry()))
+            .map(|map| (map.name().to_string(), map.entry()))
             .collect();
         let mut entries: Vec<u64> = names.values().copied().collect();
         entries.sort_unstable();

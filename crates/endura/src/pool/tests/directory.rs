@@ -21,13 +21,13 @@ fn a_map_keeps_its_name_kind_parameters_and_root() {
     let longest = "\u{e4}".repeat(127) + "x";
     for (name, kind) in [("a", 1), (&longest, 255), ("with space/\n", 3)] {
         let map = space.open_map(name, kind, (1 << 48) - 1, no_nodes).unwrap();
-        assert_eq!((map.name(), map.kind(), map.parameters()), (name, kind, (1 << 48) - 1));
+        assert_eq!((&*map.name(), map.kind(), map.parameters()), (name, kind, (1 << 48) - 1));
         assert_eq!(map.counted(), Counted::All);
         let again = space.open_map(name, 9, 9, |_, _| panic!("made twice")).unwrap();
         assert!(Arc::ptr_eq(&map, &again));
     }
     let next = reopened(&space);
-    let names: Vec<_> = next.maps().unwrap().iter().map(|m| m.name().to_owned()).collect();
+    let names: Vec<_> = next.maps().unwrap().iter().map(|m| m.name().to_string()).collect();
     assert_eq!(names, ["a", "with space/\n", &longest]);
     let map = next.find_map(&longest).unwrap().unwrap();
     assert_eq!((map.kind(), map.parameters()), (255, (1 << 48) - 1));

@@ -4,6 +4,7 @@ mod chunks;
 mod directory;
 mod lifetime;
 mod pins;
+mod rename;
 mod sessions;
 mod tails;
 

@@ -160,7 +160,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
             Ok(Self { space: Arc::clone(space), map, search: PhantomData })
         } else {
-            let name = map.name().to_owned();
+            let name = map.name().to_string();
             let found = "map of another kind or with other node sizes";
             Err(Error::WrongKind { name, found, want: "FastFair with these node sizes" })
         }

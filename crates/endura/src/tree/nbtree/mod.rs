@@ -185,7 +185,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Err(Error::Unsupported { what });
         }
         let wrong = |found| Error::WrongKind {
-            name: map.name().to_owned(),
+            name: map.name().to_string(),
             found,
             want: "NbTree with these blocks",
         };

@@ -182,7 +182,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             };
             Ok(Self { space: Arc::clone(space), map, root, techniques: PhantomData })
         } else {
-            let (name, found) = (map.name().to_owned(), "map of another kind or format");
+            let (name, found) = (map.name().to_string(), "map of another kind or format");
             Err(Error::WrongKind { name, found, want: "Roart" })
         }
     }

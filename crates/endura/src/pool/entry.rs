@@ -1,0 +1,116 @@
+//! An entry of the directory: its words, its name, and how that is replaced at once.
+//!
+//! [`directory`](super::directory) has the table of the words and of what a crash leaves.
+
+use super::layout::{ENTRY, NEW_NAME};
+use crate::media::{Mark, Media, Ordering, Span};
+use crate::{Error, Result};
+
+pub(super) const FREE: u64 = 0;
+pub(super) const LIVE: u64 = 1;
+pub(super) const DROPPING: u64 = 2;
+/// As LIVE, but the map's name is the one at [`NEW_NAME`].
+pub(super) const RENAMED: u64 = 3;
+
+pub(super) const STATE: usize = 0;
+pub(super) const KIND: usize = 1;
+pub(super) const ROOT: usize = 2;
+const NAME: usize = 8;
+const NAME_END: usize = 40;
+pub(super) const WORDS: usize = ENTRY as usize / 8;
+
+/// The longest name, in bytes.
+const LONGEST: usize = 255;
+/// Where word 1 has the bytes of the name.
+const NAME_BYTES: u32 = 56;
+pub(super) const PARAMETER_BITS: u32 = 48;
+
+pub(super) type Entry<'m, M> = Span<'m, M, WORDS>;
+
+/// The place of a new name: it is laid out as an entry is, and has nothing but the name.
+fn new_name<M: Media>(media: &M) -> Result<Entry<'_, M>> {
+    Entry::new(media, NEW_NAME)
+}
+
+pub(super) fn corrupt<M: Media, T>(entry: Entry<'_, M>, what: &'static str) -> Result<T> {
+    Err(Error::Corrupt { offset: entry.offset(), what })
+}
+
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let fits = (1..=LONGEST).contains(&name.len()) && !name.contains('\0');
+    if fits { Ok(()) } else { Err(Error::BadName) }
+}
+
+/// Stores the state and starts the write-back; the caller fences.
+pub(super) fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
+    entry.store(STATE, state, Ordering::Release);
+    entry.flush(STATE, 1);
+}
+
+/// Stores word 1 and the name; the caller flushes.
+pub(super) fn write_name<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
+    let mut bytes = [0; 8 * (NAME_END - NAME)];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    // Relaxed: the caller fences before the state says that they count.
+    for (i, chunk) in bytes.chunks_exact(8).enumerate() {
+        let value = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        entry.store(NAME + i, value, Ordering::Relaxed);
+    }
+    let what = (name.len() as u64) << NAME_BYTES | parameters << 8 | u64::from(kind);
+    entry.store(KIND, what, Ordering::Relaxed);
+}
+
+/// The kind and the parameters of a map.
+pub(super) fn kind_of<M: Media>(entry: Entry<'_, M>) -> (u8, u64) {
+    let what = entry.load(KIND, Ordering::Acquire);
+    (what as u8, what >> 8 & ((1 << PARAMETER_BITS) - 1))
+}
+
+/// The name of the map in an entry with this state.
+pub(super) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<String> {
+    let place = if state == RENAMED { new_name(entry.media())? } else { entry };
+    let bytes: Vec<u8> = (NAME..NAME_END)
+        .flat_map(|i| place.load(i, Ordering::Acquire).to_le_bytes())
+        .take((place.load(KIND, Ordering::Acquire) >> NAME_BYTES) as usize)
+        .collect();
+    let Ok(name) = String::from_utf8(bytes) else {
+        return corrupt(entry, "a map whose name is not UTF-8");
+    };
+    if check_name(&name).is_err() {
+        return corrupt(entry, "a map with an impossible name");
+    }
+    Ok(name)
+}
+
+/// Gives the map in a LIVE entry another name, durably.
+pub(super) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
+    let media = entry.media();
+    let place = new_name(media)?;
+    write_name(place, name, 0, 0);
+    place.flush(0, NAME_END);
+    media.mark(Mark::Step("pool.rename.name"));
+    // Before RENAMED, which makes it the map's.
+    media.fence();
+    set_state(entry, RENAMED);
+    media.mark(Mark::Step("pool.rename.renamed"));
+    settle(entry, name);
+    Ok(())
+}
+
+/// Completes the renaming of the map in an entry that says RENAMED: the name goes into the entry.
+/// RENAMED has been flushed.
+pub(super) fn settle<M: Media>(entry: Entry<'_, M>, name: &str) {
+    let media = entry.media();
+    // Before the old name is written over. A drain, as the old name is gone for good with the first store.
+    media.drain();
+    let (kind, parameters) = kind_of(entry);
+    write_name(entry, name, kind, parameters);
+    entry.flush(0, NAME_END);
+    media.mark(Mark::Step("pool.rename.copied"));
+    // Before LIVE, by which the name in the entry counts.
+    media.fence();
+    set_state(entry, LIVE);
+    media.mark(Mark::Step("pool.rename.live"));
+    // Before the next one is written to the place of new names, and before the caller is told.
+    media.drain();
+}
