@@ -58,7 +58,7 @@ fn one(args: &Args, style: Style) -> Result<()> {
     let (pool, map) = args.map.open_read_only()?;
     let map_bytes = pool.stats()?.page_bytes_in_use;
     let mut sink = Sink::new(style);
-    if args.file == Path::new("-") {
+    if args.file == Path::new("-") || target::is_stdout(&args.file) {
         let mut out = BufWriter::new(stdout().lock());
         let bar = ProgressBar::hidden();
         on_map!(&map, map => write(args, map, &mut sink, map_bytes, &mut out, &bar))?;
@@ -75,7 +75,8 @@ fn one(args: &Args, style: Style) -> Result<()> {
 
 /// Writes each map to a file of its own. The folder and the files appear when all are written.
 fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
-    if folder.exists() {
+    // A link that leads nowhere is in the way as well.
+    if fs::symlink_metadata(folder).is_ok() {
         return Err(Failure::Message(format!(
             "{} exists: --all makes a folder, give another path",
             folder.display()
@@ -85,9 +86,10 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
     let map_bytes = pool.stats()?.page_bytes_in_use;
     let failure = |error: io::Error| cannot_write(folder, &error);
     // Beside the folder, so that they need not be copied.
-    let made =
-        tempfile::Builder::new().prefix(".endura-export-").tempdir_in(target::folder(folder));
-    let made = made.map_err(failure)?;
+    let beside = target::folder(folder);
+    let made = tempfile::Builder::new().prefix(".endura-export-").tempdir_in(beside);
+    // Without the name that it had for a moment.
+    let made = made.map_err(|error| failure(io::Error::from(error.kind())))?;
     let doomed = interrupt::doomed(made.path());
     let mut lines = Vec::new();
     for info in pool.maps()? {
@@ -95,11 +97,19 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
         let name = file_name(&info.name, style);
         let path = made.path().join(&name);
         let mut sink = Sink::new(style);
-        let target = Target::open(&path)?;
-        let (target, written) = export(args, &map, &mut sink, map_bytes, target, &path)?;
+        let target = Target::open(&path).map_err(|failure| match failure {
+            Failure::Message(text) => Failure::Message(text.replacen(
+                &*path.to_string_lossy(),
+                &folder.join(&name).to_string_lossy(),
+                1,
+            )),
+            other => other,
+        })?;
+        let name = folder.join(name);
+        let (target, written) = export(args, &map, &mut sink, map_bytes, target, &name)?;
         target.publish().map_err(failure)?;
         tell_beyond_lmdb(&sink);
-        let (name, map) = (folder.join(name), shown_name(&info.name));
+        let map = shown_name(&info.name);
         lines.push(format!("{map}: {}, {}", counted(written, "entry"), name.display()));
     }
     fs::set_permissions(made.path(), Permissions::from_mode(0o755)).map_err(failure)?;

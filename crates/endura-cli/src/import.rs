@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (input, bar) = open(&args.file)?;
     let source = Source::new(input, &args.file, args.format, args.header);
     let mut tally = Tally::default();
-    let mut source = source.map_err(|(line, flaw)| wrong(args, &tally, line, flaw))?;
+    let mut source = source.map_err(|(line, flaw)| wrong(args, &tally, line, flaw, false))?;
     let kind = args.map.kind()?;
     source
         .suits(Sort::of(kind))
@@ -122,8 +122,11 @@ fn read_all<E: Entries>(
     bar: &ProgressBar,
     as_expected: impl Fn(OpenMap) -> Option<E>,
 ) -> Result<()> {
+    let wrong = |tally: &Tally, source: &Source, flaw| {
+        wrong(args, tally, source.line(), flaw, source.has_columns())
+    };
     let next = |tally: &Tally, source: &mut Source| {
-        source.next::<E::Datum>().map_err(|flaw| wrong(args, tally, source.line(), flaw))
+        source.next::<E::Datum>().map_err(|flaw| wrong(tally, source, flaw))
     };
     let first = next(tally, source);
     if source.has_bom() {
@@ -131,7 +134,7 @@ fn read_all<E: Entries>(
     }
     let Some((key, value)) = first? else { return Ok(()) };
     let too_long = E::Datum::check_lengths(&key, &value);
-    too_long.map_err(|error| wrong(args, tally, source.line(), error.to_string().into()))?;
+    too_long.map_err(|error| wrong(tally, source, error.to_string().into()))?;
     let (mut writing, map) = args.map.open_or_create(kind)?;
     // It was opened as the kind that it is expected to be.
     let Some(map) = as_expected(map) else { return Ok(()) };
@@ -139,7 +142,7 @@ fn read_all<E: Entries>(
     let mut read = || {
         while let Some((key, value)) = entry.take() {
             let stored = store(args, &map, &key, &value, tally);
-            stored.map_err(|error| wrong(args, tally, source.line(), error.to_string().into()))?;
+            stored.map_err(|error| not_stored(args, tally, source.line(), &error))?;
             if tally.entries == 1 {
                 writing.keep();
             }
@@ -182,10 +185,9 @@ fn name_of(args: &Args) -> String {
     }
 }
 
-/// What went wrong where, what had been imported before, and what to do.
-fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw) -> Failure {
+/// What went wrong where, what had been imported before, and what to do. `columns`: the first line may name them.
+fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw, columns: bool) -> Failure {
     let file = name_of(args);
-    let columns = args.format.style(&args.file).is_none_or(|style| style.has_columns());
     let text = match flaw {
         Flaw::Io(error) if line == 0 => format!("{file}: {error}"),
         Flaw::Io(error) => format!("{file}, after line {line}: {error}"),
@@ -195,15 +197,29 @@ fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw) -> Failure {
         }
         Flaw::Wrong(what) => format!("{file}, line {line}: {what}"),
     };
-    let done = if tally.entries == 0 {
-        "nothing was imported".into()
-    } else {
-        format!(
-            "the entries before it are in the map `{}`: {}; correct the file and import it again, \
-             entries that are already there do no harm",
-            shown_name(&args.map.map),
-            tally.text()
-        )
-    };
-    Failure::Message(format!("{text}\nendura: {done}"))
+    Failure::Message(format!(
+        "{text}\nendura: {}",
+        done(args, tally, "correct the file and import it again")
+    ))
+}
+
+/// The same where nothing is wrong with the file.
+fn not_stored(args: &Args, tally: &Tally, line: u64, error: &endura::Error) -> Failure {
+    if matches!(error, endura::Error::KeyTooLong { .. } | endura::Error::ValueTooLong { .. }) {
+        return wrong(args, tally, line, error.to_string().into(), false);
+    }
+    let (pool, file) = (args.map.pool.display(), name_of(args));
+    let done = done(args, tally, "mend that and import the file again");
+    Failure::Message(format!("{pool}: {error}\nendura: {file}, line {line}: {done}"))
+}
+
+fn done(args: &Args, tally: &Tally, act: &str) -> String {
+    if tally.entries == 0 {
+        return "nothing was imported".into();
+    }
+    format!(
+        "the entries before it are in the map `{}`: {}; {act}, entries that are already there do no harm",
+        shown_name(&args.map.map),
+        tally.text()
+    )
 }

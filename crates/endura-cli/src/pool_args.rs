@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use endura::media::explain_bus_errors;
 use endura::{Error, Kind, Pool, PoolOptions};
 use endura_console::args::{KindName, MediaArgs, MediumArgs};
-use endura_console::outcome::{Failure, Result};
+use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
 use crate::datum::Datum;
@@ -87,7 +87,7 @@ fn at(path: &Path, error: &Error) -> Failure {
 /// `failure`, with the file that it is about, unless it says so itself.
 pub(crate) fn about(path: &Path, failure: Failure) -> Failure {
     match failure {
-        Failure::Message(text) if !text.contains(&*path.to_string_lossy()) => {
+        Failure::Message(text) if !says_where(&text, &path.to_string_lossy()) => {
             Failure::Message(format!("{}: {text}", path.display()))
         }
         other => other,
@@ -159,7 +159,7 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str) -> Result<()> {
         _ => format!("it has {}", names.join(", ")),
     };
     let (path, name) = (path.display(), shown_name(name));
-    Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others} (--map)")))
+    Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others}")))
 }
 
 /// What the keys and values of a map are.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,13 @@ impl Target {
             Err(error) => return Err(failure(error)),
         };
         if let Some(facts) = &old
+            && is_file_of(io::stderr(), facts)
+        {
+            // Behind what is there: a new file in its place would take the old one away.
+            let file = io::stderr().as_fd().try_clone_to_owned().map_err(failure)?.into();
+            return Ok(Self { file, place: Place::There });
+        }
+        if let Some(facts) = &old
             && !facts.is_file()
         {
             let file = File::options().write(true).open(path).map_err(failure)?;
@@ -50,8 +57,8 @@ impl Target {
         }
         if old.is_some() && is_pool(path) {
             return Err(Failure::Message(format!(
-                "{}: this is a pool, which an export would destroy: give another file, or delete it \
-                 first",
+                "cannot write {}: this is a pool, which an export would destroy: give another file, or \
+                 delete it first",
                 path.display()
             )));
         }
@@ -127,6 +134,16 @@ impl Write for Target {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Whether `path` is what standard output is.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|facts| is_file_of(io::stdout(), &facts))
+}
+
+fn is_file_of(stream: impl AsFd, facts: &Metadata) -> bool {
+    let own = stream.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
+    own.is_ok_and(|own| (own.dev(), own.ino()) == (facts.dev(), facts.ino()))
 }
 
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {

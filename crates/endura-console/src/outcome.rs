@@ -45,9 +45,17 @@ impl Failure {
     /// What went wrong with the file at `path`.
     pub fn at(path: &Path, error: &endura::Error) -> Self {
         let (text, path) = (error.to_string(), path.display().to_string());
-        // Some errors of the system say which file themselves.
-        Self::Message(if text.contains(&path) { text } else { format!("{path}: {text}") })
+        Self::Message(if says_where(&text, &path) { text } else { format!("{path}: {text}") })
     }
+}
+
+/// Whether a text about the file at `path` says so. (Not whether the path is in it: many a pool is called `pool`.)
+pub fn says_where(text: &str, path: &str) -> bool {
+    // The latter are errors of the system.
+    ["", "opening ", "creating "].iter().any(|doing| {
+        let rest = text.strip_prefix(doing).and_then(|rest| rest.strip_prefix(path));
+        rest.is_some_and(|rest| rest.starts_with(": "))
+    })
 }
 
 impl From<endura::Error> for Failure {

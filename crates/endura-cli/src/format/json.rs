@@ -21,10 +21,14 @@ fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{")
 }
 
+/// What is wrong with a line that begins like this, and is longer than any key.
+pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
+    (!is_object(line)).then_some(EXPECTED)
+}
+
 /// The next entry. Empty lines hold none.
 pub(super) fn next<D: Datum>(lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw> {
-    let probe = |line: &[u8]| (!is_object(line)).then_some(EXPECTED);
-    while let Some(line) = lines.next(probe)? {
+    while let Some(line) = lines.next(too_long)? {
         if !line.trim_ascii().is_empty() {
             return Ok(Some(parse(line)?));
         }

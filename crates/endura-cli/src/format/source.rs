@@ -51,6 +51,11 @@ impl Source {
         }
     }
 
+    /// Whether a first line may name the columns.
+    pub(crate) fn has_columns(&self) -> bool {
+        matches!(self.syntax, Syntax::Tsv { .. } | Syntax::Csv)
+    }
+
     /// The next entry; none at the end.
     pub(crate) fn next<D: Datum>(&mut self) -> Result<Option<Entry<D>>, Flaw> {
         let lines = &mut self.lines;
@@ -90,7 +95,8 @@ fn begin(lines: &mut Lines, style: Option<Style>, header: bool) -> Result<Syntax
     };
     let no_bytes = matches!(style, None | Some(Style::Tsv | Style::Json));
     let utf16 = |line: &[u8]| line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff");
-    if no_bytes && lines.peek(tsv::too_long)?.is_some_and(utf16) {
+    let too_long = if style == Some(Style::Json) { json::too_long } else { tsv::too_long };
+    if no_bytes && lines.peek(too_long)?.is_some_and(utf16) {
         return Err(
             "the file is UTF-16: `iconv -f UTF-16 -t UTF-8` makes it what is read here".into()
         );

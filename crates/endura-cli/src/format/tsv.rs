@@ -19,7 +19,9 @@ pub(super) fn next<D: Datum>(lines: &mut Lines, commas: bool) -> Result<Option<E
 }
 
 pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
-    (!line.contains(&b'\t')).then_some("the line is too long, and has no tab")
+    (!line.contains(&b'\t')).then_some(
+        "a tab between key and value is expected, and the line, longer than any key, has none (--format \
+         names others: csv, json, mdb, lines)")
 }
 
 fn parse<D: Datum>(line: &[u8], commas: bool) -> Result<Entry<D>, String> {

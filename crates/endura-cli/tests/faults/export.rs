@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Place, command, ended, ends_with, endura, endura_with, in_foreground, text, works,
+    Place, command, ended, ends_with, endura, endura_with, in_foreground, program, text, works,
 };
 
 fn filled(place: &Place, entries: u64) -> String {
@@ -125,4 +125,40 @@ fn all_maps_go_to_a_folder() {
     ends_with(3, &["export", pool, "--all", &place.text("lines"), "--format", "lines"]);
     assert_eq!(place.names(), ["all", "pool"]);
     assert_eq!(endura(&["export", pool, "--all", &folder, "--map", "main"]).status.code(), Some(2));
+}
+
+/// By whatever name: behind what is there, and with nothing between the entries.
+#[test]
+fn standard_output_is_no_file_to_replace() {
+    let place = Place::new();
+    let pool = &*filled(&place, 2);
+    let log = place.text("log");
+    let run = |script: &str| {
+        let mut sh = Command::new("sh");
+        sh.args(["-c", script]).arg(program()).args([pool, &log]);
+        assert!(sh.status().expect("a shell").success(), "{script}");
+        fs::read_to_string(&log).expect("the log")
+    };
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "\"$2\""] {
+        let script = format!("{{ echo a; \"$0\" export \"$1\" {name}; echo b; }} > \"$2\"");
+        assert_eq!(run(&script), "a\n0\t0\n1\t1\nb\n", "{name}");
+        let script = format!("\"$0\" export \"$1\" {name} | cat > \"$2\"");
+        if name.starts_with('/') {
+            assert_eq!(run(&script), "0\t0\n1\t1\n", "{name}");
+        }
+    }
+    let said = run("{ echo a; \"$0\" export \"$1\" /dev/stderr; echo b; } 2> \"$2\" >&2");
+    assert_eq!(said, "a\n0\t0\n1\t1\nb\n");
+    let said = run("{ echo a >&2; \"$0\" export \"$1\" /dev/stderr; echo b >&2; } 2> \"$2\"");
+    assert_eq!(said, "a\n0\t0\n1\t1\nb\n");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_no_folder_to_make() {
+    let place = Place::new();
+    let pool = &*filled(&place, 2);
+    symlink("nowhere", place.path("link")).expect("a link");
+    let complaint = ends_with(3, &["export", pool, "--all", &place.text("link")]);
+    assert!(complaint.contains("exists"), "{complaint}");
+    assert_eq!(place.names(), ["link", "pool"]);
 }

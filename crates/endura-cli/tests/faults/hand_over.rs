@@ -11,14 +11,18 @@ use crate::support::{Place, code, text};
 fn alone(dir: &Path, path: &Path, arguments: &[&str]) -> Output {
     let copy = dir.join("endura");
     if !copy.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_endura"), &copy).expect("a copy");
+        // By a process of its own: a file that another test's child has inherited, open for writing, is busy.
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_endura")).arg(&copy).status();
+        assert!(copied.expect("cp").success());
     }
     Command::new(copy).args(arguments).env("PATH", path).output().expect("the command runs")
 }
 
 fn program(path: &Path, says: &str) {
-    fs::write(path, format!("#!/bin/sh\necho {says} \"$@\"\nexit 7\n")).expect("a script");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let text = format!("#!/bin/sh\necho {says} \"$@\"\nexit 7\n");
+    let script = "printf '%s' \"$1\" > \"$0\"; chmod 755 \"$0\"";
+    let written = Command::new("sh").args(["-c", script]).arg(path).arg(text).status();
+    assert!(written.expect("a shell").success());
 }
 
 #[test]

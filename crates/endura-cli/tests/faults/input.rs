@@ -114,3 +114,58 @@ fn a_path_may_be_any_bytes() {
         assert!(!run(&[word(command), &path]).contains(&0x1b), "{command}");
     }
 }
+
+/// Longer than any key, so that a line is looked at before all of it is read.
+#[test]
+fn long_values_come_back_in_every_format() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let value: String = (0..120_000).map(|i| format!("{i:x}\" ,")).collect();
+    std::fs::write(place.path("value"), &value).expect("a file");
+    works(&["put", pool, "k", "--file", &place.text("value"), "--map", "roart"]);
+    for format in ["tsv", "csv", "json", "mdb", "mdb-print"] {
+        let (file, again) = (place.text("file"), place.text(format));
+        works(&["export", pool, &file, "--map", "roart", "--format", format]);
+        works(&["import", &again, &file, "--map", "roart", "--format", format]);
+        assert!(works(&["get", &again, "k", "--map", "roart", "--raw"]) == value, "{format}");
+    }
+}
+
+#[test]
+fn hints_suit_what_is_read() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let long = "a".repeat(500_000);
+    for (input, format, hint) in [
+        ("a\tb\n", "auto", "--header"),
+        ("1;2\n", "auto", "--format"),
+        (&long, "auto", "--format"),
+        (&long, "json", "an object"),
+        ("\u{feff}\n", "json", ""),
+        ("VERSION=2222\n", "auto", "VERSION=3"),
+        ("VERSION=3\nformat=print\ntype=btree\nHEADER=END\n\\zz\n a\nDATA=END\n", "auto", "roart"),
+    ] {
+        let output = endura_with(&["import", pool, "--format", format], input.as_bytes());
+        let said = text(&output.stderr);
+        assert!(said.contains(hint), "{input:.20}: {said}");
+        let may_be_a_header = format == "auto" && input.len() < 10;
+        assert_eq!(said.contains("--header"), may_be_a_header, "{said}");
+    }
+    let utf16 = endura_with(&["import", pool], b"\xff\xfe1\0\t\0");
+    assert!(!text(&utf16.stderr).contains("--header"), "{}", text(&utf16.stderr));
+    assert!(place.names().is_empty());
+}
+
+/// What is wrong is with the pool, and no correction of the file helps.
+#[test]
+fn a_full_pool_is_no_fault_of_the_file() {
+    let place = Place::in_memory();
+    let pool = &*place.pool();
+    let lines: String = (0..300_000).map(|i| format!("{i}\t{i}\n")).collect();
+    let output = endura_with(&["import", pool, "--max-size", "8M"], lines.as_bytes());
+    let said = text(&output.stderr);
+    assert_eq!(code(&output), 3, "{said}");
+    assert!(said.contains(&format!("{pool}: no room")) && !said.contains("correct"), "{said}");
+    assert!(said.contains("standard input, line ") && said.contains(" added"), "{said}");
+    assert!(endura(&["check", pool]).status.success());
+}

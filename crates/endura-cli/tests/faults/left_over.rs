@@ -218,6 +218,7 @@ fn a_full_disk_keeps_what_was_there() {
         let (out, said) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(out, "", "{arguments}: {said}");
         assert!(said.contains(&folder), "{arguments}: {said}");
+        assert!(!said.contains("endura-export"), "a name that nobody chose: {said}");
     }
     // What was imported before the disk was full is there, and the pool is sound.
     let script = format!(

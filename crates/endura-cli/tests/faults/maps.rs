@@ -1,6 +1,8 @@
 //! Maps that nobody asked for are not made; those that are not wanted any more go.
 
-use crate::support::{Place, code, ends_with, endura, endura_with, json, text, works};
+use crate::support::{
+    Place, code, command, ended, ends_with, endura, endura_with, json, text, works,
+};
 
 fn maps(pool: &str) -> Vec<String> {
     let info = json(&works(&["info", pool, "--json"]));
@@ -66,8 +68,10 @@ fn maps_are_dropped_renamed_and_counted() {
     }
     assert_eq!(maps(pool), ["B", "C", "größe"]);
     assert!(ends_with(3, &["rename", pool, "B", "C"]).contains("`C`"));
-    ends_with(3, &["rename", pool, "b", "D"]);
+    assert!(ends_with(3, &["rename", pool, "b", "D"]).contains("`B`"));
+    assert!(ends_with(3, &["rename", pool, "B", "B"]).contains("`B`"));
     ends_with(2, &["rename", pool, "B", ""]);
+    ends_with(2, &["rename", pool, "B", &"n".repeat(256)]);
     let info = json(&works(&["info", pool, "--json"]));
     let kinds: Vec<_> = info["maps"].as_array().expect("maps").iter().map(|m| &m["kind"]).collect();
     assert_eq!(kinds, ["NbTree", "Roart", "FastFair"]);
@@ -76,4 +80,38 @@ fn maps_are_dropped_renamed_and_counted() {
     ends_with(3, &["drop", pool, "B"]);
     assert_eq!(maps(pool), ["C", "größe"]);
     assert!(endura(&["check", pool]).status.success());
+}
+
+/// No entry is written anew: a pool that has room for them once has its map renamed, and at once.
+#[test]
+fn a_renaming_needs_no_space() {
+    let place = Place::in_memory();
+    let pool = &*place.pool();
+    let lines: String = (0..300_000).map(|i| format!("{i}\t{i}\n")).collect();
+    assert_eq!(code(&endura_with(&["import", pool], lines.as_bytes())), 0);
+    let bytes = std::fs::metadata(pool).expect("the pool").len();
+    works(&["rename", pool, "main", "ids"]);
+    assert_eq!(std::fs::metadata(pool).expect("the pool").len(), bytes);
+    assert_eq!(maps(pool), ["ids"]);
+    assert!(works(&["count", pool]).contains("300,000"));
+}
+
+/// Whenever it is killed, there is one of two names, with all entries.
+#[test]
+fn a_killed_renaming_leaves_one_name() {
+    let place = Place::in_memory();
+    let pool = &*place.pool();
+    works(&["put", pool, "1", "2"]);
+    let mut name = "main".to_string();
+    for round in 0..30 {
+        let other = if name == "main" { "x".repeat(200) } else { "main".into() };
+        let mut child = command(&["rename", pool, &name, &other]).spawn().expect("a start");
+        std::thread::sleep(std::time::Duration::from_micros(200 * round));
+        let _ = child.kill();
+        ended(child);
+        let [found] = &maps(pool)[..] else { panic!("{:?}", maps(pool)) };
+        assert!(*found == name || *found == other, "{found}");
+        assert_eq!(works(&["scan", pool, "--map", found]), "1\t2\n");
+        name = found.clone();
+    }
 }

@@ -64,6 +64,30 @@ fn complaints_say_what_is_there() {
     ends_with(3, &["export", pool, "--format", "lines"]);
 }
 
+/// Also where its name is a word of the complaint.
+#[test]
+fn complaints_name_the_file_whatever_it_is_called() {
+    let place = Place::new();
+    works(&["put", &place.pool(), "1", "2"]);
+    let _open = endura::Pool::options().open(place.pool()).expect("the pool");
+    for (name, arguments) in [
+        ("pool", "get pool 1 --wait 0"),
+        ("pool", "check pool --wait 0"),
+        ("pool", "rename pool main x --wait 0"),
+        ("a", "get a 1"),
+        ("a", "put a 1 1"),
+    ] {
+        if name == "a" && !place.path("a").exists() {
+            fs::create_dir(place.path("a")).expect("a folder");
+        }
+        let mut run = command(&arguments.split(' ').collect::<Vec<_>>());
+        let output = run.current_dir(place.path("")).output().expect("the command");
+        let said = text(&output.stderr);
+        let is_named = said.contains(&format!(" {name}: "));
+        assert!(code(&output) == 3 && is_named, "{arguments}: {said}");
+    }
+}
+
 #[test]
 fn commands_that_only_read_take_no_options_of_those_that_write() {
     let place = Place::new();
