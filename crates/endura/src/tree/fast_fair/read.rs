@@ -99,8 +99,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             guard.media().mark(Mark::Step("read.leaf"));
             // R2
             if version.is_obsolete(generation) {
+                trail.leave_obsolete(at)?;
                 at = self.onward(guard, trail, onward(guard, &node)?, key)?;
-                trail.hop(at)?;
                 continue;
             }
             // R3
@@ -108,7 +108,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             if !fences.is_below_high(key) {
                 if let Some(right) = right_of(&node, version, fences.high)? {
                     at = right.at;
-                    trail.hop(at)?;
                 }
                 continue;
             }

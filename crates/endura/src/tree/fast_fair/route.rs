@@ -31,21 +31,29 @@ pub(super) struct Right {
 pub(super) struct Trail {
     /// A separator that was seen to be missing.
     pub(super) missing: Option<Separator>,
-    hops: u32,
+    /// How many obsolete nodes were met, and one of them.
+    obsolete: u64,
+    landmark: u64,
 }
 
 impl Trail {
-    /// More nodes than any search can pass, however many splits and merges it meets: the links of
-    /// the pool must run in a circle.
-    const MOST_HOPS: u32 = 1 << 20;
-
-    pub(super) fn hop(&mut self, at: u64) -> Result<()> {
-        self.hops += 1;
-        if self.hops < Self::MOST_HOPS {
-            Ok(())
-        } else {
-            Err(Error::Corrupt { offset: at, what: "a chain of nodes that does not end" })
+    /// Leaves the obsolete node at `at`.
+    ///
+    /// A search ends, or others get on: a move down leads to a lower level, one to the right to a node that begins
+    /// further right ([`check_ahead`]), and one out of an obsolete node follows a merge of this session. Before
+    /// that made the node obsolete it took every link to it away, and a search goes by links as they are when it
+    /// comes by: it meets no obsolete node twice in one pin, in however many merges. In a damaged pool another
+    /// link may be left, and a search may go round in a circle; some obsolete node is in it. One of those that are
+    /// met is remembered, later and later ones (Brent's way to find a circle).
+    pub(super) fn leave_obsolete(&mut self, at: u64) -> Result<()> {
+        if at == self.landmark {
+            return Err(Error::Corrupt { offset: at, what: "a link to a node that was absorbed" });
         }
+        self.obsolete += 1;
+        if self.obsolete.is_power_of_two() {
+            self.landmark = at;
+        }
+        Ok(())
     }
 }
 
@@ -127,15 +135,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         while at.level > level {
             let node = Node::<M, INNER>::enter(media, at.at, at.level)?;
             match self.route(guard, node, at.level, key)? {
-                Step::Down(child) => {
-                    at = Root { at: child, level: at.level - 1 };
-                    continue;
-                }
+                Step::Down(child) => at = Root { at: child, level: at.level - 1 },
                 Step::Right(right) => at.at = self.note_right(guard, trail, right, at.level)?,
-                Step::Onward(0) => at = self.root(guard)?,
-                Step::Onward(next) => at.at = next,
+                Step::Onward(next) => {
+                    trail.leave_obsolete(at.at)?;
+                    at = if next == 0 { self.root(guard)? } else { Root { at: next, ..at } };
+                }
             }
-            trail.hop(at.at)?;
         }
         Ok((at.level == level).then_some(at.at))
     }
@@ -237,20 +243,19 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         key: u64,
     ) -> Result<Option<Locked<'g, M, W>>> {
         loop {
-            trail.hop(at)?;
             let node = Node::<M, W>::enter(guard.media(), at, level)?;
             let mut locked = match Locked::acquire(guard, node) {
                 Ok(locked) => locked,
                 Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
-                Err(Refusal::Absorbed(0)) => match self.descend(guard, trail, key, level)? {
-                    Some(again) => {
-                        at = again;
-                        continue;
-                    }
-                    None => return Ok(None),
-                },
                 Err(Refusal::Absorbed(next)) => {
-                    at = next;
+                    trail.leave_obsolete(at)?;
+                    at = match next {
+                        0 => match self.descend(guard, trail, key, level)? {
+                            Some(again) => again,
+                            None => return Ok(None),
+                        },
+                        next => next,
+                    };
                     continue;
                 }
             };
@@ -374,5 +379,26 @@ fn child_while_moving<M: Media, const W: usize>(
             let child = node.value(slot);
             (node.key(slot) == found).then_some(child)
         }),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Trail;
+    use crate::Result;
+
+    #[test]
+    fn a_search_is_overtaken_any_number_of_times_and_goes_round_no_circle() -> Result<()> {
+        let mut trail = Trail::default();
+        (1..3 << 20).try_for_each(|node| trail.leave_obsolete(64 * node))?;
+        for (before, len) in [(0, 1), (1, 1), (5, 2), (100, 7), (3, 1000)] {
+            let mut trail = Trail::default();
+            (1..=before).try_for_each(|node| trail.leave_obsolete(64 * node))?;
+            let mut circle = (1..=len).cycle().map(|node| 1 << 20 | 64 * node);
+            // Twice once around, from a landmark in it on, and once more before there is one.
+            let steps = circle.position(|node| trail.leave_obsolete(node).is_err());
+            assert!(steps.is_some_and(|steps| steps as u64 <= 3 * (before + len)));
+        }
+        Ok(())
     }
 }

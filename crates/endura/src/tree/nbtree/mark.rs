@@ -28,8 +28,9 @@ use crate::Result;
 use crate::media::{Media, Ordering, Region};
 use crate::pool::{Guard, Seat, Walk};
 
-/// More blocks that replace one another than a walk can meet in a row while others write.
-const MOST_SIGNPOSTS: usize = 1 << 16;
+/// Blocks without new keys in one pin: the one that the walk goes on with, and those that replace one another
+/// in front of it, as often as others do that.
+const MOST_AGAIN: usize = 64;
 
 /// A walk over the blocks of a partition.
 struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
@@ -83,7 +84,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
         }
         let mut at = self.place(guard)?;
         let mut before: Option<(Local, bool)> = None;
-        let mut signposts = 0;
+        let mut again = MOST_AGAIN;
         while at != 0 {
             let block = Block::<M, W>::at(media, at)?;
             let (place, low) = split(block.low());
@@ -99,19 +100,21 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
                 block.flush_next();
             }
             let next = block.next();
-            before = Some((low, next.is_forward()));
-            signposts = if next.is_forward() { signposts + 1 } else { 0 };
-            if signposts > MOST_SIGNPOSTS {
-                return Err(block.corrupt("a block that replaces itself"));
+            let replaces = before.is_some_and(|(_, by_forward)| by_forward);
+            if next.is_forward() && replaces && !self.has_leaves() {
+                return Err(block.corrupt("a replaced block that leads to another"));
             }
+            before = Some((low, next.is_forward()));
             at = next.at();
             if self.last.is_none_or(|last| low > last) {
                 self.last = Some(low);
                 bite = bite.saturating_sub(1);
-                if bite == 0 && at != 0 {
-                    (self.seat, self.unchanged) = (Seat::take(guard, at), Some(at));
-                    return Ok(false);
-                }
+            } else {
+                again -= 1;
+            }
+            if (bite == 0 || again == 0) && at != 0 {
+                (self.seat, self.unchanged) = (Seat::take(guard, at), Some(at));
+                return Ok(false);
             }
         }
         Ok(true)
@@ -119,6 +122,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
+    /// Whether the partition has its leaves. Before that nobody changes its chain, in which an earlier session
+    /// leaves no two signposts in a row; whoever makes the leaves sees to that.
+    fn has_leaves(&self) -> bool {
+        self.tree.meta.roots[self.partition].load() != Top::NONE
+    }
+
     /// The block to go on with.
     fn place(&self, guard: &Guard<'_, M>) -> Result<u64> {
         let Some(last) = self.last else {

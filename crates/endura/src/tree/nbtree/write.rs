@@ -13,6 +13,9 @@ use super::key::{Local, split};
 use super::leaf::Flight;
 use super::read::Place;
 
+/// How often an operation tries in one leaf, and in one pin, beside others that are faster each time.
+const ATTEMPTS: usize = 64;
+
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Applies what `decide` makes of the present value of `key`, and returns that value. `None`
     /// says that this is a child of a fork by now: nothing is stored any more.
@@ -25,31 +28,38 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let (partition, key) = split(key);
+        let media = guard.media();
         let answer = match self.try_write(&guard, partition, key, decide)? {
             Some(answer) => answer,
-            None => self.write_after_all(&guard, partition, key, decide)?,
+            None => self.write_after_all(guard, partition, key, decide)?,
         };
         // Pairs with that of every other write: of two that returned, one's next lookup sees the other. What
         // others can see of a write are exchanges (its own, or those of whoever completed it).
         fence_behind_exchange();
-        guard.media().mark(Mark::Acknowledged);
+        media.mark(Mark::Acknowledged);
         Ok(answer)
     }
 
     /// The second and later attempts. Not in the loop of the first, which would keep what it needs for another.
+    /// Others may be faster any number of times: no pin lasts for more than some of them.
     #[cold]
     #[inline(never)]
-    fn write_after_all(
-        &self,
-        guard: &Guard<'_, M>,
+    fn write_after_all<'g>(
+        &'g self,
+        mut guard: Guard<'g, M>,
         partition: usize,
         key: Local,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         loop {
-            if let Some(answer) = self.try_write(guard, partition, key, decide)? {
-                return Ok(answer);
+            for _ in 0..ATTEMPTS {
+                if let Some(answer) = self.try_write(&guard, partition, key, decide)? {
+                    return Ok(answer);
+                }
             }
+            // Nothing of this operation is there: it begins anew.
+            drop(guard);
+            guard = self.pin_mut()?;
         }
     }
 
@@ -101,7 +111,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let (block, live) = (place.block, Word::live(key));
-        loop {
+        for _ in 0..ATTEMPTS {
             let word = block.word(slot);
             if word.thawed() != live {
                 return Ok(None);
@@ -142,6 +152,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             return Ok(Some(Some(value)));
         }
+        Ok(None)
     }
 
     /// An entry went: notes that, and looks for a neighbour for what is left of its leaf.

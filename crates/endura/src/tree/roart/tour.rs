@@ -16,7 +16,8 @@
 //!
 //! # Why it ends
 //!
-//! The key that it remembers never decreases, and a step does not end before it has met a larger one.
+//! The key that it remembers never decreases, and a step does not end before it has met a larger one. (Where a
+//! damaged tree has many nodes side by side without any, it ends, and the next one goes twice as far.)
 //! Where a node does not remember all of its prefix, a record below it tells whether it lies before the key
 //! or behind ([`sample`](super::sample)); if the node was left by others meanwhile, the step ends with
 //! nothing done, and the next one looks for the way again, in a pin of its own.
@@ -33,8 +34,9 @@ use crate::Result;
 use crate::media::{LINE, Media};
 use crate::pool::{Guard, Seat, Space};
 
-/// More strides than any tree has nodes and arrays without a record side by side.
-const MOST_BARREN: usize = 1 << 16;
+/// Strides without a new key that a pin is prolonged by at first: many more than a tree has nodes and arrays
+/// without a record side by side.
+const BARREN: u64 = if cfg!(test) { 8 } else { 1 << 12 };
 
 /// What a tour meets.
 #[derive(Clone, Copy)]
@@ -70,6 +72,8 @@ pub(super) struct Tour {
     walked: Seat<()>,
     /// The key of the record met last.
     last: Option<Vec<u8>>,
+    /// How many times more strides without a new key are made in one pin, in powers of two.
+    stretch: u32,
 }
 
 impl Tour {
@@ -95,19 +99,26 @@ impl Tour {
             (strides.left, strides.record) = (bite, None);
         }
         // Not before there is a new key to go on with: else the next step might do the same again.
-        let mut barren = MOST_BARREN;
+        let mut barren = BARREN << self.stretch;
         while strides.left > 0 || (barren > 0 && !strides.is_beyond(self.last.as_deref())) {
-            barren -= usize::from(strides.left == 0);
+            barren -= u64::from(strides.left == 0);
             if strides.stride(&mut self.path)?.is_break() {
                 return Ok(true);
             }
         }
-        if let Some(record) = strides.record
-            && strides.is_beyond(self.last.as_deref())
-        {
-            let key = self.last.get_or_insert_default();
-            key.clear();
-            record.copy_key(key);
+        match strides.record {
+            Some(record) if strides.is_beyond(self.last.as_deref()) => {
+                self.stretch = 0;
+                let key = self.last.get_or_insert_default();
+                key.clear();
+                record.copy_key(key);
+            }
+            // If the path cannot be gone on with, the next step does all this again, and has to get farther. One
+            // pin meets each chunk once, and what is met is not reused in it: the pool has no room for more.
+            _ if BARREN << self.stretch > 2 * media.len() / LINE => {
+                return Err(root.corrupt("nodes that are reached more than once"));
+            }
+            _ => self.stretch += 1,
         }
         Ok(false)
     }
@@ -251,4 +262,73 @@ enum Side {
     /// The key may be one of them.
     Around,
     Behind,
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::{Chunk, Tour};
+    use crate::media::{Heap, Ordering, Region};
+    use crate::pool::{PAGE, Session, Space};
+    use crate::tree::roart::Tree;
+    use crate::{ByteMap, Result};
+
+    /// More nodes and arrays without a record, side by side, than one step passes, and each step has to begin
+    /// again at the record before them.
+    #[test]
+    fn a_tour_passes_any_number_of_nodes_without_a_record() -> Result<()> {
+        let medium = Heap::new(16 * PAGE);
+        Space::format(&medium)?;
+        let session = Session { generation: 1, clean: true, read_only: false };
+        let space = Arc::new(Space::mount(medium, session)?);
+        let map = ByteMap::over(Tree::<_>::open(&space, "m")?);
+        let tree = map.index();
+        let keys = (0..20_000_u32).map(|n| [(n / 1000) as u8, (n / 20 % 50) as u8, (n % 20) as u8]);
+        keys.clone().try_for_each(|key| map.insert(key, "value").map(drop))?;
+        let (mut records, mut others) = (BTreeSet::new(), Vec::new());
+        let mut tour = Tour::default();
+        let all = space.pin()?;
+        let mut note = |chunk: Chunk<'_, _>| {
+            match chunk {
+                Chunk::Record(record) if matches!(record.key().to_vec()[0], 1..=18) => {
+                    records.insert(record.at());
+                }
+                Chunk::Record(_) => {}
+                chunk => others.push(chunk.place()),
+            }
+            Ok(())
+        };
+        while !tour.step(&all, tree.root(&all)?, &mut note, 100)? {}
+        drop(all);
+        for (at, bytes) in others {
+            let words = Region::new(space.media(), at, bytes as usize / 8)?;
+            for i in 0..words.words() {
+                if records.contains(&(words.load(i, Ordering::Relaxed) & ((1 << 48) - 1))) {
+                    words.store(i, 0, Ordering::Relaxed);
+                }
+            }
+        }
+        let (mut tour, mut last, mut steps) = (Tour::default(), Vec::new(), 0);
+        loop {
+            let pin = space.pin()?;
+            let mut note = |chunk: Chunk<'_, _>| {
+                if let Chunk::Record(record) = chunk {
+                    last = record.key().to_vec();
+                }
+                Ok(())
+            };
+            if tour.step(&pin, tree.root(&pin)?, &mut note, 1)? {
+                break;
+            }
+            drop(pin);
+            // Nothing is remembered beyond that.
+            (0..3).try_for_each(|_| space.relieve().map(drop))?;
+            steps += 1;
+            assert!(steps < 20_000, "a tour that does not come past {last:?}");
+        }
+        assert_eq!(last, [19, 49, 19]);
+        Ok(())
+    }
 }
