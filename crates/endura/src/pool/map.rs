@@ -14,12 +14,29 @@ const SHARDS: usize = if cfg!(all(test, loom)) { 3 } else { 64 };
 /// How often [`MapState::sum`] counts before it takes the best of what it got.
 const MOST_COUNTS: usize = 64;
 
-/// How many entries came and how many went, by one thread. Neither ever goes down.
+/// How many entries came and how many went, and how many leaves or nodes were retired, by one thread. None of
+/// them ever goes down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
     came: AtomicU64,
     went: AtomicU64,
+    retired: AtomicU64,
+}
+
+impl Shard {
+    /// Adds to a counter of the shard at `index`, which is the calling thread's own or the last one.
+    #[inline(always)]
+    fn add(index: usize, counter: &AtomicU64, n: u64) {
+        // Release: pairs with the Acquire of those who sum up: of `count`, so that who sees that an entry went
+        // sees that it had come. A thread's own counter needs no locked instruction, which would hold up the misses
+        // of the next operation; who inherits a thread's index has seen all that the thread did.
+        if index < SHARDS - 1 {
+            counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Release);
+        } else {
+            counter.fetch_add(n, Ordering::Release);
+        }
+    }
 }
 
 /// Which entries the sum of a map's counters stands for.
@@ -152,20 +169,25 @@ impl MapState {
     /// operation's last locked instruction, so that who looks after it has returned finds them counted.
     #[inline(always)]
     pub fn add(&self, entries: i64) {
-        let counter = |shard: usize| {
-            let Shard { came, went } = &self.shards[shard];
-            if entries < 0 { went } else { came }
-        };
-        let (index, entries) = (thread::current(), entries.unsigned_abs());
-        // Release: pairs with the Acquire of `count`: who sees that an entry went sees that it had come. A
-        // thread's own counter needs no locked instruction, which would hold up the misses of the next
-        // operation; who inherits a thread's index has seen all that the thread did.
-        if index < SHARDS - 1 {
-            let own = counter(index);
-            own.store(own.load(Ordering::Relaxed).wrapping_add(entries), Ordering::Release);
-        } else {
-            counter(SHARDS - 1).fetch_add(entries, Ordering::Release);
-        }
+        let index = thread::current().min(SHARDS - 1);
+        let Shard { came, went, .. } = &self.shards[index];
+        let counter = if entries < 0 { went } else { came };
+        Shard::add(index, counter, entries.unsigned_abs());
+    }
+
+    /// Counts a leaf or node that is about to be retired: after it was taken out of the tree.
+    #[inline]
+    pub(crate) fn note_retired(&self) {
+        let index = thread::current().min(SHARDS - 1);
+        Shard::add(index, &self.shards[index].retired, 1);
+    }
+
+    /// How many leaves and nodes were retired. Where that is the same before and after, no chunk of the
+    /// map's that was seen in between and before has been reused: whoever reuses one comes after
+    /// [`note_retired`](Self::note_retired), and who sees what he stored sees that (both Acquire).
+    pub(crate) fn retired(&self) -> u64 {
+        let counters = self.shards.iter().map(|shard| shard.retired.load(Ordering::Acquire));
+        counters.fold(0, u64::wrapping_add)
     }
 
     /// How many entries there are of those that [`counted`](Self::counted) names.

@@ -107,6 +107,10 @@ impl Index for AnyIndex {
         on_kind!(self, tree => tree.last())
     }
 
+    fn check_ends(&self) -> Result<()> {
+        on_kind!(self, tree => tree.check_ends())
+    }
+
     fn len(&self) -> Result<Len> {
         on_kind!(self, tree => tree.len())
     }

@@ -307,35 +307,41 @@ impl<I: ByteIndex> ByteMap<I> {
         self.index.last(|key, value| (key.to_vec(), value.to_vec()))
     }
 
-    /// Takes out the entry with the smallest key. Of several callers each gets another entry; `None`
-    /// says that there was a moment of the call without entries. The choice and the taking are two
-    /// moments: the entry was the first when it was chosen, and a smaller key may have come before it was taken
-    /// out. Where keys are entered in ascending order (a queue), it is the first in both.
+    /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
+    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
+    /// without entries.
     ///
-    /// Lock-free: it chooses again where another caller was faster. The value is copied once.
+    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in between stays in
+    /// the map, so that whoever has entered it may find this entry still there, and later not. Where keys are
+    /// entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value. The value is
+    /// copied once for each choice.
     pub fn pop_first(&self) -> Result<Option<ByteEntry>> {
-        self.pop(|index| index.first(|key, _| key.to_vec()))
+        self.pop(Self::first)
     }
 
-    /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) does at the other
-    /// end.
+    /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
     pub fn pop_last(&self) -> Result<Option<ByteEntry>> {
-        self.pop(|index| index.last(|key, _| key.to_vec()))
+        self.pop(Self::last)
     }
 
-    fn pop(&self, end: impl Fn(&I) -> Result<Option<Vec<u8>>>) -> Result<Option<ByteEntry>> {
-        let (mut missed, mut times) = (None, 0);
-        while let Some(key) = end(&self.index)? {
-            if let Some(value) = self.remove(&key)? {
+    fn pop(&self, end: impl Fn(&Self) -> Result<Option<ByteEntry>>) -> Result<Option<ByteEntry>> {
+        let mut missed = None;
+        while let Some((key, value)) = end(self)? {
+            let mut is_taken = false;
+            self.index.apply(&key, |present| {
+                is_taken = present.is_some_and(|present| present == *value);
+                if is_taken { ByteChange::Remove } else { ByteChange::Keep }
+            })?;
+            if is_taken {
                 return Ok(Some((key, value)));
             }
-            // Another caller was faster. That many times with one key, only damage is: a key that
-            // stands where a search does not look.
-            times = if missed.as_ref() == Some(&key) { times + 1 } else { 0 };
-            missed = Some(key);
-            if times == 100_000 {
-                return Err(Error::Corrupt { offset: 0, what: "a key that only scans find" });
+            if missed.as_ref() == Some(&key) {
+                // Others were faster, twice; or only scans come across this key, and will again and again.
+                self.index.check_ends()?;
             }
+            missed = Some(key);
         }
         Ok(None)
     }

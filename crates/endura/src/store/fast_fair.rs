@@ -211,6 +211,10 @@ impl<M: Media> Index for AnyLayout<M> {
         on_layout!(self, tree => tree.last())
     }
 
+    fn check_ends(&self) -> Result<()> {
+        on_layout!(self, tree => tree.check_ends())
+    }
+
     fn len(&self) -> Result<Len> {
         on_layout!(self, tree => tree.len())
     }
@@ -289,6 +293,10 @@ impl Index for AnyFastFair {
 
     fn last(&self) -> Result<Option<(u64, u64)>> {
         on_domain!(self, tree => tree.last())
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        on_domain!(self, tree => tree.check_ends())
     }
 
     fn len(&self) -> Result<Len> {

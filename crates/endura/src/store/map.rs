@@ -159,34 +159,32 @@ impl<I: Index> Map<I> {
         self.index.last()
     }
 
-    /// Takes out the entry with the smallest key. Of several callers each gets another entry; `None`
-    /// says that there was a moment of the call without entries. The choice and the taking are two
-    /// moments: the entry was the first when it was chosen, and a smaller key may have come before it was taken
-    /// out. Where keys are entered in ascending order (a queue), it is the first in both.
+    /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
+    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
+    /// without entries.
     ///
-    /// Lock-free: it chooses again where another caller was faster.
+    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in between stays in
+    /// the map, so that whoever has entered it may find this entry still there, and later not. Where keys are
+    /// entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value.
     pub fn pop_first(&self) -> Result<Option<(u64, u64)>> {
         self.pop(Self::first)
     }
 
-    /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) does at the other
-    /// end.
+    /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
     pub fn pop_last(&self) -> Result<Option<(u64, u64)>> {
         self.pop(Self::last)
     }
 
     fn pop(&self, end: impl Fn(&Self) -> Result<Option<(u64, u64)>>) -> Result<Option<(u64, u64)>> {
-        let (mut missed, mut times) = (None, 0);
-        while let Some((key, _)) = end(self)? {
-            if let Some(value) = self.remove(key)? {
-                return Ok(Some((key, value)));
-            }
-            // Another caller was faster. That many times with one key, only damage is: keys out of
-            // order, which a scan comes across and a search does not.
-            times = if missed == Some(key) { times + 1 } else { 0 };
-            missed = Some(key);
-            if times == 100_000 {
-                return Err(Error::Corrupt { offset: 0, what: "a key that only scans find" });
+        let mut missed = None;
+        while let Some(entry @ (key, value)) = end(self)? {
+            match self.compare_exchange(key, Some(value), None)? {
+                Ok(()) => return Ok(Some(entry)),
+                // Others were faster, twice; or only scans come across this key, and will again and again.
+                Err(_) if missed == Some(key) => self.index.check_ends()?,
+                Err(_) => missed = Some(key),
             }
         }
         Ok(None)

@@ -114,6 +114,10 @@ impl Index for AnyNbTree {
         on_domain!(self, tree => tree.last())
     }
 
+    fn check_ends(&self) -> Result<()> {
+        on_domain!(self, tree => tree.check_ends())
+    }
+
     fn len(&self) -> Result<Len> {
         on_domain!(self, tree => tree.len())
     }

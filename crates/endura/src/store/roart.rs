@@ -121,6 +121,10 @@ impl ByteIndex for AnyRoart {
         on_domain!(self, tree => tree.last(read))
     }
 
+    fn check_ends(&self) -> Result<()> {
+        on_domain!(self, tree => tree.check_ends())
+    }
+
     fn len(&self) -> Result<Len> {
         on_domain!(self, tree => tree.len())
     }

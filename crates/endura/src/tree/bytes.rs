@@ -140,6 +140,17 @@ pub trait ByteIndex: Send + Sync + 'static {
     /// As for [`get_with`](Self::get_with).
     fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>>;
 
+    /// For whoever looked in vain for the key that [`first`](Self::first) or [`last`](Self::last) gave, twice
+    /// in a row: whether searches find it. (Another thread may have been faster both times.)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if they do not, though nobody has touched what the answer rests on
+    /// meanwhile; those of [`get_with`](Self::get_with).
+    fn check_ends(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// How many entries there are.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! map offers is made of them above ([`Map`](crate::Map), [`ByteMap`](crate::ByteMap)).
 
 mod bytes;
+mod ends;
 pub mod fast_fair;
 pub mod nbtree;
 pub mod roart;
@@ -109,6 +110,17 @@ pub trait Index: Send + Sync + 'static {
     ///
     /// As for [`get`](Self::get).
     fn last(&self) -> Result<Option<(u64, u64)>>;
+
+    /// For whoever looked in vain for the key that [`first`](Self::first) or [`last`](Self::last) gave, twice
+    /// in a row: whether searches find it. (Another thread may have been faster both times.)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if they do not, though nobody has touched what the answer rests on
+    /// meanwhile; those of [`get`](Self::get).
+    fn check_ends(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// How many entries there are.
     ///

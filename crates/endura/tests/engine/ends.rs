@@ -1,5 +1,5 @@
 //! What is said of the two ends of a map was true at one moment of the call: of `first`, `last` and `is_empty` whole,
-//! of a pop that its key was the first (or last) when it was chosen, and that there was a moment without
+//! of a pop that its entry was the first (or last) at one, and that there was a moment without
 //! entries if it found none.
 //!
 //! Between the loads of a call others write, at moments that are drawn. They are atomic then, so that the
@@ -7,14 +7,14 @@
 //! threads do the same beside it.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use endura::Pool;
 
-use crate::numbers::{Numbers, watched};
+use crate::numbers::{Numbers, each_kind, watched};
 use crate::patience::ends;
 use crate::watched::interrupted;
 
@@ -37,32 +37,42 @@ fn key(random: &mut Random) -> u64 {
 /// A map, and what is in it.
 struct Tracked {
     map: Rc<dyn Numbers>,
-    keys: BTreeSet<u64>,
-    /// The keys at each moment of the call.
-    states: Vec<BTreeSet<u64>>,
+    entries: BTreeMap<u64, u64>,
+    /// The entries at each moment of the call.
+    states: Vec<BTreeMap<u64, u64>>,
+    /// A value that no entry had before.
+    fresh: u64,
     random: Random,
     few: bool,
     is_popping: bool,
 }
 
 impl Tracked {
-    /// Enters a key or takes one out; keeps few in it, if they are to be few.
+    /// Enters a key or takes one out, or gives one another value; keeps few in it, if they are to be few.
     fn write(&mut self) {
         let most = if self.few { 2 } else { 40 };
-        let is_in = self.keys.len() as u64 > self.random.below(most);
-        if is_in {
-            let nth = self.random.below(self.keys.len() as u64) as usize;
-            if let Some(key) = self.keys.iter().nth(nth).copied() {
+        let len = self.entries.len() as u64;
+        let nth = self.random.below(len.max(1)) as usize;
+        let one = self.entries.keys().nth(nth).copied();
+        self.fresh += 1;
+        match one {
+            Some(key) if self.random.below(3) == 0 => self.put(key),
+            Some(key) if len > self.random.below(most) => {
                 // A pop may have been there first.
                 assert!(self.map.take(key) || self.is_popping);
-                self.keys.remove(&key);
+                self.entries.remove(&key);
             }
-        } else {
-            let key = key(&mut self.random);
-            self.map.put(key, key);
-            self.keys.insert(key);
+            _ => {
+                let key = key(&mut self.random);
+                self.put(key);
+            }
         }
-        self.states.push(self.keys.clone());
+        self.states.push(self.entries.clone());
+    }
+
+    fn put(&mut self, key: u64) {
+        self.map.put(key, self.fresh);
+        self.entries.insert(key, self.fresh);
     }
 }
 
@@ -74,28 +84,29 @@ enum Ask {
     Pop { first: bool },
 }
 
-fn ask(map: &dyn Numbers, what: Ask) -> Option<u64> {
+fn ask(map: &dyn Numbers, what: Ask) -> Option<(u64, u64)> {
     match what {
         Ask::End { first: true } => map.first(),
         Ask::End { first: false } => map.last(),
-        Ask::Empty => (!map.is_empty()).then_some(0),
+        Ask::Empty => (!map.is_empty()).then_some((0, 0)),
         Ask::Pop { first: true } => map.pop_first(),
         Ask::Pop { first: false } => map.pop_last(),
     }
 }
 
-fn expected(state: &BTreeSet<u64>, what: Ask) -> Option<u64> {
-    match what {
-        Ask::Empty => state.first().map(|_| 0),
-        Ask::End { first: true } | Ask::Pop { first: true } => state.first().copied(),
-        Ask::End { first: false } | Ask::Pop { first: false } => state.last().copied(),
-    }
+fn expected(state: &BTreeMap<u64, u64>, what: Ask) -> Option<(u64, u64)> {
+    let entry = match what {
+        Ask::Empty => return (!state.is_empty()).then_some((0, 0)),
+        Ask::End { first: true } | Ask::Pop { first: true } => state.first_key_value(),
+        Ask::End { first: false } | Ask::Pop { first: false } => state.last_key_value(),
+    };
+    entry.map(|(&key, &value)| (key, value))
 }
 
 fn call(tracked: &Rc<RefCell<Tracked>>, what: Ask, kind: &str) {
     let (map, at) = {
         let mut tracked = tracked.borrow_mut();
-        tracked.states = vec![tracked.keys.clone()];
+        tracked.states = vec![tracked.entries.clone()];
         tracked.is_popping = matches!(what, Ask::Pop { .. });
         let map = Rc::clone(&tracked.map);
         // How long it takes alone, were it not a pop.
@@ -113,10 +124,10 @@ fn call(tracked: &Rc<RefCell<Tracked>>, what: Ask, kind: &str) {
     let states = &tracked.states;
     let was_true = states.iter().any(|state| expected(state, what) == answer);
     assert!(was_true, "{kind}: {what:x?} gave {answer:x?}, writes at {at:?}, states {states:x?}");
-    if let (Ask::Pop { .. }, Some(key)) = (what, answer) {
+    if let (Ask::Pop { .. }, Some((key, _))) = (what, answer) {
         // It may have come again since it was taken out.
         if map.get(key).is_none() {
-            tracked.keys.remove(&key);
+            tracked.entries.remove(&key);
         }
     }
 }
@@ -125,9 +136,9 @@ fn call(tracked: &Rc<RefCell<Tracked>>, what: Ask, kind: &str) {
 fn what_is_said_of_an_end_was_true_at_one_moment() {
     for needs_flush in [false, true] {
         for (kind, map) in watched(needs_flush) {
-            let (random, keys) = (Random(7), BTreeSet::new());
-            let tracked =
-                Tracked { map, keys, states: Vec::new(), random, few: true, is_popping: false };
+            let (random, entries, states) = (Random(7), BTreeMap::new(), Vec::new());
+            let (few, is_popping, fresh) = (true, false, 0);
+            let tracked = Tracked { map, entries, states, fresh, random, few, is_popping };
             let tracked = Rc::new(RefCell::new(tracked));
             for round in 0..4000 {
                 tracked.borrow_mut().few = round % 400 < 300;
@@ -192,7 +203,7 @@ fn race(kind: &str, map: &dyn Numbers) {
     // What it gets it puts back before it asks again.
     let pop = |first: bool| {
         let key = if first { map.pop_first() } else { map.pop_last() };
-        key.inspect(|&key| map.put(key, 0)).is_some()
+        key.inspect(|&(key, _)| map.put(key, 0)).is_some()
     };
     let found = beside(&exchange, &[&|| pop(true) && pop(false)]);
     assert_eq!(found, 0, "{kind}: pops that found nothing where there always is something");
@@ -205,7 +216,8 @@ fn race(kind: &str, map: &dyn Numbers) {
         map.take(high);
         map.take(low);
     };
-    let found = beside(&nest, &[&|| map.first() != Some(high), &|| map.last() == Some(top)]);
+    let found =
+        beside(&nest, &[&|| map.first() != Some((high, 0)), &|| map.last() == Some((top, 0))]);
     assert_eq!(found, 0, "{kind}: keys that never were the first, or the last");
 }
 
@@ -228,7 +240,7 @@ fn queue(kind: &str, map: &dyn Numbers) {
                 loop {
                     let is_open = open.load(Ordering::SeqCst) > 0;
                     match map.pop_first() {
-                        Some(key) => taken.push(key),
+                        Some((key, _)) => taken.push(key),
                         None if is_open => std::thread::yield_now(),
                         None => return taken,
                     }
@@ -246,17 +258,9 @@ fn queue(kind: &str, map: &dyn Numbers) {
 #[test]
 fn the_ends_of_a_map_beside_real_threads() {
     ends("the ends of a map beside writers", || {
-        let folder = tempfile::tempdir().unwrap();
-        let options = Pool::options().max_size(1 << 30);
-        let pool = options.create(folder.path().join("pool")).unwrap();
-        let maps: [(_, &dyn Numbers); 3] = [
-            ("FastFair", &pool.fast_fair("f").unwrap()),
-            ("NbTree", &pool.nbtree("n").unwrap()),
-            ("Roart", &pool.roart("r").unwrap()),
-        ];
-        for (kind, map) in maps {
+        each_kind(Pool::options(), |kind, map| {
             queue(kind, map);
             race(kind, map);
-        }
+        });
     });
 }

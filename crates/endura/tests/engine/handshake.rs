@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use endura::Pool;
 use endura::media::{FlushInstruction, MediaChoice};
 
-use crate::numbers::{Numbers, watched};
+use crate::numbers::{Numbers, each_kind, watched};
 use crate::patience::ends;
 use crate::watched::unfenced;
 
@@ -99,20 +99,12 @@ fn missed(map: &dyn Numbers, way: Way) -> Option<(u64, u64)> {
 
 fn race(media: MediaChoice) {
     ends("a race of two writers", move || {
-        let folder = tempfile::tempdir().unwrap();
-        let options = Pool::options().media(media).max_size(1 << 30);
-        let pool = options.create(folder.path().join("pool")).unwrap();
-        let maps: [(_, &dyn Numbers); 3] = [
-            ("FastFair", &pool.fast_fair("f").unwrap()),
-            ("NbTree", &pool.nbtree("n").unwrap()),
-            ("Roart", &pool.roart("r").unwrap()),
-        ];
-        for (kind, map) in maps {
+        each_kind(Pool::options().media(media), |kind, map| {
             for way in [Way::Update, Way::Insert] {
                 (0..2).for_each(|side| write(map, Way::Update, side, 0));
                 assert_eq!(missed(map, way), None, "{kind} in {media:?}");
             }
-        }
+        });
     });
 }
 

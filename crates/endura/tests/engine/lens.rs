@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use endura::Pool;
 use endura::tree::Len;
 
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, each_kind};
 use crate::patience::ends;
 
 /// One thread enters, and when the key is in another takes one out: there are 1000 or 1001 entries at every
@@ -63,17 +63,7 @@ fn asked_beside_two_writers(kind: &str, map: &dyn Numbers) {
 #[test]
 fn a_length_beside_writers_is_off_by_what_is_under_way() {
     ends("a length beside writers", || {
-        let folder = tempfile::tempdir().unwrap();
-        let options = Pool::options().max_size(1 << 30);
-        let pool = options.create(folder.path().join("pool")).unwrap();
-        let maps: [(_, &dyn Numbers); 3] = [
-            ("FastFair", &pool.fast_fair("f").unwrap()),
-            ("NbTree", &pool.nbtree("n").unwrap()),
-            ("Roart", &pool.roart("r").unwrap()),
-        ];
-        for (kind, map) in maps {
-            asked_beside_two_writers(kind, map);
-        }
+        each_kind(Pool::options(), asked_beside_two_writers);
     });
 }
 
@@ -81,15 +71,7 @@ fn a_length_beside_writers_is_off_by_what_is_under_way() {
 #[test]
 fn of_two_that_insert_and_ask_one_counts_both() {
     ends("lengths after inserts", || {
-        let folder = tempfile::tempdir().unwrap();
-        let options = Pool::options().max_size(1 << 30);
-        let pool = options.create(folder.path().join("pool")).unwrap();
-        let maps: [(_, &dyn Numbers); 3] = [
-            ("FastFair", &pool.fast_fair("f").unwrap()),
-            ("NbTree", &pool.nbtree("n").unwrap()),
-            ("Roart", &pool.roart("r").unwrap()),
-        ];
-        for (kind, map) in maps {
+        each_kind(Pool::options(), |kind, map| {
             let (turn, end) = (&AtomicU64::new(0), &AtomicU64::new(u64::MAX));
             let begin = Instant::now();
             let run = |side: u64| {
@@ -120,6 +102,6 @@ fn of_two_that_insert_and_ask_one_counts_both() {
                 let both = 2 * (round as u64 + 1);
                 assert!(ours.max(theirs) >= both, "{kind}: {ours} and {theirs} of {both}");
             }
-        }
+        });
     });
 }

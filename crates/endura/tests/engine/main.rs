@@ -5,6 +5,7 @@
 mod arithmetic;
 mod closing;
 mod closures;
+mod collections;
 mod damage_is_told;
 mod disk_writes;
 mod drops;
@@ -22,6 +23,7 @@ mod patched;
 mod patience;
 mod pins;
 mod pools;
+mod pops;
 mod refill;
 mod renames;
 mod rivals;

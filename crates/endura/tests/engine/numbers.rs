@@ -7,7 +7,7 @@ use endura::media::Heap;
 use endura::pool::{PAGE, Session, Space};
 use endura::tree::fast_fair::LineBinary;
 use endura::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
-use endura::{ByteMap, Map};
+use endura::{ByteEntry, ByteMap, Map, PoolOptions};
 
 use crate::watched::Watched;
 
@@ -16,11 +16,11 @@ pub(crate) trait Numbers: Send + Sync {
     fn put(&self, key: u64, value: u64);
     fn take(&self, key: u64) -> bool;
     fn get(&self, key: u64) -> Option<u64>;
-    fn first(&self) -> Option<u64>;
-    fn last(&self) -> Option<u64>;
+    fn first(&self) -> Option<(u64, u64)>;
+    fn last(&self) -> Option<(u64, u64)>;
     fn is_empty(&self) -> bool;
-    fn pop_first(&self) -> Option<u64>;
-    fn pop_last(&self) -> Option<u64>;
+    fn pop_first(&self) -> Option<(u64, u64)>;
+    fn pop_last(&self) -> Option<(u64, u64)>;
     fn len(&self) -> Len;
 }
 
@@ -37,24 +37,24 @@ impl<I: Index> Numbers for Map<I> {
         self.get(key).unwrap()
     }
 
-    fn first(&self) -> Option<u64> {
-        self.first().unwrap().map(|entry| entry.0)
+    fn first(&self) -> Option<(u64, u64)> {
+        self.first().unwrap()
     }
 
-    fn last(&self) -> Option<u64> {
-        self.last().unwrap().map(|entry| entry.0)
+    fn last(&self) -> Option<(u64, u64)> {
+        self.last().unwrap()
     }
 
     fn is_empty(&self) -> bool {
         self.is_empty().unwrap()
     }
 
-    fn pop_first(&self) -> Option<u64> {
-        self.pop_first().unwrap().map(|entry| entry.0)
+    fn pop_first(&self) -> Option<(u64, u64)> {
+        self.pop_first().unwrap()
     }
 
-    fn pop_last(&self) -> Option<u64> {
-        self.pop_last().unwrap().map(|entry| entry.0)
+    fn pop_last(&self) -> Option<(u64, u64)> {
+        self.pop_last().unwrap()
     }
 
     fn len(&self) -> Len {
@@ -62,8 +62,9 @@ impl<I: Index> Numbers for Map<I> {
     }
 }
 
-fn number(key: &[u8]) -> u64 {
-    u64::from_be_bytes(key.try_into().unwrap())
+fn numbers((key, value): ByteEntry) -> (u64, u64) {
+    let [key, value] = [key, value].map(|bytes| <[u8; 8]>::try_from(bytes).unwrap());
+    (u64::from_be_bytes(key), u64::from_le_bytes(value))
 }
 
 impl<I: ByteIndex> Numbers for ByteMap<I> {
@@ -80,24 +81,24 @@ impl<I: ByteIndex> Numbers for ByteMap<I> {
         self.get_with(key.to_be_bytes(), word).unwrap().flatten()
     }
 
-    fn first(&self) -> Option<u64> {
-        self.first().unwrap().map(|entry| number(&entry.0))
+    fn first(&self) -> Option<(u64, u64)> {
+        self.first().unwrap().map(numbers)
     }
 
-    fn last(&self) -> Option<u64> {
-        self.last().unwrap().map(|entry| number(&entry.0))
+    fn last(&self) -> Option<(u64, u64)> {
+        self.last().unwrap().map(numbers)
     }
 
     fn is_empty(&self) -> bool {
         self.is_empty().unwrap()
     }
 
-    fn pop_first(&self) -> Option<u64> {
-        self.pop_first().unwrap().map(|entry| number(&entry.0))
+    fn pop_first(&self) -> Option<(u64, u64)> {
+        self.pop_first().unwrap().map(numbers)
     }
 
-    fn pop_last(&self) -> Option<u64> {
-        self.pop_last().unwrap().map(|entry| number(&entry.0))
+    fn pop_last(&self) -> Option<(u64, u64)> {
+        self.pop_last().unwrap().map(numbers)
     }
 
     fn len(&self) -> Len {
@@ -105,11 +106,20 @@ impl<I: ByteIndex> Numbers for ByteMap<I> {
     }
 }
 
+/// Runs `work` with one map of each kind, all in one pool.
+pub(crate) fn each_kind(options: PoolOptions, work: impl Fn(&str, &dyn Numbers)) {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = options.max_size(1 << 30).create(folder.path().join("pool")).unwrap();
+    work("FastFair", &pool.fast_fair("f").unwrap());
+    work("NbTree", &pool.nbtree("n").unwrap());
+    work("Roart", &pool.roart("r").unwrap());
+}
+
 /// A map of each kind in a pool of its own.
 pub(crate) fn watched(needs_flush: bool) -> [(&'static str, Rc<dyn Numbers>); 4] {
     let space = |has_locks| {
         let heap = if needs_flush { Heap::adr } else { Heap::new };
-        let medium = Watched { memory: heap(16 * PAGE), has_locks };
+        let medium = Watched::new(heap(16 * PAGE), has_locks);
         Space::format(&medium).unwrap();
         let session = Session { generation: 1, clean: true, read_only: false };
         Arc::new(Space::mount(medium, session).unwrap())

@@ -2,11 +2,15 @@
 //! still be in its store buffer), and in which others come between any two loads of a thread.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::panic::Location;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use endura::Result;
 use endura::media::{Heap, LINE, Media, Ordering};
-use endura::pool::PAGE;
+use endura::pool::{PAGE, Space};
 
 thread_local! {
     /// Where the calling thread has stored since its last exchange.
@@ -34,6 +38,20 @@ pub(crate) fn interrupted<R>(
     let result = work();
     BETWEEN.set(None);
     (result, LOADS.get())
+}
+
+/// How many epochs there are while `work` goes on, if they go on as far as its pins let them: a pin that was there
+/// lets them by one. Not for work that has a lock of the pool's while it loads.
+pub(crate) fn epochs_of<M: Media + 'static>(space: &Arc<Space<M>>, work: impl FnOnce()) -> usize {
+    let seen = Rc::new(RefCell::new(BTreeSet::new()));
+    let (inside, noted) = (Arc::clone(space), Rc::clone(&seen));
+    let act = move || {
+        // It may find that somebody stays inside: this very work.
+        let _ = inside.relieve();
+        noted.borrow_mut().insert(inside.now());
+    };
+    interrupted((0..2_000_000).step_by(500).collect(), act, work);
+    seen.take().len()
 }
 
 fn come_between() {
@@ -67,9 +85,19 @@ pub(crate) struct Watched {
     pub(crate) memory: Heap,
     /// Whether every exchange takes a lock, which a `SeqCst` store gives back.
     pub(crate) has_locks: bool,
+    refuses: AtomicBool,
 }
 
 impl Watched {
+    pub(crate) fn new(memory: Heap, has_locks: bool) -> Self {
+        Self { memory, has_locks, refuses: AtomicBool::new(false) }
+    }
+
+    /// From now on there is no room, or there is again.
+    pub(crate) fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
+    }
+
     fn exchanged(&self, at: u64, is_done: bool) {
         WAITING.set(None);
         if is_done && self.has_locks {
@@ -133,5 +161,9 @@ unsafe impl Media for Watched {
 
     fn needs_flush(&self) -> bool {
         self.memory.needs_flush()
+    }
+
+    fn grant(&self) -> bool {
+        !self.refuses.load(Ordering::Relaxed)
     }
 }

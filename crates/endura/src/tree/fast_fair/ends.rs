@@ -1,65 +1,47 @@
-//! The first entry and the last, at one moment.
+//! What [`ends`](crate::tree::ends) asks of a leaf.
 //!
-//! The answer is the nearest entry in the first leaf that has one. Seen from that end, empty leaves may lie
-//! before it (a remove has not merged them yet), and what was empty when it was passed need not be when
-//! the answer is read. So each of them is looked at again *after* the answer: a leaf that was empty twice, and in
-//! which no more than the primitive that the first look announced has run, was empty all the time in between,
-//! for one primitive does not enter an entry and take it out. That time has the moment in it at which the
-//! answer's leaf was confirmed: the answer is that of this moment.
-//!
-//! A look that is in vain was disturbed by a writer that got on: lock-free, and no wait for a writer that stands
-//! still. Each attempt has a pin of its own. Leaves that are passed are few, for removes merge them.
+//! A leaf that was empty twice, and in which no more than the primitive that the first look announced has run,
+//! was empty all the time in between, for one primitive does not enter an entry and take it out. A leaf that was
+//! absorbed since is obsolete, which its version says.
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, MapState};
+use crate::tree::ends::{Leaves, Look};
 
 use super::Tree;
-use super::read::Seen;
+use super::node::{Fences, Node};
 use super::route::Trail;
 use super::scan::{beyond, first_slot, has_copies, nearest_while_moving};
 use super::search::Search;
-use super::version::Direction;
+use super::version::{Direction, Version};
 
-/// A leaf in which nothing was found from a key on.
-struct Passed<'g, M: Media, const LEAF: usize> {
+/// A leaf, and the key from which on it was looked at.
+pub(in crate::tree) struct Passed {
     key: u64,
-    seen: Seen<'g, M, LEAF, Option<(u64, u64)>>,
+    at: u64,
+    version: Version,
+    fences: Fences,
 }
 
-impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The first entry; for `UP` = false the last.
-    pub(super) fn end<const UP: bool>(&self) -> Result<Option<(u64, u64)>> {
-        loop {
-            let guard = self.pin()?;
-            if let Some(answer) = self.try_end::<UP>(&guard)? {
-                return Ok(answer);
-            }
-        }
+impl<M, const INNER: usize, const LEAF: usize, S, const UP: bool> Leaves<UP>
+    for Tree<M, INNER, LEAF, S>
+where
+    M: Media,
+    S: Search,
+{
+    type Medium = M;
+    type Leaf = Passed;
+
+    fn pin(&self) -> Result<Guard<'_, M>> {
+        self.pin()
     }
 
-    /// `None`: a writer came between.
-    fn try_end<const UP: bool>(&self, guard: &Guard<'_, M>) -> Result<Option<Option<(u64, u64)>>> {
-        let (mut passed, mut answer) = (Vec::new(), None);
-        let mut next = Some(if UP { 0 } else { u64::MAX });
-        while let (Some(key), None) = (next, answer) {
-            let seen = self.look_from::<UP>(guard, key)?;
-            answer = seen.found;
-            if answer.is_none() {
-                next = beyond::<UP>(seen.fences);
-                passed.push(Passed { key, seen });
-            }
-        }
-        let is_one_moment = passed.iter().all(|leaf| self.is_still_empty::<UP>(leaf));
-        Ok(is_one_moment.then_some(answer))
+    fn map(&self) -> &MapState {
+        self.map()
     }
 
-    /// The entry nearest to `key` in the leaf that covers it.
-    fn look_from<'g, const UP: bool>(
-        &self,
-        guard: &'g Guard<'_, M>,
-        key: u64,
-    ) -> Result<Seen<'g, M, LEAF, Option<(u64, u64)>>> {
+    fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Look<Passed>> {
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(guard, &mut trail, key)?;
         let generation = guard.space().generation();
@@ -78,20 +60,32 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
-        Ok(seen)
+        let (version, fences) = (seen.version, seen.fences);
+        let leaf = Passed { key, at: seen.node.at(), version, fences };
+        Ok(Look { entry: seen.found, beyond: beyond::<UP>(fences), leaf })
     }
 
-    /// Whether nothing was in a leaf at any moment since it was passed.
-    fn is_still_empty<const UP: bool>(&self, passed: &Passed<'_, M, LEAF>) -> bool {
-        let Seen { node, version, fences, .. } = passed.seen;
+    fn was_empty(&self, leaf: &Passed) -> bool {
+        let &Passed { key, at, version, fences } = leaf;
+        // Inside of the pool, as it was then.
+        let Ok(node) = Node::<M, LEAF>::fresh(self.space().media(), at) else { return false };
         match version.moving(self.space().generation()) {
             // Nobody was at work: if nobody has begun since, nothing has changed.
             None => node.is_still(version.unlocked()),
             Some(moving) => {
-                nearest_while_moving::<UP, M, LEAF>(&node, fences, passed.key, moving).is_none()
+                nearest_while_moving::<UP, M, LEAF>(&node, fences, key, moving).is_none()
                     && node.fences() == fences
                     && node.confirms(version)
             }
         }
+    }
+
+    fn is_lost(&self, leaf: &Passed, (key, value): (u64, u64)) -> Result<bool> {
+        if self.lookup(key)? == Some(value) {
+            return Ok(false);
+        }
+        let node = Node::<M, LEAF>::fresh(self.space().media(), leaf.at)?;
+        let was_quiet = leaf.version.moving(self.space().generation()).is_none();
+        Ok(was_quiet && node.is_still(leaf.version.unlocked()))
     }
 }

@@ -159,6 +159,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         right.retire_into(l.at());
         guard.media().mark(Mark::Step("merge.M5"));
         drop(left);
+        self.map().note_retired();
         guard.retire(r.at(), Node::<M, W>::BYTES);
         Ok(Merge::Done { left_in_parent, seam: r.low() })
     }

@@ -1,21 +1,23 @@
-//! The first entry and the last, at one moment.
+//! What [`ends`](crate::tree::ends) asks of a leaf.
 //!
 //! A block has no version, but its slots never go back to an earlier state: two looks at all of them that find
 //! the same nearest entry, and no slot DEAD that had not been LIVE when it was looked at first, say that between
 //! the two looks nothing nearer was there at any moment. The value is read in between.
 //!
-//! Leaves in which nothing was found (there are eight partitions, and removes merge what is nearly empty) are looked
-//! at again after the answer was read. A leaf that has no successor then was current up to there, so that all
+//! A leaf in which nothing was found (there are eight partitions, and removes merge what is nearly empty) that has
+//! no successor at the second look was current up to there, so that all
 //! writes to its keys were writes to its block. The answer's own leaf need not be current, as for lookups: what
 //! a frozen block says is true up to a moment after the bodies led to it, and they did so after all the others
 //! had been looked at.
 //!
-//! A look that is in vain was disturbed by a writer that got on: lock-free. In one block that can happen only as
-//! often as its slots change. Each attempt has a pin of its own.
+//! A look at one block has to be repeated only as often as its slots change.
+
+use std::ops::Range;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, MapState};
+use crate::tree::ends::{Leaves, Look as Seen};
 
 use super::Tree;
 use super::block::{Block, State};
@@ -35,8 +37,12 @@ struct Look {
 }
 
 impl Look {
-    /// Looks for the entry nearest to `key` in the direction.
-    fn at<const UP: bool, M: Media, const W: usize>(block: &Block<'_, M, W>, key: Local) -> Self {
+    /// Looks for the entry nearest to `key` in the direction, of a leaf with these `keys`.
+    fn at<const UP: bool, M: Media, const W: usize>(
+        block: &Block<'_, M, W>,
+        keys: Range<Local>,
+        key: Local,
+    ) -> Self {
         let mut look = Self { nearest: None, undecided: 0, dead: 0 };
         let comes_before = |a: Local, b: Local| if UP { a < b } else { a > b };
         for slot in 0..Block::<M, W>::SLOTS {
@@ -44,6 +50,8 @@ impl Look {
                 State::Empty | State::Pending(_) => look.undecided |= 1 << slot,
                 State::Dead => look.dead |= 1 << slot,
                 State::Killed => {}
+                // No search finds another.
+                State::Live(found) if !keys.contains(&found) => {}
                 State::Live(found) => {
                     let is_nearest = look.nearest.is_none_or(|(_, best)| comes_before(found, best));
                     if is_nearest && !comes_before(found, key) {
@@ -61,37 +69,64 @@ impl Look {
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The first entry; for `UP` = false the last.
-    pub(super) fn end<const UP: bool>(&self) -> Result<Option<(u64, u64)>> {
-        loop {
-            let guard = self.pin()?;
-            if let Some(answer) = self.try_end::<UP>(&guard)? {
-                return Ok(answer);
-            }
-        }
+/// A leaf, and the key from which on it was looked at.
+pub(in crate::tree) struct Passed {
+    key: Local,
+    leaf: u32,
+    block: u64,
+    look: Look,
+}
+
+impl<M, const W: usize, const FANOUT: usize, D, const UP: bool> Leaves<UP> for Tree<M, W, FANOUT, D>
+where
+    M: Media,
+    D: Design,
+{
+    type Medium = M;
+    type Leaf = Passed;
+
+    fn pin(&self) -> Result<Guard<'_, M>> {
+        self.pin()
     }
 
-    /// `None`: a writer came between.
-    fn try_end<const UP: bool>(&self, guard: &Guard<'_, M>) -> Result<Option<Option<(u64, u64)>>> {
-        let (mut passed, mut answer) = (Vec::new(), None);
-        let mut next = Some(if UP { 0 } else { u64::MAX });
-        while let (Some(key), None) = (next, answer) {
-            let (partition, local) = split(key);
-            let place = self.place_to_read(guard, partition, local)?;
-            let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
-            answer = entry.map(|(key, value)| (join(partition, key), value));
-            if answer.is_none() {
-                next = beyond::<UP>(partition, place.leaf.low(), place.leaf.high());
-                passed.push((place, local, look));
-            }
-        }
-        let is_one_moment = passed.iter().all(|(place, key, look)| {
-            // The slots first (Acquire): what has no successor afterwards had none before.
-            Look::at::<UP, M, W>(&place.block, *key).agrees_with(look)
-                && place.leaf.successor() == 0
-        });
-        Ok(is_one_moment.then_some(answer))
+    fn map(&self) -> &MapState {
+        &self.map
+    }
+
+    fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Seen<Passed>> {
+        let (partition, local) = split(key);
+        let place = self.place_to_read(guard, partition, local)?;
+        let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
+        let leaf = Passed { key: local, leaf: place.number, block: place.block.offset(), look };
+        Ok(Seen {
+            entry: entry.map(|(key, value)| (join(partition, key), value)),
+            beyond: beyond::<UP>(partition, place.leaf.low(), place.leaf.high()),
+            leaf,
+        })
+    }
+
+    fn was_empty(&self, passed: &Passed) -> bool {
+        let &Passed { key, leaf, block, look } = passed;
+        let media = self.space.media();
+        let (Some(leaf), Some(block)) =
+            (self.meta.leaves.get_made(leaf), Block::<M, W>::within(media, block))
+        else {
+            return false;
+        };
+        let keys = leaf.low()..leaf.high();
+        // The slots first (Acquire): what has no successor afterwards had none before.
+        Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look) && leaf.successor() == 0
+    }
+
+    /// Searches find every key that lies between a leaf's bounds, and no other is seen here. But of two slots with
+    /// one key they may find the other.
+    fn is_lost(&self, passed: &Passed, (key, _): (u64, u64)) -> Result<bool> {
+        let block = Block::<M, W>::at(self.space.media(), passed.block)?;
+        let (_, key) = split(key);
+        let has_key = |slot: usize| block.word(slot).live_key() == Some(key);
+        let twice = (0..Block::<M, W>::SLOTS).filter(|&slot| has_key(slot)).nth(1);
+        // A slot that was LIVE twice was so in between: the other one's turn was then.
+        Ok(twice.is_some() && passed.look.nearest.is_some_and(|(slot, _)| has_key(slot)))
     }
 }
 
@@ -102,11 +137,12 @@ fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
     key: Local,
 ) -> (Look, Option<(Local, u64)>) {
     let block = &place.block;
-    let mut look = Look::at::<UP, M, W>(block, key);
+    let look_again = || Look::at::<UP, M, W>(block, place.leaf.low()..place.leaf.high(), key);
+    let mut look = look_again();
     let mut entry = None;
     while let Some((slot, found)) = look.nearest {
         let value = block.value(slot);
-        let again = Look::at::<UP, M, W>(block, key);
+        let again = look_again();
         let agrees = again.agrees_with(&look);
         look = again;
         if agrees {

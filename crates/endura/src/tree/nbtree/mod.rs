@@ -83,6 +83,7 @@ use std::sync::Arc;
 
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
 use crate::pool::{Guard, MapState, Space};
+use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::{Change, Index, Len, Survey};
 use crate::{Error, Result};
 
@@ -312,11 +313,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
     }
 
     fn first(&self) -> Result<Option<(u64, u64)>> {
-        self.end::<true>()
+        map_ends::end::<true>(self, Trust::Blind)
     }
 
     fn last(&self) -> Result<Option<(u64, u64)>> {
-        self.end::<false>()
+        map_ends::end::<false>(self, Trust::Blind)
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        map_ends::end::<true>(self, Trust::Checked)?;
+        map_ends::end::<false>(self, Trust::Checked).map(drop)
     }
 
     fn len(&self) -> Result<Len> {

@@ -147,6 +147,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if absorbed != 0 && old.claim_absorbed() {
             // Not with the old block in S8: S7 may have to wait for room, and the next session would not
             // know of this one.
+            self.map.note_retired();
             guard.retire(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
         }
         Ok(())
@@ -174,6 +175,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
             let (tag, now) = (guard.space().tag(), guard.space().now());
+            self.map.note_retired();
             guard.retire(old.block(), Block::<M, W>::BYTES);
             for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
                 leaves.retire(tag, now, number);

@@ -8,17 +8,25 @@
 //! the answer is that of this moment.
 //!
 //! A second look that differs was disturbed by a writer that took a lock since, or stored under one: lock-free, and no wait
-//! for a writer that stands still with a lock. Each attempt has a pin of its own.
+//! for a writer that stands still with a lock.
+//!
+//! # Pins
+//!
+//! Few nodes and arrays without a key lie at an edge, but a damaged map may have any number. So a pin is given up
+//! after so many looks, as [`ends`](crate::tree::ends) has it: what was seen counts if none of the map's
+//! nodes and arrays was retired from the end of the first pin on.
 
 use std::ops::Range;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, Space};
 use crate::tree::Bytes;
+use crate::tree::ends::{BITE, Trust, lost};
 
 use super::array::Array;
 use super::lock::Version;
+use super::lookup::lookup;
 use super::node::{EOK, Node, enter_child};
 use super::order::remember;
 use super::record::Record;
@@ -47,8 +55,12 @@ struct Frame<'g, M> {
 }
 
 /// What lies at an edge of the tree, and before that, as a descent has seen it.
-struct Edge<'g, M: Media, const UP: bool> {
-    guard: &'g Guard<'g, M>,
+struct Edge<'g, M: Media, T, const UP: bool> {
+    tree: &'g Tree<M, T>,
+    /// The present pin.
+    guard: Option<Guard<'g, M>>,
+    /// How many of the map's nodes and arrays were retired when the first pin was given up.
+    retired: Option<u64>,
     seen: Vec<Seen<'g, M>>,
     slots: Vec<Slot>,
     /// The order of the last array, if it was not remembered.
@@ -59,13 +71,24 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// What `read` makes of the first entry; for `UP` = false of the last.
     pub(super) fn end<const UP: bool, R>(
         &self,
+        trust: Trust,
         read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
         loop {
-            let guard = self.pin()?;
-            let mut edge = Edge::<M, UP>::new(&guard);
-            let record = edge.reach(self.root(&guard)?)?;
-            if edge.is_unchanged() {
+            let mut edge = Edge::<M, T, UP>::new(self)?;
+            let Reached::End(record) =
+                edge.reach(Node::root(self.space().media(), self.root.at())?)?
+            else {
+                continue;
+            };
+            let is_lost = match &record {
+                Some(record) if trust == Trust::Checked => edge.is_lost(record)?,
+                _ => false,
+            };
+            if edge.held()? {
+                if is_lost {
+                    return Err(lost(self.root.at()));
+                }
                 edge.leave_order();
                 return Ok(record.map(|record| read(record.key(), record.value())));
             }
@@ -73,14 +96,49 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
-    fn new(guard: &'g Guard<'g, M>) -> Self {
-        Self { guard, seen: Vec::with_capacity(8), slots: Vec::new(), sorted: None }
+/// What a descent along the edge came to.
+enum Reached<'g, M> {
+    /// The first record, if there is one.
+    End(Option<Record<'g, M>>),
+    /// Others have changed the edge.
+    Moved,
+}
+
+impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
+    fn new(tree: &'g Tree<M, T>) -> Result<Self> {
+        let (guard, seen) = (Some(tree.pin()?), Vec::with_capacity(8));
+        Ok(Self { tree, guard, retired: None, seen, slots: Vec::new(), sorted: None })
+    }
+
+    fn space(&self) -> &'g Space<M> {
+        self.tree.space()
+    }
+
+    /// Ends the pin, then takes another one.
+    fn renew(&mut self) -> Result<()> {
+        self.guard = None;
+        self.guard = Some(self.tree.pin()?);
+        Ok(())
+    }
+
+    /// Where enough was seen in this pin, takes another one. `false`: what was seen has changed by now.
+    fn breathe(&mut self) -> Result<bool> {
+        if self.seen.len() % BITE == 0 && !self.seen.is_empty() {
+            if self.retired.is_none() {
+                // Before the second look: what it still finds in its place was not counted.
+                self.retired = Some(self.tree.map().retired());
+                if !self.seen.iter().all(|seen| self.is_unchanged(seen)) {
+                    return Ok(false);
+                }
+            }
+            self.renew()?;
+        }
+        Ok(true)
     }
 
     /// The first record below `root`.
-    fn reach(&mut self, root: Node<'g, M>) -> Result<Option<Record<'g, M>>> {
-        let media = self.guard.media();
+    fn reach(&mut self, root: Node<'g, M>) -> Result<Reached<'g, M>> {
+        let media = self.space().media();
         let begin = |node: Node<'g, M>| Frame {
             version: node.version(),
             node,
@@ -88,7 +146,11 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
             eok: true,
         };
         let mut path = vec![begin(root)];
+        let found = |media, at| Record::enter(media, at).map(|record| Reached::End(Some(record)));
         while let Some(frame) = path.last_mut() {
+            if !self.breathe()? {
+                return Ok(Reached::Moved);
+            }
             let (node, version) = (frame.node, frame.version);
             // The key that ends at a node comes before all others below.
             if frame.eok && (UP || frame.next.is_none()) {
@@ -96,7 +158,7 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
                 let link = node.load(EOK);
                 self.seen.push(Seen::Eok(node, version, link));
                 if !link.is_empty() {
-                    return Record::enter(media, link.at()).map(Some);
+                    return found(media, link.at());
                 }
                 continue;
             }
@@ -112,17 +174,17 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
             };
             frame.next = if UP { byte.checked_add(1) } else { byte.checked_sub(1) };
             match link.kind()? {
-                Kind::Record => return Record::enter(media, link.at()).map(Some),
+                Kind::Record => return found(media, link.at()),
                 Kind::Array(kind) => {
                     let array = Array::enter(media, link.at(), kind)?;
                     if let Some(record) = self.reach_in_array(array, node.depth() + 1)? {
-                        return Ok(Some(record));
+                        return Ok(Reached::End(Some(record)));
                     }
                 }
                 Kind::Node(_) => path.push(begin(enter_child(media, &node, link)?)),
             }
         }
-        Ok(None)
+        Ok(Reached::End(None))
     }
 
     /// The first record of an array, whose keys share their first `from` bytes. (If the array has moved up
@@ -132,7 +194,7 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
         array: Array<'g, M>,
         from: usize,
     ) -> Result<Option<Record<'g, M>>> {
-        let (media, generation) = (self.guard.media(), self.guard.space().generation());
+        let (media, generation) = (self.space().media(), self.space().generation());
         let (version, start) = (array.version(), self.slots.len());
         self.slots.extend((0..array.kind().capacity()).map(|i| array.load(i)));
         self.seen.push(Seen::Array(array, version, start..self.slots.len()));
@@ -154,9 +216,33 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
         found.map(|at| Record::enter(media, at)).transpose()
     }
 
-    /// Whether all that was seen held at one moment.
-    fn is_unchanged(&self) -> bool {
-        self.seen.iter().all(|seen| match *seen {
+    /// Whether all that was seen held at one moment. The pin is then one in which the last of it was looked at.
+    fn held(&mut self) -> Result<bool> {
+        let mut from = 0;
+        while let Some(bite) = self.seen.get(from..) {
+            let bite = &bite[..bite.len().min(BITE)];
+            if !bite.iter().all(|seen| self.is_unchanged(seen)) {
+                return Ok(false);
+            }
+            from += BITE;
+            if from < self.seen.len() {
+                self.renew()?;
+            }
+        }
+        // Behind the second look (Acquire): if a chunk was another one by then, its end was counted before.
+        Ok(self.retired.is_none_or(|before| before == self.tree.map().retired()))
+    }
+
+    /// Whether a search does not come to the record that was reached.
+    fn is_lost(&self, record: &Record<'g, M>) -> Result<bool> {
+        let Some(guard) = &self.guard else { return Ok(false) };
+        let found = lookup(guard, self.tree.root, &record.key().to_vec())?;
+        Ok(found.is_none_or(|found| found.at() != record.at()))
+    }
+
+    /// Whether what was seen has not changed since.
+    fn is_unchanged(&self, seen: &Seen<'g, M>) -> bool {
+        match *seen {
             Seen::Eok(node, version, link) => {
                 is_same(node.load(EOK).0, link.0) && version.is_of_one_holder(&node.words())
             }
@@ -175,7 +261,7 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
                 { slots }.all(|(i, slot)| is_same(array.load(i).0, slot.0))
                     && version.is_of_one_holder(&array.words())
             }
-        })
+        }
     }
 
     /// Leaves the order of the array that was sorted for the next one who comes.
@@ -183,7 +269,7 @@ impl<'g, M: Media, const UP: bool> Edge<'g, M, UP> {
         if let (Some(sorted), Some(Seen::Array(array, version, _))) =
             (&self.sorted, self.seen.last())
         {
-            remember(self.guard.space(), array, *version, sorted);
+            remember(self.space(), array, *version, sorted);
         }
     }
 }

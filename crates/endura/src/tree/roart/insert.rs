@@ -85,6 +85,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fresh.linked();
         self.map().add(1);
         lock.retire();
+        self.map().note_retired();
         guard.retire(array.at(), Array::<M>::bytes_of(array.kind()));
         Ok(true)
     }
@@ -190,6 +191,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fresh.linked();
         self.map().add(1);
         lock.retire();
+        self.map().note_retired();
         guard.retire(node.at(), Node::<M>::bytes_of(node.kind()));
         Ok(true)
     }

@@ -89,6 +89,7 @@ use std::sync::Arc;
 
 use crate::media::{Mark, Media, Ordering, Region};
 use crate::pool::{Guard, MapState, Space};
+use crate::tree::ends::Trust;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
 use crate::{Error, Result};
 
@@ -314,11 +315,16 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     }
 
     fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
-        self.end::<true, R>(read)
+        self.end::<true, R>(Trust::Blind, read)
     }
 
     fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
-        self.end::<false, R>(read)
+        self.end::<false, R>(Trust::Blind, read)
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        self.end::<true, _>(Trust::Checked, |_, _| ())?;
+        self.end::<false, _>(Trust::Checked, |_, _| ()).map(drop)
     }
 
     fn len(&self) -> Result<Len> {
