@@ -1,14 +1,24 @@
 //! Walks over whole maps give their pins up: what others retire meanwhile becomes free again.
 //!
-//! Beside each walk a thread replaces a value, and looks how much waits to be reused. As long as one pin
-//! lasts that only grows; if pins are given up it becomes less, again and again.
+//! Of counts, clears and the walks of a collection it is counted how often the epoch goes on during them, which one pin
+//! lets it do once. Beside a drop a thread replaces a value, and looks how much waits to be reused: as long
+//! as one pin lasts that only grows; if pins are given up it becomes less, again and again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use endura::{Len, Pool};
+use endura::media::Heap;
+use endura::pool::{CollectionState, Collector, PAGE, Session, Space, Walk};
+use endura::tree::fast_fair::LineBinary;
+use endura::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
+use endura::{ByteMap, Map, Pool};
 
 use crate::patience::ends;
-use crate::pools::{killed, pool};
+use crate::pools::pool;
+use crate::watched::{Watched, epochs_of};
+
+/// Keys of a map in memory.
+const KEYS: u64 = 30_000;
 
 /// Times that less must wait beside a walk. Beside a single pin it is less twice at most: what had been retired
 /// before the pin, or as it began, still becomes free.
@@ -50,24 +60,6 @@ impl Kind {
             }
         }
     }
-
-    fn len(self, pool: &Pool) -> Len {
-        match self {
-            Self::FastFair => pool.fast_fair("m").unwrap().len(),
-            Self::NbTree => pool.nbtree("m").unwrap().len(),
-            Self::Roart => pool.roart("m").unwrap().len(),
-        }
-        .unwrap()
-    }
-
-    fn clear(self, pool: &Pool) {
-        match self {
-            Self::FastFair => pool.fast_fair("m").unwrap().clear(),
-            Self::NbTree => pool.nbtree("m").unwrap().clear(),
-            Self::Roart => pool.roart("m").unwrap().clear(),
-        }
-        .unwrap();
-    }
 }
 
 /// Runs `walk` beside a writer, and looks whether its pins let memory be reused.
@@ -101,47 +93,130 @@ fn gives_its_pin_up(what: &str, pool: &Pool, walk: impl FnOnce()) {
     assert!(looks < 60 || times_less >= OFTEN, "{what}: less {times_less} times of {looks}");
 }
 
-fn killed_and_opened(kind: Kind) -> (tempfile::TempDir, Pool) {
-    let (folder, path, pool) = pool();
-    kind.fill(&pool);
-    killed(pool, &path);
-    let pool = Pool::options().max_size(1 << 30).collectors(0).open(&path).unwrap();
-    (folder, pool)
+type Memory = Arc<Watched>;
+
+/// The pool in this memory, in a session after one that was killed, or in its first.
+fn session(memory: &Memory, generation: u64) -> Arc<Space<Memory>> {
+    let session = Session { generation, clean: generation == 1, read_only: false };
+    Arc::new(Space::mount(Arc::clone(memory), session).unwrap())
+}
+
+/// What `work` does in a session after a kill with a tree that `fill` has filled, and the least number of epochs.
+fn after_a_kill(
+    has_locks: bool,
+    fill: impl Fn(&Arc<Space<Memory>>),
+    work: impl Fn(&Arc<Space<Memory>>) -> usize,
+) {
+    let memory = Arc::new(Watched::new(Heap::new(32 * PAGE), has_locks));
+    Space::format(&memory).unwrap();
+    fill(&session(&memory, 1));
+    let epochs = work(&session(&memory, 2));
+    assert!(epochs > 20, "{epochs} epochs");
+}
+
+type FastFair = fast_fair::Tree<Memory, 128, 64, LineBinary>;
+type NbTree = nbtree::Tree<Memory, 64, 64>;
+type Roart = roart::Tree<Memory>;
+
+fn fill_fast_fair(space: &Arc<Space<Memory>>) {
+    let map = Map::over(FastFair::open(space, "m").unwrap());
+    (0..KEYS).for_each(|n| _ = map.insert(key(n), n).unwrap());
+}
+
+fn fill_nbtree(space: &Arc<Space<Memory>>) {
+    let map = Map::over(NbTree::open(space, "m").unwrap());
+    (0..KEYS).for_each(|n| _ = map.insert(key(n), n).unwrap());
+}
+
+fn fill_roart(space: &Arc<Space<Memory>>) {
+    let map = ByteMap::over(Roart::open(space, "m").unwrap());
+    (0..KEYS).for_each(|n| _ = map.insert(key(n).to_be_bytes(), "value").unwrap());
 }
 
 #[test]
 fn a_count_after_a_kill_gives_its_pins_up() {
-    for kind in Kind::ALL {
-        ends("a count", move || {
-            let (_folder, pool) = killed_and_opened(kind);
-            gives_its_pin_up(&format!("count of {kind:?}"), &pool, || {
-                while kind.len(&pool) != Len::Exact(kind.keys()) {
-                    std::thread::yield_now();
-                }
-            });
-        });
-    }
+    let all = Len::Exact(KEYS);
+    after_a_kill(true, fill_fast_fair, |space| {
+        let tree = FastFair::open(space, "m").unwrap();
+        let epochs = epochs_of(space, || tree.count_all().unwrap());
+        assert_eq!(tree.len().unwrap(), all);
+        epochs
+    });
+    after_a_kill(false, fill_nbtree, |space| {
+        let tree = NbTree::open(space, "m").unwrap();
+        let epochs = epochs_of(space, || tree.rebuild(1).unwrap());
+        assert_eq!(tree.len().unwrap(), all);
+        epochs
+    });
+    after_a_kill(true, fill_roart, |space| {
+        let tree = Roart::open(space, "m").unwrap();
+        let epochs = epochs_of(space, || tree.count_all().unwrap());
+        assert_eq!(tree.len().unwrap(), all);
+        epochs
+    });
+}
+
+/// How many epochs there are during the walks of a collection.
+fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn Walk<Memory>>>) -> usize {
+    let ends = walks.len();
+    let collector = Collector::new(space, walks, Collector::<Memory>::BITE / 8);
+    let is_marking = || {
+        collector.step().unwrap();
+        space.collection().state == CollectionState::Marking
+    };
+    let epochs = epochs_of(space, || while is_marking() {});
+    assert!(collector.finish().unwrap() && ends > 0);
+    epochs
 }
 
 #[test]
 fn a_collection_gives_its_pins_up() {
-    for kind in Kind::ALL {
-        ends("a collection", move || {
-            let (_folder, pool) = killed_and_opened(kind);
-            let collect = || assert!(pool.collect().unwrap());
-            gives_its_pin_up(&format!("collection of {kind:?}"), &pool, collect);
-            assert_eq!(pool.verify().unwrap().shares.leaked, 0);
-        });
-    }
+    after_a_kill(true, fill_fast_fair, |space| {
+        mark(space, vec![FastFair::open(space, "m").unwrap().marking()])
+    });
+    after_a_kill(false, fill_nbtree, |space| {
+        mark(space, NbTree::open(space, "m").unwrap().marking())
+    });
+    after_a_kill(true, fill_roart, |space| {
+        mark(space, vec![Roart::open(space, "m").unwrap().marking()])
+    });
+}
+
+/// Clears a map, alone and inside of one pin.
+fn clear(space: &Arc<Space<Memory>>, clear: impl Fn(), fill: impl Fn(&Arc<Space<Memory>>)) {
+    fill(space);
+    let epochs = epochs_of(space, &clear);
+    assert!(epochs > 20, "{epochs} epochs");
+    fill(space);
+    let outer = ByteMap::over(Roart::open(space, "outer").unwrap());
+    outer.insert("k", "").unwrap();
+    let epochs = epochs_of(space, || outer.get_with("k", |_| clear()).unwrap().unwrap());
+    assert!(epochs <= 3, "{epochs} epochs in one pin");
 }
 
 #[test]
-fn clear_and_drop_give_their_pins_up() {
+fn a_clear_gives_its_pins_up() {
+    let space = |has_locks| {
+        let memory = Arc::new(Watched::new(Heap::new(32 * PAGE), has_locks));
+        Space::format(&memory).unwrap();
+        session(&memory, 1)
+    };
+    let numbers = space(true);
+    let map = Map::over(FastFair::open(&numbers, "m").unwrap());
+    clear(&numbers, || map.clear().unwrap(), fill_fast_fair);
+    let strings = space(true);
+    let map = ByteMap::over(Roart::open(&strings, "m").unwrap());
+    clear(&strings, || map.clear().unwrap(), fill_roart);
+    let numbers = space(false);
+    let map = Map::over(NbTree::open(&numbers, "m").unwrap());
+    clear(&numbers, || map.clear().unwrap(), fill_nbtree);
+}
+
+#[test]
+fn a_drop_gives_its_pins_up() {
     for kind in Kind::ALL {
-        ends("a clear and a drop", move || {
+        ends("a drop", move || {
             let (_folder, path, pool) = pool();
-            kind.fill(&pool);
-            gives_its_pin_up(&format!("clear of {kind:?}"), &pool, || kind.clear(&pool));
             kind.fill(&pool);
             let drop = || assert!(pool.drop_map("m").unwrap());
             gives_its_pin_up(&format!("drop of {kind:?}"), &pool, drop);
