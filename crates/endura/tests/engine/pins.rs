@@ -159,7 +159,7 @@ fn a_count_after_a_kill_gives_its_pins_up() {
 /// How many epochs there are during the walks of a collection.
 fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn Walk<Memory>>>) -> usize {
     let ends = walks.len();
-    let collector = Collector::new(space, walks, Collector::<Memory>::BITE / 8);
+    let collector = Collector::new(space, walks, Collector::<Memory>::BITE / 32);
     let is_marking = || {
         collector.step().unwrap();
         space.collection().state == CollectionState::Marking
