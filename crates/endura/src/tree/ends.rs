@@ -92,7 +92,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
         }
         next = look.beyond;
         passed.push(look.leaf);
-        if passed.len() % BITE == 0 {
+        if passed.len().is_multiple_of(BITE) {
             if retired.is_none() {
                 // Before the second look: what it still finds in its place was not counted.
                 retired = Some(tree.map().retired());

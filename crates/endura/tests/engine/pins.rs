@@ -111,7 +111,7 @@ fn after_a_kill(
     Space::format(&memory).unwrap();
     fill(&session(&memory, 1));
     let epochs = work(&session(&memory, 2));
-    assert!(epochs > 20, "{epochs} epochs");
+    assert!(epochs > 8, "{epochs} epochs");
 }
 
 type FastFair = fast_fair::Tree<Memory, 128, 64, LineBinary>;
@@ -186,7 +186,7 @@ fn a_collection_gives_its_pins_up() {
 fn clear(space: &Arc<Space<Memory>>, clear: impl Fn(), fill: impl Fn(&Arc<Space<Memory>>)) {
     fill(space);
     let epochs = epochs_of(space, &clear);
-    assert!(epochs > 20, "{epochs} epochs");
+    assert!(epochs > 8, "{epochs} epochs");
     fill(space);
     let outer = ByteMap::over(Roart::open(space, "outer").unwrap());
     outer.insert("k", "").unwrap();

@@ -50,7 +50,7 @@ pub(crate) fn epochs_of<M: Media + 'static>(space: &Arc<Space<M>>, work: impl Fn
         let _ = inside.relieve();
         noted.borrow_mut().insert(inside.now());
     };
-    interrupted((0..2_000_000).step_by(500).collect(), act, work);
+    interrupted((0..2_000_000).step_by(50).collect(), act, work);
     seen.take().len()
 }
 

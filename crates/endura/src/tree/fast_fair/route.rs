@@ -394,7 +394,7 @@ mod tests {
         for (before, len) in [(0, 1), (1, 1), (5, 2), (100, 7), (3, 1000)] {
             let mut trail = Trail::default();
             (1..=before).try_for_each(|node| trail.leave_obsolete(64 * node))?;
-            let mut circle = (1..=len).cycle().map(|node| 1 << 20 | 64 * node);
+            let mut circle = (1..=len).cycle().map(|node| (1 << 30) + 64 * node);
             // Twice once around, from a landmark in it on, and once more before there is one.
             let steps = circle.position(|node| trail.leave_obsolete(node).is_err());
             assert!(steps.is_some_and(|steps| steps as u64 <= 3 * (before + len)));

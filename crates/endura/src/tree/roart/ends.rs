@@ -123,7 +123,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
 
     /// Where enough was seen in this pin, takes another one. `false`: what was seen has changed by now.
     fn breathe(&mut self) -> Result<bool> {
-        if self.seen.len() % BITE == 0 && !self.seen.is_empty() {
+        if self.seen.len().is_multiple_of(BITE) && !self.seen.is_empty() {
             if self.retired.is_none() {
                 // Before the second look: what it still finds in its place was not counted.
                 self.retired = Some(self.tree.map().retired());
