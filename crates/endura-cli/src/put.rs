@@ -1,9 +1,11 @@
 //! `endura put`: one entry.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
 
+use endura::tree::LONGEST_VALUE;
 use serde_json::json;
 
 use crate::datum::Datum;
@@ -66,14 +68,26 @@ fn value<D: Datum>(args: &Args, content: Option<Vec<u8>>) -> Result<D> {
     }
 }
 
+/// What is in a file, or a little more of it than a value can have: some have no end.
 fn read(path: &Path) -> Result<Vec<u8>> {
+    let failure = |error: io::Error| Failure::io(format!("cannot read {}", path.display()), &error);
     let mut bytes = Vec::new();
+    let (most, mut length) = (LONGEST_VALUE as u64 + 1, 0);
     let read = if path == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+        io::stdin().lock().take(most).read_to_end(&mut bytes)
     } else {
-        std::fs::read(path).map(|content| bytes = content)
+        let file = File::open(path).map_err(failure)?;
+        let facts = file.metadata().map_err(failure)?;
+        length = if facts.is_file() { facts.len() } else { 0 };
+        if length < most { file.take(most).read_to_end(&mut bytes) } else { Ok(0) }
     };
-    read.map_err(|error| Failure::io(format!("cannot read {}", path.display()), &error))?;
+    read.map_err(failure)?;
+    if length.max(bytes.len() as u64) >= most {
+        return Err(Failure::Message(format!(
+            "{} is longer than a value can be, which has at most {LONGEST_VALUE} bytes",
+            path.display()
+        )));
+    }
     Ok(bytes)
 }
 

@@ -109,7 +109,8 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, Doomed, String), Tro
         tempfile::Builder::new().prefix("endura-demo-").tempdir_in(place).map_err(|e| {
             Trouble::Failure(Failure::io(
                 format!("cannot make a folder in {}", place.display()),
-                &e,
+                // Without the name that was tried.
+                &e.kind().into(),
             ))
         })?;
     let doomed = interrupt::doomed(folder.path());

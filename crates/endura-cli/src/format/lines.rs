@@ -31,6 +31,9 @@ const LONGEST_LINE: usize = 6 * (LONGEST_KEY + LONGEST_VALUE) + 4096;
 /// So much of a line is read before it is looked at whether it can be one: longer than any key.
 const PROBE: usize = 6 * LONGEST_KEY + 4096;
 
+/// So much is read at once.
+const PIECE: usize = 1 << 18;
+
 /// A byte order mark in UTF-8.
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -78,10 +81,7 @@ impl Lines {
         self.line.clear();
         let mut limit = PROBE;
         loop {
-            let room = (limit - self.line.len()) as u64;
-            let length = self.input.by_ref().take(room).read_until(b'\n', &mut self.line);
-            self.bytes += length.map_err(Flaw::Io)? as u64;
-            let is_whole = self.line.len() < limit || self.line.ends_with(b"\n");
+            let is_whole = self.read_on(limit).map_err(Flaw::Io)?;
             if self.number == 0
                 && self.bytes as usize == self.line.len()
                 && self.line.starts_with(BOM)
@@ -101,6 +101,22 @@ impl Lines {
             }
             limit = LONGEST_LINE;
         }
+    }
+
+    /// Appends to the line up to its end or to `limit`, piece by piece: that there is no memory for it is an
+    /// error as any other. Whether that was the end.
+    fn read_on(&mut self, limit: usize) -> io::Result<bool> {
+        while self.line.len() < limit {
+            let piece = PIECE.min(limit - self.line.len());
+            self.line.try_reserve(piece).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            let length =
+                self.input.by_ref().take(piece as u64).read_until(b'\n', &mut self.line)?;
+            self.bytes += length as u64;
+            if length < piece || self.line.ends_with(b"\n") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -137,7 +137,10 @@ impl Place {
         let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
         let _section = interrupt::section();
         let made = tempfile::Builder::new().prefix("endura-torture-").tempdir_in(&dir);
-        let failure = |e| Failure::io(format!("cannot make a folder in {}", dir.display()), &e);
+        // Without the name that was tried.
+        let failure = |e: std::io::Error| {
+            Failure::io(format!("cannot make a folder in {}", dir.display()), &e.kind().into())
+        };
         let made = made.map_err(failure)?;
         let doomed = interrupt::doomed(made.path());
         Ok(Self::Temporary(made, doomed))

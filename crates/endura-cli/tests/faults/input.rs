@@ -169,3 +169,23 @@ fn a_full_pool_is_no_fault_of_the_file() {
     assert!(said.contains("standard input, line ") && said.contains(" added"), "{said}");
     assert!(endura(&["check", pool]).status.success());
 }
+
+/// Neither takes all memory, and then the shell's word for it.
+#[test]
+fn what_does_not_end_is_refused() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let long = std::fs::File::create(place.path("long")).expect("a file");
+    long.set_len(2 << 30).expect("a hole");
+    let complaint =
+        ends_with(3, &["put", pool, "k", "--file", &place.text("long"), "--map", "roart"]);
+    assert!(complaint.contains("/long is longer than a value"), "{complaint}");
+
+    let script = "ulimit -v 400000; (printf 'k\\t'; head -c 500000000 /dev/zero | tr '\\0' a) | \"$0\" import \"$1\" \
+                  --map roart";
+    let output = Command::new("sh").args(["-c", script]).arg(program()).arg(pool).output();
+    let output = output.expect("a shell");
+    let said = text(&output.stderr);
+    assert!(code(&output) == 3 && said.contains("standard input: out of memory"), "{said}");
+    assert_eq!(place.names(), ["long"]);
+}

@@ -1,13 +1,13 @@
 //! Every command with each kind of failure: the folder holds what it held, and so does the pool.
 
 use std::io::Write;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Place, command, ended, endura_with, in_foreground, in_namespace, text, works,
+    Place, command, ended, endura_with, in_foreground, in_namespace, program, text, works,
 };
 
 /// A pool with two maps, and what it holds.
@@ -232,4 +232,27 @@ fn a_full_disk_keeps_what_was_there() {
         "{out}{said}"
     );
     assert!(said.contains("added"), "{said}");
+}
+
+/// Whatever it is that a process lacks, it makes a whole pool or none.
+#[test]
+fn a_process_without_means_leaves_nothing() {
+    let place = Place::in_memory();
+    let new = place.text("new");
+    let limits =
+        (1..60).map(|i| format!("-v {}", 5_000 * i)).chain((3..14).map(|n| format!("-n {n}")));
+    let (mut refused, mut made) = (0, 0);
+    for limit in limits {
+        let script = format!("ulimit {limit}; exec \"$0\" put \"$1\" 1 1");
+        let mut sh = Command::new("sh");
+        let output = sh.args(["-c", &script]).arg(program()).arg(&new).output().expect("a shell");
+        if output.status.success() {
+            made += 1;
+            std::fs::remove_file(&new).expect("the pool");
+        } else {
+            refused += 1;
+            assert!(place.names().is_empty(), "{limit}: {}", text(&output.stderr));
+        }
+    }
+    assert!(refused > 2 && made > 2, "{refused} refused, {made} made");
 }

@@ -54,10 +54,15 @@ impl PoolFile {
         format(&draft.file)?;
         // Locked before it can be found, so that nobody comes in between.
         let lock = PoolLock::acquire(&draft.path(), false)?;
-        draft.publish(path).map_err(|error| Error::io(doing(), error))?;
-        folder_file.sync_all().map_err(|error| Error::io("syncing the pool's folder", error))?;
         let file = draft.file.try_clone().map_err(|error| Error::io(doing(), error))?;
-        Self::of_locked(file, lock, access)
+        let made = Self::of_locked(file, lock, access)?;
+        draft.publish(path).map_err(|error| Error::io(doing(), error))?;
+        folder_file.sync_all().map_err(|error| {
+            // Still locked: nobody has been able to use it.
+            let _ = fs::remove_file(path);
+            Error::io("syncing the pool's folder", error)
+        })?;
+        Ok(made)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How a pool is opened.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -161,7 +162,8 @@ impl PoolOptions {
         self.open_locked(self.locked(path.as_ref())?)
     }
 
-    /// Makes an empty pool at `path` and opens it. A crash leaves either no pool or a whole one.
+    /// Makes an empty pool at `path` and opens it. A crash leaves either no pool or a whole one, a failure leaves
+    /// none.
     ///
     /// # Errors
     ///
@@ -169,7 +171,18 @@ impl PoolOptions {
     /// otherwise as for [`open`](Self::open).
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Pool> {
         self.check_max_size()?;
-        self.open_locked(PoolFile::create(path.as_ref(), self.access())?)
+        let path = path.as_ref();
+        let mut file = PoolFile::create(path, self.access())?;
+        match self.begin(&mut file) {
+            Ok((mounted, placement, session)) => {
+                Ok(Pool::new(mounted, file, placement, session, self.collectors))
+            }
+            Err(error) => {
+                // Still locked: nobody has been able to use it.
+                let _ = fs::remove_file(path);
+                Err(error)
+            }
+        }
     }
 
     /// Opens the pool at `path`, made first if there is nothing. Of several processes that do this
@@ -219,32 +232,37 @@ impl PoolOptions {
         }
     }
 
-    /// All that can fail comes before the one write that begins a session.
     fn open_locked(&self, mut file: PoolFile) -> Result<Pool> {
+        let (mounted, placement, session) = self.begin(&mut file)?;
+        Ok(Pool::new(mounted, file, placement, session, self.collectors))
+    }
+
+    /// All that can fail comes before the one write that begins a session.
+    fn begin(&self, file: &mut PoolFile) -> Result<(Mounted, Placement, Session)> {
         self.check_max_size()?;
         let placement = Placement::of(file.file(), !self.read_only, self.media)?;
         if let Some(reason) = file.doubt(&placement)? {
             if !self.accept_unclean {
                 return Err(Error::NeedsRestore { reason });
             }
-            self.verify_before_accepting(&mut file, placement)?;
+            self.verify_before_accepting(file, placement)?;
         }
         file.warn_of_silence(&placement)?;
         let (mounted, session) = match placement.domain {
             DomainKind::Adr => {
-                let (space, session) = self.mount(&mut file, placement)?;
+                let (space, session) = self.mount(file, placement)?;
                 (Mounted::Adr(space), session)
             }
             DomainKind::Eadr => {
-                let (space, session) = self.mount(&mut file, placement)?;
+                let (space, session) = self.mount(file, placement)?;
                 (Mounted::Eadr(space), session)
             }
             DomainKind::PageCache => {
-                let (space, session) = self.mount(&mut file, placement)?;
+                let (space, session) = self.mount(file, placement)?;
                 (Mounted::PageCache(space), session)
             }
         };
-        Ok(Pool::new(mounted, file, placement, session, self.collectors))
+        Ok((mounted, placement, session))
     }
 
     /// Maps the file and begins a session on it.
