@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let mut pool = args.pool.open_read_only()?;
     if let Some(name) = &args.map {
-        must_exist(&pool, &args.pool.pool, name)?;
+        must_exist(&pool, &args.pool.pool, name, "--map")?;
     }
     if has_unknown(&pool).map_err(|error| args.pool.at(&error))? {
         drop(pool);

@@ -15,7 +15,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open()?;
-    must_exist(&pool, &args.pool.pool, &args.map)?;
+    must_exist(&pool, &args.pool.pool, &args.map, "")?;
     let dropped = pool.drop_map(&args.map).and_then(|_| count_unknown(&pool));
     dropped.and_then(|()| pool.close()).map_err(|error| args.pool.at(&error))?;
     Ok(Answer::Yes)

@@ -140,26 +140,32 @@ impl MapArgs {
 
     /// Never makes one: a name that was mistyped is an error.
     fn map_of(&self, pool: Pool) -> Result<(Pool, OpenMap)> {
-        must_exist(&pool, &self.pool.pool, &self.map)?;
+        must_exist(&pool, &self.pool.pool, &self.map, "--map")?;
         let map = OpenMap::open(&pool, &self.map, None).map_err(|error| self.pool.at(&error))?;
         Ok((pool, map))
     }
 }
 
-/// Fails if the pool has no such map, and says which it has.
-pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str) -> Result<()> {
+/// So many names of maps are told.
+const MOST_NAMES: usize = 10;
+
+/// Fails if the pool has no such map, and says which it has. `option`: by what another one is named, if by any.
+pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> Result<()> {
     let maps = pool.maps().map_err(|error| at(path, &error))?;
     if maps.iter().any(|map| map.name == name) {
         return Ok(());
     }
-    let names: Vec<_> = maps.iter().map(|map| format!("`{}`", shown_name(&map.name))).collect();
-    let others = match &names[..] {
-        [] => "it has none".into(),
-        [one] => format!("its only map is {one}"),
-        _ => format!("it has {}", names.join(", ")),
+    let told = maps.iter().take(MOST_NAMES).map(|map| format!("`{}`", shown_name(&map.name)));
+    let names = told.collect::<Vec<_>>().join(", ");
+    let others = match maps.len() {
+        0 => "it has none".into(),
+        1 => format!("its only map is {names}"),
+        2..=MOST_NAMES => format!("it has {names}"),
+        all => format!("it has {names} and {} more, which `endura info` lists", all - MOST_NAMES),
     };
+    let option = if maps.is_empty() || option.is_empty() { "" } else { &format!(" ({option})") };
     let (path, name) = (path.display(), shown_name(name));
-    Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others}")))
+    Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others}{option}")))
 }
 
 /// What the keys and values of a map are.

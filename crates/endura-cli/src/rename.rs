@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open()?;
-    must_exist(&pool, &args.pool.pool, &args.map)?;
+    must_exist(&pool, &args.pool.pool, &args.map, "")?;
     let renamed = pool.rename_map(&args.map, &args.name).and_then(|()| count_unknown(&pool));
     renamed.and_then(|()| pool.close()).map_err(|error| match error {
         Error::MapExists { .. } if args.map == args.name => {

@@ -115,3 +115,17 @@ fn a_killed_renaming_leaves_one_name() {
         name = found.clone();
     }
 }
+
+#[test]
+fn a_map_that_is_missing_is_told_with_those_that_are_there() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let made = endura::Pool::options().create(pool).expect("a pool");
+    (0..12).for_each(|i| drop(made.nbtree(&format!("m{i:02}")).expect("a map")));
+    made.close().expect("a close");
+    let get = ends_with(3, &["get", pool, "1"]);
+    assert!(get.contains("`m09` and 2 more") && !get.contains("m10"), "{get}");
+    assert!(get.contains("endura info") && get.contains("(--map)"), "{get}");
+    let drop = ends_with(3, &["drop", pool, "typo"]);
+    assert!(drop.contains("`m09`") && !drop.contains("--map"), "{drop}");
+}
