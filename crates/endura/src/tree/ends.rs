@@ -51,6 +51,18 @@ pub(super) trait Leaves<const UP: bool> {
 
     fn map(&self) -> &MapState;
 
+    /// Whether nothing that takes long has to come before a look at `key`.
+    fn is_prepared(&self, key: u64) -> bool {
+        let _ = key;
+        true
+    }
+
+    /// Does that, outside of pins.
+    fn prepare(&self, key: u64) -> Result<()> {
+        let _ = key;
+        Ok(())
+    }
+
     /// The entry nearest to `key` in the leaf that covers it.
     fn look(&self, guard: &Guard<'_, Self::Medium>, key: u64) -> Result<Look<Self::Leaf>>;
 
@@ -78,9 +90,11 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
     tree: &T,
     trust: Trust,
 ) -> Result<Option<Option<(u64, u64)>>> {
+    let begin = if UP { 0 } else { u64::MAX };
+    tree.prepare(begin)?;
     let mut guard = tree.pin()?;
     let (mut passed, mut answer, mut retired) = (Vec::new(), None, None);
-    let mut next = Some(if UP { 0 } else { u64::MAX });
+    let mut next = Some(begin);
     while let Some(key) = next {
         let look = tree.look(&guard, key)?;
         if let Some(entry) = look.entry {
@@ -92,7 +106,8 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
         }
         next = look.beyond;
         passed.push(look.leaf);
-        if passed.len().is_multiple_of(BITE) {
+        let ahead = next.filter(|&key| !tree.is_prepared(key));
+        if passed.len().is_multiple_of(BITE) || ahead.is_some() {
             if retired.is_none() {
                 // Before the second look: what it still finds in its place was not counted.
                 retired = Some(tree.map().retired());
@@ -101,6 +116,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
                 }
             }
             drop(guard);
+            ahead.map_or(Ok(()), |key| tree.prepare(key))?;
             guard = tree.pin()?;
         }
     }

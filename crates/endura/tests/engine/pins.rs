@@ -156,6 +156,31 @@ fn a_count_after_a_kill_gives_its_pins_up() {
     });
 }
 
+/// Each operation may be the first that comes to a part of the keys; here all keys are in the same.
+#[test]
+fn the_first_use_of_an_nbtree_in_a_session_gives_its_pins_up() {
+    type Use = fn(&Map<NbTree>);
+    let uses: [Use; 6] = [
+        |map| assert_eq!(map.get(7).unwrap(), Some(7)),
+        |map| assert_eq!(map.get_many(&[7, 8]).unwrap(), [Some(7), Some(8)]),
+        |map| assert_eq!(map.insert(KEYS, 1).unwrap(), None),
+        |map| assert_eq!(map.range(5..).next().unwrap().unwrap(), (5, 5)),
+        |map| assert_eq!(map.first().unwrap(), Some((0, 0))),
+        |map| assert_eq!(map.pop_last().unwrap(), Some((KEYS - 1, KEYS - 1))),
+    ];
+    let fill = |space: &Arc<Space<Memory>>| {
+        let map = Map::over(NbTree::open(space, "m").unwrap());
+        (0..KEYS).for_each(|n| _ = map.insert(n, n).unwrap());
+    };
+    for (i, it) in uses.into_iter().enumerate() {
+        eprintln!("use {i}");
+        after_a_kill(false, fill, |space| {
+            let map = Map::over(NbTree::open(space, "m").unwrap());
+            epochs_of(space, || it(&map))
+        });
+    }
+}
+
 /// How many epochs there are during the walks of a collection.
 fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn Walk<Memory>>>) -> usize {
     let ends = walks.len();

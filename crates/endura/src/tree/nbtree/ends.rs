@@ -24,6 +24,7 @@ use super::block::{Block, State};
 use super::design::Design;
 use super::key::{Local, join, split};
 use super::read::Place;
+use super::route::Top;
 use super::scan::beyond;
 
 /// What a look at the slots of a block has found.
@@ -91,6 +92,14 @@ where
 
     fn map(&self) -> &MapState {
         &self.map
+    }
+
+    fn is_prepared(&self, key: u64) -> bool {
+        self.meta.roots[split(key).0].load() != Top::NONE
+    }
+
+    fn prepare(&self, key: u64) -> Result<()> {
+        self.prepare(split(key).0)
     }
 
     fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Seen<Passed>> {

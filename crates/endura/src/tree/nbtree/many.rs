@@ -11,6 +11,7 @@ use super::design::Design;
 use super::key::{Local, split};
 use super::leaf::slots;
 use super::read::Place;
+use super::route::Top;
 
 /// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
 const LANES: usize = 16;
@@ -21,24 +22,32 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     pub(super) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
-            let guard = self.pin()?;
-            self.look_up_lanes(&guard, keys, &mut values)?;
+            loop {
+                let guard = self.pin()?;
+                let Some(partition) = self.look_up_lanes(&guard, keys, &mut values)? else { break };
+                drop(guard);
+                self.prepare(partition)?;
+            }
         }
         Ok(values)
     }
 
+    /// `Some`: none was looked up, for this partition has to be made first.
     fn look_up_lanes(
         &self,
         guard: &Guard<'_, M>,
         keys: &[u64],
         values: &mut Vec<Option<u64>>,
-    ) -> Result<()> {
+    ) -> Result<Option<usize>> {
         // Each pass asks for what the next one reads.
         let mut lanes = [Lane::default(); LANES];
         let lanes = &mut lanes[..keys.len()];
         for (lane, &key) in lanes.iter_mut().zip(keys) {
             let (partition, key) = split(key);
-            let top = self.top(guard, partition)?;
+            let top = self.meta.roots[partition].load();
+            if top == Top::NONE {
+                return Ok(Some(partition));
+            }
             *lane = Lane { key, level: top.level(), body: top.body(), ..Lane::default() };
         }
         match Wide::detect() {
@@ -60,7 +69,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             values.push(place.find(matching, key).map(|slot| place.block.value(slot)));
             place.settle_answer(guard.media(), key);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Finds the way to the leaf of each lane, and asks for what is read there.

@@ -32,7 +32,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) -> Result<()> {
         loop {
-            let top = self.top(guard, partition)?;
+            let top = self.top(partition)?;
             let number = self.meta.descend(top, key);
             let leaf = self.meta.leaves.get(number);
             let right = (leaf.high() < Local::END).then(|| self.meta.descend(top, leaf.high()));

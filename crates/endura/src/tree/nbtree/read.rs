@@ -74,11 +74,20 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The topmost body of a partition, made if nobody needed it yet in this session.
+    /// Makes a partition if nobody needed it yet in this session: before a pin, for it may take long.
     #[inline(always)]
-    pub(super) fn top(&self, guard: &Guard<'_, M>, partition: usize) -> Result<Top> {
+    pub(super) fn prepare(&self, partition: usize) -> Result<()> {
         match self.meta.roots[partition].load() {
-            Top::NONE => self.restart(guard, partition),
+            Top::NONE => self.restart(partition).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// The topmost body of a partition, which the caller has [prepared](Self::prepare).
+    #[inline(always)]
+    pub(super) fn top(&self, partition: usize) -> Result<Top> {
+        match self.meta.roots[partition].load() {
+            Top::NONE => self.restart(partition),
             top => Ok(top),
         }
     }
@@ -91,7 +100,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        let top = self.top(guard, partition)?;
+        self.place_below(guard, self.top(partition)?, key)
+    }
+
+    #[inline(always)]
+    fn place_below<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        top: Top,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W, D>> {
         let way = self.meta.descend_to_block(top, key);
         self.ask_for_entry(guard, way, key, guard.media().needs_flush());
         self.enter(guard, way)
@@ -173,12 +191,25 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[inline(always)]
     pub(super) fn lookup(&self, key: u64) -> Result<Option<u64>> {
         let guard = self.pin()?;
-        let (partition, key) = split(key);
-        let place = self.place_to_read(&guard, partition, key)?;
+        let (partition, local) = split(key);
+        let top = self.meta.roots[partition].load();
+        if top == Top::NONE {
+            drop(guard);
+            return self.first_lookup(partition, key);
+        }
+        let key = local;
+        let place = self.place_below(&guard, top, key)?;
         let _held = D::before_read(place.number);
         let value = place.probe(key).map(|slot| place.block.value(slot));
         place.settle_answer(guard.media(), key);
         Ok(value)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_lookup(&self, partition: usize, key: u64) -> Result<Option<u64>> {
+        self.prepare(partition)?;
+        self.lookup(key)
     }
 }
 

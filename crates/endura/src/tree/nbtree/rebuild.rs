@@ -63,10 +63,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ///
     /// Those of [`get`](crate::tree::Index::get).
     pub fn rebuild(&self, threads: usize) -> Result<()> {
-        share(threads, PARTITIONS, |partition| {
-            let guard = self.pin()?;
-            self.top(&guard, partition).map(drop)
-        })?;
+        share(threads, PARTITIONS, |partition| self.prepare(partition))?;
         let mut parts = Vec::new();
         for partition in 0..PARTITIONS {
             self.divide(partition, &mut parts)?;
@@ -78,8 +75,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     /// The keys of a partition in as many parts as its topmost inner node has children.
     fn divide(&self, partition: usize, parts: &mut Vec<Part>) -> Result<()> {
-        let guard = self.pin()?;
-        let body = self.meta.bodies.get(self.top(&guard, partition)?.body());
+        let _guard = self.pin()?;
+        let body = self.meta.bodies.get(self.top(partition)?.body());
         let lows = (1..body.count()).map(|slot| body.key(slot));
         let mut low = Local(0);
         for high in lows.chain([Local::END]) {

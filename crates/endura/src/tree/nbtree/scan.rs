@@ -80,6 +80,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<(u64, u64)>> {
         let mut next = Some(key);
         while let Some(key) = next {
+            self.prepare(split(key).0)?;
             // One leaf a pin: a scan over much that was removed must not hold up the epoch.
             let guard = self.pin()?;
             match self.scan_leaf::<UP>(&guard, cursor, key)? {
@@ -157,7 +158,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        let top = self.top(guard, partition)?;
+        let top = self.top(partition)?;
         let (way, next) = self.meta.descend_ahead::<UP>(top, key);
         Block::<M, W>::prefetch(guard.media(), way.1);
         let place = self.enter(guard, way)?;

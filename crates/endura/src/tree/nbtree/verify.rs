@@ -9,7 +9,7 @@ use crate::tree::{Repairs, Survey};
 use super::block::{Block, State};
 use super::chunks::{RESERVE, reserve};
 use super::key::{Local, PARTITIONS};
-use super::restart::{Found, walk};
+use super::restart::{Chain, Found};
 
 /// Checks the blocks of `W` words of `map` and tells `visit` of each: its offset and its bytes. Exact
 /// only while nobody writes. O(n).
@@ -24,9 +24,10 @@ pub(crate) fn survey<M: Media, const W: usize>(
 ) -> Result<Survey> {
     let mut survey = Survey { height: 1, ..Survey::default() };
     for partition in 0..PARTITIONS {
-        let blocks = walk::<M, W>(guard, super::head(map, partition), partition)?;
-        let ends = blocks[1..].iter().map(|block| block.low).chain([Local::END]);
-        for (found, high) in blocks.iter().zip(ends) {
+        let mut chain = Chain::begin(guard, super::head(map, partition), partition)?;
+        // In one pin, which keeps nothing back: nobody writes, so that nothing is retired.
+        while !chain.step::<M, W>(guard, usize::MAX)? {}
+        for (found, high) in chain.spans() {
             if found.signpost != 0 {
                 visit(found.signpost, Block::<M, W>::BYTES);
                 survey.nodes += 1;

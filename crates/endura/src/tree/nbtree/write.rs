@@ -25,9 +25,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: u64,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
+        let (partition, key) = split(key);
+        self.prepare(partition)?;
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
-        let (partition, key) = split(key);
         let media = guard.media();
         let answer = match self.try_write(&guard, partition, key, decide)? {
             Some(answer) => answer,
@@ -94,7 +95,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        let way = self.meta.descend_to_block(self.top(guard, partition)?, key);
+        let way = self.meta.descend_to_block(self.top(partition)?, key);
         self.ask_for_entry(guard, way, key, true);
         self.enter(guard, way)
     }
