@@ -45,6 +45,8 @@ impl Trail {
     /// comes by: it meets no obsolete node twice in one pin, in however many merges. In a damaged pool another
     /// link may be left, and a search may go round in a circle; some obsolete node is in it. One of those that are
     /// met is remembered, later and later ones (Brent's way to find a circle).
+    #[cold]
+    #[inline(never)]
     pub(super) fn leave_obsolete(&mut self, at: u64) -> Result<()> {
         if at == self.landmark {
             return Err(Error::Corrupt { offset: at, what: "a link to a node that was absorbed" });

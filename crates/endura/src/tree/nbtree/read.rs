@@ -194,8 +194,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let (partition, local) = split(key);
         let top = self.meta.roots[partition].load();
         if top == Top::NONE {
-            drop(guard);
-            return self.first_lookup(partition, key);
+            return self.first_lookup(guard, partition, key);
         }
         let key = local;
         let place = self.place_below(&guard, top, key)?;
@@ -207,7 +206,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     #[cold]
     #[inline(never)]
-    fn first_lookup(&self, partition: usize, key: u64) -> Result<Option<u64>> {
+    fn first_lookup(&self, guard: Guard<'_, M>, partition: usize, key: u64) -> Result<Option<u64>> {
+        drop(guard);
         self.prepare(partition)?;
         self.lookup(key)
     }

@@ -16,6 +16,15 @@ use super::read::Place;
 /// How often an operation tries in one leaf, and in one pin, beside others that are faster each time.
 const ATTEMPTS: usize = 64;
 
+/// The end of an operation that writes.
+#[inline(always)]
+fn acknowledge<M: Media>(guard: &Guard<'_, M>) {
+    // Pairs with that of every other write: of two that returned, one's next lookup sees the other. What
+    // others can see of a write are exchanges (its own, or those of whoever completed it).
+    fence_behind_exchange();
+    guard.media().mark(Mark::Acknowledged);
+}
+
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Applies what `decide` makes of the present value of `key`, and returns that value. `None`
     /// says that this is a child of a fork by now: nothing is stored any more.
@@ -29,15 +38,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.prepare(partition)?;
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
-        let media = guard.media();
-        let answer = match self.try_write(&guard, partition, key, decide)? {
-            Some(answer) => answer,
-            None => self.write_after_all(guard, partition, key, decide)?,
+        let Some(answer) = self.try_write(&guard, partition, key, decide)? else {
+            return self.write_after_all(guard, partition, key, decide);
         };
-        // Pairs with that of every other write: of two that returned, one's next lookup sees the other. What
-        // others can see of a write are exchanges (its own, or those of whoever completed it).
-        fence_behind_exchange();
-        media.mark(Mark::Acknowledged);
+        acknowledge(&guard);
         Ok(answer)
     }
 
@@ -55,6 +59,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         loop {
             for _ in 0..ATTEMPTS {
                 if let Some(answer) = self.try_write(&guard, partition, key, decide)? {
+                    acknowledge(&guard);
                     return Ok(answer);
                 }
             }

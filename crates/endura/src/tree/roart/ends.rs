@@ -18,11 +18,11 @@
 
 use std::ops::Range;
 
-use crate::Result;
 use crate::media::Media;
 use crate::pool::{Guard, Space};
 use crate::tree::Bytes;
 use crate::tree::ends::{BITE, Trust, lost};
+use crate::{Error, Result};
 
 use super::array::Array;
 use super::lock::Version;
@@ -61,6 +61,8 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     guard: Option<Guard<'g, M>>,
     /// How many of the map's nodes and arrays were retired when the first pin was given up.
     retired: Option<u64>,
+    /// How much is seen before the next pin.
+    due: usize,
     seen: Vec<Seen<'g, M>>,
     slots: Vec<Slot>,
     /// The order of the last array, if it was not remembered.
@@ -76,10 +78,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<Option<R>> {
         loop {
             let mut edge = Edge::<M, T, UP>::new(self)?;
-            let Reached::End(record) =
-                edge.reach(Node::root(self.space().media(), self.root.at())?)?
-            else {
-                continue;
+            let record = match edge.reach(Node::root(self.space().media(), self.root.at())?) {
+                Ok(Reached::End(record)) => record,
+                Ok(Reached::Moved) => continue,
+                // What was not in its place any more was read as what it had been.
+                Err(Error::Corrupt { .. }) if edge.has_lost_some() => continue,
+                Err(error) => return Err(error),
             };
             let is_lost = match &record {
                 Some(record) if trust == Trust::Checked => edge.is_lost(record)?,
@@ -107,7 +111,7 @@ enum Reached<'g, M> {
 impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     fn new(tree: &'g Tree<M, T>) -> Result<Self> {
         let (guard, seen) = (Some(tree.pin()?), Vec::with_capacity(8));
-        Ok(Self { tree, guard, retired: None, seen, slots: Vec::new(), sorted: None })
+        Ok(Self { tree, guard, retired: None, due: BITE, seen, slots: Vec::new(), sorted: None })
     }
 
     fn space(&self) -> &'g Space<M> {
@@ -123,7 +127,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
 
     /// Where enough was seen in this pin, takes another one. `false`: what was seen has changed by now.
     fn breathe(&mut self) -> Result<bool> {
-        if self.seen.len().is_multiple_of(BITE) && !self.seen.is_empty() {
+        if self.seen.len() >= self.due {
+            self.due = self.seen.len() + BITE;
             if self.retired.is_none() {
                 // Before the second look: what it still finds in its place was not counted.
                 self.retired = Some(self.tree.map().retired());
@@ -230,7 +235,12 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             }
         }
         // Behind the second look (Acquire): if a chunk was another one by then, its end was counted before.
-        Ok(self.retired.is_none_or(|before| before == self.tree.map().retired()))
+        Ok(!self.has_lost_some())
+    }
+
+    /// Whether chunks were retired since the first pin was given up.
+    fn has_lost_some(&self) -> bool {
+        self.retired.is_some_and(|before| before != self.tree.map().retired())
     }
 
     /// Whether a search does not come to the record that was reached.
