@@ -3,7 +3,7 @@
 //! One thread, keys in a fixed order: the same figures on every run and every machine. (Timing-dependent
 //! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
-use endura::media::{Counting, Counts, DomainKind, Heap};
+use endura::media::{Counting, Counts, Domain, Heap};
 use endura::tree::{nbtree, roart};
 use endura::{AnyLayout, ByteMap, Kind, Map, NodeLayout};
 
@@ -45,7 +45,7 @@ pub struct Counted {
     pub kind: Kind,
     /// Which flushes and fences the medium runs: all on ADR, the fence at the end of an operation on
     /// eADR, none on the page cache.
-    pub domain: DomainKind,
+    pub domain: Domain,
     /// Keys and values, where the index takes byte strings.
     pub shape: Shape,
     /// The nodes of FAST & FAIR; none = its own choice.
@@ -65,7 +65,7 @@ pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
     shape.check()?;
     let shape = if counted.kind == Kind::Roart { shape } else { Shape::WORDS };
     let heap = match counted.domain {
-        DomainKind::Adr => Heap::adr(room(keys, shape)),
+        Domain::Adr => Heap::adr(room(keys, shape)),
         _ => Heap::new(room(keys, shape)),
     };
     let space = space(Counting::by_line(heap))?;
@@ -85,7 +85,7 @@ pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
 /// The counters of a medium, looked at before and after `keys` operations.
 struct Counter<'m> {
     keys: u64,
-    domain: DomainKind,
+    domain: Domain,
     medium: &'m Counting<Heap>,
 }
 
@@ -118,8 +118,8 @@ impl Counter<'_> {
         let per = |n: u64| n as f64 / operations.max(1) as f64;
         let Counts { line_flushes, fences, drains, stores, loads, .. } = delta;
         let (line_flushes, fences) = match self.domain {
-            DomainKind::Adr => (line_flushes, fences),
-            DomainKind::Eadr => (0, drains),
+            Domain::Adr => (line_flushes, fences),
+            Domain::Eadr => (0, drains),
             _ => (0, 0),
         };
         let lines_written = if line_flushes == 0 { 0 } else { delta.lines_written };
@@ -141,7 +141,7 @@ impl Counter<'_> {
 mod tests {
     use super::*;
 
-    fn of(kind: Kind, domain: DomainKind) -> Vec<PerOperation> {
+    fn of(kind: Kind, domain: Domain) -> Vec<PerOperation> {
         let shape = Shape::STRINGS;
         counts(Counted { keys: 20_000, kind, domain, shape, layout: None }).expect("counts")
     }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_lookup_writes_nothing_and_an_update_is_one_line() {
-        let rows = of(Kind::FastFair, DomainKind::Adr);
+        let rows = of(Kind::FastFair, Domain::Adr);
         let (get, update) = (row(&rows, "get"), row(&rows, "update"));
         assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
         assert_eq!((get.lines_written, get.allocations), (0.0, 0.0));
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_nbtree_writes_one_line_and_little_more() {
-        let rows = of(Kind::NbTree, DomainKind::Adr);
+        let rows = of(Kind::NbTree, Domain::Adr);
         let (get, update, insert) = (row(&rows, "get"), row(&rows, "update"), row(&rows, "insert"));
         assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
         assert!((1.0..1.5).contains(&get.lines_read), "{get:?}");
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_roart_asks_for_what_the_paper_says_and_little_more() {
-        let rows = of(Kind::Roart, DomainKind::Adr);
+        let rows = of(Kind::Roart, Domain::Adr);
         for read in ["get", "miss", "scan 100"] {
             let row = row(&rows, read);
             assert_eq!((row.line_flushes, row.fences), (0.0, 0.0), "{read}");
@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn other_domains_run_fewer_flushes_and_fences() {
-        let eadr = row(&of(Kind::FastFair, DomainKind::Eadr), "insert");
+        let eadr = row(&of(Kind::FastFair, Domain::Eadr), "insert");
         assert_eq!((eadr.line_flushes, eadr.lines_written), (0.0, 0.0));
         assert!((1.0..1.2).contains(&eadr.fences), "{eadr:?}");
-        let page_cache = row(&of(Kind::NbTree, DomainKind::PageCache), "insert");
+        let page_cache = row(&of(Kind::NbTree, Domain::PageCache), "insert");
         assert_eq!((page_cache.line_flushes, page_cache.fences), (0.0, 0.0));
         assert!(page_cache.lines_read >= 1.0);
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_second_run_counts_the_same() {
         for kind in [Kind::FastFair, Kind::NbTree, Kind::Roart] {
-            assert_eq!(of(kind, DomainKind::Adr), of(kind, DomainKind::Adr), "{kind}");
+            assert_eq!(of(kind, Domain::Adr), of(kind, Domain::Adr), "{kind}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the hardware takes for the least that an index can do: a load that waits for one before it, a
 //! store that is made durable, a pass over all of it, records that lie anywhere read in a given order.
 
-use endura::media::{Adr, Heap, LINE, Media, Ordering, Region};
+use endura::media::{Domain, Heap, LINE, Media, Ordering, Region};
 
 use crate::subject::mapped;
 use crate::summary::Median;
@@ -49,7 +49,7 @@ pub fn floor(dir: &std::path::Path, bytes: u64, rounds: u32) -> Result<Floor> {
     let records = (bytes / RECORD_BYTES).max(64);
     let lines = (bytes / LINE).max(160).next_power_of_two();
     let bytes = lines * LINE;
-    let medium = mapped::<Adr>(dir, bytes.next_multiple_of(2 << 20))?;
+    let medium = mapped(Domain::Adr, dir, bytes.next_multiple_of(2 << 20))?;
     medium.grow(bytes)?;
     let words = Region::new(&medium, 0, (bytes / 8) as usize)?;
     link(&words, lines);

@@ -8,9 +8,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use endura::media::{
-    Adr, Domain, FlushInstruction, Mapped, Mapping, Media, PageCache, Reservation,
-};
+use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
 use endura::pool::{self, Space};
 use endura::tree::nbtree::{Design, TwoLayers};
 use endura::tree::roart::Techniques;
@@ -207,18 +205,18 @@ pub fn room(entries: u64, shape: Shape) -> u64 {
 }
 
 /// A mapped file without a name in `dir`, that can grow to `bytes`: lines are written back and fences
-/// run as `D` has it.
+/// run as the domain has it.
 ///
 /// # Errors
 ///
 /// [`Error::Io`] where the file cannot be made or mapped.
-pub fn mapped<D: Domain>(dir: &Path, bytes: u64) -> Result<Mapped<D>> {
+pub fn mapped(domain: Domain, dir: &Path, bytes: u64) -> Result<Mapped> {
     let doing = || format!("cannot make a file in {}", dir.display());
     let failure = |source| Error::Io { doing: doing(), source };
     let file: File = tempfile::tempfile_in(dir).map_err(failure)?;
     let reservation = Reservation::new(bytes).map_err(failure)?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, instruction };
+    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
     Ok(Mapped::new(file, reservation, mapping)?)
 }
 
@@ -227,8 +225,8 @@ pub fn mapped<D: Domain>(dir: &Path, bytes: u64) -> Result<Mapped<D>> {
 /// # Errors
 ///
 /// As for [`mapped`].
-pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped<Adr>> {
-    mapped(dir, bytes)
+pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped> {
+    mapped(Domain::Adr, dir, bytes)
 }
 
 /// [`mapped`] with neither.
@@ -236,6 +234,6 @@ pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped<Adr>> {
 /// # Errors
 ///
 /// As for [`mapped`].
-pub fn page_cache(dir: &Path, bytes: u64) -> Result<Mapped<PageCache>> {
-    mapped(dir, bytes)
+pub fn page_cache(dir: &Path, bytes: u64) -> Result<Mapped> {
+    mapped(Domain::PageCache, dir, bytes)
 }

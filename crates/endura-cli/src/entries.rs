@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use endura::{AnyIndex, AnyMap, AnyRoart, ByteRange, Kind, Len, Pool, Range, Result, Roart};
+use endura::{AnyIndex, AnyMap, ByteRange, Kind, Len, Pool, Range, Result, Roart, RoartIndex};
 
 use crate::datum::Datum;
 
@@ -94,7 +94,7 @@ impl Entries for AnyMap {
 
 impl Entries for Roart {
     type Datum = Vec<u8>;
-    type Range = ByteRange<AnyRoart>;
+    type Range = ByteRange<RoartIndex>;
 
     fn get(&self, key: &Vec<u8>) -> Result<Option<Vec<u8>>> {
         Self::get(self, key)
@@ -112,7 +112,7 @@ impl Entries for Roart {
         Self::remove(self, key)
     }
 
-    fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> ByteRange<AnyRoart> {
+    fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> ByteRange<RoartIndex> {
         Self::range(self, (from, to))
     }
 

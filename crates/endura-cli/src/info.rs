@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write, stdout};
 
-use endura::media::DomainKind;
+use endura::media::Domain;
 use endura::{Len, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let failure = |error| args.pool.at(&error);
     let (mut stats, maps) = (pool.stats().map_err(failure)?, pool.maps().map_err(failure)?);
     drop(pool);
-    if stats.domain != DomainKind::PageCache && !stats.power_safe {
+    if stats.domain != Domain::PageCache && !stats.power_safe {
         stats.warnings.push(FLUSHED_IN_VAIN);
     }
     if args.json {

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::media::{FlushInstruction, Mapped, Mapping, Ordering, PageCache, Reservation, Span};
+use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Ordering, Reservation, Span};
 
 use crate::child::Child;
 use crate::outcome::{Failure, Result};
@@ -21,11 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The file, mapped.
 pub struct Ledger {
-    words: Mapped<PageCache>,
+    words: Mapped,
 }
 
 /// The line of one thread: how many operations it has begun, and how many of them returned.
-pub struct Account<'l>(Span<'l, Mapped<PageCache>, 8>);
+pub struct Account<'l>(Span<'l, Mapped, 8>);
 
 impl Ledger {
     /// A ledger of zeros.
@@ -49,7 +49,8 @@ impl Ledger {
         let range = range.map_err(|e| Failure::io("cannot reserve addresses", &e))?;
         // In the page cache nothing is ever flushed: the instruction does not matter.
         let instruction = FlushInstruction::Clflush;
-        let mapping = Mapping { read_only: false, direct: false, instruction };
+        let domain = Domain::PageCache;
+        let mapping = Mapping { read_only: false, direct: false, domain, instruction };
         let words = Mapped::new(file, range, mapping);
         Ok(Self { words: words.map_err(|error| Failure::at(path, &error))? })
     }
@@ -59,7 +60,7 @@ impl Ledger {
         Span::new(&self.words, LINE * (1 + thread as u64)).map(Account)
     }
 
-    fn ready(&self) -> endura::Result<Span<'_, Mapped<PageCache>, 8>> {
+    fn ready(&self) -> endura::Result<Span<'_, Mapped, 8>> {
         Span::new(&self.words, 0)
     }
 

@@ -22,8 +22,8 @@
 //!
 //! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
 //! | --- | --- | --- |
-//! | persistent memory (DAX): [`Adr`](media::Adr), [`Eadr`](media::Eadr) | yes | yes |
-//! | any local file system: [`PageCache`](media::PageCache) | yes | no: a pool that may be torn is recognised and refused ([`Error::NeedsRestore`]) |
+//! | persistent memory (DAX): [`Adr`](media::Domain::Adr), [`Eadr`](media::Domain::Eadr) | yes | yes |
+//! | any local file system: [`PageCache`](media::Domain::PageCache) | yes | no: a pool that may be torn is recognised and refused ([`Error::NeedsRestore`]) |
 //!
 //! An operation in flight is kept whole or not at all, and nothing that any reader was told is taken
 //! back. Closing a pool ([`Pool::close`], or dropping the last handle) syncs it to the disk.

@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use endura::media::Reservation;
-use endura::media::{FlushInstruction, Mapped, Mapping, Media, Ordering, PageCache, Region};
+use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region};
 use endura::pool::PAGE;
 use endura::{Error, Pool};
 use faults::*;
@@ -115,10 +115,10 @@ fn role_grow_to_the_brim() {
     let file = File::options().read(true).write(true).create_new(true).open(folder.join("file"));
     let file = file.unwrap();
     let instruction = FlushInstruction::best().unwrap();
-    let mapping = Mapping { read_only: false, direct: false, instruction };
+    let domain = Domain::PageCache;
+    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
     let reservation = Reservation::new(1 << 30).unwrap();
-    let medium: Mapped<PageCache> =
-        Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
+    let medium: Mapped = Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
     medium.grow(24 << 20).unwrap();
     // Room for the 2 MiB that are asked for, but not for the 4 MiB that would be a good step.
     fill_disk_but(&folder, 3 << 20);
@@ -298,7 +298,7 @@ fn a_failed_sync_does_not_close_a_pool() {
 
 /// Whether all addresses of the medium's reservation are mapped, as `/proc/self/maps` shows it. What is not
 /// is free to everybody in the process, and would be taken away again with the medium.
-fn is_whole(medium: &Mapped<PageCache>) -> bool {
+fn is_whole(medium: &Mapped) -> bool {
     // SAFETY: the medium has a page at least.
     let words = unsafe { medium.in_memory(0, 1) }.unwrap();
     let base = words.as_ptr().addr() as u64;
@@ -315,9 +315,10 @@ fn is_whole(medium: &Mapped<PageCache>) -> bool {
 /// there is there, and that growth goes on when `mend` has been called.
 fn fail_to_grow(file: &File, spoil: impl FnOnce() -> bool, mend: impl FnOnce()) -> Error {
     let instruction = FlushInstruction::Clflush;
-    let mapping = Mapping { read_only: false, direct: false, instruction };
+    let domain = Domain::PageCache;
+    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
     let range = Reservation::new(256 << 20).unwrap();
-    let medium = Mapped::<PageCache>::new(file.try_clone().unwrap(), range, mapping).unwrap();
+    let medium = Mapped::new(file.try_clone().unwrap(), range, mapping).unwrap();
     medium.grow(2 << 20).unwrap();
     let word = Region::new(&medium, 8, 1).unwrap();
     word.store(0, 7, Ordering::Release);

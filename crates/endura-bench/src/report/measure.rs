@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use endura::Kind;
-use endura::media::DomainKind;
+use endura::media::Domain;
 
 use super::workloads::workloads;
 use super::{CountTable, Report, describe};
@@ -210,7 +210,7 @@ fn goals(extent: &Extent, observe: &mut dyn FnMut(f64, &str)) -> Result<Vec<Judg
 
 fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
     let mut tables = Vec::new();
-    for domain in [DomainKind::Adr, DomainKind::Eadr, DomainKind::PageCache] {
+    for domain in [Domain::Adr, Domain::Eadr, Domain::PageCache] {
         for (name, kind, shape) in [
             ("fast-fair", Kind::FastFair, Shape::WORDS),
             ("nbtree", Kind::NbTree, Shape::WORDS),

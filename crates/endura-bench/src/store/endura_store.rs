@@ -1,7 +1,7 @@
 //! endura as a [`Store`].
 
 use endura::tree::Index;
-use endura::{AnyFastFair, AnyNbTree, Map, NbTree, Pool};
+use endura::{FastFairIndex, Map, NbTree, NbTreeIndex, Pool};
 
 use super::{Footprint, Place, Session, Store};
 use crate::Result;
@@ -14,7 +14,7 @@ pub struct EnduraStore<I> {
     about: String,
 }
 
-impl EnduraStore<AnyFastFair> {
+impl EnduraStore<FastFairIndex> {
     /// The maps of the pool at `place`, which are made if they are not there.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl EnduraStore<AnyFastFair> {
     }
 }
 
-impl EnduraStore<AnyNbTree> {
+impl EnduraStore<NbTreeIndex> {
     /// The same as NBTrees.
     ///
     /// # Errors

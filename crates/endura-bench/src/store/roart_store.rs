@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use endura::tree::{ByteIndex, Bytes};
-use endura::{AnyRoart, ByteMap, Pool, Roart};
+use endura::{ByteMap, Pool, Roart, RoartIndex};
 
 use super::shape::{Buffers, Shape, key_number, number};
 use super::{Footprint, Place, Session, Store};
@@ -32,13 +32,13 @@ impl RoartStore {
 }
 
 impl Store for RoartStore {
-    type Session<'s> = RoartSession<AnyRoart>;
+    type Session<'s> = RoartSession<RoartIndex>;
 
     fn name(&self) -> &'static str {
         "roart"
     }
 
-    fn session(&self) -> Result<RoartSession<AnyRoart>> {
+    fn session(&self) -> Result<RoartSession<RoartIndex>> {
         Ok(RoartSession::new(self.map.clone(), self.shape))
     }
 

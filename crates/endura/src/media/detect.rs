@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{DomainKind, FlushInstruction, reserve};
+use super::{Domain, FlushInstruction, reserve};
 use crate::{Error, Result};
 
 /// Which persistence domain to use, and how to write lines back.
@@ -38,8 +38,8 @@ pub enum MediaChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placement {
     /// The domain to use.
-    pub domain: DomainKind,
-    /// How to write lines back; of no meaning outside [`DomainKind::Adr`].
+    pub domain: Domain,
+    /// How to write lines back; of no meaning outside [`Domain::Adr`].
     pub instruction: FlushInstruction,
     /// Whether the file is mapped directly from persistent memory.
     pub direct: bool,
@@ -51,7 +51,7 @@ impl Placement {
     /// Whether acknowledged stores survive a power loss: not where persistent memory is used with
     /// the page cache's instructions.
     pub fn is_power_safe(&self) -> bool {
-        self.direct && self.domain != DomainKind::PageCache
+        self.direct && self.domain != Domain::PageCache
     }
 
     /// Finds out what `file`, which must not be empty, lies on, and applies the choice.
@@ -67,19 +67,19 @@ impl Placement {
             _ => None,
         };
         let found = match &region {
-            _ if !direct => DomainKind::PageCache,
-            Some(region) if region.keeps_caches() => DomainKind::Eadr,
-            _ => DomainKind::Adr,
+            _ if !direct => Domain::PageCache,
+            Some(region) if region.keeps_caches() => Domain::Eadr,
+            _ => Domain::Adr,
         };
         let (domain, wanted) = match choice {
             MediaChoice::Auto => (found, None),
-            MediaChoice::PageCache => (DomainKind::PageCache, None),
-            MediaChoice::Eadr => (DomainKind::Eadr, None),
-            MediaChoice::Adr => (DomainKind::Adr, None),
-            MediaChoice::Clwb => (DomainKind::Adr, Some(FlushInstruction::Clwb)),
-            MediaChoice::ClflushOpt => (DomainKind::Adr, Some(FlushInstruction::ClflushOpt)),
-            MediaChoice::Clflush => (DomainKind::Adr, Some(FlushInstruction::Clflush)),
-            MediaChoice::Cvap => (DomainKind::Adr, Some(FlushInstruction::Cvap)),
+            MediaChoice::PageCache => (Domain::PageCache, None),
+            MediaChoice::Eadr => (Domain::Eadr, None),
+            MediaChoice::Adr => (Domain::Adr, None),
+            MediaChoice::Clwb => (Domain::Adr, Some(FlushInstruction::Clwb)),
+            MediaChoice::ClflushOpt => (Domain::Adr, Some(FlushInstruction::ClflushOpt)),
+            MediaChoice::Clflush => (Domain::Adr, Some(FlushInstruction::Clflush)),
+            MediaChoice::Cvap => (Domain::Adr, Some(FlushInstruction::Cvap)),
         };
         Ok(Self {
             domain,
@@ -90,12 +90,12 @@ impl Placement {
     }
 }
 
-fn instruction(domain: DomainKind, wanted: Option<FlushInstruction>) -> Result<FlushInstruction> {
+fn instruction(domain: Domain, wanted: Option<FlushInstruction>) -> Result<FlushInstruction> {
     let usable = wanted.or_else(FlushInstruction::best).filter(|one| one.is_available());
     match usable {
         Some(instruction) => Ok(instruction),
         // Never used outside ADR: any value does.
-        None if domain != DomainKind::Adr => Ok(FlushInstruction::Clflush),
+        None if domain != Domain::Adr => Ok(FlushInstruction::Clflush),
         None => Err(Error::Unsupported {
             what: "this CPU cannot write a cache line back that way; choose another medium \
                    (`Auto` finds the best one)",
@@ -149,10 +149,10 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
         let found = Placement::of(&file, true, MediaChoice::Auto).unwrap();
-        assert_eq!((found.domain, found.direct), (DomainKind::PageCache, false));
+        assert_eq!((found.domain, found.direct), (Domain::PageCache, false));
         assert_eq!(found.dirty_shutdowns, None);
         let forced = Placement::of(&file, true, MediaChoice::Eadr).unwrap();
-        assert_eq!((forced.domain, forced.direct), (DomainKind::Eadr, false));
+        assert_eq!((forced.domain, forced.direct), (Domain::Eadr, false));
     }
 
     #[test]

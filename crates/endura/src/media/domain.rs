@@ -1,26 +1,49 @@
 //! Persistence domains: what it takes, on this machine, for a store to survive.
 //!
-//! The domain is a type, so that a tree is compiled once for each and pays for nothing that its
-//! domain does not need. Which instruction writes a line back is a value: the choice is one
-//! predicted branch beside an instruction of a hundred nanoseconds.
+//! The domain is a value, so that a tree is compiled once for all of them. To ask for it is one predicted
+//! branch, where a write-back follows, beside an instruction of a hundred nanoseconds.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::LINE;
 
-/// Which persistence domain.
+/// A persistence domain. [`Media`](super::Media) says what each promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum DomainKind {
+pub enum Domain {
     /// Memory controllers are flushed at power loss, caches are not: lines must be written back.
     Adr,
-    /// Caches are flushed at power loss: a store is safe once it has left the store buffer.
+    /// Caches are flushed at power loss: a store is safe once it has left the store buffer, and only the end of an
+    /// operation waits.
     Eadr,
-    /// The kernel keeps the pages when the process ends, but not when the machine does.
+    /// The kernel keeps the pages when the process ends, but not when the machine does: the order of the stores,
+    /// which the compiler must keep, is enough.
     PageCache,
 }
 
-impl std::fmt::Display for DomainKind {
+impl Domain {
+    /// Returns when earlier write-backs of this thread are durable.
+    #[inline(always)]
+    pub(super) fn fence(self) {
+        match self {
+            Self::Adr => store_fence(),
+            // Visible is durable there, and `Release` stores become visible in order.
+            Self::Eadr | Self::PageCache => compiler_fence(Ordering::SeqCst),
+        }
+    }
+
+    /// Returns when, besides, earlier stores of this thread are in the domain.
+    #[inline(always)]
+    pub(super) fn drain(self) {
+        match self {
+            Self::Adr | Self::Eadr => store_fence(),
+            // The end of a process leaves its store buffer to the cache.
+            Self::PageCache => compiler_fence(Ordering::SeqCst),
+        }
+    }
+}
+
+impl std::fmt::Display for Domain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Adr => "ADR",
@@ -30,7 +53,7 @@ impl std::fmt::Display for DomainKind {
     }
 }
 
-/// How a line is written back on [`Adr`].
+/// How a line is written back in the domain [`Domain::Adr`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlushInstruction {
@@ -84,6 +107,23 @@ impl FlushInstruction {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub fn is_available(self) -> bool {
         false
+    }
+
+    /// Starts the write-back of every line that the bytes touch.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has the instruction, and the bytes are mapped.
+    #[inline(always)]
+    pub(super) unsafe fn flush(self, start: *const u8, bytes: usize) {
+        let into_line = start as usize % LINE as usize;
+        let mut line = start.wrapping_sub(into_line);
+        for _ in 0..(into_line + bytes).div_ceil(LINE as usize) {
+            // SAFETY: the line holds bytes of the caller's range, and mappings consist of whole
+            // lines; the caller vouches for the instruction.
+            unsafe { self.write_back(line) };
+            line = line.wrapping_add(LINE as usize);
+        }
     }
 
     /// Starts the write-back of the line at `line`.
@@ -196,104 +236,4 @@ fn prefetch_line(line: *const u8) {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = line;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Adr {}
-    impl Sealed for super::Eadr {}
-    impl Sealed for super::PageCache {}
-}
-
-/// A persistence domain as a type. [`Media`](super::Media) says what each promises.
-pub trait Domain: sealed::Sealed + Send + Sync + 'static {
-    /// Its name as a value.
-    const KIND: DomainKind;
-
-    /// Starts the write-back of every line that the bytes touch.
-    ///
-    /// # Safety
-    ///
-    /// The bytes are mapped, and the CPU has the instruction.
-    unsafe fn flush(instruction: FlushInstruction, start: *const u8, bytes: usize);
-
-    /// Returns when earlier write-backs of this thread are durable.
-    fn fence();
-
-    /// Returns when, besides, earlier stores of this thread are in the domain.
-    fn drain();
-}
-
-/// Power loss empties the caches: flush and fence.
-#[derive(Debug, Clone, Copy)]
-pub struct Adr;
-
-/// Power loss keeps the caches but not the store buffers: only the end of an operation waits.
-#[derive(Debug, Clone, Copy)]
-pub struct Eadr;
-
-/// Only the process can end: the order of the stores, which the compiler must keep, is enough.
-#[derive(Debug, Clone, Copy)]
-pub struct PageCache;
-
-impl Domain for Adr {
-    const KIND: DomainKind = DomainKind::Adr;
-
-    #[inline(always)]
-    unsafe fn flush(instruction: FlushInstruction, start: *const u8, bytes: usize) {
-        let into_line = start as usize % LINE as usize;
-        let mut line = start.wrapping_sub(into_line);
-        for _ in 0..(into_line + bytes).div_ceil(LINE as usize) {
-            // SAFETY: the line holds bytes of the caller's range, and mappings consist of whole
-            // lines; the caller vouches for the instruction.
-            unsafe { instruction.write_back(line) };
-            line = line.wrapping_add(LINE as usize);
-        }
-    }
-
-    #[inline(always)]
-    fn fence() {
-        store_fence();
-    }
-
-    #[inline(always)]
-    fn drain() {
-        store_fence();
-    }
-}
-
-impl Domain for Eadr {
-    const KIND: DomainKind = DomainKind::Eadr;
-
-    #[inline(always)]
-    unsafe fn flush(_instruction: FlushInstruction, _start: *const u8, _bytes: usize) {}
-
-    #[inline(always)]
-    fn fence() {
-        // Visible is durable here, and `Release` stores become visible in order.
-        compiler_fence(Ordering::SeqCst);
-    }
-
-    #[inline(always)]
-    fn drain() {
-        store_fence();
-    }
-}
-
-impl Domain for PageCache {
-    const KIND: DomainKind = DomainKind::PageCache;
-
-    #[inline(always)]
-    unsafe fn flush(_instruction: FlushInstruction, _start: *const u8, _bytes: usize) {}
-
-    #[inline(always)]
-    fn fence() {
-        compiler_fence(Ordering::SeqCst);
-    }
-
-    #[inline(always)]
-    fn drain() {
-        // The end of a process leaves its store buffer to the cache.
-        compiler_fence(Ordering::SeqCst);
-    }
 }

@@ -1,7 +1,6 @@
 //! A mapped file as a medium.
 
 use std::fs::File;
-use std::marker::PhantomData;
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::slice;
@@ -10,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use super::pair::{self, Pair};
 pub use super::reserve::Reservation;
 use super::reserve::{Folios, HUGE_PAGE, Sharing};
-use super::{Domain, DomainKind, FlushInstruction, Media, Ordering, domain, extend};
+use super::{Domain, FlushInstruction, Media, Ordering, domain, extend};
 use crate::sync::Mutex;
 use crate::volatile::claims::{Claim, Right};
 use crate::{Error, Result};
@@ -26,11 +25,13 @@ pub struct Mapping {
     pub read_only: bool,
     /// Whether the file is mapped directly (DAX), which [`Placement`](super::Placement) finds out.
     pub direct: bool,
-    /// How lines are written back; must be available on this CPU.
+    /// The persistence domain.
+    pub domain: Domain,
+    /// How lines are written back; must be available on this CPU, where the domain is [`Domain::Adr`].
     pub instruction: FlushInstruction,
 }
 
-/// A file in memory, in the persistence domain `D`.
+/// A file in memory.
 ///
 /// The addresses for its largest size are set aside at the start, so that growth never moves it.
 /// A part becomes accessible only after the file system has given it blocks, so that a full disk, and a
@@ -41,7 +42,7 @@ pub struct Mapping {
 /// processes do not grow the file at the same time, and that nobody shortens it, is up to the caller
 /// ([`Pool`](crate::Pool) has a lock for it): to touch what a file no longer has ends the process by
 /// `SIGBUS`. So does a block that the disk cannot read.
-pub struct Mapped<D> {
+pub struct Mapped {
     base: NonNull<u8>,
     len: AtomicU64,
     mapping: Mapping,
@@ -53,15 +54,14 @@ pub struct Mapped<D> {
     id: [u64; 2],
     file: File,
     reservation: Reservation,
-    domain: PhantomData<D>,
 }
 
 // SAFETY: all access to the mapped words is atomic, and everything else is `Send`.
-unsafe impl<D: Domain> Send for Mapped<D> {}
+unsafe impl Send for Mapped {}
 // SAFETY: as above; growth is serialised by the mutex and published through `len`.
-unsafe impl<D: Domain> Sync for Mapped<D> {}
+unsafe impl Sync for Mapped {}
 
-impl<D: Domain> Mapped<D> {
+impl Mapped {
     /// Maps the whole 2 MiB pages of the file. An odd rest at its end stays out; growth covers it. Holes of
     /// a file on tmpfs get memory, by which no byte changes; the memory is the medium's own where the file
     /// is only read.
@@ -91,7 +91,7 @@ impl<D: Domain> Mapped<D> {
         mapping: Mapping,
         where_written_back: Folios,
     ) -> Result<Self> {
-        if D::KIND == DomainKind::Adr && !mapping.instruction.is_available() {
+        if mapping.domain == Domain::Adr && !mapping.instruction.is_available() {
             return Err(Error::Unsupported { what: "this CPU lacks the chosen flush instruction" });
         }
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's identity", e))?;
@@ -122,7 +122,6 @@ impl<D: Domain> Mapped<D> {
             id,
             file,
             reservation,
-            domain: PhantomData,
         })
     }
 
@@ -214,7 +213,7 @@ fn sharing(mapping: Mapping) -> Sharing {
 
 // SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows, and every
 // access is one atomic operation.
-unsafe impl<D: Domain> Media for Mapped<D> {
+unsafe impl Media for Mapped {
     #[inline(always)]
     fn len(&self) -> u64 {
         // Pairs with the store in `extend_to`.
@@ -283,11 +282,13 @@ unsafe impl<D: Domain> Media for Mapped<D> {
 
     #[inline(always)]
     unsafe fn flush(&self, at: u64, len: u64) {
-        // SAFETY: the caller keeps the bytes inside `len`, all of which is mapped; `new` checked
-        // that the CPU has the instruction.
-        unsafe {
-            let start = self.base.add(at as usize).as_ptr();
-            D::flush(self.mapping.instruction, start, len as usize);
+        if self.needs_flush() {
+            // SAFETY: the caller keeps the bytes inside `len`, all of which is mapped; `new` checked
+            // that the CPU has the instruction.
+            unsafe {
+                let start = self.base.add(at as usize).as_ptr();
+                self.mapping.instruction.flush(start, len as usize);
+            }
         }
     }
 
@@ -308,17 +309,17 @@ unsafe impl<D: Domain> Media for Mapped<D> {
 
     #[inline(always)]
     fn fence(&self) {
-        D::fence();
+        self.mapping.domain.fence();
     }
 
     #[inline(always)]
     fn drain(&self) {
-        D::drain();
+        self.mapping.domain.drain();
     }
 
     #[inline(always)]
     fn needs_flush(&self) -> bool {
-        matches!(D::KIND, DomainKind::Adr)
+        self.mapping.domain == Domain::Adr
     }
 
     #[inline(always)]
@@ -340,17 +341,21 @@ mod tests {
     use std::os::fd::{AsRawFd, FromRawFd};
 
     use super::*;
-    use crate::media::{Adr, Eadr, PageCache, Region};
+    use crate::media::Region;
 
-    fn map<D: Domain>(file: &File, read_only: bool) -> Result<Mapped<D>> {
+    fn map(file: &File, read_only: bool) -> Result<Mapped> {
+        map_in(Domain::PageCache, file, read_only)
+    }
+
+    fn map_in(domain: Domain, file: &File, read_only: bool) -> Result<Mapped> {
         let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-        let mapping = Mapping { read_only, direct: false, instruction };
+        let mapping = Mapping { read_only, direct: false, domain, instruction };
         Mapped::new(file.try_clone().unwrap(), Reservation::new(64 << 20).unwrap(), mapping)
     }
 
-    fn exercise<D: Domain>() {
+    fn exercise(domain: Domain) {
         let file = tempfile::tempfile().unwrap();
-        let medium: Mapped<D> = map(&file, false).unwrap();
+        let medium = map_in(domain, &file, false).unwrap();
         assert_eq!((medium.len(), medium.limit()), (0, 64 << 20));
         medium.grow(1).unwrap();
         let base = medium.base;
@@ -381,15 +386,13 @@ mod tests {
         assert!(matches!(too_much, Error::Full { free, .. } if free == left), "{too_much}");
         assert!(matches!(medium.grow(u64::MAX), Err(Error::Full { .. })));
         drop(medium);
-        let again: Mapped<D> = map(&file, false).unwrap();
+        let again = map_in(domain, &file, false).unwrap();
         assert_eq!(Region::new(&again, 4096, 16).unwrap().load(15, Ordering::Acquire), 16);
     }
 
     #[test]
     fn keeps_what_is_stored_in_every_domain() {
-        exercise::<PageCache>();
-        exercise::<Eadr>();
-        exercise::<Adr>();
+        [Domain::PageCache, Domain::Eadr, Domain::Adr].into_iter().for_each(exercise);
     }
 
     #[test]
@@ -397,9 +400,10 @@ mod tests {
         use FlushInstruction::{Clflush, ClflushOpt, Clwb, Cvap};
         let file = tempfile::tempfile().unwrap();
         for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
-            let mapping = Mapping { read_only: false, direct: false, instruction };
+            let domain = Domain::Adr;
+            let mapping = Mapping { read_only: false, direct: false, domain, instruction };
             let reservation = Reservation::new(2 << 20).unwrap();
-            let medium = Mapped::<Adr>::new(file.try_clone().unwrap(), reservation, mapping);
+            let medium = Mapped::new(file.try_clone().unwrap(), reservation, mapping);
             assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");
             let Ok(medium) = medium else { continue };
             medium.grow(2 << 20).unwrap();
@@ -416,7 +420,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(4 << 20).unwrap();
         let reading = File::open(file.path()).unwrap();
-        let medium: Mapped<PageCache> = map(&reading, true).unwrap();
+        let medium = map(&reading, true).unwrap();
         let region = Region::new(&medium, 1 << 20, 1).unwrap();
         region.store(0, 7, Ordering::Release);
         assert!(matches!(medium.grow(5 << 20), Err(Error::ReadOnly)));
@@ -429,7 +433,7 @@ mod tests {
     fn an_odd_rest_of_the_file_stays_out_until_growth_covers_it() {
         let file = tempfile::tempfile().unwrap();
         file.set_len((2 << 20) + 4097).unwrap();
-        let medium: Mapped<PageCache> = map(&file, false).unwrap();
+        let medium = map(&file, false).unwrap();
         assert_eq!(medium.len(), 2 << 20);
         medium.grow((2 << 20) + 8).unwrap();
         let new = Region::new(&medium, 2 << 20, 262_144).unwrap();
@@ -443,7 +447,7 @@ mod tests {
         let file = unsafe {
             File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), libc::MFD_ALLOW_SEALING))
         };
-        let [first, second]: [Mapped<PageCache>; 2] = [(), ()].map(|()| map(&file, false).unwrap());
+        let [first, second] = [(), ()].map(|()| map(&file, false).unwrap());
         first.grow(8 << 20).unwrap();
         let word = Region::new(&first, 6 << 20, 1).unwrap();
         word.store(0, 7, Ordering::Release);
@@ -463,6 +467,6 @@ mod tests {
     fn a_file_beyond_the_reservation_is_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(66 << 20).unwrap();
-        assert!(matches!(map::<PageCache>(&file, false), Err(Error::Full { .. })));
+        assert!(matches!(map(&file, false), Err(Error::Full { .. })));
     }
 }

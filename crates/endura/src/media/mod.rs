@@ -9,9 +9,9 @@
 //!
 //! | domain | [`flush`](Media::flush) | [`fence`](Media::fence) | [`drain`](Media::drain) | an operation that returned survives |
 //! | --- | --- | --- | --- | --- |
-//! | [`Adr`] | `clwb`, `clflushopt`, `clflush`, `dc cvap` | `sfence`, `dsb` | the same | power loss |
-//! | [`Eadr`] | nothing | nothing | `sfence`, `dsb` | power loss |
-//! | [`PageCache`] | nothing | nothing | nothing | the end of the process |
+//! | [`Domain::Adr`] | `clwb`, `clflushopt`, `clflush`, `dc cvap` | `sfence`, `dsb` | the same | power loss |
+//! | [`Domain::Eadr`] | nothing | nothing | `sfence`, `dsb` | power loss |
+//! | [`Domain::PageCache`] | nothing | nothing | nothing | the end of the process |
 //!
 //! A word is stored whole: after a crash it holds its old or its new value. Of the stores of one thread
 //! to one 64-byte line, a `Release` store reaches persistence after all that were made before it.
@@ -38,7 +38,7 @@ pub use counting::{Counting, Counts};
 pub use detect::{MediaChoice, Placement};
 #[cfg(all(test, not(loom)))]
 pub(crate) use domain::WRITTEN_BACK;
-pub use domain::{Adr, Domain, DomainKind, Eadr, FlushInstruction, PageCache};
+pub use domain::{Domain, FlushInstruction};
 pub use emulated::{Charges, Emulated, Pace, Slow};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, Reservation};

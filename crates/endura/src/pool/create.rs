@@ -17,7 +17,7 @@ use super::layout::PAGE;
 use super::lock::PoolLock;
 use super::superblock::Superblock;
 use super::{Space, identity};
-use crate::media::{FlushInstruction, Mapped, Mapping, Media, PageCache, Reservation, extend};
+use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation, extend};
 use crate::{Error, Result};
 
 /// A pool that has not got its name yet.
@@ -73,8 +73,10 @@ fn format(file: &File) -> Result<()> {
     let reservation =
         Reservation::new(PAGE).map_err(|e| Error::io("reserving addresses to format a pool", e))?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, instruction };
-    let medium: Mapped<PageCache> = Mapped::new(own, reservation, mapping)?;
+    // All of it is synced before anybody finds the file.
+    let domain = Domain::PageCache;
+    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    let medium = Mapped::new(own, reservation, mapping)?;
     Space::format(&medium)?;
     medium.sync()?;
     Superblock::of_new_pool(identity::random()?).write(file)?;

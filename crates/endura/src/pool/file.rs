@@ -272,7 +272,7 @@ fn check_length(file: &File, have: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::{DomainKind, FlushInstruction};
+    use crate::media::{Domain, FlushInstruction};
 
     #[test]
     fn what_is_doubted() {
@@ -286,7 +286,7 @@ mod tests {
         let safe = Superblock { power_safe: true, dirty_shutdowns: Some(2), ..left };
         let here = FileId { device: 5, inode: 6 };
         let disk = Placement {
-            domain: DomainKind::Adr,
+            domain: Domain::Adr,
             instruction: FlushInstruction::Clflush,
             direct: false,
             dirty_shutdowns: None,
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(warned(&uncounted, this_boot, &unknown), "this persis");
         assert_eq!(warned(&closed, next_boot, &unknown), "this persis");
         assert_eq!(warned(&safe, next_boot, &memory), "");
-        let cached = Placement { domain: DomainKind::PageCache, ..unknown };
+        let cached = Placement { domain: Domain::PageCache, ..unknown };
         assert_eq!([&disk, &cached].map(|placement| warned(&left, next_boot, placement)), ["", ""]);
         assert!(is_doubted(&safe, here, next_boot, &unknown));
     }

@@ -30,7 +30,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
-use crate::media::{DomainKind, LINE};
+use crate::media::{Domain, LINE};
 use crate::{Error, Result};
 
 /// Bytes of one copy.
@@ -75,7 +75,7 @@ pub struct Superblock {
     /// Whether the last writer closed the pool.
     pub clean: bool,
     /// The last writer's domain.
-    pub domain: DomainKind,
+    pub domain: Domain,
     /// Whether the last writer's acknowledged stores were to survive a power loss.
     pub power_safe: bool,
 }
@@ -98,7 +98,7 @@ impl Superblock {
             sequence: 0,
             dirty_shutdowns: None,
             clean: true,
-            domain: DomainKind::PageCache,
+            domain: Domain::PageCache,
             power_safe: false,
         }
     }
@@ -122,9 +122,9 @@ impl Superblock {
         put(104, &self.sequence.to_le_bytes());
         put(112, &self.dirty_shutdowns.unwrap_or(0).to_le_bytes());
         let domain = match self.domain {
-            DomainKind::Adr => 0,
-            DomainKind::Eadr => 1,
-            DomainKind::PageCache => 2,
+            Domain::Adr => 0,
+            Domain::Eadr => 1,
+            Domain::PageCache => 2,
         };
         let known = self.dirty_shutdowns.is_some().into();
         put(120, &[self.clean.into(), domain, self.power_safe.into(), known]);
@@ -155,9 +155,9 @@ impl Superblock {
             dirty_shutdowns: (bytes[123] == 1).then_some(word(112)),
             clean: bytes[120] == 1,
             domain: match bytes[121] {
-                0 => DomainKind::Adr,
-                1 => DomainKind::Eadr,
-                _ => DomainKind::PageCache,
+                0 => Domain::Adr,
+                1 => Domain::Eadr,
+                _ => Domain::PageCache,
             },
             power_safe: bytes[122] == 1,
         })
@@ -292,7 +292,7 @@ mod tests {
             sequence: 9,
             dirty_shutdowns: Some(3),
             clean: false,
-            domain: DomainKind::Eadr,
+            domain: Domain::Eadr,
             power_safe: true,
             ..Superblock::of_new_pool(*b"0123456789abcdef")
         }
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn survives_encoding() {
-        let domains = [DomainKind::Adr, DomainKind::Eadr, DomainKind::PageCache];
+        let domains = [Domain::Adr, Domain::Eadr, Domain::PageCache];
         for (clean, domain) in [false, true].into_iter().flat_map(|c| domains.map(|d| (c, d))) {
             let superblock = Superblock { clean, domain, power_safe: clean, ..sample() };
             assert_eq!(Superblock::decode(&superblock.encode()), Some(superblock));

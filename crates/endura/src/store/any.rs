@@ -1,9 +1,9 @@
 //! [`AnyMap`]: a map of whichever kind it is.
 
-use super::fast_fair::AnyFastFair;
+use super::fast_fair::FastFairIndex;
 use super::kind::Kind;
 use super::map::Map;
-use super::nbtree::AnyNbTree;
+use super::nbtree::NbTreeIndex;
 use crate::Result;
 use crate::tree::{Change, Index, Len, fast_fair, nbtree};
 
@@ -16,9 +16,9 @@ pub type AnyMap = Map<AnyIndex>;
 /// An index of any kind.
 pub enum AnyIndex {
     /// A [`FastFair`](crate::FastFair).
-    FastFair(AnyFastFair),
+    FastFair(FastFairIndex),
     /// An [`NbTree`](crate::NbTree).
-    NbTree(AnyNbTree),
+    NbTree(NbTreeIndex),
 }
 
 /// A place in a scan of an index of any kind.

@@ -1,8 +1,8 @@
-//! [`FastFair`]: the index over every medium and node size that a pool can have.
+//! [`FastFair`]: the index with every node size that a map can have.
 
 use std::sync::Arc;
 
-use crate::media::{Adr, Eadr, Mapped, Media, PageCache};
+use crate::media::{Mapped, Media};
 use crate::pool::{Guard, MapState, Space, Walk};
 use crate::store::Map;
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
@@ -13,7 +13,10 @@ use crate::{Error, Result};
 /// microseconds, scans fastest, and serves any number of readers and writers.
 ///
 /// All its methods are those of [`Map`].
-pub type FastFair = Map<AnyFastFair>;
+pub type FastFair = Map<FastFairIndex>;
+
+/// The index of a [`FastFair`].
+pub type FastFairIndex = AnyLayout<Mapped>;
 
 /// How large the nodes of a FAST & FAIR map are, recorded with the map when it is made.
 ///
@@ -217,89 +220,5 @@ impl<M: Media> Index for AnyLayout<M> {
 
     fn len(&self) -> Result<Len> {
         on_layout!(self, tree => tree.len())
-    }
-}
-
-/// A FAST & FAIR tree of any layout in a pool of any domain.
-pub enum AnyFastFair {
-    /// In a pool of the ADR domain.
-    Adr(AnyLayout<Mapped<Adr>>),
-    /// In a pool of the eADR domain.
-    Eadr(AnyLayout<Mapped<Eadr>>),
-    /// In a pool on the page cache.
-    PageCache(AnyLayout<Mapped<PageCache>>),
-}
-
-macro_rules! on_domain {
-    ($any:expr, $tree:ident => $body:expr) => {
-        match $any {
-            AnyFastFair::Adr($tree) => $body,
-            AnyFastFair::Eadr($tree) => $body,
-            AnyFastFair::PageCache($tree) => $body,
-        }
-    };
-}
-
-impl AnyFastFair {
-    /// The sizes of its nodes.
-    pub fn layout(&self) -> NodeLayout {
-        on_domain!(self, tree => tree.layout())
-    }
-}
-
-impl Index for AnyFastFair {
-    type Cursor = Cursor;
-
-    #[inline]
-    fn get(&self, key: u64) -> Result<Option<u64>> {
-        on_domain!(self, tree => tree.get(key))
-    }
-
-    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-        on_domain!(self, tree => tree.get_many(keys))
-    }
-
-    #[inline]
-    fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
-        on_domain!(self, tree => tree.modify(key, decide))
-    }
-
-    #[inline]
-    fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
-        on_domain!(self, tree => tree.apply(key, decide))
-    }
-
-    #[inline(always)]
-    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
-        on_domain!(self, tree => tree.next_up(cursor))
-    }
-
-    #[inline(always)]
-    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
-        on_domain!(self, tree => tree.next_down(cursor))
-    }
-
-    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-        on_domain!(self, tree => tree.scan_up(cursor, key))
-    }
-
-    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
-        on_domain!(self, tree => tree.scan_down(cursor, key))
-    }
-
-    fn first(&self) -> Result<Option<(u64, u64)>> {
-        on_domain!(self, tree => tree.first())
-    }
-
-    fn last(&self) -> Result<Option<(u64, u64)>> {
-        on_domain!(self, tree => tree.last())
-    }
-
-    fn check_ends(&self) -> Result<()> {
-        on_domain!(self, tree => tree.check_ends())
-    }
-
-    fn len(&self) -> Result<Len> {
-        on_domain!(self, tree => tree.len())
     }
 }

@@ -6,12 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::pool::{Mounted, Pool};
+use super::pool::Pool;
 use super::turn::ready_locks;
 use crate::check;
-use crate::media::{
-    Domain, DomainKind, Mapped, Mapping, MediaChoice, PageCache, Placement, Reservation,
-};
+use crate::media::{Domain, Mapped, Mapping, MediaChoice, Placement, Reservation};
 use crate::pool::{Access, PoolFile, Session, Space};
 use crate::{Error, Result};
 
@@ -233,12 +231,12 @@ impl PoolOptions {
     }
 
     fn open_locked(&self, mut file: PoolFile) -> Result<Pool> {
-        let (mounted, placement, session) = self.begin(&mut file)?;
-        Ok(Pool::new(mounted, file, placement, session, self.collectors))
+        let (space, placement, session) = self.begin(&mut file)?;
+        Ok(Pool::new(space, file, placement, session, self.collectors))
     }
 
     /// All that can fail comes before the one write that begins a session.
-    fn begin(&self, file: &mut PoolFile) -> Result<(Mounted, Placement, Session)> {
+    fn begin(&self, file: &mut PoolFile) -> Result<(Arc<Space<Mapped>>, Placement, Session)> {
         self.check_max_size()?;
         let placement = Placement::of(file.file(), !self.read_only, self.media)?;
         if let Some(reason) = file.doubt(&placement)? {
@@ -248,29 +246,16 @@ impl PoolOptions {
             self.verify_before_accepting(file, placement)?;
         }
         file.warn_of_silence(&placement)?;
-        let (mounted, session) = match placement.domain {
-            DomainKind::Adr => {
-                let (space, session) = self.mount(file, placement)?;
-                (Mounted::Adr(space), session)
-            }
-            DomainKind::Eadr => {
-                let (space, session) = self.mount(file, placement)?;
-                (Mounted::Eadr(space), session)
-            }
-            DomainKind::PageCache => {
-                let (space, session) = self.mount(file, placement)?;
-                (Mounted::PageCache(space), session)
-            }
-        };
-        Ok((mounted, placement, session))
+        let (space, session) = self.mount(file, placement)?;
+        Ok((space, placement, session))
     }
 
     /// Maps the file and begins a session on it.
-    fn mount<D: Domain>(
+    fn mount(
         &self,
         file: &mut PoolFile,
         placement: Placement,
-    ) -> Result<(Arc<Space<Mapped<D>>>, Session)> {
+    ) -> Result<(Arc<Space<Mapped>>, Session)> {
         let medium = self.map(file, placement, self.read_only)?;
         Space::inspect(&medium, file.next_session()?)?;
         let session = file.begin(&placement)?;
@@ -280,12 +265,7 @@ impl PoolOptions {
     }
 
     /// Maps the file, with room for what it may become.
-    fn map<D: Domain>(
-        &self,
-        file: &mut PoolFile,
-        placement: Placement,
-        read_only: bool,
-    ) -> Result<Mapped<D>> {
+    fn map(&self, file: &mut PoolFile, placement: Placement, read_only: bool) -> Result<Mapped> {
         let have = file.len()?;
         let reservation = match self.max_size {
             _ if read_only => Reservation::new(have),
@@ -300,15 +280,17 @@ impl PoolOptions {
         }
         let own = file.file().try_clone();
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
-        let Placement { direct, instruction, .. } = placement;
-        let mapping = Mapping { read_only, direct, instruction };
+        let Placement { direct, domain, instruction, .. } = placement;
+        let mapping = Mapping { read_only, direct, domain, instruction };
         let map = if self.read_mostly { Mapped::read_mostly } else { Mapped::new };
         map(own, reservation, mapping)
     }
 
     /// Verifies a doubtful pool in a session that writes nothing, before anything is written.
     fn verify_before_accepting(&self, file: &mut PoolFile, placement: Placement) -> Result<()> {
-        let medium: Mapped<PageCache> = self.map(file, placement, true)?;
+        // Nothing of it becomes durable.
+        let in_passing = Placement { domain: Domain::PageCache, ..placement };
+        let medium = self.map(file, in_passing, true)?;
         let session = Session { clean: false, read_only: true, ..file.next_session()? };
         check::verify(&Space::mount(medium, session)?).map(drop)
     }

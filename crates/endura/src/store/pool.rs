@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use super::any::{AnyIndex, AnyMap};
 use super::collect::Background;
-use super::fast_fair::{AnyFastFair, AnyLayout, FastFair, NodeLayout};
+use super::fast_fair::{FastFair, FastFairIndex, NodeLayout};
 use super::figures;
 use super::kind::{Kind, inventory};
-use super::nbtree::{AnyNbTree, NbTree};
-use super::roart::{AnyRoart, Roart};
+use super::nbtree::{NbTree, NbTreeIndex};
+use super::roart::{Roart, RoartIndex};
 use super::{ByteMap, Map, MapInfo, PoolOptions};
 use crate::check::{self, Report};
-use crate::media::{Adr, DomainKind, Eadr, Mapped, Media, PageCache, Placement};
+use crate::media::{Domain, Mapped, Media, Placement};
 use crate::pool::{Collection, PartlyUsed, PoolFile, Session, Space};
 use crate::sync::Mutex;
 use crate::tree::Index;
-use crate::tree::nbtree::Tree;
 use crate::volatile::fork::Birthplace;
 use crate::{Error, Result};
 
@@ -43,26 +42,8 @@ pub struct Pool {
     inner: Arc<Inner>,
 }
 
-/// The open pool in the domain that was chosen when it was opened.
-pub(crate) enum Mounted {
-    Adr(Arc<Space<Mapped<Adr>>>),
-    Eadr(Arc<Space<Mapped<Eadr>>>),
-    PageCache(Arc<Space<Mapped<PageCache>>>),
-}
-
-/// Runs the same code on the space of any domain, compiled for each.
-macro_rules! on_space {
-    ($mounted:expr, $space:ident => $body:expr) => {
-        match $mounted {
-            $crate::store::pool::Mounted::Adr($space) => $body,
-            $crate::store::pool::Mounted::Eadr($space) => $body,
-            $crate::store::pool::Mounted::PageCache($space) => $body,
-        }
-    };
-}
-
 struct Inner {
-    mounted: Mounted,
+    space: Arc<Space<Mapped>>,
     background: Background,
     birthplace: Birthplace,
     placement: Placement,
@@ -114,7 +95,7 @@ pub struct Stats {
     /// The pool's own random number, kept by its copies.
     pub uuid: [u8; 16],
     /// The persistence domain in use.
-    pub domain: DomainKind,
+    pub domain: Domain,
     /// Whether operations that returned survive a power loss.
     pub power_safe: bool,
     /// The kind of the file system below.
@@ -130,16 +111,14 @@ impl Pool {
     }
 
     pub(super) fn new(
-        mounted: Mounted,
+        space: Arc<Space<Mapped>>,
         file: PoolFile,
         placement: Placement,
         session: Session,
         collectors: usize,
     ) -> Self {
-        let background = on_space!(&mounted, space => {
-            space.hear_of_exits();
-            Background::begin(space, collectors)
-        });
+        space.hear_of_exits();
+        let background = Background::begin(&space, collectors);
         let facts = Facts {
             uuid: file.superblock().uuid,
             filesystem: file.filesystem().name(),
@@ -147,7 +126,7 @@ impl Pool {
         };
         let birthplace = Birthplace::here();
         let file = Mutex::new(Some(file));
-        let inner = Inner { mounted, background, birthplace, placement, session, facts, file };
+        let inner = Inner { space, background, birthplace, placement, session, facts, file };
         Self { inner: Arc::new(inner) }
     }
 
@@ -178,21 +157,15 @@ impl Pool {
         Ok(self.keeping_open(self.fast_fair_index(name, layout)?))
     }
 
-    fn fast_fair_index(&self, name: &str, layout: Option<NodeLayout>) -> Result<AnyFastFair> {
-        let opened = match &self.inner.mounted {
-            Mounted::Adr(space) => AnyLayout::open(space, name, layout).map(AnyFastFair::Adr),
-            Mounted::Eadr(space) => AnyLayout::open(space, name, layout).map(AnyFastFair::Eadr),
-            Mounted::PageCache(space) => {
-                AnyLayout::open(space, name, layout).map(AnyFastFair::PageCache)
-            }
-        };
+    fn fast_fair_index(&self, name: &str, layout: Option<NodeLayout>) -> Result<FastFairIndex> {
+        let opened = FastFairIndex::open(&self.inner.space, name, layout);
         opened.map_err(|error| self.naming_kind(error, Kind::FastFair))
     }
 
     /// The error with what the map is, where it is of another kind than `want`.
     fn naming_kind(&self, error: Error, want: Kind) -> Error {
         let Error::WrongKind { name, .. } = &error else { return error };
-        let Ok(Some(map)) = on_space!(&self.inner.mounted, space => space.find_map(name)) else {
+        let Ok(Some(map)) = self.inner.space.find_map(name) else {
             return error;
         };
         match Kind::of(&map) {
@@ -224,12 +197,8 @@ impl Pool {
         Ok(self.keeping_open(self.nbtree_index(name)?))
     }
 
-    fn nbtree_index(&self, name: &str) -> Result<AnyNbTree> {
-        let opened = match &self.inner.mounted {
-            Mounted::Adr(space) => Tree::open(space, name).map(AnyNbTree::Adr),
-            Mounted::Eadr(space) => Tree::open(space, name).map(AnyNbTree::Eadr),
-            Mounted::PageCache(space) => Tree::open(space, name).map(AnyNbTree::PageCache),
-        };
+    fn nbtree_index(&self, name: &str) -> Result<NbTreeIndex> {
+        let opened = NbTreeIndex::open(&self.inner.space, name);
         opened.map_err(|error| self.naming_kind(error, Kind::NbTree))
     }
 
@@ -252,7 +221,7 @@ impl Pool {
     }
 
     fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
-        let found = on_space!(&self.inner.mounted, space => space.find_map(name)?);
+        let found = self.inner.space.find_map(name)?;
         Ok(found.as_ref().and_then(|map| Kind::of(map)))
     }
 
@@ -273,7 +242,7 @@ impl Pool {
     ///
     /// As for [`fast_fair`](Self::fast_fair).
     pub fn roart(&self, name: &str) -> Result<Roart> {
-        let index = AnyRoart::open(&self.inner.mounted, name);
+        let index = RoartIndex::open(&self.inner.space, name);
         let index = index.map_err(|error| self.naming_kind(error, Kind::Roart))?;
         let pool: Arc<dyn Send + Sync> = Arc::<Inner>::clone(&self.inner);
         Ok(ByteMap::in_pool(index, pool))
@@ -285,7 +254,7 @@ impl Pool {
     ///
     /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`].
     pub fn maps(&self) -> Result<Vec<MapInfo>> {
-        on_space!(&self.inner.mounted, space => Ok(space.maps()?.iter().map(|m| MapInfo::of(m)).collect()))
+        Ok(self.inner.space.maps()?.iter().map(|m| MapInfo::of(m)).collect())
     }
 
     /// Drops the map `name` and frees its space; `false` if there is none. Handles of it answer
@@ -295,7 +264,7 @@ impl Pool {
     ///
     /// Those of [`Map`](crate::Map) for methods that write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
-        on_space!(&self.inner.mounted, space => space.drop_map(name, inventory()))
+        self.inner.space.drop_map(name, inventory())
     }
 
     /// Gives the map `from` the name `to`; its entries stay where they are. Atomic, also under a crash: there is
@@ -336,7 +305,7 @@ impl Pool {
     /// calling thread is inside one; [`Error::WritersStay`] if another one stays inside an operation that writes
     /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
     pub fn verify(&self) -> Result<Report> {
-        on_space!(&self.inner.mounted, space => check::verify(space))
+        check::verify(&self.inner.space)
     }
 
     /// Finds the space that an unclean end stranded now, together with the threads that look for it
@@ -347,11 +316,8 @@ impl Pool {
     ///
     /// Those of [`Map`](crate::Map) for methods that write.
     pub fn collect(&self) -> Result<bool> {
-        let done = on_space!(&self.inner.mounted, space => {
-            drop(space.pin_mut()?);
-            space.collection().is_done()
-        });
-        Ok(done || self.inner.background.finish()?)
+        drop(self.inner.space.pin_mut()?);
+        Ok(self.inner.space.collection().is_done() || self.inner.background.finish()?)
     }
 
     /// Facts and figures; those about space are exact while nobody writes. Looks at every partly
@@ -361,30 +327,27 @@ impl Pool {
     ///
     /// [`Error::Closed`], [`Error::Forked`].
     pub fn stats(&self) -> Result<Stats> {
-        let inner = &*self.inner;
+        let (inner, space) = (&*self.inner, &self.inner.space);
         if inner.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
         // Asked inside an operation, for which whoever closes the pool waits, it is still open.
-        let is_over = on_space!(&inner.mounted, space => space.is_closed() && !space.is_inside());
-        if is_over {
+        if space.is_closed() && !space.is_inside() {
             return Err(Error::Closed);
         }
         let mut warnings = inner.facts.warnings.clone();
-        let (space, partly_used, collection, max_bytes) = on_space!(&inner.mounted, space => {
-            warnings.extend(space.warnings());
-            (space.stats(), space.partly_used(), space.collection(), space.media().limit())
-        });
-        warnings.extend(figures::warnings(&space));
+        warnings.extend(space.warnings());
+        let figures = space.stats();
+        warnings.extend(figures::warnings(&figures));
         Ok(Stats {
-            file_bytes: space.file_bytes,
-            pages_in_use: space.pages_in_use,
-            page_bytes_in_use: space.page_bytes_in_use,
-            free_chunk_bytes: space.free_chunk_bytes,
-            partly_used,
-            limbo_bytes: space.limbo_bytes,
-            collection,
-            max_bytes,
+            file_bytes: figures.file_bytes,
+            pages_in_use: figures.pages_in_use,
+            page_bytes_in_use: figures.page_bytes_in_use,
+            free_chunk_bytes: figures.free_chunk_bytes,
+            partly_used: space.partly_used(),
+            limbo_bytes: figures.limbo_bytes,
+            collection: space.collection(),
+            max_bytes: space.media().limit(),
             generation: inner.session.generation,
             clean_open: inner.session.clean,
             read_only: inner.session.read_only,
@@ -424,7 +387,7 @@ impl Inner {
         }
         // Fails where an operation may go on; the pool then stays open, and locked. No lock is held while it
         // waits for them but the turn to do so.
-        on_space!(&self.mounted, space => space.close())?;
+        self.space.close()?;
         self.background.join();
         // Nobody is inside any more. Another one that closes the pool waits here until it is.
         let mut open = self.file.lock();
@@ -432,11 +395,9 @@ impl Inner {
         if self.session.read_only {
             return Ok(());
         }
-        on_space!(&self.mounted, space => {
-            space.save()?;
-            // The data must be on the disk before anything says that it is.
-            space.media().sync().inspect_err(|_| space.poison())?;
-        });
+        self.space.save()?;
+        // The data must be on the disk before anything says that it is.
+        self.space.media().sync().inspect_err(|_| self.space.poison())?;
         file.end()
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::fast_fair::{self, LineBinary};
 use super::{ByteChange, ByteIndex, Change, Index, nbtree, roart};
 use crate::media::{
-    Adr, Domain, Eadr, FlushInstruction, Heap, Mapped, Mapping, Media, PageCache, Reservation,
-    WRITTEN_BACK,
+    Domain, FlushInstruction, Heap, Mapped, Mapping, Media, Reservation, WRITTEN_BACK,
 };
 use crate::pool::{PAGE, Session, Space};
 
@@ -15,11 +14,11 @@ use crate::pool::{PAGE, Session, Space};
 const KEYS: u64 = 2_000;
 
 /// How many lines are written back by work on a new pool in a file.
-fn written_back<D: Domain>(work: impl FnOnce(&Arc<Space<Mapped<D>>>)) -> u64 {
+fn written_back(domain: Domain, work: impl FnOnce(&Arc<Space<Mapped>>)) -> u64 {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, instruction };
+    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
     let (file, room) = (tempfile::tempfile().unwrap(), Reservation::new(64 << 20).unwrap());
-    let medium = Mapped::<D>::new(file, room, mapping).unwrap();
+    let medium = Mapped::new(file, room, mapping).unwrap();
     medium.grow(8 * PAGE).unwrap();
     let before = WRITTEN_BACK.get();
     Space::format(&medium).unwrap();
@@ -36,18 +35,18 @@ fn churn(index: &impl Index) {
     (0..KEYS).for_each(|n| _ = index.modify(key(n), |_| Change::Remove).unwrap());
 }
 
-fn fast_fair<D: Domain>() -> u64 {
-    written_back::<D>(|space| {
+fn fast_fair(domain: Domain) -> u64 {
+    written_back(domain, |space| {
         churn(&fast_fair::Tree::<_, 62, 62, LineBinary>::open(space, "map").unwrap());
     })
 }
 
-fn nbtree<D: Domain>() -> u64 {
-    written_back::<D>(|space| churn(&nbtree::Tree::<_, 128, 64>::open(space, "map").unwrap()))
+fn nbtree(domain: Domain) -> u64 {
+    written_back(domain, |space| churn(&nbtree::Tree::<_, 128, 64>::open(space, "map").unwrap()))
 }
 
-fn roart<D: Domain>() -> u64 {
-    written_back::<D>(|space| {
+fn roart(domain: Domain) -> u64 {
+    written_back(domain, |space| {
         let tree: roart::Tree<_> = roart::Tree::open(space, "map").unwrap();
         let put = |n: u64, value: u64| {
             let key = n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
@@ -65,14 +64,15 @@ fn roart<D: Domain>() -> u64 {
 
 #[test]
 fn where_caches_are_durable_no_line_is_written_back() {
-    assert_eq!([fast_fair::<Eadr>(), nbtree::<Eadr>(), roart::<Eadr>()], [0; 3]);
-    assert_eq!([fast_fair::<PageCache>(), nbtree::<PageCache>(), roart::<PageCache>()], [0; 3]);
+    for domain in [Domain::Eadr, Domain::PageCache] {
+        assert_eq!([fast_fair(domain), nbtree(domain), roart(domain)], [0; 3], "{domain}");
+    }
 }
 
 /// Where they are not each insert, update and remove writes back a line at least.
 #[test]
 fn where_caches_are_lost_every_operation_writes_back() {
-    let lines = [fast_fair::<Adr>(), nbtree::<Adr>(), roart::<Adr>()];
+    let lines = [fast_fair, nbtree, roart].map(|of| of(Domain::Adr));
     assert!(lines.iter().all(|&lines| lines >= 3 * KEYS), "{lines:?}");
 }
 

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use endura::media::DomainKind;
+use endura::media::Domain;
 use endura::{Kind, NodeLayout};
 use endura_bench::contender::Contender;
 use endura_bench::counts::{Counted, counts as count};
@@ -190,7 +190,7 @@ fn counts(args: &Args) -> Result {
     let counted = Counted {
         keys,
         kind: args.kind.kind(),
-        domain: DomainKind::Adr,
+        domain: Domain::Adr,
         shape: args.shape(),
         layout: args.layout,
     };

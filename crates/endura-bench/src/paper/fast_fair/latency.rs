@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use endura::media::DomainKind;
+use endura::media::Domain;
 use endura::media::{Charges, Emulated, Heap, Slow};
 use endura::tree::fast_fair::LineBinary;
 use endura::tree::roart::WithoutArrays;
@@ -120,7 +120,7 @@ pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
     let rows = counts(Counted {
         keys: scale.keys.min(200_000),
         kind: Kind::FastFair,
-        domain: DomainKind::Adr,
+        domain: Domain::Adr,
         shape: Shape::WORDS,
         layout: Some(NodeLayout::Paper),
     })?;

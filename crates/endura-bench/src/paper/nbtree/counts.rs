@@ -1,6 +1,6 @@
 //! Table 1: exact counts.
 
-use endura::media::DomainKind;
+use endura::media::Domain;
 use endura::{Kind, NodeLayout};
 
 use crate::Result;
@@ -16,7 +16,7 @@ const OPERATIONS: [&str; 4] = ["insert", "remove", "update", "get"];
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let keys = scale.keys.min(1_000_000);
     let of = |kind, layout| {
-        counts(Counted { keys, kind, domain: DomainKind::Adr, shape: Shape::WORDS, layout })
+        counts(Counted { keys, kind, domain: Domain::Adr, shape: Shape::WORDS, layout })
     };
     let all = [
         ("NbTree", of(Kind::NbTree, None)?),
