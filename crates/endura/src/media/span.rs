@@ -117,7 +117,8 @@ impl<'m, M: Media, const N: usize> Span<'m, M, N> {
     }
 
     /// Makes words `from..from + count`, stored by another thread, durable before returning.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     #[track_caller]
     pub fn help_flush(&self, from: usize, count: usize) {
         assert!(from <= N && count <= N - from);
@@ -247,6 +248,7 @@ impl<'m, M: Media> Region<'m, M> {
 
     /// Makes words `from..from + count`, stored by another thread, durable before returning.
     #[cold]
+    #[inline(never)]
     #[track_caller]
     pub fn help_flush(self, from: usize, count: usize) {
         assert!(from <= self.words && count <= self.words - from);

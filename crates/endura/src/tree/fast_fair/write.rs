@@ -141,10 +141,12 @@ pub(super) fn fast_insert<M: Media, const W: usize>(
 ) {
     locked.begin(Kind::Insert);
     let (node, media) = (*locked.node(), guard.media());
+    // Asked once: where stores are durable in their order, nothing has to be done between lines.
+    let flushes = media.needs_flush();
     for slot in (place.slot..place.count).rev() {
         node.set_value(slot + 1, node.value(slot));
         node.set_key(slot + 1, node.key(slot));
-        if (slot + 1) % super::node::PER_LINE == 0 {
+        if flushes && (slot + 1) % super::node::PER_LINE == 0 {
             node.flush_slot(slot + 1);
             // Before the next store, which overwrites the entry just copied to another line.
             media.fence();
@@ -176,13 +178,14 @@ pub(super) fn fast_delete<M: Media, const W: usize>(
     // needs its order.
     locked.begin(Kind::Delete);
     let (node, media) = (*locked.node(), guard.media());
+    let flushes = media.needs_flush();
     let dead = node.fences().dead();
     let last = place.count - 1;
     node.set_key(place.slot, node.key_or_dead(place.slot + 1, dead));
     media.mark(Mark::Step("fast_delete.commit"));
     for slot in place.slot..last {
         node.set_value(slot, node.value(slot + 1));
-        if (slot + 1) % super::node::PER_LINE == 0 {
+        if flushes && (slot + 1) % super::node::PER_LINE == 0 {
             node.flush_slot(slot);
             // Before the next store, by which the copy in this line becomes the one that counts.
             media.fence();
