@@ -293,7 +293,7 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rename_map(&self, from: &str, to: &str) -> Result<()> {
-        on_space!(&self.inner.mounted, space => space.rename_map(from, to))
+        self.inner.space.rename_map(from, to)
     }
 
     /// Checks everything in the pool: every node of every map, and that no two use the same bytes.
