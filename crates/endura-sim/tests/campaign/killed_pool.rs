@@ -6,14 +6,14 @@
 use endura::pool::PAGE;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
-use endura_sim::event::{Action, Trace};
+use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Explorer, Next, visible};
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::Subject;
 use endura_sim::subjects::pool::histories::LONG;
-use endura_sim::subjects::pool::{PoolOp, PoolSpace};
+use endura_sim::subjects::pool::{OpenPool, PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
 use PoolOp::{Collect, Drop, Link, Make, MakeMany, Relieve, Rename, Soil, Unlink};
@@ -59,51 +59,81 @@ fn killed(op: &PoolOp, mutant: Option<Mutant>) -> Result<u64, String> {
     Ok(explorer.tally.images)
 }
 
-/// A process is killed with its last store before `step` visible and not durable. The next one opens the
-/// pool and does `then`; its fences do not wait for the flushes of the one before. Then the power fails.
+/// What a process does, and the step before which its last store is visible and not durable when it is killed.
+type Killed<'o> = (&'o [PoolOp], &'static str);
+
+/// Processes are killed one after the other. The next one opens the pool and does `then`; nobody's fences wait
+/// for the flushes of the ones before. Then the power fails.
 fn relied_on(
     before: &[PoolOp],
-    ops: &[PoolOp],
-    step: &'static str,
+    processes: &[Killed<'_>],
     then: &PoolOp,
     mutant: Option<Mutant>,
 ) -> Result<(), String> {
     let mut explorer = explorer(mutant);
     let start = explorer.start(before).map_err(|failure| failure.to_string())?;
-    let trace = explorer.trace(&start, ops)?;
-    let mut actions = trace.events.iter().map(|event| event.action);
-    let reached = actions.position(|action| action == Action::Step(step)).unwrap();
-    let is_store = |i: &usize| matches!(trace.events[*i].action, Action::Store { .. });
-    let killed = 1 + (0..reached).rfind(is_store).unwrap();
-    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &visible(&trace, killed), Chooser::first());
-    sim.plant(mutant);
-    act_as(3);
-    let open = PoolSpace.open(sim.clone(), 3)?;
-    assert!(PoolSpace.apply(&open, then)?);
-    let found = PoolSpace.observe(&open)?;
-    act_as(0);
-    sim.note(Action::Observed);
-    let mut events = trace.events[..killed].to_vec();
-    events.extend(sim.take_trace().events);
-    let (from, trace) = (events.len() - 1, Trace { start: trace.start, events });
-    let crashed = explorer.crash_trace(&trace, from, |_| vec![found.clone()]);
+    let (ops, step) = processes[0];
+    let mut trace = explorer.trace(&start, ops)?;
+    trace.events.truncate(last_store_before(step, &trace.events));
+    for (thread, (ops, step)) in (3..).zip(&processes[1..]) {
+        let mut events = session_after(&trace, thread, mutant, |open| {
+            ops.iter().try_for_each(|op| PoolSpace.apply(open, op).map(drop))
+        })?;
+        events.truncate(last_store_before(step, &events));
+        trace.events.extend(events);
+    }
+    let mut found = None;
+    let events = session_after(&trace, 9, mutant, |open| {
+        assert!(PoolSpace.apply(open, then)?);
+        found = Some(PoolSpace.observe(open)?);
+        Ok(())
+    })?;
+    trace.events.extend(events);
+    let from = trace.events.len() - 1;
+    let crashed = explorer.crash_trace(&trace, from, |_| found.clone().into_iter().collect());
     assert!(crashed.is_err() || explorer.tally.images > 0);
     crashed.map_err(|(finding, _)| finding)
+}
+
+/// How many events there are up to the last store before a step.
+fn last_store_before(step: &'static str, events: &[Event]) -> usize {
+    let reached = events.iter().position(|event| event.action == Action::Step(step)).unwrap();
+    let is_store = |event: &Event| matches!(event.action, Action::Store { .. });
+    1 + events[..reached].iter().rposition(is_store).unwrap()
+}
+
+/// What a process does that finds what is visible after `trace`.
+fn session_after(
+    trace: &Trace,
+    thread: u32,
+    mutant: Option<Mutant>,
+    work: impl FnOnce(&OpenPool) -> Result<(), String>,
+) -> Result<Vec<Event>, String> {
+    let left = visible(trace, trace.events.len());
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
+    sim.plant(mutant);
+    act_as(thread);
+    let open = PoolSpace.open(sim.clone(), 3)?;
+    work(&open)?;
+    act_as(0);
+    sim.note(Action::Observed);
+    Ok(sim.take_trace().events)
 }
 
 /// The first map of a page of the directory that a killed process had linked, not durably.
 fn made_behind_a_link(mutant: Option<Mutant>) -> Result<(), String> {
     // One more. It has no node: what is flushed for a new page would be flushed beside the link.
     let (before, then) = ([Soil(2), MakeMany(ENTRIES - 1)], MakeMany(ENTRIES));
-    relied_on(&before, &[Make("first", 2)], "pool.directory.link", &then, mutant)
+    relied_on(&before, &[(&[Make("first", 2)], "pool.directory.link")], &then, mutant)
 }
 
-/// A page behind a run that a killed process had made shorter, not durably: on the medium it may still
-/// be part of the run.
+/// A page behind a run that a killed process had made shorter. It took the pages of a longer one, which
+/// another killed process had freed, not durably either: on the medium they may still be that one's.
 fn taken_behind_a_shorter_run(mutant: Option<Mutant>) -> Result<(), String> {
-    let ops = [Unlink(0), Relieve, Link { slot: 1, size: 3 }];
+    let freed: Killed<'_> = (&[Unlink(0), Relieve], "pool.run.free.first");
+    let shorter: Killed<'_> = (&[Link { slot: 1, size: 3 }], "pool.page.take");
     let then = Link { slot: 2, size: 0 };
-    relied_on(&[Link { slot: 0, size: 4 }], &ops, "pool.page.take", &then, mutant)
+    relied_on(&[Link { slot: 0, size: 4 }], &[freed, shorter], &then, mutant)
 }
 
 /// The flushes of `file` by which an open makes durable what it found.
