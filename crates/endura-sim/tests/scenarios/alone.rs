@@ -173,7 +173,7 @@ fn f17_a_crash_between_a_root_and_the_word_that_names_it() {
 
 /// F20. The machine comes down four times, each time while locks are held, and nobody repairs anything in
 /// between but what the one operation of each session needs. No lock of an earlier session binds anybody.
-/// (That the count of sessions may start over has its own test: `endura/tests/generation_turn.rs`.)
+/// (That the count of sessions may start over has its own test: `endura/tests/faults/generation_turn.rs`.)
 #[test]
 fn f20_locks_that_are_held_at_four_crashes_bind_nobody() {
     const FOUR: Effort =

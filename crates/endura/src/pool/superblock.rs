@@ -36,7 +36,7 @@ use crate::{Error, Result};
 /// Bytes of one copy.
 pub const BYTES: usize = 128;
 /// The version of the format that this build reads and writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 
 /// Features that this build knows, one bit each, of the three kinds.
@@ -368,8 +368,10 @@ mod tests {
         let good = sample();
         good.check(false).unwrap();
         let refuse = |superblock: Superblock, read_only| superblock.check(read_only).unwrap_err();
-        let newer = refuse(Superblock { version: 2, ..good }, true);
-        assert!(matches!(newer, Error::Version { found: 2, want: VERSION }));
+        for other in [VERSION - 1, VERSION + 1] {
+            let other = refuse(Superblock { version: other, ..good }, true);
+            assert!(matches!(other, Error::Version { want: VERSION, .. }));
+        }
         for bit in 0..64 {
             let foreign = refuse(Superblock { incompatible: 1 << bit, ..good }, true);
             assert!(matches!(foreign, Error::UnknownFeatures { bits } if bits == 1 << bit));

@@ -1,14 +1,12 @@
 //! Making pools: a name is taken by a whole pool or not at all.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-mod faults;
 
 use std::fs;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use endura::{Error, Pool};
-use faults::*;
+
+use crate::process::*;
 
 fn kind(error: &Error) -> Option<ErrorKind> {
     match error {
@@ -38,7 +36,7 @@ fn nothing_is_replaced() {
 }
 
 #[test]
-fn role_create() {
+fn role_create_one() {
     let Some(path) = role_path() else { return };
     say("now");
     let pool = Pool::options().create(path).unwrap();
@@ -51,7 +49,7 @@ fn killed_while_creating() {
     for folder in folders() {
         let path = folder.path().join("pool");
         let begun = Instant::now();
-        let mut process = Process::start(role("role_create", &path));
+        let mut process = Process::start(role("role_create_one", &path));
         assert_eq!((process.hear().as_str(), process.hear().as_str()), ("now", "made"));
         process.finish();
         let whole = begun.elapsed();
@@ -59,7 +57,7 @@ fn killed_while_creating() {
 
         let (mut none, mut some) = (0, 0);
         for i in 0..60 {
-            let mut process = Process::start(role("role_create", &path));
+            let mut process = Process::start(role("role_create_one", &path));
             process.hear();
             // From "at once" to "certainly too late", most of them early.
             std::thread::sleep(

@@ -1,7 +1,4 @@
 //! Files that are no pool, or not one of this build: each is refused by name, and left as it was.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-mod faults;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -9,7 +6,8 @@ use std::os::unix::process::CommandExt;
 
 use endura::pool::PAGE;
 use endura::{Error, Pool};
-use faults::*;
+
+use crate::process::*;
 
 /// Where the number of pages in use stands.
 const NEXT_PAGE: u64 = 8192;

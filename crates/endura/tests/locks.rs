@@ -1,14 +1,15 @@
 //! One writer or many readers, in one process, in several, and across a fork.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod faults;
+#[path = "faults/process.rs"]
+mod process;
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use endura::{Error, Pool};
-use faults::*;
+use process::*;
 
 #[test]
 fn role_try_to_open() {

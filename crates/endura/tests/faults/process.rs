@@ -61,11 +61,11 @@ pub(crate) fn superblock(path: &Path) -> Superblock {
     Superblock::read(&File::open(path).unwrap()).unwrap()
 }
 
-/// Another process: this test program again, in the test `role`, which finds `path` by
-/// [`role_path`].
+/// Another process: this test program again, in the one test whose name has `role` in it, which finds `path`
+/// by [`role_path`].
 pub(crate) fn role(role: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([role, "--exact", "--nocapture", "--test-threads=1"]);
+    command.args([role, "--nocapture", "--test-threads=1"]);
     command.env(ROLE, path).stdout(Stdio::piped()).stderr(Stdio::inherit());
     command
 }

@@ -1,8 +1,5 @@
 //! Running out: of disk, of addresses, of the size that was allowed. An error each time, never a
 //! signal, and never a change of what was there.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-mod faults;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,7 +11,8 @@ use endura::media::Reservation;
 use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region};
 use endura::pool::PAGE;
 use endura::{Error, Pool};
-use faults::*;
+
+use crate::process::*;
 
 /// Runs the test `role` with a small file system of its own in the folder, or says why not.
 ///

@@ -1,13 +1,11 @@
 //! Pools whose last session did not end: some are as their writer left them, some may be torn.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-mod faults;
 
 use std::fs;
 use std::path::Path;
 
 use endura::{Error, Pool};
-use faults::*;
+
+use crate::process::*;
 
 #[test]
 fn role_open_and_stay() {

@@ -1,16 +1,13 @@
 //! F20. Lock words keep 20 bits of the generation. When these start over, locks that were left in
 //! an earlier turn must not look like locks of this one: a writer would wait for them for ever.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
-
-mod faults;
-
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use endura::{Error, Pool};
-use faults::patch;
+
+use crate::process::patch;
 
 fn check_and_write(path: &Path, generation: u64) {
     let pool = Pool::options().open(path).unwrap();
