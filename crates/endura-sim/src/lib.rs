@@ -21,7 +21,7 @@
 //!    undecided. When recovery loads a word that may have several values, one is chosen and the line
 //!    keeps the contents that agree; then the others are gone through, depth first, until none is
 //!    left ([`choose`]). Combinations that nobody can tell apart are looked at once. The millions become
-//!    dozens. `tests/eager.rs` shows on small runs that nothing is missed.
+//!    dozens. `tests/explorer/eager.rs` shows on small runs that nothing is missed.
 //! 5. **Compare with what was promised.** The recovered structure holds what the operations that had
 //!    returned made of it, with or without the one in flight; every way to read it says the same; its
 //!    own check finds nothing ([`Subject::verify`](subject::Subject::verify)). That is not enough:

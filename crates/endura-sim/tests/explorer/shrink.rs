@@ -1,7 +1,5 @@
 //! A failure is told as shortly as it can be, and comes again from what is printed.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use endura_sim::explore::Explorer;
 use endura_sim::failure::{Failure, Fate};
 use endura_sim::model::Model;

@@ -1,8 +1,6 @@
 //! Lazily chosen contents miss nothing: for every crash point of tiny runs, all images made beforehand
 //! lead to exactly the same findings. With and without faults, under every model.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use endura_sim::eager::Comparison;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;

@@ -1,7 +1,5 @@
 //! What is acknowledged is durable, word by word; what is flushed for nothing is known.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use endura_sim::choose::Random;
 use endura_sim::explore::Explorer;
 use endura_sim::hygiene::{Hygiene, examine};
