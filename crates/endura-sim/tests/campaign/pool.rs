@@ -130,8 +130,10 @@ fn crashes_of_pools_after_all_sequences() {
 fn a_directory_grows_into_a_page_that_was_used_before() {
     const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
     let before = [Soil(2), MakeMany(ENTRIES - 1)];
+    // Each open finds two thousand maps, and each continuation opens some times.
+    let effort = Effort { continue_one_in: 8, ..ONE_CRASH };
     for model in [Model::WEAKEST_ADR, Model::PAGE_CACHE] {
-        let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, ONE_CRASH, 1);
+        let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, effort, 1);
         let start = explorer.start(&before).unwrap_or_else(|failure| panic!("{failure}"));
         let ops = [Make("first", 2)];
         explorer.explore(&start, &ops, 0).unwrap_or_else(|failure| panic!("{failure}"));

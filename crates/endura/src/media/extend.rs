@@ -7,19 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek};
 use rustix::io::Errno;
 
-use super::reserve::HUGE_PAGE;
 use crate::{Error, Result};
-
-/// The largest step by which a file grows of its own accord. Some operation waits for it, and where the kernel
-/// clears what is new, as on tmpfs, 2 MiB take up to half a millisecond.
-const LARGEST_STEP: u64 = 8 << 20;
-
-/// The lengths worth trying when a file of `have` bytes must have `need`: an eighth more than now,
-/// so that growth stays rare, then no more than is needed, for a disk that is nearly full.
-pub(super) fn lengths(have: u64, need: u64, limit: u64) -> [u64; 2] {
-    let step = (have / 8).next_multiple_of(HUGE_PAGE).clamp(HUGE_PAGE, LARGEST_STEP);
-    [need.max(have + step).min(limit), need]
-}
 
 /// Whether the file lies on tmpfs.
 pub(super) fn is_tmpfs(file: &File) -> bool {
@@ -146,16 +134,6 @@ fn write_zeros(file: &File, from: u64, to: u64) -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn steps_grow_with_the_file() {
-        const M: u64 = 1 << 20;
-        assert_eq!(lengths(2 * M, 4 * M, 1 << 40), [4 * M, 4 * M]);
-        assert_eq!(lengths(32 * M, 34 * M, 1 << 40), [36 * M, 34 * M]);
-        assert_eq!(lengths(160 * M, 162 * M, 1 << 40), [168 * M, 162 * M]);
-        assert_eq!(lengths(1 << 40, (1 << 40) + 2 * M, 1 << 50)[0], (1 << 40) + LARGEST_STEP);
-        assert_eq!(lengths(160 * M, 162 * M, 164 * M), [164 * M, 162 * M]);
-    }
 
     #[test]
     fn zeros_claim_blocks_where_fallocate_is_missing() {

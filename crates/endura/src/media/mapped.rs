@@ -237,11 +237,9 @@ unsafe impl Media for Mapped {
         let limit = self.reservation.len();
         let need = len.checked_next_multiple_of(HUGE_PAGE).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
-        let [generous, sufficient] = extend::lengths(have, need, limit);
-        match self.extend_to(have, generous) {
-            Err(Error::Full { .. }) if sufficient < generous => self.extend_to(have, sufficient),
-            outcome => outcome,
-        }
+        // No more than that: some operation waits for it, and where the kernel clears what is new, as on tmpfs,
+        // 2 MiB take milliseconds.
+        self.extend_to(have, need)
     }
 
     #[inline(always)]
