@@ -91,6 +91,9 @@ impl<'s, M: Media> Guard<'s, M> {
             return allocator.take_large(media, bytes);
         };
         let mut stock = self.slot.contents.lock();
+        if let Some(chunk) = stock.take_ready(class) {
+            return Ok(chunk);
+        }
         if stock.lacks(class) && allocator.would_grow(bytes, Some(class)) {
             // Its own lock among them: two at once could be a deadlock.
             drop(stock);
@@ -102,7 +105,10 @@ impl<'s, M: Media> Guard<'s, M> {
             // It may be about a chunk that went back to its page, and has two owners.
             self.space.poison_with(error);
         }
-        taken?.ok_or(Error::Full { need: bytes, free: 0 })
+        match taken? {
+            Some(chunk) => Ok(chunk),
+            None => Err(Error::Full { need: bytes, free: 0 }),
+        }
     }
 
     /// Gives back a chunk of `bytes` bytes, as asked for, that was never linked. It may be handed

@@ -72,6 +72,12 @@ impl Stock {
         cache.ready.is_empty() && cache.returned.is_empty()
     }
 
+    /// A chunk of the class that is at hand.
+    #[inline]
+    pub(crate) fn take_ready(&mut self, class: Class) -> Option<u64> {
+        self.cache(class).ready.pop()
+    }
+
     /// A chunk of the class, from the cache or from the pages.
     pub(crate) fn take<M: Media>(
         &mut self,
@@ -148,15 +154,17 @@ impl Stock {
         bite: Bite,
     ) -> Result<usize> {
         (self.fresh, self.fresh_bytes) = (0, 0);
-        let (mut freed, mut freed_bytes) = (0, 0);
-        let mut result = Ok(());
+        let (mut freed, mut freed_bytes, mut result) = (0, 0, Ok(()));
         while freed < bite.chunks
             && freed_bytes < bite.bytes
             && let Some(Retired { at, bytes, .. }) = self.limbo.pop_ripe(now)
         {
             freed += 1;
             freed_bytes = bytes.saturating_add(freed_bytes);
-            result = result.and(self.give(media, allocator, at, bytes));
+            if let Err(error) = self.give(media, allocator, at, bytes) {
+                // The first is what is told; the others are freed all the same.
+                result = result.and(Err(error));
+            }
         }
         result.map(|()| freed)
     }

@@ -83,7 +83,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if let Some(slot) = place.probe(key) {
             return self.alter(guard, partition, &place, slot, key, decide);
         }
-        match decide(None).ok_or(Error::Forked)? {
+        let Some(change) = decide(None) else { return Err(Error::Forked) };
+        match change {
             Change::Put(value) => self.insert(guard, partition, &place, key, value),
             Change::Keep | Change::Remove => {
                 place.settle_answer(guard.media(), key);
@@ -123,7 +124,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(None);
             }
             let value = block.value(slot);
-            let new = match decide(Some(value)).ok_or(Error::Forked)? {
+            let Some(change) = decide(Some(value)) else { return Err(Error::Forked) };
+            let new = match change {
                 Change::Keep => {
                     place.settle_answer(guard.media(), key);
                     return Ok(Some(Some(value)));

@@ -123,10 +123,14 @@ pub(super) fn find<'g, M: Media>(
     let mut from = 0;
     loop {
         let node = spot.node;
-        match compare(&spot, key, from, care, guard.space())? {
-            Compared::Matches => {}
-            Compared::MayMatch => spot.in_hope = true,
-            Compared::Not(below) => return Ok(Spot { below, ..spot }),
+        match (node.compare_prefix(key.bytes, from), care) {
+            (Prefix::Matches, _) => {}
+            (Prefix::MayMatch, Care::Hope) => spot.in_hope = true,
+            (remembered, _) => {
+                if let Some(below) = leaves(&spot, key, from, care, remembered, guard.space())? {
+                    return Ok(Spot { below, ..spot });
+                }
+            }
         }
         let link = step(&node, key.bytes, generation)?;
         media.mark(Mark::Step("find.step"));
@@ -173,49 +177,42 @@ pub(super) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) ->
     }
 }
 
-enum Compared<'g, M> {
-    Matches,
-    MayMatch,
-    Not(Below<'g, M>),
-}
-
-#[inline]
-fn compare<'g, M: Media>(
+/// How the key leaves the prefix of the spot's node, if it does: what the node remembers does not say that it
+/// matches.
+#[cold]
+fn leaves<'g, M: Media>(
     spot: &Spot<'g, M>,
     key: &Sought<'_>,
     from: usize,
     care: Care,
+    remembered: Prefix,
     space: &Space<M>,
-) -> Result<Compared<'g, M>> {
-    let node = &spot.node;
-    let remembers_all = node.remembers_from() <= from;
-    match (node.compare_prefix(key.bytes, from), care) {
-        (Prefix::Matches, _) => Ok(Compared::Matches),
+) -> Result<Option<Below<'g, M>>> {
+    let remembers_all = spot.node.remembers_from() <= from;
+    match (remembered, care) {
         (Prefix::LeavesAt(at, byte), _) if remembers_all => {
-            Ok(Compared::Not(Below::Elsewhere(Some(Fork { at, byte }))))
+            Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
         }
-        (Prefix::MayMatch, Care::Hope) => Ok(Compared::MayMatch),
-        (Prefix::LeavesAt(..), Care::Hope) => Ok(Compared::Not(Below::Elsewhere(None))),
-        (remembered, Care::Exact) => compare_whole(spot, key, from, remembered, space),
+        (_, Care::Hope) => Ok(Some(Below::Elsewhere(None))),
+        (_, Care::Exact) => compare_whole(spot, key, from, remembered, space),
     }
 }
 
 /// Compares the whole prefix of the spot's node, which every record below it has. `remembered` is what the
 /// node says of its end.
-#[cold]
 fn compare_whole<'g, M: Media>(
     spot: &Spot<'g, M>,
     key: &Sought<'_>,
     from: usize,
     remembered: Prefix,
     space: &Space<M>,
-) -> Result<Compared<'g, M>> {
+) -> Result<Option<Below<'g, M>>> {
     let node = &spot.node;
     let above = spot.parent.as_ref().zip(spot.parent_byte(key));
     let record = match (Reached { node, above }).sample(space)? {
         Sample::Record(record) => record,
-        Sample::Barren => return Ok(Compared::Not(Below::Barren)),
-        Sample::Moved => return Ok(Compared::Not(Below::Elsewhere(None))),
+        Sample::Barren => return Ok(Some(Below::Barren)),
+        Sample::Moved => return Ok(Some(Below::Elsewhere(None))),
     };
     let at = record.common_with(key.bytes, from);
     let leaves_at = match remembered {
@@ -225,9 +222,9 @@ fn compare_whole<'g, M: Media>(
     match record.key_byte(at) {
         // Before what the node remembers, or where it says.
         Some(byte) if at < node.remembers_from() || at == leaves_at && at < node.depth() => {
-            Ok(Compared::Not(Below::Elsewhere(Some(Fork { at, byte }))))
+            Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
         }
-        _ if at >= node.depth() && leaves_at == node.depth() => Ok(Compared::Matches),
+        _ if at >= node.depth() && leaves_at == node.depth() => Ok(None),
         _ => Err(node.corrupt("a node whose prefix is not that of its keys")),
     }
 }

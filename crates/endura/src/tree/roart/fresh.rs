@@ -34,6 +34,7 @@ impl<'g, M: Media> Fresh<'g, M> {
     }
 
     /// Gives back all of them.
+    #[cold]
     pub(super) fn give_back(&mut self) {
         self.keep_first();
         self.first.take().into_iter().for_each(|(at, bytes)| self.guard.discard(at, bytes));
@@ -46,7 +47,10 @@ impl<'g, M: Media> Fresh<'g, M> {
 }
 
 impl<M: Media> Drop for Fresh<'_, M> {
+    #[inline]
     fn drop(&mut self) {
-        self.give_back();
+        if self.first.is_some() || !self.others.is_empty() {
+            self.give_back();
+        }
     }
 }

@@ -65,7 +65,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let spot = self.find(&guard, key, Care::Hope)?;
             let old = spot.record();
             guard.media().mark(Mark::Step("write.found"));
-            let change = decide(old.map(|record| record.value())).ok_or(Error::Forked)?;
+            let Some(change) = decide(old.map(|record| record.value())) else {
+                return Err(Error::Forked);
+            };
             let attempt = match (change, old) {
                 (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
                 (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
