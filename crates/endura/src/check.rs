@@ -49,9 +49,9 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
     let guard = space.pin()?;
     let mut maps = Vec::new();
     let mut chunks = Vec::new();
-    for map in space.maps()? {
+    for (name, map) in space.named_maps()? {
         let found = survey(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
-        let info = MapInfo::of(&map);
+        let info = MapInfo::of(name, &map);
         if let Len::Exact(len) = info.len
             && len != found.entries
         {

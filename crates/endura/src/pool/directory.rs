@@ -4,7 +4,7 @@
 //!
 //! | word | what | written |
 //! | --- | --- | --- |
-//! | 0 | state: FREE 0, LIVE 1, DROPPING 2, RENAMED 3 | commits, by one 8-byte store |
+//! | 0 | state: FREE 0, LIVE 1, DROPPING 2, RENAMED 12 | commits, by one 8-byte store |
 //! | 1 | kind (bits 0..8), parameters (8..56), bytes of the name (56..64) | before LIVE; the last also while RENAMED |
 //! | 2 | root | by the tree |
 //! | 3 | entries at a clean close | at the close |
@@ -420,6 +420,17 @@ impl<M: Media> Space<M> {
     pub fn maps(&self) -> Result<Vec<Arc<MapState>>> {
         let _guard = self.pin()?;
         Ok(self.all_maps())
+    }
+
+    /// All maps with the names that they had at one moment.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin`](Self::pin).
+    pub fn named_maps(&self) -> Result<Vec<(String, Arc<MapState>)>> {
+        let _guard = self.pin()?;
+        let registry = self.directory.registry.lock();
+        Ok(registry.maps.iter().map(|(name, map)| (name.clone(), Arc::clone(map))).collect())
     }
 
     /// The same, whether or not the pool may be entered.

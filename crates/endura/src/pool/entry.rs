@@ -9,8 +9,9 @@ use crate::{Error, Result};
 pub(super) const FREE: u64 = 0;
 pub(super) const LIVE: u64 = 1;
 pub(super) const DROPPING: u64 = 2;
-/// As LIVE, but the map's name is the one at [`NEW_NAME`].
-pub(super) const RENAMED: u64 = 3;
+/// As LIVE, but the map's name is the one at [`NEW_NAME`]. Several bits from the others: damage of one makes
+/// no map another's namesake.
+pub(super) const RENAMED: u64 = 12;
 
 pub(super) const STATE: usize = 0;
 pub(super) const KIND: usize = 1;
@@ -27,7 +28,8 @@ pub(super) const PARAMETER_BITS: u32 = 48;
 
 pub(super) type Entry<'m, M> = Span<'m, M, WORDS>;
 
-/// The place of a new name: it is laid out as an entry is, and has nothing but the name.
+/// The place of a new name: it is laid out as an entry is, and has the name, and in place of the root where the
+/// entry is that it is for.
 fn new_name<M: Media>(media: &M) -> Result<Entry<'_, M>> {
     Entry::new(media, NEW_NAME)
 }
@@ -69,6 +71,9 @@ pub(super) fn kind_of<M: Media>(entry: Entry<'_, M>) -> (u8, u64) {
 /// The name of the map in an entry with this state.
 pub(super) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<String> {
     let place = if state == RENAMED { new_name(entry.media())? } else { entry };
+    if state == RENAMED && place.load(ROOT, Ordering::Acquire) != entry.offset() {
+        return corrupt(entry, "a new name that is for another map");
+    }
     let bytes: Vec<u8> = (NAME..NAME_END)
         .flat_map(|i| place.load(i, Ordering::Acquire).to_le_bytes())
         .take((place.load(KIND, Ordering::Acquire) >> NAME_BYTES) as usize)
@@ -86,6 +91,8 @@ pub(super) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<Strin
 pub(super) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
     let media = entry.media();
     let place = new_name(media)?;
+    // Relaxed, as the name.
+    place.store(ROOT, entry.offset(), Ordering::Relaxed);
     write_name(place, name, 0, 0);
     place.flush(0, NAME_END);
     media.mark(Mark::Step("pool.rename.name"));

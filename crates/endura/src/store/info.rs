@@ -21,13 +21,13 @@ pub struct MapInfo {
 }
 
 impl MapInfo {
-    pub(crate) fn of(map: &MapState) -> Self {
+    pub(crate) fn of(name: String, map: &MapState) -> Self {
         let len = match map.counted() {
             Counted::All => Len::Exact(map.sum()),
             Counted::Below(_) => Len::AtLeast(map.sum()),
         };
         let layout = NodeLayout::of(map).filter(|_| Kind::of(map) == Some(Kind::FastFair));
         let kind = Kind::of(map).map_or("unknown", Kind::name);
-        Self { name: map.name().to_string(), kind, layout, len }
+        Self { name, kind, layout, len }
     }
 }

@@ -254,7 +254,8 @@ impl Pool {
     ///
     /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`].
     pub fn maps(&self) -> Result<Vec<MapInfo>> {
-        Ok(self.inner.space.maps()?.iter().map(|m| MapInfo::of(m)).collect())
+        let maps = self.inner.space.named_maps()?;
+        Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
     /// Drops the map `name` and frees its space; `false` if there is none. Handles of it answer

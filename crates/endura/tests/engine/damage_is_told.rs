@@ -1,10 +1,13 @@
-//! Damage that makes no operation fail, but stops work in the background, shows in `stats().warnings`.
+//! Damage that makes no operation fail, but stops work in the background, shows in `stats().warnings`; and damage
+//! that would make entries vanish is `Corrupt`.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use endura::pool::PAGE;
-use endura::{CollectionState, Pool, Stats};
+use endura::{CollectionState, Kind, Pool, Stats};
+
+use crate::patched::{Closed, options, outcome};
 
 /// A pool as a killed process leaves it, with a few entries in each kind of map.
 fn unclosed_pool(path: &Path) {
@@ -45,4 +48,20 @@ fn headers_that_contradict_each_other() {
     assert_eq!((stats.collection.state, done), (CollectionState::Failed, false));
     let told = |what: &str| stats.warnings.iter().any(|warning| warning.contains(what));
     assert!(told("headers of pages") && told("was given up"), "{:?}", stats.warnings);
+}
+
+/// A replaced block of an NBTree leads to the one that replaces it, and not out of the chain.
+#[test]
+fn a_signpost_that_leads_nowhere() {
+    let closed = Closed::new(Kind::NbTree, 1_500);
+    for number in [0, 1, 5] {
+        let path = closed.patched(|words| words.put(words.blocks()[number], 3));
+        let pool = options().open(path).unwrap();
+        let map = pool.nbtree("map").unwrap();
+        for found in [map.get(1_000).map(drop), map.insert(2_000, 1).map(drop)] {
+            assert_eq!(outcome(found), "`Corrupt`", "block {number}");
+        }
+        assert_eq!(outcome(map.last()), "`Corrupt`", "block {number}");
+        assert_eq!(outcome(pool.verify()), "`Corrupt`", "block {number}");
+    }
 }

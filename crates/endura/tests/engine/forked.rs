@@ -143,6 +143,38 @@ fn a_fork_beside_other_threads() {
     });
 }
 
+/// The first use of a part of an NBTree's keys takes a lock, and milliseconds, before it enters the pool.
+#[test]
+fn a_fork_beside_the_first_use_of_an_nbtree() {
+    const KEYS: u64 = 200_000;
+    ends("a fork beside the first use of an NBTree", || {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        let pool = Pool::options().create(&path).unwrap();
+        let map = pool.nbtree("map").unwrap();
+        (0..KEYS).for_each(|key| _ = map.insert(key, key).unwrap());
+        drop((map, pool));
+        for round in 0..TIMES as u64 {
+            let pool = Pool::options().open(&path).unwrap();
+            let map = pool.nbtree("map").unwrap();
+            std::thread::scope(|threads| {
+                threads.spawn(|| map.get(1).unwrap());
+                std::thread::sleep(Duration::from_micros(100 * round));
+                let child = fork(|| {
+                    let operations = [
+                        map.insert(2, 2).map(drop),
+                        map.first().map(drop),
+                        map.range(3..).next().transpose().map(drop),
+                    ];
+                    let is_refused = |result: &_| matches!(result, Err(Error::Forked));
+                    i32::from(!operations.iter().all(is_refused)) * UNREFUSED
+                });
+                wait(child.unwrap_or(0), "beside the first use of an NBTree");
+            });
+        }
+    });
+}
+
 /// The parent's close waits for a thread that stays inside an operation.
 #[test]
 fn a_fork_during_a_close() {

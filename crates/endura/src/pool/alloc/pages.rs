@@ -10,9 +10,9 @@
 //! What is taken is always the beginning of a run of free pages, and its header is durable before it is
 //! out of the run. So a header of a free page need not be durable: what a crash may show instead, a run
 //! that ended, covers none but free pages until the page itself is taken, with a new header. It is written
-//! all the same when a page becomes free, and nobody waits for it: after a killed process the next open
-//! knows the page by it. Nothing durable leads into a page that is free, so FREE is true whenever it comes
-//! to be durable; and the header with which the page is taken is a later store to the same word, which
+//! all the same when a page becomes free: after a killed process the next open knows the page by it. Nothing
+//! durable leads into a page that is free, so FREE is true whenever it comes to be durable, which is before
+//! another thread can take the page; and the header with which the page is taken is a later store to the same word, which
 //! becomes durable before anything is linked.
 
 use std::collections::BTreeMap;
@@ -137,8 +137,7 @@ impl Pages {
         Ok(first)
     }
 
-    /// Gives a page back that is none of a run: its header says FREE from now on. Whoever wants that to be
-    /// durable fences; until then a crash shows the page as what it was.
+    /// Gives a page back that is none of a run: its header says FREE from now on.
     pub(crate) fn give<M: Media>(&self, media: &M, page: u64) -> Result<()> {
         let mut stock = self.stock.lock();
         if page == 0 || page >= stock.next || stock.is_free(page) {

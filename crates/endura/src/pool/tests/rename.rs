@@ -11,7 +11,7 @@ const WRITES: Session = Session { generation: 2, clean: false, read_only: false 
 const READS: Session = Session { read_only: true, ..WRITES };
 
 const LIVE: u64 = 1;
-const RENAMED: u64 = 3;
+const RENAMED: u64 = 12;
 
 fn names(space: &Space<Heap>) -> Vec<String> {
     space.maps().unwrap().iter().map(|map| map.name().to_string()).collect()
@@ -98,6 +98,7 @@ fn an_open_completes_what_was_begun() {
     let space = made(&["first", "second"]);
     let at = space.find_map("first").unwrap().unwrap().entry();
     put_name(space.media(), NEW_NAME, b"a name beyond one word");
+    put(space.media(), NEW_NAME + 16, at);
     put(space.media(), at, RENAMED);
     for half in [&b"first"[..], b"a name bt", b"", b"\xFF\xFF"] {
         for (i, byte) in (0..32).zip(half.iter().chain([&0; 32])) {
@@ -130,6 +131,7 @@ fn damaged_new_names_are_reported() {
     ] {
         let space = made(&["first", "second"]);
         put_name(space.media(), NEW_NAME, name);
+        put(space.media(), NEW_NAME + 16, DIRECTORY);
         put(space.media(), DIRECTORY, RENAMED);
         for session in [WRITES, READS] {
             let mounted = Space::mount(copy(space.media()), session);
@@ -138,9 +140,17 @@ fn damaged_new_names_are_reported() {
     }
     let space = made(&["first", "second"]);
     put_name(space.media(), NEW_NAME, b"third");
+    put(space.media(), NEW_NAME + 16, DIRECTORY);
     [DIRECTORY, DIRECTORY + 512].iter().for_each(|&at| put(space.media(), at, RENAMED));
     let mounted = Space::mount(copy(space.media()), WRITES);
     assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "two at once");
+    // What an earlier renaming has left there is nobody else's.
+    let space = made(&["first", "second"]);
+    space.rename_map("first", "third").unwrap();
+    assert!(space.drop_map("third", |_, _, _, _| Ok(true)).unwrap());
+    put(space.media(), DIRECTORY + 512, RENAMED);
+    let mounted = Space::mount(copy(space.media()), WRITES);
+    assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "another map's");
 }
 
 /// Who lists the maps beside a renaming finds the map once; who counts in it, all that was counted.

@@ -104,6 +104,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
             if next.is_forward() && replaces && !self.has_leaves() {
                 return Err(block.corrupt("a replaced block that leads to another"));
             }
+            if next.is_forward() && next.at() == 0 {
+                return Err(block.corrupt("a replaced block that leads nowhere"));
+            }
             before = Some((low, next.is_forward()));
             at = next.at();
             if self.last.is_none_or(|last| low > last) {

@@ -105,9 +105,10 @@ impl Chain {
                 return Err(block.corrupt("a replaced block that leads to another"));
             }
             (self.at, self.signpost) = (next.at(), at);
-            return match next.at() == at {
-                true => Err(block.corrupt("a block that replaces itself")),
-                false => Ok(()),
+            return match next.at() {
+                0 => Err(block.corrupt("a replaced block that leads nowhere")),
+                to if to == at => Err(block.corrupt("a block that replaces itself")),
+                _ => Ok(()),
             };
         }
         if signpost != 0 && split(Block::<M, W>::at(media, signpost)?.low()).1 != low {
@@ -138,6 +139,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[cold]
     #[inline(never)]
     pub(super) fn restart(&self, partition: usize) -> Result<Top> {
+        // A child of a fork waits for no lock: whoever had this one may be none of its threads.
+        drop(self.pin()?);
         let _alone = self.meta.restarting[partition].lock();
         let top = self.meta.roots[partition].load();
         if top != Top::NONE {

@@ -174,8 +174,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let absorbed = first.absorbed();
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
-            let (tag, now) = (guard.space().tag(), guard.space().now());
+            // Before the tag: who misses the note is inside until the leaf's number can be used again.
             self.map.note_retired();
+            let (tag, now) = (guard.space().tag(), guard.space().now());
             guard.retire(old.block(), Block::<M, W>::BYTES);
             for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
                 leaves.retire(tag, now, number);
