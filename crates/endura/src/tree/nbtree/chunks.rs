@@ -83,7 +83,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
     }
 
     pub(super) fn next(&mut self) -> Result<u64> {
-        self.at.pop().ok_or_else(|| Error::Full { need: self.bytes, free: 0 })
+        self.at.pop().ok_or(Error::Full { need: self.bytes, free: 0 })
     }
 
     /// Takes a chunk back that nobody has seen.
