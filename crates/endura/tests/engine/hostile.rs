@@ -132,6 +132,8 @@ fn signposts(words: &Words) {
 
 type Operation = fn(&Pool, Kind, u64) -> Result<()>;
 
+const FROM_BOTH_ENDS: &str = "remove from both ends";
+
 /// Each is told how many entries there were.
 const OPERATIONS: [(&str, Operation); 8] = [
     ("get", |pool, kind, entries| each(pool, kind, entries, Once::Get)),
@@ -139,7 +141,7 @@ const OPERATIONS: [(&str, Operation); 8] = [
     ("insert", |pool, kind, entries| each(pool, kind, entries, Once::Insert)),
     ("update", |pool, kind, entries| each(pool, kind, entries, Once::Update)),
     ("remove", |pool, kind, entries| each(pool, kind, entries, Once::Remove)),
-    ("remove from both ends", both_ends),
+    (FROM_BOTH_ENDS, both_ends),
     ("verify", |pool, _, _| pool.verify().map(drop)),
     ("drop", |pool, _, _| pool.drop_map("map").map(drop)),
 ];
@@ -225,11 +227,12 @@ fn no_operation_hangs_on_a_hostile_word() {
     table += &format!("| --- | --- |{}\n", " --- |".repeat(names.len()));
     for Damage { name, kind, change } in &DAMAGES {
         let closed = &closed[kind.name()];
-        let row = OPERATIONS.map(|(_, operation)| {
+        let row = OPERATIONS.map(|(name, operation)| {
             let path = closed.patched(|words| change(words, closed.generation));
             let outcome = run(&path, closed, operation);
             std::fs::remove_file(path).unwrap();
-            outcome
+            // What two threads come across depends on which is faster.
+            if name == FROM_BOTH_ENDS && outcome != "HANGS" { "ends" } else { outcome }
         });
         table += &format!("| {kind} | {name} | {} |\n", row.join(" | "));
     }
