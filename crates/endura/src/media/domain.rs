@@ -1,7 +1,7 @@
 //! Persistence domains: what it takes, on this machine, for a store to survive.
 //!
-//! The domain is a value, so that a tree is compiled once for all of them. To ask for it is one predicted
-//! branch, where a write-back follows, beside an instruction of a hundred nanoseconds.
+//! The domain is a value, so that a tree is compiled once for all of them. Asking for it costs a branch that is
+//! always predicted.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 

@@ -154,17 +154,15 @@ impl Stock {
         bite: Bite,
     ) -> Result<usize> {
         (self.fresh, self.fresh_bytes) = (0, 0);
-        let (mut freed, mut freed_bytes, mut result) = (0, 0, Ok(()));
+        let (mut freed, mut freed_bytes) = (0, 0);
+        let mut result = Ok(());
         while freed < bite.chunks
             && freed_bytes < bite.bytes
             && let Some(Retired { at, bytes, .. }) = self.limbo.pop_ripe(now)
         {
             freed += 1;
             freed_bytes = bytes.saturating_add(freed_bytes);
-            if let Err(error) = self.give(media, allocator, at, bytes) {
-                // The first is what is told; the others are freed all the same.
-                result = result.and(Err(error));
-            }
+            result = result.and(self.give(media, allocator, at, bytes));
         }
         result.map(|()| freed)
     }
