@@ -99,7 +99,6 @@ pub mod explore;
 pub mod failure;
 pub mod hygiene;
 pub mod image;
-pub mod linear;
 pub mod model;
 pub mod mutant;
 pub mod mutate;

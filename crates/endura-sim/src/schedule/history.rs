@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use endura_linear::{Answer, Call, NEVER, Op};
+
 use crate::event::Action;
-use crate::linear::{self, Answer, Call, NEVER, Op};
 use crate::sim::{Sim, actor};
 use crate::subject::Finding;
 
@@ -95,7 +96,8 @@ impl History {
     pub fn check(&self, found: &BTreeMap<u64, u64>) -> Result<(), Finding> {
         for (&key, calls) in &self.calls {
             let told = |text| format!("key {key}: {text}");
-            let values = linear::check(self.before.get(&key).copied(), calls).map_err(told)?;
+            let values =
+                endura_linear::check(self.before.get(&key).copied(), calls).map_err(told)?;
             let now = found.get(&key).copied();
             if !values.contains(&now) {
                 return Err(format!("key {key} holds {now:?} at the end, not one of {values:?}"));
@@ -114,7 +116,8 @@ impl History {
         let mut models = vec![self.before.clone()];
         for (&key, calls) in &self.calls {
             let before = self.before.get(&key).copied();
-            let values = linear::after_crash(before, calls, events as u64).unwrap_or_default();
+            let values =
+                endura_linear::after_crash(before, calls, events as u64).unwrap_or_default();
             models = combine(models, key, &values);
             models.truncate(MOST);
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use endura::pool::{Space, Step};
 use endura::tree::{Change, Index, Len};
+use endura_linear::{Answer, Op};
 
 use super::history::Scribe;
-use crate::linear::{Answer, Op};
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
 use crate::subjects::{Collection, FastFair, MapOp, NbTree, OpenNbTree, OpenTree};

@@ -7,7 +7,7 @@
 //! [`Plan`] and a seed say is all that a schedule depends on.
 //!
 //! [`Campaign`] runs plans over a map and looks at what came out of each: what every thread was told
-//! must be linearizable key by key ([`linear`](crate::linear)), the structure sound, and after a crash
+//! must be linearizable key by key ([`endura_linear`]), the structure sound, and after a crash
 //! at any moment there must be what some order explains of all that was told and any of what was under
 //! way.
 //!

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use endura::OrderedMap;
-use endura_sim::linear::{Answer, Call, Op, check};
+use endura_linear::{Answer, Call, Op, check};
 
 use crate::support::clock::Clock;
 use crate::support::ops::scatter;

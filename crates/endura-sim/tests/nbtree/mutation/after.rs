@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use endura::tree::{Change, Index};
+use endura_linear::Op;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Explorer, Start, visible};
-use endura_sim::linear::Op;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::Calls;
