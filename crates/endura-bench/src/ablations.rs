@@ -13,9 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use endura::Map;
-use endura::media::Heap;
-use endura::pool::{Session, Space};
-use endura::tree::nbtree::{Design, Tree, TwoLayers};
+use endura::lab::media::Heap;
+use endura::lab::pool::{Session, Space};
+use endura::lab::tree::nbtree::{Design, Tree, TwoLayers};
 
 use crate::keys::{key, value};
 use crate::{Error, Result};

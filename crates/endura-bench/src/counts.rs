@@ -3,9 +3,10 @@
 //! One thread, keys in a fixed order: the same figures on every run and every machine. (Timing-dependent
 //! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
-use endura::media::{Counting, Counts, Domain, Heap};
-use endura::tree::{nbtree, roart};
-use endura::{AnyLayout, ByteMap, Kind, Map, NodeLayout};
+use endura::lab::AnyLayout;
+use endura::lab::media::{Counting, Counts, Domain, Heap};
+use endura::lab::tree::{nbtree, roart};
+use endura::{ByteMap, Kind, Map, NodeLayout};
 
 use crate::Result;
 use crate::keys::{key, value};

@@ -222,7 +222,7 @@ fn perform(
 
 #[cfg(test)]
 mod tests {
-    use endura::media::Heap;
+    use endura::lab::media::Heap;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! What the hardware takes for the least that an index can do: a load that waits for one before it, a
 //! store that is made durable, a pass over all of it, records that lie anywhere read in a given order.
 
-use endura::media::{Domain, Heap, LINE, Media, Ordering, Region};
+use endura::lab::media::{Domain, Heap, LINE, Media, Ordering, Region};
 
 use crate::subject::mapped;
 use crate::summary::Median;
@@ -164,7 +164,7 @@ pub struct Chase {
 ///
 /// [`Error::Config`] where the medium is too small.
 pub fn chase(read_ns: u64, steps: u64, rounds: u32) -> Result<Chase> {
-    use endura::media::{Emulated, Pace, Slow};
+    use endura::lab::media::{Emulated, Pace, Slow};
     const LINES: u64 = 1 << 18;
     // No prefetcher finds a chase; the model's would fill its cache with pairs.
     let slow = Slow { cache_bytes: LINES * LINE / 16, ahead: 0, ..Slow::of(read_ns) };

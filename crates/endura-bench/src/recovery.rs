@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use endura::ByteMap;
-use endura::media::Media;
-use endura::pool::{self, Collector, Space};
-use endura::tree::roart::Tree;
+use endura::lab::media::Media;
+use endura::lab::pool::{self, Collector, Space};
+use endura::lab::tree::roart::Tree;
 
 use crate::keys::{key, value};
 use crate::store::{RoartSession, Session, Shape};

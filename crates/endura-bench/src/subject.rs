@@ -8,11 +8,11 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
-use endura::pool::{self, Space};
-use endura::tree::nbtree::{Design, TwoLayers};
-use endura::tree::roart::Techniques;
-use endura::tree::{Index, fast_fair, nbtree, roart};
+use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
+use endura::lab::pool::{self, Space};
+use endura::lab::tree::nbtree::{Design, TwoLayers};
+use endura::lab::tree::roart::Techniques;
+use endura::lab::tree::{Index, fast_fair, nbtree, roart};
 use endura::{AnyIndex, ByteMap, Kind, Map, MediaChoice, Pool};
 
 use crate::store::{RoartSession, Session, Shape};

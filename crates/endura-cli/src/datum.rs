@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use endura::Error;
-use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+use endura::{LONGEST_KEY, LONGEST_VALUE};
 use serde_json::{Value, json};
 
 use crate::escape::{escape, from_hex, push_hex, shown, unescape};

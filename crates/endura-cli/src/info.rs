@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write, stdout};
 
-use endura::media::Domain;
+use endura::Domain;
 use endura::{Len, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use endura::media::explain_bus_errors;
+use endura::explain_bus_errors;
 use endura::{Error, Kind, Pool, PoolOptions};
 use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};

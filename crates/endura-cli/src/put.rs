@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use endura::tree::LONGEST_VALUE;
+use endura::LONGEST_VALUE;
 use serde_json::json;
 
 use crate::datum::Datum;

@@ -1,7 +1,7 @@
 //! Arguments: the kind of a map, and how a pool lies in memory.
 
 use clap::ValueEnum;
-use endura::media::MediaChoice;
+use endura::MediaChoice;
 use endura::{Kind, Pool, PoolOptions};
 
 use crate::text::parse_size;

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Ordering, Reservation, Span};
+use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Ordering, Reservation, Span};
 
 use crate::child::Child;
 use crate::outcome::{Failure, Result};

@@ -1,7 +1,7 @@
 //! A log in persistent memory, the classic way to get it wrong, and the explorer that finds it:
 //! `cargo run --release -p endura-sim --example log`.
 
-use endura::media::{Media, Ordering, Span};
+use endura::lab::media::{Media, Ordering, Span};
 use endura_sim::choose::Random;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;

@@ -10,8 +10,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use endura::pool::PAGE;
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::pool::PAGE;
+use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
 use endura_sim::subjects::{FastFair, LIMIT, NbTree, SPELLINGS, Spellings};

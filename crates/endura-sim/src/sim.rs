@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use endura::media::{Mark, Media, Ordering};
+use endura::lab::media::{Mark, Media, Ordering};
 use endura::{Error, Result};
 
 use crate::aftermath::Aftermath;

@@ -22,8 +22,8 @@
 //!
 //! | the pool lies on | `kill -9`, panic, abort | power loss, kernel crash |
 //! | --- | --- | --- |
-//! | persistent memory (DAX): [`Adr`](media::Domain::Adr), [`Eadr`](media::Domain::Eadr) | yes | yes |
-//! | any local file system: [`PageCache`](media::Domain::PageCache) | yes | no: a pool that may be torn is recognised and refused ([`Error::NeedsRestore`]) |
+//! | persistent memory (DAX): [`Adr`](Domain::Adr), [`Eadr`](Domain::Eadr) | yes | yes |
+//! | any local file system: [`PageCache`](Domain::PageCache) | yes | no: a pool that may be torn is recognised and refused ([`Error::NeedsRestore`]) |
 //!
 //! An operation in flight is kept whole or not at all, and nothing that any reader was told is taken
 //! back. Closing a pool ([`Pool::close`], or dropping the last handle) syncs it to the disk.
@@ -42,24 +42,25 @@
 //!
 //! Data flows one way: a layer uses only those to its left.
 //!
-//! | `volatile`, [`media`] | [`pool`] | [`tree`] | the crate's root |
+//! | `volatile`, `media` | `pool` | `tree` | the crate's root |
 //! | --- | --- | --- | --- |
 //! | threads and processes; bytes that survive: the only doors for `unsafe` | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
 //!
-//! Code that brings its own medium (a recorder, a counter, a device) starts at [`pool::Space`] and
-//! [`tree::fast_fair::Tree`]; all others start at [`Pool`].
+//! Tests and experiments reach the layers below through the hidden module `lab`, which promises no stability.
 
 #[cfg(not(all(target_os = "linux", target_endian = "little", target_pointer_width = "64")))]
 compile_error!("endura runs on 64-bit little-endian Linux");
 
-pub mod media;
-pub mod pool;
-pub mod tree;
+#[doc(hidden)]
+pub mod lab;
 
 mod check;
 mod error;
+mod media;
+mod pool;
 mod store;
 mod sync;
+mod tree;
 mod volatile;
 
 pub use error::{Error, Result};

@@ -1,7 +1,8 @@
 //! The shape of the code, checked: which layer may import which, where `unsafe` may stand, and
 //! how long a file may be.
 //!
-//! Data flows one way: volatile, then media, then pool, then tree, then store, then the faces.
+//! Data flows one way: volatile, then media, then pool, then tree, then store, then `lab`,
+//! the door of tests and experiments, and the faces.
 //! `error` and `sync` lie below all of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules of the library with their height. A module imports only what lies lower, or itself;
 /// `store` and `check` are one layer.
-const LAYERS: [(&str, u32); 8] = [
+const LAYERS: [(&str, u32); 9] = [
     ("error", 0),
     ("sync", 0),
     ("volatile", 1),
@@ -19,6 +20,7 @@ const LAYERS: [(&str, u32); 8] = [
     ("tree", 4),
     ("store", 5),
     ("check", 5),
+    ("lab", 6),
 ];
 
 /// The doors for `unsafe`, relative to the root of the workspace: two of the library, and what

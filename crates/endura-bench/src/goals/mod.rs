@@ -6,7 +6,7 @@ mod races;
 
 use std::path::Path;
 
-use endura::media::MediaChoice;
+use endura::lab::media::MediaChoice;
 use endura::{Kind, Pool};
 
 use crate::contender::Contender;

@@ -1,7 +1,7 @@
 //! The goals themselves.
 
 use endura::Kind;
-use endura::media::MediaChoice;
+use endura::lab::media::MediaChoice;
 
 use super::{Goal, Measure, Race};
 use crate::contender::Contender;

@@ -1,6 +1,6 @@
 //! What the rows share: loaded indexes, timed points, curves.
 
-use endura::media::{Emulated, Heap, Media, Pace, Slow};
+use endura::lab::media::{Emulated, Heap, Media, Pace, Slow};
 
 use endura::{Kind, MediaChoice};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use endura::Kind;
-use endura::media::Domain;
+use endura::lab::media::Domain;
 
 use super::workloads::workloads;
 use super::{CountTable, Report, describe};

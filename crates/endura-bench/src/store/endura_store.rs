@@ -1,6 +1,6 @@
 //! endura as a [`Store`].
 
-use endura::tree::Index;
+use endura::lab::tree::Index;
 use endura::{FastFairIndex, Map, NbTree, NbTreeIndex, Pool};
 
 use super::{Footprint, Place, Session, Store};

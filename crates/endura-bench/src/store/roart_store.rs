@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use endura::tree::{ByteIndex, Bytes};
+use endura::lab::tree::{ByteIndex, Bytes};
 use endura::{ByteMap, Pool, Roart, RoartIndex};
 
 use super::shape::{Buffers, Shape, key_number, number};

@@ -1,7 +1,7 @@
 //! Records as in RFC 4180, of any bytes: a field with a comma, a quote or a line end stands between
 //! quotes, and a quote inside is doubled. What is left open by that is an error here.
 
-use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+use endura::{LONGEST_KEY, LONGEST_VALUE};
 
 use super::lines::{Flaw, Lines};
 use crate::datum::Datum;

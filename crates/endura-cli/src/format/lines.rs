@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+use endura::{LONGEST_KEY, LONGEST_VALUE};
 
 /// Why a file is not read any further.
 #[derive(Debug)]

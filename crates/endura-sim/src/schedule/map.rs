@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use endura::pool::{Space, Step};
-use endura::tree::{Change, Index, Len};
+use endura::lab::pool::{Space, Step};
+use endura::lab::tree::{Change, Index, Len};
 use endura_linear::{Answer, Op};
 
 use super::history::Scribe;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
 use crate::subjects::{Collection, FastFair, MapOp, NbTree, OpenNbTree, OpenTree};
-use endura::tree::fast_fair::{LineBinary, Tree};
-use endura::tree::nbtree;
+use endura::lab::tree::fast_fair::{LineBinary, Tree};
+use endura::lab::tree::nbtree;
 
 /// A subject that is a map which several threads use.
 pub trait OrderedMap:

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use endura::tree::roart::Techniques;
-use endura::tree::{Index, Len};
+use endura::lab::tree::roart::Techniques;
+use endura::lab::tree::{Index, Len};
 
 use super::map::{OrderedMap, Way, scribble};
 use crate::subject::Finding;

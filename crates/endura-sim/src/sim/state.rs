@@ -12,7 +12,7 @@ use crate::image::Image;
 use crate::mutant::{Call, Mutant, Use};
 use crate::mutate::Calls;
 use crate::site::Site;
-use endura::media::Ordering;
+use endura::lab::media::Ordering;
 
 /// A line of which a crash left several contents, and what was stored to it since.
 pub(super) struct Open {

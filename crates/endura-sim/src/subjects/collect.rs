@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use endura::pool::{Collector, Shares, Space, Step, Walk};
+use endura::lab::pool::{Collector, Shares, Space, Step, Walk};
 
 use crate::sim::Sim;
 use crate::subject::Finding;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use endura::pool::{PAGE, Space};
-use endura::tree::fast_fair::{LineBinary, Tree};
+use endura::lab::pool::{PAGE, Space};
+use endura::lab::tree::fast_fair::{LineBinary, Tree};
 
 use super::{Collection, maps};
 use crate::choose::Random;

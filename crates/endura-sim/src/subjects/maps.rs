@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use endura::pool::{Session, Space};
-use endura::tree::{Change, Index, Survey};
+use endura::lab::pool::{Session, Space};
+use endura::lab::tree::{Change, Index, Survey};
 
 use super::{Collection, MapOp};
 use crate::choose::Random;

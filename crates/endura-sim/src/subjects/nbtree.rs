@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use endura::pool::Space;
-use endura::tree::nbtree::Tree;
+use endura::lab::pool::Space;
+use endura::lab::tree::nbtree::Tree;
 
 use super::{Collection, MapOp, maps};
 use crate::choose::Random;

@@ -7,8 +7,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use endura::ByteMap;
-use endura::pool::{Session, Space};
-use endura::tree::roart::{Techniques, Tree};
+use endura::lab::pool::{Session, Space};
+use endura::lab::tree::roart::{Techniques, Tree};
 
 use super::Collection;
 use crate::choose::Random;

@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::pool::Space;
-use endura::tree::roart::{Cursor, Techniques, Tree};
-use endura::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len};
+use endura::lab::pool::Space;
+use endura::lab::tree::roart::{Cursor, Techniques, Tree};
+use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len};
 
 use super::{Collection, MapOp, maps, roart};
 use crate::choose::Random;

@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use endura::tree::fast_fair::STEPS;
+use endura::lab::tree::fast_fair::STEPS;
 use endura_sim::explore::{Explorer, Start, visible};
 use endura_sim::model::Model;
 use endura_sim::subject::Subject;

@@ -3,7 +3,7 @@
 //!
 //! (Only under ADR: where the caches are durable, all that was visible is.)
 
-use endura::pool::PAGE;
+use endura::lab::pool::PAGE;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};

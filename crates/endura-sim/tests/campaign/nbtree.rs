@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use endura::tree::nbtree::STEPS;
+use endura::lab::tree::nbtree::STEPS;
 use endura_sim::subjects::NbTree;
 
 use crate::exhaustive::{

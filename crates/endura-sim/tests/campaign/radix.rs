@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use endura::pool::PAGE;
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::pool::PAGE;
+use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::choose::Chooser;
 use endura_sim::explore::{Explorer, Next, Start, visible};
 use endura_sim::image::Image;

@@ -1,8 +1,8 @@
 //! Long random histories of small ROART trees, as `random` has them: nodes and arrays come, grow, shrink and
 //! go all the time, with up to four crashes in a row.
 
-use endura::pool::PAGE;
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::pool::PAGE;
+use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::subjects::{ByteOp, MapOp, Roart};

@@ -6,7 +6,7 @@
 //! All images count once: within a history the explorer sees to it, and every tree holds the number of
 //! its history.
 
-use endura::tree::fast_fair::STEPS;
+use endura::lab::tree::fast_fair::STEPS;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::subjects::{FastFair, LIMIT};

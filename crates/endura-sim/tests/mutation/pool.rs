@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use endura::pool::PAGE;
+use endura::lab::pool::PAGE;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use endura::pool::PAGE;
+use endura::lab::pool::PAGE;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;

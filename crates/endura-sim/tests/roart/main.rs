@@ -8,8 +8,8 @@ mod threads;
 
 use std::collections::BTreeSet;
 
-use endura::pool::PAGE;
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::pool::PAGE;
+use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
 use endura_sim::explore::Explorer;
 use endura_sim::failure::Failure;
 use endura_sim::model::Model;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use endura::tree::roart::Tiny;
+use endura::lab::tree::roart::Tiny;
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::schedule::{Campaign, Figures, Plan, Strategy, Task, Unsound, Way};

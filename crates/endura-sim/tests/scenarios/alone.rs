@@ -1,6 +1,6 @@
 //! One thread, and the power fails.
 
-use endura::tree::fast_fair::Survey;
+use endura::lab::tree::fast_fair::Survey;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::explore::Explorer;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use endura::Error;
-use endura::media::{Media, Ordering, Region};
-use endura::pool::{PAGE, Session, Space};
+use endura::lab::media::{Media, Ordering, Region};
+use endura::lab::pool::{PAGE, Session, Space};
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::Action;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use endura::media::{Ordering, Region};
-use endura::pool::{PAGE, Session, Space, Worker};
-use endura::tree::fast_fair::{Cursor, LineBinary, Tree};
-use endura::tree::{Change, Index};
+use endura::lab::media::{Ordering, Region};
+use endura::lab::pool::{PAGE, Session, Space, Worker};
+use endura::lab::tree::fast_fair::{Cursor, LineBinary, Tree};
+use endura::lab::tree::{Change, Index};
 use endura_sim::model::Model;
 use endura_sim::schedule::{Strategy, Thread, pause, run};
 use endura_sim::sim::Sim;

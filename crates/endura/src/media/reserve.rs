@@ -59,7 +59,7 @@ pub(super) enum Folios {
 /// # Example
 ///
 /// ```
-/// let range = endura::media::Reservation::new(1 << 30)?;
+/// let range = endura::lab::media::Reservation::new(1 << 30)?;
 /// assert_eq!(range.len(), 1 << 30);
 /// # Ok::<(), std::io::Error>(())
 /// ```

@@ -20,7 +20,7 @@ use crate::sync::plain::Mutex;
 /// ```
 /// use std::thread::{self, Builder};
 /// use std::time::Duration;
-/// use endura::media::{Heap, Mark, Media, Staged, Stop};
+/// use endura::lab::media::{Heap, Mark, Media, Staged, Stop};
 ///
 /// let medium = Staged::new(Heap::new(64));
 /// thread::scope(|scope| {

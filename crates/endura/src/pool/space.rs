@@ -34,8 +34,8 @@ pub struct Session {
 /// [`pin_mut`](Self::pin_mut) give out for the time of one operation.
 ///
 /// ```
-/// use endura::media::Heap;
-/// use endura::pool::{PAGE, Session, Space};
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;

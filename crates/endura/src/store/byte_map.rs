@@ -16,7 +16,7 @@ pub type ByteEntry = (Vec<u8>, Vec<u8>);
 ///
 /// Handles are cheap to clone, and any number of threads may use them at once, each method on its
 /// own. Keys have 0 to 65,536 bytes, values 0 to 2^30; any bytes do. A method that returned has
-/// happened for good, as far as the medium of the pool promises ([`media`](crate::media)); one that
+/// happened for good, as far as the medium of the pool promises ([`Domain`](crate::Domain)); one that
 /// failed has changed nothing. Unless said otherwise a method costs O(bytes of the key) and is
 /// linearizable.
 ///
@@ -58,7 +58,8 @@ impl<I> Clone for ByteMap<I> {
 }
 
 impl<I: ByteIndex> ByteMap<I> {
-    /// A map over an index in a pool that the caller keeps open.
+    /// A map over an index in a pool that the caller keeps open. For the lab.
+    #[doc(hidden)]
     pub fn over(index: I) -> Self {
         Self { index: Arc::new(index), pool: None }
     }

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 ///
 /// Handles are cheap to clone, and any number of threads may use them at once, each method on its
 /// own. Every key and every value is allowed. A method that returned has happened for good, as far
-/// as the medium of the pool promises ([`media`](crate::media)); one that failed has changed
+/// as the medium of the pool promises ([`Domain`](crate::Domain)); one that failed has changed
 /// nothing. Unless said otherwise a method costs O(log n) and is linearizable.
 ///
 /// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
@@ -45,7 +45,8 @@ impl<I> Clone for Map<I> {
 }
 
 impl<I: Index> Map<I> {
-    /// A map over an index in a pool that the caller keeps open.
+    /// A map over an index in a pool that the caller keeps open. For the lab.
+    #[doc(hidden)]
     pub fn over(index: I) -> Self {
         Self { index: Arc::new(index), pool: None }
     }

@@ -4,7 +4,7 @@ mod any;
 mod byte_map;
 mod byte_range;
 mod collect;
-mod fast_fair;
+pub(crate) mod fast_fair;
 mod figures;
 mod info;
 pub mod keys;
@@ -20,7 +20,7 @@ mod turn;
 pub use any::{AnyCursor, AnyIndex, AnyMap};
 pub use byte_map::{ByteEntry, ByteMap};
 pub use byte_range::ByteRange;
-pub use fast_fair::{AnyLayout, FastFair, FastFairIndex, NodeLayout};
+pub use fast_fair::{FastFair, FastFairIndex, NodeLayout};
 pub use info::MapInfo;
 pub use kind::Kind;
 pub(crate) use kind::{inventory, survey};
@@ -32,6 +32,8 @@ pub use range::Range;
 pub use roart::{Roart, RoartIndex};
 
 pub use crate::check::{MapReport, Report};
-pub use crate::media::MediaChoice;
+pub use crate::media::{Domain, MediaChoice, explain_bus_errors};
 pub use crate::pool::{Collection, CollectionState, PartlyUsed};
-pub use crate::tree::{Bytes, Len};
+pub use crate::tree::{
+    ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len,
+};

@@ -30,8 +30,7 @@ pub trait ByteIndex: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt), and those of
-    /// [`Space::pin`](crate::pool::Space::pin).
+    /// Those that every method of a map may meet ([`ByteMap`](crate::ByteMap) names them).
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>>;
 
     /// The values of `keys`, in their order, with their cache misses overlapped. Each lookup stands for

@@ -30,8 +30,7 @@ pub trait Index: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt), and those of
-    /// [`Space::pin`](crate::pool::Space::pin).
+    /// Those that every method of a map may meet ([`Map`](crate::Map) names them).
     fn get(&self, key: u64) -> Result<Option<u64>>;
 
     /// The values of `keys`, in their order, with their cache misses overlapped.

@@ -1,6 +1,6 @@
 //! What is found, in every kind of map.
 
-use endura::pool::{CollectionState, PAGE, Step};
+use endura::lab::pool::{CollectionState, PAGE, Step};
 
 use crate::World;
 

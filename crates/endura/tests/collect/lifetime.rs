@@ -1,11 +1,11 @@
 //! When it runs, waits, is given up, and begins again.
 
-use endura::pool::{CollectionState, PAGE, Step, Worker};
+use endura::lab::pool::{CollectionState, PAGE, Step, Worker};
 
 use crate::World;
 
 fn run_to(
-    collector: &endura::pool::Collector<std::sync::Arc<endura::media::Heap>>,
+    collector: &endura::lab::pool::Collector<std::sync::Arc<endura::lab::media::Heap>>,
     world: &World,
     state: CollectionState,
 ) {
@@ -194,15 +194,15 @@ fn nothing_is_looked_for_where_nothing_was_lost() {
     assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
     assert!(world.collector(1).finish().unwrap());
     assert_eq!(world.collector(1).step().unwrap(), Step::Ended);
-    let session = endura::pool::Session { generation: 9, clean: false, read_only: true };
-    let reader = endura::pool::Space::mount(world.heap, session).unwrap();
+    let session = endura::lab::pool::Session { generation: 9, clean: false, read_only: true };
+    let reader = endura::lab::pool::Space::mount(world.heap, session).unwrap();
     assert_eq!(reader.collection().state, CollectionState::NotNeeded);
 }
 
 /// Damage ends it, and frees nothing.
 #[test]
 fn damage_ends_it_and_frees_nothing() {
-    use endura::media::{Media, Ordering, Region};
+    use endura::lab::media::{Media, Ordering, Region};
     let world = World::new(32);
     world.fill(0..500, 1);
     let world = world.killed();
@@ -274,13 +274,13 @@ const THREADS: u64 = 2;
 /// By how many pages a pool of strings grows in fifty sessions that are killed before their collection has
 /// ended. Each updates 40 entries and makes 40 new ones, with values of these lengths.
 fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u64 {
-    let heap = std::sync::Arc::new(endura::media::Heap::new(1_000 * PAGE));
-    endura::pool::Space::format(&heap).unwrap();
+    let heap = std::sync::Arc::new(endura::lab::media::Heap::new(1_000 * PAGE));
+    endura::lab::pool::Space::format(&heap).unwrap();
     let mount = |generation, clean| {
-        let session = endura::pool::Session { generation, clean, read_only: false };
-        let space = endura::pool::Space::mount(std::sync::Arc::clone(&heap), session).unwrap();
+        let session = endura::lab::pool::Session { generation, clean, read_only: false };
+        let space = endura::lab::pool::Space::mount(std::sync::Arc::clone(&heap), session).unwrap();
         let space = std::sync::Arc::new(space);
-        let tree = endura::tree::roart::Tree::<_>::open(&space, "m").unwrap();
+        let tree = endura::lab::tree::roart::Tree::<_>::open(&space, "m").unwrap();
         (space, tree)
     };
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes().repeat(3);
@@ -291,7 +291,7 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     drop((space, map));
     for round in 0..50 {
         let (space, tree) = mount(2 + round, false);
-        let collector = endura::pool::Collector::new(&space, vec![tree.marking()], 64);
+        let collector = endura::lab::pool::Collector::new(&space, vec![tree.marking()], 64);
         (0..=round).for_each(|_| _ = collector.step().unwrap());
         let map = endura::ByteMap::over(tree);
         std::thread::scope(|scope| {
@@ -311,7 +311,7 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     let (space, tree) = mount(52, false);
     let grown = space.stats().pages - pages;
     println!("{grown} pages after 50 kills of {THREADS} writing threads");
-    let collector = endura::pool::Collector::new(&space, vec![tree.marking()], 512);
+    let collector = endura::lab::pool::Collector::new(&space, vec![tree.marking()], 512);
     assert!(collector.finish().unwrap());
     let mut chunks = Vec::new();
     tree.survey(&mut |at, bytes| chunks.push((at, bytes))).unwrap();

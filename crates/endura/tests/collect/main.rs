@@ -11,9 +11,9 @@ mod together;
 
 use std::sync::Arc;
 
-use endura::media::Heap;
-use endura::pool::{Collector, PAGE, Session, Shares, Space, Walk};
-use endura::tree::{fast_fair, nbtree, roart};
+use endura::lab::media::Heap;
+use endura::lab::pool::{Collector, PAGE, Session, Shares, Space, Walk};
+use endura::lab::tree::{fast_fair, nbtree, roart};
 use endura::{ByteMap, Map};
 
 /// Trees of tiny nodes, so that a few entries make many chunks.
@@ -131,7 +131,7 @@ pub(crate) trait Numbers {
     fn all(&self) -> Vec<(u64, u64)>;
 }
 
-impl<I: endura::tree::Index> Numbers for Map<I> {
+impl<I: endura::lab::tree::Index> Numbers for Map<I> {
     fn put(&self, key: u64, value: u64) {
         self.insert(key, value).unwrap();
     }

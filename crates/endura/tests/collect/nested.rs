@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use endura::ByteMap;
-use endura::media::Heap;
-use endura::pool::{CollectionState, Collector, PAGE, Session, Space, Step};
-use endura::tree::roart;
+use endura::lab::media::Heap;
+use endura::lab::pool::{CollectionState, Collector, PAGE, Session, Space, Step};
+use endura::lab::tree::roart;
 
 type Tree = roart::Tree<Arc<Heap>>;
 
@@ -131,7 +131,7 @@ fn a_map_is_made_where_only_stranded_space_is_left() {
 /// `append_page`) is given back, and the list of the next close is one.
 #[test]
 fn a_directory_page_that_was_never_linked_does_not_spoil_the_list() {
-    use endura::media::{Ordering, Region};
+    use endura::lab::media::{Ordering, Region};
     let heap = Arc::new(Heap::new(16 * PAGE));
     Space::format(&heap).unwrap();
     let space = mount(&heap, 1, true);

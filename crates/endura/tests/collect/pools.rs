@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use endura::pool::CollectionState;
+use endura::lab::pool::CollectionState;
 use endura::{MediaChoice, Pool};
 
 /// The threads of a pool find what was stranded by themselves, and the statistics tell.

@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use endura::media::{Heap, Media, Ordering, Region};
-use endura::pool::{PAGE, Session, Space, superblock};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::{Index, fast_fair, nbtree};
+use endura::lab::media::{Heap, Media, Ordering, Region};
+use endura::lab::pool::{PAGE, Session, Space, superblock};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::{Index, fast_fair, nbtree};
 use endura::{Kind, Map, OrderedMap, Pool, Result};
 
 type Damaged = Arc<Space<Arc<Heap>>>;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use endura::tree::{ByteChange, ByteIndex, Change, Index};
+use endura::lab::tree::{ByteChange, ByteIndex, Change, Index};
 use endura::{Error, FastFair, NbTree, OrderedMap, Pool, Roart};
 
 /// What an operation gives: only whether it went through.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura::Result;
-use endura::media::{Heap, Media};
-use endura::pool::{Collector, Guard, PAGE, Session, Space, Walk};
-use endura::tree::roart;
+use endura::lab::media::{Heap, Media};
+use endura::lab::pool::{Collector, Guard, PAGE, Session, Space, Walk};
+use endura::lab::tree::roart;
 
 use crate::patience::ends;
 

@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use endura::pool::PAGE;
+use endura::lab::pool::PAGE;
 use endura::{CollectionState, Kind, Pool, Stats};
 
 use crate::patched::{Closed, options, outcome};

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura::Pool;
-use endura::media::{FlushInstruction, MediaChoice};
+use endura::lab::media::{FlushInstruction, MediaChoice};
 
 use crate::numbers::{Numbers, each_kind, watched};
 use crate::patience::ends;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use endura::Pool;
-use endura::tree::Len;
+use endura::lab::tree::Len;
 
 use crate::numbers::{Numbers, each_kind};
 use crate::patience::ends;

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use endura::media::Heap;
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
+use endura::lab::media::Heap;
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
 use endura::{ByteEntry, ByteMap, Map, PoolOptions};
 
 use crate::watched::Watched;

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use endura::pool::superblock::Superblock;
+use endura::lab::pool::superblock::Superblock;
 use endura::{Kind, Pool, PoolOptions, Result};
 use tempfile::TempDir;
 

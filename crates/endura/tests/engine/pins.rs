@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use endura::media::Heap;
-use endura::pool::{CollectionState, Collector, PAGE, Session, Space, Walk};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
+use endura::lab::media::Heap;
+use endura::lab::pool::{CollectionState, Collector, PAGE, Session, Space, Walk};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
 use endura::{ByteMap, Map, Pool};
 
 use crate::patience::ends;

@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::media::{Heap, Media, Ordering, Region};
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len, fast_fair, nbtree, roart};
+use endura::lab::media::{Heap, Media, Ordering, Region};
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::{
+    ByteChange, ByteIndex, Bytes, Change, Index, Len, fast_fair, nbtree, roart,
+};
 use endura::{ByteMap, Error, Map, Result};
 
 use crate::patience::ends;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::media::{Counting, Heap, Media, Staged, Stop};
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::roart::Tree;
-use endura::tree::{ByteChange, ByteIndex};
+use endura::lab::media::{Counting, Heap, Media, Staged, Stop};
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::roart::Tree;
+use endura::lab::tree::{ByteChange, ByteIndex};
 use endura::{ByteMap, Pool};
 
 use crate::patience::ends;

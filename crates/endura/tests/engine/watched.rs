@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use endura::Result;
-use endura::media::{Heap, LINE, Media, Ordering};
-use endura::pool::{PAGE, Space};
+use endura::lab::media::{Heap, LINE, Media, Ordering};
+use endura::lab::pool::{PAGE, Space};
 
 thread_local! {
     /// Where the calling thread has stored since its last exchange.

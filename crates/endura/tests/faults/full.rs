@@ -7,9 +7,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use endura::media::Reservation;
-use endura::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region};
-use endura::pool::PAGE;
+use endura::lab::media::Reservation;
+use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region};
+use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
 use crate::process::*;

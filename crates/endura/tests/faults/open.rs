@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 
-use endura::pool::PAGE;
+use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
 use crate::process::*;
@@ -122,11 +122,11 @@ fn versions_and_features_to_come() {
     }
 }
 
-fn patch_page(superblock: &mut endura::pool::superblock::Superblock, bytes: u32) {
+fn patch_page(superblock: &mut endura::lab::pool::superblock::Superblock, bytes: u32) {
     superblock.page_bytes = bytes;
 }
 
-fn patch_line(superblock: &mut endura::pool::superblock::Superblock, bytes: u32) {
+fn patch_line(superblock: &mut endura::lab::pool::superblock::Superblock, bytes: u32) {
     (superblock.page_bytes, superblock.line_bytes) = (PAGE as u32, bytes);
 }
 

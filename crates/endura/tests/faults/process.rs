@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use endura::pool::superblock::Superblock;
+use endura::lab::pool::superblock::Superblock;
 use endura::{Error, Pool};
 use tempfile::TempDir;
 

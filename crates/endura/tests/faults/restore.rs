@@ -122,7 +122,7 @@ fn accepting_a_pool_in_doubt() {
         let accepting = Pool::options().accept_unclean(true);
 
         // Nodes lie from the second page on; one that holds noise is found, wherever it is.
-        let nodes = endura::pool::PAGE as usize;
+        let nodes = endura::lab::pool::PAGE as usize;
         for damaged in [nodes + 64 * 1024, nodes + 512 * 1024] {
             let mut bytes = whole.clone();
             bytes[damaged..damaged + 4096].fill(0xA5);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use endura::Map;
-use endura::media::{Counting, Counts, Heap};
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::nbtree::Tree;
+use endura::lab::media::{Counting, Counts, Heap};
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::nbtree::Tree;
 
 use crate::support::ops::scatter;
 

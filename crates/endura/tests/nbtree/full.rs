@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use endura::media::{Region, Stop};
+use endura::lab::media::{Region, Stop};
 use endura::{Error, Result};
 
 use crate::support::full::{refused_everywhere, without_room};

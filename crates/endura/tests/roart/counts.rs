@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use endura::ByteMap;
-use endura::media::{Counting, Counts, Heap};
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::roart::{Full, Survey, Techniques, Tiny, Tree};
+use endura::lab::media::{Counting, Counts, Heap};
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::roart::{Full, Survey, Techniques, Tiny, Tree};
 
 type Medium = Arc<Counting<Heap>>;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use endura::media::Stop;
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::media::Stop;
+use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
 
 use crate::races::{at_every, stopped};
 use crate::world::{MapOf, World};

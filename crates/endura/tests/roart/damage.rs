@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::media::{Heap, Media, Region};
-use endura::pool::{Collector, PAGE, Session, Space};
-use endura::tree::roart::{Tiny, Tree};
+use endura::lab::media::{Heap, Media, Region};
+use endura::lab::pool::{Collector, PAGE, Session, Space};
+use endura::lab::tree::roart::{Tiny, Tree};
 use endura::{ByteMap, Error, Result};
 
 type Map = ByteMap<Tree<Arc<Heap>, Tiny>>;

@@ -2,8 +2,8 @@
 //! are those of the list of scenarios in `docs/trees.md`.
 
 use endura::Error;
-use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
-use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+use endura::lab::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::{LONGEST_KEY, LONGEST_VALUE};
 
 use crate::world::World;
 

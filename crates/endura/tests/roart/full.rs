@@ -1,7 +1,7 @@
 //! Running out of space at every chunk of every operation: it fails cleanly, and nothing is lost.
 
 use endura::Error;
-use endura::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
 

@@ -7,8 +7,8 @@ use std::ops::{Bound, ControlFlow};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
-use endura::tree::{ByteIndex, Bytes};
+use endura::lab::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::{ByteIndex, Bytes};
 use endura::{ByteMap, Len};
 
 use crate::world::World;

@@ -1,7 +1,7 @@
 //! Techniques that are switched off: every choice is a map, leaves pools that the others read, and costs
 //! what the technique saves.
 
-use endura::tree::roart::{
+use endura::lab::tree::roart::{
     Full, FullyOrdered, NonTemporal, Techniques, Tiny, WithoutArrays, WithoutCompression,
     WithoutSelection,
 };

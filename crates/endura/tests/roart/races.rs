@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use endura::media::{Halt, Heap, Staged, Stop};
-use endura::tree::Bytes;
-use endura::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use endura::lab::media::{Halt, Heap, Staged, Stop};
+use endura::lab::tree::Bytes;
+use endura::lab::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
 

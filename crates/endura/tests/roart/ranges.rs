@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::thread;
 
-use endura::tree::roart::{Cursor, Full, Techniques, Tiny, WithoutArrays};
-use endura::tree::{ByteIndex, Bytes};
+use endura::lab::tree::roart::{Cursor, Full, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::{ByteIndex, Bytes};
 
 use crate::world::{MapOf, World};
 

@@ -1,7 +1,7 @@
 //! Growth and shrinkage of nodes and arrays, and what they cost in space.
 
-use endura::pool::PAGE;
-use endura::tree::roart::{Full, Techniques, Tiny};
+use endura::lab::pool::PAGE;
+use endura::lab::tree::roart::{Full, Techniques, Tiny};
 
 use crate::world::World;
 

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use endura::tree::roart::{Full, Techniques, Tiny};
+use endura::lab::tree::roart::{Full, Techniques, Tiny};
 
 use crate::world::World;
 

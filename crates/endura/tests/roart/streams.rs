@@ -4,12 +4,12 @@
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use endura::tree::roart::Full;
-use endura::tree::{LONGEST_KEY, LONGEST_VALUE};
+use endura::lab::tree::roart::Full;
+use endura::lab::tree::{LONGEST_KEY, LONGEST_VALUE};
 use endura::{Error, Result};
 
-use endura::media::Stop;
-use endura::pool::{Collector, PAGE};
+use endura::lab::media::Stop;
+use endura::lab::pool::{Collector, PAGE};
 
 use crate::races::{at_every, stopped};
 use crate::world::World;

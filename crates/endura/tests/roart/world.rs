@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use endura::media::{Heap, Media, Region, Staged};
-use endura::pool::{PAGE, Session, Shares, Space};
-use endura::tree::roart::{Survey, Techniques, Tree};
+use endura::lab::media::{Heap, Media, Region, Staged};
+use endura::lab::pool::{PAGE, Session, Shares, Space};
+use endura::lab::tree::roart::{Survey, Techniques, Tree};
 use endura::{ByteEntry, ByteMap, Len, Result};
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::thread;
 
-use endura::media::Stop;
+use endura::lab::media::Stop;
 
 use endura::OrderedMap;
-use endura::tree::Index;
+use endura::lab::tree::Index;
 
 use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};
 use crate::support::world::{MapOf, Shape, World, collect};

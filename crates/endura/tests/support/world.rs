@@ -4,10 +4,10 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use endura::media::{Heap, Media, Region, Staged};
-use endura::pool::{PAGE, Session, Space};
-use endura::tree::fast_fair::{self, Binary, LineBinary, Linear, Search};
-use endura::tree::{Index, Survey, nbtree};
+use endura::lab::media::{Heap, Media, Region, Staged};
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::fast_fair::{self, Binary, LineBinary, Linear, Search};
+use endura::lab::tree::{Index, Survey, nbtree};
 use endura::{Map, OrderedMap, Result};
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use endura::media::Domain;
+use endura::lab::media::Domain;
 use endura::{Kind, NodeLayout};
 use endura_bench::contender::Contender;
 use endura_bench::counts::{Counted, counts as count};

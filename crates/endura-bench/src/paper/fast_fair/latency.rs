@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use endura::media::Domain;
-use endura::media::{Charges, Emulated, Heap, Slow};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::roart::WithoutArrays;
+use endura::lab::media::Domain;
+use endura::lab::media::{Charges, Emulated, Heap, Slow};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::roart::WithoutArrays;
 use endura::{Kind, NodeLayout};
 
 use crate::Result;

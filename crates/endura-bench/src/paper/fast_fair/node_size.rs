@@ -1,6 +1,6 @@
 //! Figure 3: how large nodes should be, and how they are searched.
 
-use endura::tree::fast_fair::{Binary, Linear, Search};
+use endura::lab::tree::fast_fair::{Binary, Linear, Search};
 
 use crate::Result;
 use crate::drive::Mix;

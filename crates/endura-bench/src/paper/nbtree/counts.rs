@@ -1,6 +1,6 @@
 //! Table 1: exact counts.
 
-use endura::media::Domain;
+use endura::lab::media::Domain;
 use endura::{Kind, NodeLayout};
 
 use crate::Result;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use endura::media::{Emulated, Heap};
-use endura::tree::fast_fair::LineBinary;
-use endura::tree::roart::Full;
+use endura::lab::media::{Emulated, Heap};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::roart::Full;
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
@@ -17,7 +17,7 @@ use crate::paper::shape::{figure, is_least, list};
 use crate::paper::{Check, Finding, Scale};
 use crate::store::Shape;
 use crate::subject::Subject;
-use endura::media::Slow;
+use endura::lab::media::Slow;
 
 const NAMES: [&str; 3] = ["NbTree", "FastFair", "Roart"];
 

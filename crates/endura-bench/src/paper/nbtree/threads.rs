@@ -1,7 +1,7 @@
 //! Figures 6 and 8: all threads, and what each technique is worth.
 
-use endura::media::Heap;
-use endura::tree::nbtree::{Design, TwoLayers};
+use endura::lab::media::Heap;
+use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::{Kind, MediaChoice};
 
 use crate::Result;

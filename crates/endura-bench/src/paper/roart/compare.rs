@@ -1,6 +1,6 @@
 //! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
 
-use endura::tree::roart::{Full, Techniques, WithoutArrays};
+use endura::lab::tree::roart::{Full, Techniques, WithoutArrays};
 use endura::{Kind, MediaChoice};
 
 use crate::Result;

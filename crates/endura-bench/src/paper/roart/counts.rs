@@ -1,8 +1,8 @@
 //! Table 4: exact counts of single inserts.
 
 use endura::ByteMap;
-use endura::media::{Counting, Heap};
-use endura::tree::roart::{Full, Techniques, Tree, WithoutArrays};
+use endura::lab::media::{Counting, Heap};
+use endura::lab::tree::roart::{Full, Techniques, Tree, WithoutArrays};
 
 use crate::Result;
 use crate::paper::bed::{costs, exact, groups, series};

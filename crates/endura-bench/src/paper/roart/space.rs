@@ -1,6 +1,6 @@
 //! Figure 20: bytes by number of keys.
 
-use endura::tree::roart::{Full, WithoutArrays};
+use endura::lab::tree::roart::{Full, WithoutArrays};
 
 use crate::Result;
 use crate::paper::bed::{costs, exact, number, series};

@@ -1,6 +1,6 @@
 //! Figures 16 and 17: each technique taken away.
 
-use endura::tree::roart::{
+use endura::lab::tree::roart::{
     Full, FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection,
 };
 

@@ -10,7 +10,7 @@ mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use endura::pool::PAGE;
+use endura::lab::pool::PAGE;
 
 use crate::choose::Random;
 use crate::sim::{Sim, act_as};

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use endura::Error;
-use endura::media::{Media, Ordering, Region};
-use endura::pool::{Counted, MapState, PAGE, Session, Space, Worker};
+use endura::lab::media::{Media, Ordering, Region};
+use endura::lab::pool::{Counted, MapState, PAGE, Session, Space, Worker};
 
 use super::super::collect::{Collection, complete};
 use super::walk::Links;

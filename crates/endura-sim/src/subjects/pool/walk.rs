@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use endura::Result;
-use endura::media::{Ordering, Region};
-use endura::pool::{Guard, MapState, Walk};
+use endura::lab::media::{Ordering, Region};
+use endura::lab::pool::{Guard, MapState, Walk};
 
 use super::SLOTS;
 use super::open::{NODE_BYTES, chunk};

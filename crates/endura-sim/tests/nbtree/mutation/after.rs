@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use endura::tree::{Change, Index};
+use endura::lab::tree::{Change, Index};
 use endura_linear::Op;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use endura::tree::roart::{NonTemporal, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::{NonTemporal, Techniques, Tiny, WithoutArrays};
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Explorer, visible};

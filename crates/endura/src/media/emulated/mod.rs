@@ -119,7 +119,7 @@ impl Charges {
 /// A medium inside slower memory; the module's text says how slow.
 ///
 /// ```
-/// use endura::media::{Emulated, Heap, Pace, Region, Slow};
+/// use endura::lab::media::{Emulated, Heap, Pace, Region, Slow};
 /// use std::sync::atomic::Ordering;
 ///
 /// let slow = Slow { pace: Pace::Charged, ..Slow::of(300) };

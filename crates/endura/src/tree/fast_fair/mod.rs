@@ -113,9 +113,9 @@ struct Separator {
 /// ```
 /// use std::sync::Arc;
 /// use endura::Map;
-/// use endura::media::Heap;
-/// use endura::pool::{PAGE, Session, Space};
-/// use endura::tree::fast_fair::{Linear, Tree};
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
+/// use endura::lab::tree::fast_fair::{Linear, Tree};
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;

@@ -115,9 +115,9 @@ fn head(map: &MapState, partition: usize) -> u64 {
 /// ```
 /// use std::sync::Arc;
 /// use endura::Map;
-/// use endura::media::Heap;
-/// use endura::pool::{PAGE, Session, Space};
-/// use endura::tree::nbtree::Tree;
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
+/// use endura::lab::tree::nbtree::Tree;
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;

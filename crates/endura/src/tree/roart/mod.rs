@@ -118,9 +118,9 @@ pub(crate) const PARAMETERS: u64 = 1;
 /// ```
 /// use std::sync::Arc;
 /// use endura::ByteMap;
-/// use endura::media::Heap;
-/// use endura::pool::{PAGE, Session, Space};
-/// use endura::tree::roart::Tree;
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
+/// use endura::lab::tree::roart::Tree;
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;

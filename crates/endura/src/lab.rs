@@ -1,0 +1,32 @@
+//! The library's inside, for the lab: the explorer, the benchmarks, the variants, tests and fuzz targets.
+//!
+//! Nothing here is part of the API, and there is no promise of stability: any version may change or take away
+//! any of it. All others start at [`Pool`](crate::Pool).
+
+pub use crate::store::fast_fair::AnyLayout;
+
+/// Words that survive, and the trait that a medium of one's own has to have.
+pub mod media {
+    pub use crate::media::{
+        Charges, Counting, Counts, Domain, Emulated, FlushInstruction, Halt, Heap, LINE, Mapped,
+        Mapping, Mark, Media, MediaChoice, Ordering, Pace, Placement, Region, Reservation, Slow,
+        Span, Staged, Stop, explain_bus_errors, has_pair_exchange,
+    };
+}
+
+/// Space and lifetime.
+pub mod pool {
+    pub use crate::pool::{
+        Collection, CollectionState, Collector, Counted, Guard, MapState, PAGE, Partition,
+        PartlyUsed, Quiesced, Session, Shares, Space, SpaceStats, Step, Walk, Worker, set_waiting,
+        superblock,
+    };
+}
+
+/// The papers' indexes, over any medium.
+pub mod tree {
+    pub use crate::tree::{
+        ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Repairs,
+        Survey, fast_fair, nbtree, roart,
+    };
+}
