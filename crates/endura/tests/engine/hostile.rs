@@ -33,7 +33,7 @@ fn lock_all(words: &Words, nodes: &[u64], word: u64) {
     nodes.iter().for_each(|&at| words.put(at, word));
 }
 
-const DAMAGES: [Damage; 14] = [
+const DAMAGES: [Damage; 15] = [
     Damage {
         name: "leaves locked in the session to come",
         kind: Kind::FastFair,
@@ -100,6 +100,11 @@ const DAMAGES: [Damage; 14] = [
         change: |words, last| lock_all(words, &words.roart(), lock_word(last + 1, 0b101)),
     },
     Damage {
+        name: "nodes whose children are one and the same, the last without any",
+        kind: Kind::Roart,
+        change: |words, _| knots(words),
+    },
+    Damage {
         name: "every second block replaced by the next, which is frozen",
         kind: Kind::NbTree,
         change: |words, _| signposts(words),
@@ -119,6 +124,29 @@ const DAMAGES: [Damage; 14] = [
     },
 ];
 
+/// Below the root of a tree, nodes of four children: a way through them for each of so many numbers that nobody
+/// comes to the end of them, and nothing there. The first one does not remember all that its keys share.
+fn knots(words: &Words) {
+    let key = spelled(0);
+    let depths = spelled(0).trim_end_matches('0').len()..key.len() + 32;
+    // Chunks that were never handed out.
+    let first = words.roart().last().unwrap() | 0xFFFF;
+    let place = |depth: usize| first + 1 + 64 * (depth as u64);
+    let link = |depth: usize, byte: u8| 2 << 56 | u64::from(byte) << 48 | place(depth);
+    for depth in depths.clone() {
+        let known = (0..depth).map(|i| key.as_bytes().get(i).copied().unwrap_or(b'0'));
+        let prefix = known.fold(0, |prefix, byte| prefix << 8 | u64::from(byte));
+        let node = [0, 0xA47D << 48 | 2 << 32 | depth as u64, prefix, 0];
+        let children = [b'0', b'1', b'2', b'~'].map(|byte| link(depth + 1, byte));
+        let children = if depth + 1 == depths.end { [0; 4] } else { children };
+        for (i, word) in node.into_iter().chain(children).enumerate() {
+            words.put(place(depth) + 8 * i as u64, word);
+        }
+    }
+    let child = words.root() + 32 + 8 * u64::from(key.as_bytes()[0]);
+    words.put(child, link(depths.start, key.as_bytes()[0]));
+}
+
 /// Pairs of a block that was replaced and one that is frozen, from the second block on.
 fn signposts(words: &Words) {
     let blocks = words.blocks();
@@ -135,8 +163,9 @@ type Operation = fn(&Pool, Kind, u64) -> Result<()>;
 const FROM_BOTH_ENDS: &str = "remove from both ends";
 
 /// Each is told how many entries there were.
-const OPERATIONS: [(&str, Operation); 8] = [
+const OPERATIONS: [(&str, Operation); 9] = [
     ("get", |pool, kind, entries| each(pool, kind, entries, Once::Get)),
+    ("first, last", ends),
     ("scan", scan),
     ("insert", |pool, kind, entries| each(pool, kind, entries, Once::Insert)),
     ("update", |pool, kind, entries| each(pool, kind, entries, Once::Update)),
@@ -176,6 +205,15 @@ fn one(pool: &Pool, kind: Kind, n: u64, once: Once) -> Result<()> {
 /// The operation on every key; all are tried, and the first failure is told.
 fn each(pool: &Pool, kind: Kind, entries: u64, once: Once) -> Result<()> {
     (0..entries).map(|n| one(pool, kind, n, once)).fold(Ok(()), Result::and)
+}
+
+fn ends(pool: &Pool, kind: Kind, _: u64) -> Result<()> {
+    if kind == Kind::Roart {
+        let map = pool.roart("map")?;
+        return map.first().map(drop).and(map.last().map(drop));
+    }
+    let map = pool.any_map("map", Some(kind))?;
+    map.first().map(drop).and(map.last().map(drop))
 }
 
 fn both_ends(pool: &Pool, kind: Kind, entries: u64) -> Result<()> {

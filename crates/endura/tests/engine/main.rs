@@ -7,6 +7,7 @@ mod closing;
 mod closures;
 mod collections;
 mod damage_is_told;
+mod deep;
 mod disk_writes;
 mod drops;
 mod ends;

@@ -12,9 +12,12 @@
 //!
 //! # Pins
 //!
-//! Few nodes and arrays without a key lie at an edge, but a damaged map may have any number. So a pin is given up
-//! after so many looks, as [`ends`](crate::tree::ends) has it: what was seen counts if none of the map's
-//! nodes and arrays was retired from the end of the first pin on.
+//! The way down is gone in one pin, as in a search: it has as many nodes as a key has bytes, at most, and each is
+//! looked at twice. Beside it few nodes and arrays without a key lie at an edge, but a damaged map may have any
+//! number. So a pin is given up after so many looks more than the way has, as [`ends`](crate::tree::ends) has it: what
+//! was seen counts if none of the map's nodes and arrays was retired from the end of the first pin on.
+//!
+//! A node that is met twice ends the search: if all that was seen held at one moment, two words led to it then.
 
 use std::ops::Range;
 
@@ -25,6 +28,7 @@ use crate::tree::ends::{BITE, Trust, lost};
 use crate::{Error, Result};
 
 use super::array::Array;
+use super::entered::{Entered, TWICE};
 use super::lock::Version;
 use super::lookup::lookup;
 use super::node::{EOK, Node, enter_child};
@@ -61,8 +65,9 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     guard: Option<Guard<'g, M>>,
     /// How many of the map's nodes and arrays were retired when the first pin was given up.
     retired: Option<u64>,
-    /// How much is seen before the next pin.
-    due: usize,
+    /// How much was seen before the present pin.
+    before: usize,
+    entered: Entered,
     seen: Vec<Seen<'g, M>>,
     slots: Vec<Slot>,
     /// The order of the last array, if it was not remembered.
@@ -81,6 +86,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let record = match edge.reach(Node::root(self.space().media(), self.root.at())?) {
                 Ok(Reached::End(record)) => record,
                 Ok(Reached::Moved) => continue,
+                Ok(Reached::Twice(_)) if !edge.held()? => continue,
+                Ok(Reached::Twice(node)) => return Err(node.corrupt(TWICE)),
                 // What was not in its place any more was read as what it had been.
                 Err(Error::Corrupt { .. }) if edge.has_lost_some() => continue,
                 Err(error) => return Err(error),
@@ -104,6 +111,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 enum Reached<'g, M> {
     /// The first record, if there is one.
     End(Option<Record<'g, M>>),
+    /// A node to which two words lead.
+    Twice(Node<'g, M>),
     /// Others have changed the edge.
     Moved,
 }
@@ -111,7 +120,9 @@ enum Reached<'g, M> {
 impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     fn new(tree: &'g Tree<M, T>) -> Result<Self> {
         let (guard, seen) = (Some(tree.pin()?), Vec::with_capacity(8));
-        Ok(Self { tree, guard, retired: None, due: BITE, seen, slots: Vec::new(), sorted: None })
+        let (slots, entered) = (Vec::new(), Entered::default());
+        let (retired, before, sorted) = (None, 0, None);
+        Ok(Self { tree, guard, retired, before, entered, seen, slots, sorted })
     }
 
     fn space(&self) -> &'g Space<M> {
@@ -125,10 +136,14 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         Ok(())
     }
 
-    /// Where enough was seen in this pin, takes another one. `false`: what was seen has changed by now.
-    fn breathe(&mut self) -> Result<bool> {
-        if self.seen.len() >= self.due {
-            self.due = self.seen.len() + BITE;
+    /// Where enough was seen in this pin, beside a way through so many nodes, takes another one. `false`: what was
+    /// seen has changed by now.
+    fn breathe(&mut self, way: usize) -> Result<bool> {
+        if self.seen.len() - self.before >= BITE + 2 * way {
+            self.before = self.seen.len();
+            if self.has_lost_some() {
+                return Ok(false);
+            }
             if self.retired.is_none() {
                 // Before the second look: what it still finds in its place was not counted.
                 self.retired = Some(self.tree.map().retired());
@@ -152,10 +167,11 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         };
         let mut path = vec![begin(root)];
         let found = |media, at| Record::enter(media, at).map(|record| Reached::End(Some(record)));
-        while let Some(frame) = path.last_mut() {
-            if !self.breathe()? {
+        while !path.is_empty() {
+            if !self.breathe(path.len())? {
                 return Ok(Reached::Moved);
             }
+            let Some(frame) = path.last_mut() else { break };
             let (node, version) = (frame.node, frame.version);
             // The key that ends at a node comes before all others below.
             if frame.eok && (UP || frame.next.is_none()) {
@@ -186,7 +202,13 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                         return Ok(Reached::End(Some(record)));
                     }
                 }
-                Kind::Node(_) => path.push(begin(enter_child(media, &node, link)?)),
+                Kind::Node(_) => {
+                    let child = enter_child(media, &node, link)?;
+                    if !self.entered.is_new(child.at()) {
+                        return Ok(Reached::Twice(child));
+                    }
+                    path.push(begin(child));
+                }
             }
         }
         Ok(Reached::End(None))
@@ -223,13 +245,14 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
 
     /// Whether all that was seen held at one moment. The pin is then one in which the last of it was looked at.
     fn held(&mut self) -> Result<bool> {
+        // What one pin has seen, one does again.
+        let bite = if self.retired.is_none() { self.seen.len().max(1) } else { BITE };
         let mut from = 0;
-        while let Some(bite) = self.seen.get(from..) {
-            let bite = &bite[..bite.len().min(BITE)];
-            if !bite.iter().all(|seen| self.is_unchanged(seen)) {
+        while let Some(rest) = self.seen.get(from..) {
+            if !rest[..rest.len().min(bite)].iter().all(|seen| self.is_unchanged(seen)) {
                 return Ok(false);
             }
-            from += BITE;
+            from += bite;
             if from < self.seen.len() {
                 self.renew()?;
             }

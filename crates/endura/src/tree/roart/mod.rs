@@ -59,6 +59,7 @@ mod count;
 mod descend;
 mod draft;
 mod ends;
+mod entered;
 mod fresh;
 mod insert;
 mod inventory;

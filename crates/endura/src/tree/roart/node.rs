@@ -14,6 +14,7 @@
 
 use crate::media::{LINE, Media, Ordering, Region, Span};
 use crate::pool::Guard;
+use crate::tree::LONGEST_KEY;
 use crate::{Error, Result};
 
 use super::lock::{LOCK, Version};
@@ -437,10 +438,14 @@ pub(super) fn enter_child<'m, M: Media>(
         return Err(Error::Corrupt { offset: node.at(), what: "a node where a leaf should be" });
     };
     let child = Node::enter(media, link.at(), kind)?;
-    if child.depth() > node.depth() {
-        Ok(child)
-    } else {
-        Err(child.corrupt("a node that is no deeper than its parent"))
+    match child.depth() {
+        depth if depth <= node.depth() => {
+            Err(child.corrupt("a node that is no deeper than its parent"))
+        }
+        depth if depth > LONGEST_KEY => {
+            Err(child.corrupt("a node that lies deeper than keys are long"))
+        }
+        _ => Ok(child),
     }
 }
 

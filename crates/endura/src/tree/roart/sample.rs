@@ -24,6 +24,7 @@ use crate::media::Media;
 use crate::pool::Space;
 
 use super::array::Array;
+use super::entered::{Entered, TWICE};
 use super::lock::check_obsolete;
 use super::node::{EOK, Node, enter_child};
 use super::record::Record;
@@ -91,10 +92,10 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
 }
 
 /// Some record below `node`. Others may take it out at any moment. Its key has the node's prefix if the
-/// caller holds the node's lock, or has proof afterwards.
+/// caller holds the node's lock, or has proof afterwards. O(nodes and arrays without a record before it).
 pub(super) fn any_record<'g, M: Media>(node: &Node<'g, M>) -> Result<Option<Record<'g, M>>> {
     let media = node.words().media();
-    let mut path = vec![(*node, Some(0))];
+    let (mut path, mut entered) = (vec![(*node, Some(0))], Entered::default());
     while let Some((node, next)) = path.last_mut() {
         let (here, byte) = (*node, *next);
         let eok = here.load(EOK);
@@ -115,7 +116,13 @@ pub(super) fn any_record<'g, M: Media>(node: &Node<'g, M>) -> Result<Option<Reco
                     return Record::enter(media, slot.at()).map(Some);
                 }
             }
-            Kind::Node(_) => path.push((enter_child(media, &here, link)?, Some(0))),
+            Kind::Node(_) => {
+                let child = enter_child(media, &here, link)?;
+                if !entered.is_new(child.at()) {
+                    return Err(child.corrupt(TWICE));
+                }
+                path.push((child, Some(0)));
+            }
         }
     }
     Ok(None)

@@ -1,17 +1,17 @@
 //! Walks over all chunks of a tree to which nobody writes: to check every claim that its structure makes.
 
-use crate::media::Media;
+use crate::media::{LINE, Media, Ordering};
 use crate::pool::Guard;
 use crate::{Error, Result};
 
 use super::array::Array;
 use super::descend::{Care, Sought, find};
+use super::entered::TWICE;
 use super::lock::{LOCK, Version, check_lock};
 use super::node::{EOK, Node, enter_child};
 use super::record::Record;
 use super::root_node;
 use super::word::{Fingerprint, Kind, Link, Slot};
-use crate::media::Ordering;
 
 /// What a walk over a tree found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,13 +48,19 @@ enum Claim {
 }
 
 /// Calls `visit` with every chunk below `root`, which comes first.
+///
+/// # Errors
+///
+/// Those of `visit`; [`Error::Corrupt`] where words lead nowhere, or nodes are met more often than the pool has room
+/// for.
 fn walk<'m, M: Media>(
     root: Node<'m, M>,
     visit: &mut dyn FnMut(Met<'m, M>) -> Result<()>,
 ) -> Result<()> {
     let media = root.words().media();
-    let mut to_visit = vec![(root, 0)];
+    let (mut to_visit, mut left) = (vec![(root, 0)], media.len() / LINE);
     while let Some((node, above)) = to_visit.pop() {
+        left = left.checked_sub(1).ok_or_else(|| node.corrupt(TWICE))?;
         visit(Met::Node(node, above))?;
         for i in [EOK].into_iter().chain(node.places()) {
             let link = node.peek(i);

@@ -12,6 +12,7 @@ use crate::media::{LINE, Media};
 
 use super::array::Array;
 use super::batch::Batch;
+use super::entered::{Entered, TWICE};
 use super::lock::Version;
 use super::node::{EOK, Node, Prefix, enter_child};
 use super::order::remember;
@@ -44,6 +45,7 @@ pub(super) struct Walk<'g, 'b, M: Media, T, const UP: bool> {
     /// Children that were taken: of each node of the path, the next one last.
     taken: Vec<(u8, Link)>,
     bound: Bound<&'b [u8]>,
+    entered: Entered,
     /// Whether a node on the way to the bound was left by others, so that the walk has to begin again.
     has_moved: bool,
 }
@@ -65,7 +67,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         bound: Bound<&'b [u8]>,
     ) -> Result<Self> {
         let (path, taken) = (Vec::with_capacity(4), Vec::with_capacity(32));
-        let mut walk = Self { tree, path, taken, bound, has_moved: false };
+        let entered = Entered::default();
+        let mut walk = Self { tree, path, taken, bound, entered, has_moved: false };
         let root = Reached { node: &root, above: None };
         walk.enter(root, 0, !matches!(bound, Bound::Unbounded))?;
         Ok(walk)
@@ -93,6 +96,9 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     /// and may lie on both sides of it.
     fn enter(&mut self, reached: Reached<'_, 'g, M>, from: usize, is_border: bool) -> Result<()> {
         let node = *reached.node;
+        if !self.entered.is_new(node.at()) {
+            return Err(node.corrupt(TWICE));
+        }
         let next = Some(if UP { 0 } else { 255 });
         let version = node.version();
         let first = self.taken.len();
