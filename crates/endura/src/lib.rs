@@ -42,9 +42,11 @@
 //!
 //! Data flows one way: a layer uses only those to its left.
 //!
-//! | `volatile`, `media` | `pool` | `tree` | the crate's root |
-//! | --- | --- | --- | --- |
-//! | threads and processes; bytes that survive: the only doors for `unsafe` | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
+//! | `cpu`, `os` | `media`, `runtime` | `pool` | `tree` | the crate's root |
+//! | --- | --- | --- | --- | --- |
+//! | processor and system | bytes that survive; threads and epochs | space and lifetime | the papers' indexes | [`Pool`], [`Map`] |
+//!
+//! The first four are the only doors for `unsafe`.
 //!
 //! Tests and experiments reach the layers below through the hidden module `lab`, which promises no stability.
 
@@ -54,14 +56,15 @@ compile_error!("endura runs on 64-bit little-endian Linux");
 #[doc(hidden)]
 pub mod lab;
 
-mod check;
+mod cpu;
 mod error;
 mod media;
+mod os;
 mod pool;
+mod runtime;
 mod store;
 mod sync;
 mod tree;
-mod volatile;
 
 pub use error::{Error, Result};
 pub use store::*;

@@ -1,9 +1,10 @@
 //! Exact counts of what a medium is asked to do.
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::{LINE, Mark, Media, Ordering};
+use super::medium::{Mark, Media};
 use crate::Result;
+use crate::cpu::flush::LINE;
 
 /// What a [`Counting`] medium has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Plain memory as a medium, for tests and for measuring without a file.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::pair::{self, Pair};
-use super::{Media, Ordering, domain};
+use super::medium::Media;
+use crate::cpu::pair::{self, Pair};
+use crate::cpu::prefetch::prefetch_range;
 
 /// Words on the heap. Nothing survives anything: it stands in for a real medium wherever the order
 /// of stores, not their survival, is looked at.
@@ -69,6 +70,6 @@ unsafe impl Media for Heap {
 
     #[inline(always)]
     fn prefetch(&self, at: u64, len: u64) {
-        domain::prefetch(self.words.as_ptr().cast(), at, len);
+        prefetch_range(self.words.as_ptr().cast(), at, len);
     }
 }

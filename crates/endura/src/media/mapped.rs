@@ -4,14 +4,17 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::slice;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::pair::{self, Pair};
-pub use super::reserve::Reservation;
-use super::reserve::{Folios, HUGE_PAGE, Sharing};
-use super::{Domain, FlushInstruction, Media, Ordering, domain, extend};
+use super::domain::Domain;
+use super::medium::Media;
+use crate::cpu::flush::{self, FlushInstruction};
+use crate::cpu::pair::{self, Pair};
+use crate::cpu::prefetch::prefetch_range;
+use crate::os::claims::{Claim, Right};
+use crate::os::disk;
+use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
 use crate::sync::Mutex;
-use crate::volatile::claims::{Claim, Right};
 use crate::{Error, Result};
 
 /// The most holes of a file in whose place a reader maps memory: each is a mapping, of which a process has
@@ -98,12 +101,12 @@ impl Mapped {
         let id = [facts.dev(), facts.ino()];
         // Until the file is mapped: a growth that fails in between would take back what was counted.
         let _length = Claim::wait(Right::Length, id[0], id[1], false);
-        let bytes = extend::length(&file)?;
+        let bytes = disk::length(&file)?;
         let len = bytes - bytes % HUGE_PAGE;
         if len > reservation.len() {
             return Err(Error::Full { need: len, free: reservation.len() });
         }
-        let is_tmpfs = extend::is_tmpfs(&file);
+        let is_tmpfs = disk::is_tmpfs(&file);
         let stays = mapping.direct || is_tmpfs;
         let folios = if stays { Folios::Huge } else { where_written_back };
         // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
@@ -153,7 +156,7 @@ impl Mapped {
         if self.is_tmpfs {
             self.extend_by_huge_pages(have, grown)?;
         } else {
-            extend::extend(&self.file, have, grown)?;
+            disk::extend(&self.file, have, grown)?;
         }
         if self.mapping.direct {
             // On persistent memory a later store may be durable at once: so must be its block.
@@ -168,13 +171,13 @@ impl Mapped {
     /// is one small page. One after the other: wherever the process is killed, the file ends inside
     /// the huge page that is being made, and has no hole before that.
     fn extend_by_huge_pages(&self, have: u64, grown: u64) -> Result<()> {
-        let before = extend::length(&self.file)?;
+        let before = disk::length(&self.file)?;
         for at in (have..grown).step_by(HUGE_PAGE as usize) {
-            if extend::sow(&self.file, at) {
+            if disk::sow(&self.file, at) {
                 self.reservation.collapse(at, at + HUGE_PAGE);
             }
-            if let Err(error) = extend::extend(&self.file, at, at + HUGE_PAGE) {
-                return Err(extend::give_back(&self.file, before).err().unwrap_or(error));
+            if let Err(error) = disk::extend(&self.file, at, at + HUGE_PAGE) {
+                return Err(disk::give_back(&self.file, before).err().unwrap_or(error));
             }
         }
         Ok(())
@@ -184,10 +187,10 @@ impl Mapped {
 /// Sees to it that no access to the first `len` bytes of a file on tmpfs meets a hole: a reader's is
 /// memory of its own, a writer's gets its memory now.
 fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) -> Result<()> {
-    let holes = extend::holes(file, len)?;
+    let holes = disk::holes(file, len)?;
     let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
     if !read_only {
-        return if missing > 0 { extend::fill_holes(file, len, missing).map(drop) } else { Ok(()) };
+        return if missing > 0 { disk::fill_holes(file, len, missing).map(drop) } else { Ok(()) };
     }
     if holes.len() > MOST_HOLES {
         return Err(Error::Unsupported {
@@ -295,7 +298,7 @@ unsafe impl Media for Mapped {
         if cfg!(target_arch = "x86_64") && self.needs_flush() {
             // SAFETY: the caller keeps the aligned word inside `len`, and fences before anything relies
             // on the order.
-            unsafe { domain::stream_word(self.base.add(at as usize).cast().as_ptr(), value) };
+            unsafe { flush::stream_word(self.base.add(at as usize).cast().as_ptr(), value) };
         } else {
             // SAFETY: the caller's promise.
             unsafe {
@@ -322,7 +325,7 @@ unsafe impl Media for Mapped {
 
     #[inline(always)]
     fn prefetch(&self, at: u64, len: u64) {
-        domain::prefetch(self.base.as_ptr(), at, len);
+        prefetch_range(self.base.as_ptr(), at, len);
     }
 
     fn sync(&self) -> Result<()> {

@@ -1,8 +1,9 @@
 //! A medium that several owners hold.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::{Mark, Media, Ordering};
+use super::medium::{Mark, Media};
 use crate::Result;
 
 // SAFETY: every access goes to the inner medium, which keeps the contract and lives as long as any

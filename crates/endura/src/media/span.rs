@@ -1,8 +1,9 @@
 //! Checked views: the range is verified once, every access after that is in bounds.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{LINE, Media, Ordering, help_flush};
+use super::medium::{Media, help_flush};
+use crate::cpu::flush::LINE;
 use crate::{Error, Result};
 
 #[cold]

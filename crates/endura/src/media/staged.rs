@@ -2,13 +2,14 @@
 //! those that it does not refuse.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Mark, Media, Ordering, Region};
+use super::medium::{Mark, Media};
+use super::span::Region;
 use crate::Result;
-use crate::sync::plain::Mutex;
+use crate::sync::mutex::Mutex;
 
 /// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
 ///

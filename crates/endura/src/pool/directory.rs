@@ -62,8 +62,8 @@ use super::lengths;
 use super::map::MapState;
 use super::space::{Session, Space};
 use crate::media::{Mark, Media, Ordering, Span};
+use crate::runtime::epoch::before_reuse;
 use crate::sync::Mutex;
-use crate::volatile::epoch::before_reuse;
 use crate::{Error, Result};
 
 /// The maps of an open pool.

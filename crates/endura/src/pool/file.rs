@@ -9,12 +9,13 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use super::Session;
-use super::filesystem::Filesystem;
-use super::identity::{self, FileId};
 use super::layout::{NEXT_PAGE, PAGE};
-use super::lock::{self, PoolLock};
 use super::superblock::Superblock;
-use crate::media::{Placement, extend};
+use crate::media::Placement;
+use crate::os::filesystem::Filesystem;
+use crate::os::identity::FileId;
+use crate::os::lock::{self, FileLock};
+use crate::os::{disk, identity};
 use crate::{Error, Result};
 
 /// How a file is to be opened.
@@ -36,7 +37,7 @@ pub(crate) struct PoolFile {
     /// What the user should know, found while opening.
     warnings: Vec<&'static str>,
     /// Declared last: released when everything else is gone.
-    lock: PoolLock,
+    lock: FileLock,
 }
 
 impl PoolFile {
@@ -45,14 +46,14 @@ impl PoolFile {
         let facts = fs::metadata(path)
             .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
         refuse_other_than_file(&facts)?;
-        let lock = PoolLock::acquire(path, access.read_only)?;
+        let lock = FileLock::acquire(path, access.read_only)?;
         let file = lock::open(path, access.read_only)
             .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
         Self::of_locked(file, lock, access)
     }
 
     /// The same for a file that is open and locked.
-    pub(super) fn of_locked(file: File, lock: PoolLock, access: Access) -> Result<Self> {
+    pub(super) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
         if FileId::of(&facts) != lock.file() {
             // Between the two opens somebody put another file there, which has its own lock.
@@ -170,7 +171,7 @@ impl PoolFile {
         let (bytes, len) = (facts.blocks() * 512, facts.len());
         // Elsewhere the count includes blocks that describe the file, and may hide a hole.
         let whole = bytes == len || bytes > len && self.filesystem.counts_blocks_exactly();
-        if !whole && !extend::fill_holes(&self.file, len, len.saturating_sub(bytes))? {
+        if !whole && !disk::fill_holes(&self.file, len, len.saturating_sub(bytes))? {
             self.warn(
                 "the file may have holes, which this file system cannot fill: a full disk may \
                  kill the process",

@@ -17,9 +17,9 @@ use super::guard::Guard;
 use super::space::Space;
 use super::stock::Stock;
 use crate::media::Media;
+use crate::runtime::epoch::{Mode, Slot};
+use crate::runtime::thread;
 use crate::sync::{self, Backoff, Mutex, MutexGuard};
-use crate::volatile::epoch::{Mode, Slot};
-use crate::volatile::thread;
 use crate::{Error, Result};
 
 const CLOSED: u64 = 1;

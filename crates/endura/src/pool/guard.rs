@@ -6,8 +6,8 @@ use super::alloc::Class;
 use super::space::Space;
 use super::stock::Stock;
 use crate::media::{Mark, Media};
+use crate::runtime::epoch::{EpochStamp, Mode, Slot, before_reuse};
 use crate::sync::Mutex;
-use crate::volatile::epoch::{EpochStamp, Mode, Slot, before_reuse};
 use crate::{Error, Result};
 
 /// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.

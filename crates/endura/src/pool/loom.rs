@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::map::MapState;
 use super::space::{Session, Space};
-use crate::media::modelled::Modelled;
+use crate::media::loom::Modelled;
 use crate::media::{Media, Ordering, Region};
+use crate::os::barrier::Barriers;
 use crate::pool::PAGE;
-use crate::sync::modelled::{Fault, check, check_finds, spawn};
-use crate::volatile::barrier::Barriers;
-use crate::volatile::thread::be;
+use crate::runtime::thread::be;
+use crate::sync::loom::{Fault, check, check_finds, spawn};
 
 const CHUNK: u64 = 64;
 

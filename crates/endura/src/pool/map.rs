@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::layout::ENTRY;
 use crate::media::LINE;
+use crate::runtime::thread;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
-use crate::volatile::thread;
 
 /// Counters of a map's entries: one pair for each of the first threads, the last for all others.
 const SHARDS: usize = if cfg!(all(test, loom)) { 3 } else { 64 };

@@ -8,14 +8,11 @@ mod directory;
 mod drops;
 mod entry;
 mod file;
-mod filesystem;
 mod gate;
 mod guard;
-mod identity;
 mod layout;
 mod lengths;
 mod limbo;
-mod lock;
 #[cfg(all(test, loom))]
 mod loom;
 mod map;
@@ -31,8 +28,8 @@ pub mod superblock;
 #[cfg(test)]
 mod tests;
 
+pub use crate::runtime::thread::Worker;
 pub use crate::sync::set_waiting;
-pub use crate::volatile::thread::Worker;
 pub use alloc::PartlyUsed;
 pub use collect::{Collection, CollectionState, Collector, Step, Walk};
 pub(crate) use file::{Access, PoolFile};

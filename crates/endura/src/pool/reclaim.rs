@@ -20,9 +20,9 @@ use super::guard::Guard;
 use super::space::Space;
 use super::stock::{Bite, Stock};
 use crate::media::Media;
+use crate::runtime::epoch::Slot;
+use crate::runtime::thread;
 use crate::sync::{self, Mutex};
-use crate::volatile::epoch::Slot;
-use crate::volatile::thread;
 use crate::{Error, Result};
 
 /// How often [`Space::relieve`] looks whether those inside have left: first with a yield each, then

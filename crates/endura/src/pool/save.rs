@@ -5,7 +5,7 @@ use super::gate::NO_STATE;
 use super::space::Space;
 use super::stock::Bite;
 use crate::media::Media;
-use crate::volatile::epoch::Mode;
+use crate::runtime::epoch::Mode;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {

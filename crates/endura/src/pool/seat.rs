@@ -3,12 +3,12 @@
 use super::guard::Guard;
 use super::space::Space;
 use crate::media::Media;
-use crate::volatile::epoch::EpochStamp;
+use crate::runtime::epoch::EpochStamp;
 
 /// A place that was reached inside a pin, and until when it is that place.
 ///
 /// All that trees remember of chunks and nodes after a pin has ended is in a seat: their cursors, and the
-/// walks of a collection. It opens in two ways only, by the two rules of [`epoch`](crate::volatile::epoch):
+/// walks of a collection. It opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
 /// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A seat that was not taken
 /// opens in neither.
 ///

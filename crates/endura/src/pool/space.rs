@@ -11,11 +11,11 @@ use super::stamps::Stamps;
 use super::stock::Stock;
 use crate::Result;
 use crate::media::{LINE, Media, Ordering, Region};
+use crate::os::barrier::Barriers;
+use crate::os::fork::ForkGuard;
+use crate::runtime::epoch::Epochs;
+use crate::runtime::thread::Heir;
 use crate::sync::{Mutex, OnceLock};
-use crate::volatile::barrier::Barriers;
-use crate::volatile::epoch::Epochs;
-use crate::volatile::fork::Birthplace;
-use crate::volatile::thread::Heir;
 
 /// How a pool was opened.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ pub struct Space<M: Media> {
     pub(super) media: M,
     pub(super) session: Session,
     pub(super) epochs: Epochs<Mutex<Stock>>,
-    pub(super) birthplace: Birthplace,
+    pub(super) birthplace: ForkGuard,
     pub(super) allocator: Allocator,
     pub(super) directory: Directory<M>,
     stamps: Stamps,
@@ -124,7 +124,7 @@ impl<M: Media> Space<M> {
         let directory = Directory::load(&media, session, allocator.pages())?;
         Ok(Self {
             epochs: Epochs::new(barriers, if session.read_only { READ_ONLY } else { 0 }),
-            birthplace: Birthplace::here(),
+            birthplace: ForkGuard::here(),
             stamps: Stamps::new(),
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
@@ -160,7 +160,7 @@ impl<M: Media> Space<M> {
     }
 
     /// The tag of a node in DRAM that the caller has just made unreachable: it may be used again
-    /// when [`now`](Self::now) is at least two more. That is the [arena's](crate::volatile::arena) to say.
+    /// when [`now`](Self::now) is at least two more. That is the [arena's](crate::runtime::arena) to say.
     pub(crate) fn tag(&self) -> u64 {
         self.epochs.tag()
     }
@@ -172,10 +172,10 @@ impl<M: Media> Space<M> {
     }
 
     /// As if the calling thread's pin had slept between the epoch and its slot; see
-    /// [`Slot::fall_behind`](crate::volatile::epoch::Slot::fall_behind).
+    /// [`Slot::fall_behind`](crate::runtime::epoch::Slot::fall_behind).
     #[cfg(all(test, not(loom)))]
     pub(crate) fn fall_behind(&self, epochs: u64) {
-        self.epochs.slot(crate::volatile::thread::current()).fall_behind(epochs);
+        self.epochs.slot(crate::runtime::thread::current()).fall_behind(epochs);
     }
 
     /// The session's generation.

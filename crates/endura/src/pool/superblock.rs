@@ -31,6 +31,7 @@ use std::os::unix::fs::FileExt;
 
 use super::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::media::{Domain, LINE};
+use crate::os::disk::write_durably;
 use crate::{Error, Result};
 
 /// Bytes of one copy.
@@ -261,21 +262,6 @@ fn read_copy(file: &File, at: u64) -> Result<[u8; BYTES]> {
         }
     }
     Ok(bytes)
-}
-
-/// Writes and syncs these bytes alone: after a crash of the process the file may have gigabytes
-/// of other dirty pages, which nobody should wait for to open it.
-fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
-    use rustix::io::{Errno, ReadWriteFlags, pwritev2};
-    let slice = [std::io::IoSlice::new(bytes)];
-    match pwritev2(file, &slice, at, ReadWriteFlags::DSYNC) {
-        Ok(written) if written == bytes.len() => Ok(()),
-        Ok(_) | Err(Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS) => {
-            file.write_all_at(bytes, at)?;
-            file.sync_data()
-        }
-        Err(errno) => Err(errno.into()),
-    }
 }
 
 #[cfg(test)]

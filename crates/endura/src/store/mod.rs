@@ -3,6 +3,7 @@
 mod any;
 mod byte_map;
 mod byte_range;
+mod check;
 mod collect;
 pub(crate) mod fast_fair;
 mod figures;
@@ -23,7 +24,6 @@ pub use byte_range::ByteRange;
 pub use fast_fair::{FastFair, FastFairIndex, NodeLayout};
 pub use info::MapInfo;
 pub use kind::Kind;
-pub(crate) use kind::{inventory, survey};
 pub use map::{Map, OrderedMap};
 pub use nbtree::{NbTree, NbTreeIndex};
 pub use options::PoolOptions;
@@ -31,9 +31,9 @@ pub use pool::{Pool, Stats};
 pub use range::Range;
 pub use roart::{Roart, RoartIndex};
 
-pub use crate::check::{MapReport, Report};
 pub use crate::media::{Domain, MediaChoice, explain_bus_errors};
 pub use crate::pool::{Collection, CollectionState, PartlyUsed};
 pub use crate::tree::{
     ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len,
 };
+pub use check::{MapReport, Report};

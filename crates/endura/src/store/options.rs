@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::check;
 use super::pool::Pool;
 use super::turn::ready_locks;
-use crate::check;
 use crate::media::{Domain, Mapped, Mapping, MediaChoice, Placement, Reservation};
 use crate::pool::{Access, PoolFile, Session, Space};
 use crate::{Error, Result};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::any::{AnyIndex, AnyMap};
+use super::check::{self, Report};
 use super::collect::Background;
 use super::fast_fair::{FastFair, FastFairIndex, NodeLayout};
 use super::figures;
@@ -10,12 +11,11 @@ use super::kind::{Kind, inventory};
 use super::nbtree::{NbTree, NbTreeIndex};
 use super::roart::{Roart, RoartIndex};
 use super::{ByteMap, Map, MapInfo, PoolOptions};
-use crate::check::{self, Report};
 use crate::media::{Domain, Mapped, Media, Placement};
+use crate::os::fork::ForkGuard;
 use crate::pool::{Collection, PartlyUsed, PoolFile, Session, Space};
 use crate::sync::Mutex;
 use crate::tree::Index;
-use crate::volatile::fork::Birthplace;
 use crate::{Error, Result};
 
 /// An open pool: one file with any number of named maps.
@@ -45,7 +45,7 @@ pub struct Pool {
 struct Inner {
     space: Arc<Space<Mapped>>,
     background: Background,
-    birthplace: Birthplace,
+    birthplace: ForkGuard,
     placement: Placement,
     session: Session,
     facts: Facts,
@@ -124,7 +124,7 @@ impl Pool {
             filesystem: file.filesystem().name(),
             warnings: file.warnings().to_vec(),
         };
-        let birthplace = Birthplace::here();
+        let birthplace = ForkGuard::here();
         let file = Mutex::new(Some(file));
         let inner = Inner { space, background, birthplace, placement, session, facts, file };
         Self { inner: Arc::new(inner) }

@@ -38,7 +38,7 @@ use super::class::Class;
 use super::header::{self, Kind};
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
-use crate::volatile::epoch::before_reuse;
+use crate::runtime::epoch::before_reuse;
 
 const RUN: u64 = 1;
 const PARTIAL: u64 = 2;

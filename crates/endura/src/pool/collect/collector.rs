@@ -11,8 +11,8 @@ use super::super::layout::PAGE;
 use super::super::space::Space;
 use super::{CollectionState, Marks};
 use crate::media::{LINE, Mark, Media, Ordering};
+use crate::runtime::thread;
 use crate::sync::{self, AtomicBool, Mutex};
-use crate::volatile::thread;
 use crate::{Error, Result};
 
 /// Pages that are swept in one pin.

@@ -141,7 +141,7 @@ fn readers_are_safe_with_asymmetric_barriers() {
 fn readers_are_safe_with_fences() {
     let medium = Heap::new(8 * PAGE);
     Space::format(&medium).unwrap();
-    let fences = crate::volatile::barrier::Barriers::symmetric();
+    let fences = crate::os::barrier::Barriers::symmetric();
     readers_never_see_a_reused_chunk(&Space::mount_with(medium, FRESH, fences).unwrap());
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::node::{Fences, Init, Node};
 use super::version::{Kind, Locked, Version};
 use super::*;
-use crate::media::modelled::Modelled;
+use crate::media::loom::Modelled;
 use crate::pool::{PAGE, Seat, Session};
-use crate::sync::modelled::{Fault, check, check_finds, spawn};
+use crate::runtime::thread::be;
+use crate::sync::loom::{Fault, check, check_finds, spawn};
 use crate::sync::{AtomicU64, Ordering};
-use crate::volatile::thread::be;
 
 type Leaf<'m> = Node<'m, Modelled, 14>;
 type Tiny = Tree<Modelled, 14, 14, LineBinary>;

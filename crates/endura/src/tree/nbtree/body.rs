@@ -1,10 +1,10 @@
 //! Bodies: the inner nodes. What is in a body never changes after it was published; a change is a
 //! new body in its place.
 
+use crate::cpu::byte_search::{Halves, Lanes, Narrow, Wide};
+use crate::cpu::prefetch::prefetch;
 use crate::media::LINE;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::volatile::lines::{Halves, Lanes, Narrow, Wide};
-use crate::volatile::prefetch::prefetch;
 
 use super::key::{Local, Scale};
 
@@ -167,7 +167,7 @@ impl Body {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::volatile::lines::{Narrow, Wide};
+    use crate::cpu::byte_search::{Narrow, Wide};
 
     #[test]
     fn the_child_that_covers_a_key_is_found_for_every_count() {

@@ -14,9 +14,9 @@
 //! That loses updates (`docs/trees.md`). Here nothing is written to a leaf that is being copied:
 //! whoever wants to helps to copy, which takes a few microseconds, and waits for nobody.
 
+use crate::cpu::prefetch::prefetch;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
-use crate::volatile::prefetch::prefetch;
 use crate::{Error, Result};
 
 use super::Tree;

@@ -1,9 +1,9 @@
 //! Many lookups at once: their descents take turns, so that their misses overlap.
 
 use crate::Result;
+use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::media::Media;
 use crate::pool::Guard;
-use crate::volatile::lines::{Lanes, Narrow, Wide};
 
 use super::Tree;
 use super::block::Block;

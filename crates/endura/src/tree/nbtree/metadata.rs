@@ -1,8 +1,8 @@
 //! All that is in DRAM: the metadata layer of the paper.
 
 use crate::pool::{Counted, MapState};
+use crate::runtime::arena::Arena;
 use crate::sync::{AtomicU64, Mutex};
-use crate::volatile::arena::Arena;
 
 use super::body::Body;
 use super::key::PARTITIONS;

@@ -1,7 +1,7 @@
 //! Key order inside of a block, whose entries have none.
 
+use crate::cpu::small_sort::{self, MOST, NO_PLACE};
 use crate::media::Media;
-use crate::volatile::ranks::{self, MOST, NO_PLACE};
 
 use super::block::{Block, State};
 use super::claims::{line, lines};
@@ -54,7 +54,7 @@ impl<M: Media, const W: usize> Block<'_, M, W> {
         for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
             *distance = self.word(slot).distance(low);
         }
-        let (slots, bits) = ranks::order(&distances, high.0 - low.0);
+        let (slots, bits) = small_sort::order(&distances, high.0 - low.0);
         Order { slots, bits }
     }
 }

@@ -10,10 +10,10 @@
 use std::marker::PhantomData;
 
 use crate::Result;
+use crate::cpu::prefetch::prefetch;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::sync::Ordering;
-use crate::volatile::prefetch::prefetch;
 
 use super::Tree;
 use super::block::{Block, State, Word};

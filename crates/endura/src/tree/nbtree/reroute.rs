@@ -6,7 +6,7 @@ use crate::pool::Guard;
 use super::body::Child;
 use super::key::Local;
 use super::metadata::Metadata;
-use crate::volatile::lines::Narrow;
+use crate::cpu::byte_search::Narrow;
 
 use super::route::{Hold, Spot, Top};
 

@@ -26,11 +26,11 @@
 //! What an exchange takes out is retired by the thread that made it. A number that a thread compares
 //! with was read by it inside the same pin, so that it cannot have come back in another meaning.
 
+use crate::cpu::byte_search::{Lanes, Narrow, Wide};
+use crate::cpu::prefetch::prefetch;
 use crate::media::Media;
 use crate::pool::Guard;
 use crate::sync::{AtomicU64, Ordering};
-use crate::volatile::lines::{Lanes, Narrow, Wide};
-use crate::volatile::prefetch::prefetch;
 
 use super::body::{Body, Child};
 use super::key::Local;

@@ -3,9 +3,9 @@
 //! A byte for each slot, 0 for one whose key is not known. The last byte, which no slot has, tells whether
 //! the tags of all entries are there.
 
+use crate::cpu::byte_search::{Lanes, Line, Narrow, Wide, set_byte};
+use crate::cpu::prefetch::prefetch;
 use crate::sync::Ordering;
-use crate::volatile::lines::{Lanes, Line, Narrow, Wide, set_byte};
-use crate::volatile::prefetch::prefetch;
 
 use super::claims::slots_of;
 use super::key::Hash;

@@ -10,9 +10,9 @@
 
 use std::cmp::Ordering as Order;
 
+use crate::cpu::crc32c;
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE};
-use crate::volatile::checksum;
 use crate::{Error, Result};
 
 const HEADER: usize = 2;
@@ -251,13 +251,13 @@ impl<'m, M: Media> Record<'m, M> {
     /// Whether the checksum is that of the contents.
     pub(super) fn is_sound(&self) -> bool {
         let [lengths, sum] = [0, 1].map(|i| self.words.load(i, Ordering::Relaxed));
-        let mut expected = checksum::append(0, &lengths.to_le_bytes());
+        let mut expected = crc32c::append(0, &lengths.to_le_bytes());
         let mut piece = [0; 512];
         let (mut at, mut left) = (8 * HEADER, self.key + self.value);
         while left > 0 {
             let now = left.min(piece.len());
             self.words.read(at, &mut piece[..now]);
-            expected = checksum::append(expected, &piece[..now]);
+            expected = crc32c::append(expected, &piece[..now]);
             (at, left) = (at + now, left - now);
         }
         sum == u64::from(expected)
@@ -279,7 +279,7 @@ impl<'m, M: Media> Writer<'m, M> {
     pub(super) fn new(media: &'m M, at: u64, key: &[u8], value: usize) -> Result<Self> {
         let words = Region::new(media, at, bytes_for(key.len(), value) as usize / 8)?;
         let lengths = key.len() as u64 | (value as u64) << 32;
-        let sum = checksum::append(0, &lengths.to_le_bytes());
+        let sum = crc32c::append(0, &lengths.to_le_bytes());
         let mut writer = Self { words, next: HEADER, pending: 0, filled: 0, lengths, sum };
         writer.write(key);
         Ok(writer)
@@ -293,7 +293,7 @@ impl<'m, M: Media> Writer<'m, M> {
 
     /// Appends bytes, no more than are left.
     pub(super) fn write(&mut self, bytes: &[u8]) {
-        self.sum = checksum::append(self.sum, bytes);
+        self.sum = crc32c::append(self.sum, bytes);
         let (words, rest) = bytes.as_chunks();
         let (mut pending, filled) = (self.pending, self.filled);
         let stored = words.iter().map(|&word| {

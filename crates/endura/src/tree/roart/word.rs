@@ -9,8 +9,8 @@
 //! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the
 //! fingerprint of what was there. DIRTY says that the word may not be durable yet.
 
+use crate::cpu::crc32c;
 use crate::media::LINE;
-use crate::volatile::checksum;
 use crate::{Error, Result};
 
 pub(super) const DIRTY: u64 = 1;
@@ -144,7 +144,7 @@ pub(super) struct Fingerprint(pub(super) u16);
 impl Fingerprint {
     #[inline]
     pub(super) fn of(key: &[u8]) -> Self {
-        let sum = checksum::append(0, key);
+        let sum = crc32c::append(0, key);
         Self((sum ^ sum >> 16) as u16)
     }
 

@@ -1,0 +1,132 @@
+//! Which persistence domain a file lies in, and which one to use.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::domain::Domain;
+use crate::cpu::flush::FlushInstruction;
+use crate::os::{memory, pmem};
+use crate::{Error, Result};
+
+/// Which persistence domain to use, and how to write lines back.
+///
+/// A forced choice changes the instructions, for measuring or for knowing better than the kernel;
+/// it does not change what the memory below survives. A pool on an ordinary disk keeps the promise
+/// of [`PageCache`](Self::PageCache) whatever is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum MediaChoice {
+    /// What the file lies on: eADR or ADR where it is mapped directly, else the page cache.
+    #[default]
+    Auto,
+    /// No flush and no fence: survives the end of the process.
+    PageCache,
+    /// Flush with the best instruction of this CPU, and fence.
+    Adr,
+    /// No flush, one fence at the end of an operation.
+    Eadr,
+    /// [`Adr`](Self::Adr) with `clwb`.
+    Clwb,
+    /// [`Adr`](Self::Adr) with `clflushopt`.
+    ClflushOpt,
+    /// [`Adr`](Self::Adr) with `clflush`.
+    Clflush,
+    /// [`Adr`](Self::Adr) with `dc cvap` (AArch64).
+    Cvap,
+}
+
+/// Where a file lies, and how its lines are to be written back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// The domain to use.
+    pub domain: Domain,
+    /// How to write lines back; of no meaning outside [`Domain::Adr`].
+    pub instruction: FlushInstruction,
+    /// Whether the file is mapped directly from persistent memory.
+    pub direct: bool,
+    /// How often the memory below lost its caches' contents, where the platform counts it.
+    pub dirty_shutdowns: Option<u64>,
+}
+
+impl Placement {
+    /// Whether acknowledged stores survive a power loss: not where persistent memory is used with
+    /// the page cache's instructions.
+    pub fn is_power_safe(&self) -> bool {
+        self.direct && self.domain != Domain::PageCache
+    }
+
+    /// Finds out what `file`, which must not be empty, lies on, and applies the choice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the CPU has no way to write a line back as the choice, or the
+    /// memory, demands.
+    pub fn of(file: &File, writable: bool, choice: MediaChoice) -> Result<Self> {
+        let direct = memory::maps_directly(file, writable);
+        let region = match file.metadata() {
+            Ok(facts) if direct => pmem::Region::below(Path::new("/sys"), facts.dev()),
+            _ => None,
+        };
+        let found = match &region {
+            _ if !direct => Domain::PageCache,
+            Some(region) if region.keeps_caches() => Domain::Eadr,
+            _ => Domain::Adr,
+        };
+        let (domain, wanted) = match choice {
+            MediaChoice::Auto => (found, None),
+            MediaChoice::PageCache => (Domain::PageCache, None),
+            MediaChoice::Eadr => (Domain::Eadr, None),
+            MediaChoice::Adr => (Domain::Adr, None),
+            MediaChoice::Clwb => (Domain::Adr, Some(FlushInstruction::Clwb)),
+            MediaChoice::ClflushOpt => (Domain::Adr, Some(FlushInstruction::ClflushOpt)),
+            MediaChoice::Clflush => (Domain::Adr, Some(FlushInstruction::Clflush)),
+            MediaChoice::Cvap => (Domain::Adr, Some(FlushInstruction::Cvap)),
+        };
+        Ok(Self {
+            domain,
+            instruction: instruction(domain, wanted)?,
+            direct,
+            dirty_shutdowns: region.and_then(|region| region.dirty_shutdowns()),
+        })
+    }
+}
+
+fn instruction(domain: Domain, wanted: Option<FlushInstruction>) -> Result<FlushInstruction> {
+    let usable = wanted.or_else(FlushInstruction::best).filter(|one| one.is_available());
+    match usable {
+        Some(instruction) => Ok(instruction),
+        // Never used outside ADR: any value does.
+        None if domain != Domain::Adr => Ok(FlushInstruction::Clflush),
+        None => Err(Error::Unsupported {
+            what: "this CPU cannot write a cache line back that way; choose another medium \
+                   (`Auto` finds the best one)",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_file_lies_in_the_page_cache() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let found = Placement::of(&file, true, MediaChoice::Auto).unwrap();
+        assert_eq!((found.domain, found.direct), (Domain::PageCache, false));
+        assert_eq!(found.dirty_shutdowns, None);
+        let forced = Placement::of(&file, true, MediaChoice::Eadr).unwrap();
+        assert_eq!((forced.domain, forced.direct), (Domain::Eadr, false));
+    }
+
+    #[test]
+    fn an_instruction_of_another_cpu_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let foreign =
+            if cfg!(target_arch = "x86_64") { MediaChoice::Cvap } else { MediaChoice::Clwb };
+        let outcome = Placement::of(&file, true, foreign);
+        assert!(matches!(outcome, Err(Error::Unsupported { .. })), "{outcome:?}");
+    }
+}

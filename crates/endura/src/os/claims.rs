@@ -1,0 +1,213 @@
+//! What the pools and media of one process have agreed on about a file, for file systems whose locks do
+//! not hold between two opens of one process, and for media that no lock keeps apart.
+//!
+//! # Protocol
+//!
+//! A claim stands in a slot with the number of its process. It is looked at, and made, by one thread at a
+//! time, so that only claims are seen that were granted: nobody is refused because of one that is refused
+//! itself. A forked child has the claims of its parent, and perhaps a thread of the parent in the middle of
+//! this; both carry the parent's number, and do not count there. So no handler is needed, and the child of
+//! a raw `clone` is no exception.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::fork::ForkGuard;
+use super::slots::Slots;
+use crate::sync::Backoff;
+
+/// What is claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Right {
+    /// To have the pool open.
+    Open,
+    /// To change the file's length, or to rely on it while it is looked at.
+    Length,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// The process, in the upper 61 bits; 0 = free. In the lower ones the right and whether it is exclusive.
+    /// The words below mean something only where this is not 0.
+    owner: AtomicU64,
+    device: AtomicU64,
+    inode: AtomicU64,
+}
+
+static CLAIMS: Slots<Slot> = Slots::new(
+    [const { Slot { owner: AtomicU64::new(0), device: AtomicU64::new(0), inode: AtomicU64::new(0) } };
+        64],
+);
+
+/// The process of the thread that looks at the claims; 0 = none.
+static BUSY: AtomicU64 = AtomicU64::new(0);
+
+/// A right to a file within this process. Ends when dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    slot: &'static Slot,
+    birthplace: ForkGuard,
+}
+
+impl Claim {
+    /// Claims the file: none if another claim to the same right excludes it. One that is exclusive and any
+    /// other exclude each other.
+    pub(crate) fn new(right: Right, device: u64, inode: u64, exclusive: bool) -> Option<Self> {
+        let birthplace = ForkGuard::here();
+        let process = birthplace.number() << 3;
+        let own = process | u64::from(right == Right::Length) << 1 | u64::from(exclusive);
+        let _turn = Turn::take(birthplace.number());
+        // Relaxed: turns order all accesses but the end of a claim, which may be seen late.
+        let is_excluded = CLAIMS.iter().any(|slot| {
+            let theirs = slot.owner.load(Ordering::Relaxed);
+            (theirs | 1) == (own | 1)
+                && (theirs & 1 == 1 || exclusive)
+                && slot.device.load(Ordering::Relaxed) == device
+                && slot.inode.load(Ordering::Relaxed) == inode
+        });
+        if is_excluded {
+            return None;
+        }
+        let slot = CLAIMS.take(|slot| {
+            // Pairs with the store in `drop`: what is left of the last owner is not written any more.
+            let owner = slot.owner.load(Ordering::Acquire);
+            (owner >> 3 != process >> 3).then_some(slot)
+        });
+        slot.device.store(device, Ordering::Relaxed);
+        slot.inode.store(inode, Ordering::Relaxed);
+        slot.owner.store(own, Ordering::Release);
+        Some(Self { slot, birthplace })
+    }
+
+    /// The same, after those have ended that exclude it.
+    pub(crate) fn wait(right: Right, device: u64, inode: u64, exclusive: bool) -> Self {
+        let mut backoff = Backoff::default();
+        loop {
+            match Self::new(right, device, inode, exclusive) {
+                Some(claim) => return claim,
+                None => backoff.wait(),
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // In a child the slot may meanwhile hold a claim of the child's own.
+        if !self.birthplace.is_elsewhere() {
+            self.slot.owner.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// The right to look at the claims.
+struct Turn;
+
+impl Turn {
+    /// Waits until no thread of this process has it: a look takes as long as there are slots. A turn of
+    /// another process is that of a thread that was not forked along.
+    fn take(process: u64) -> Self {
+        let mut backoff = Backoff::default();
+        loop {
+            // Relaxed: the exchange decides.
+            let holder = BUSY.load(Ordering::Relaxed);
+            // Pairs with the store in `drop`.
+            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+            if holder != process && BUSY.compare_exchange(holder, process, acquire, relaxed).is_ok()
+            {
+                return Self;
+            }
+            backoff.wait();
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // Pairs with the exchange in `take`. No other process runs in this memory.
+        BUSY.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_exclusive_claim_or_many_shared_ones() {
+        let claim = |inode, exclusive| Claim::new(Right::Open, 1_000_001, inode, exclusive);
+        let first = claim(7, false).unwrap();
+        let second = claim(7, false).unwrap();
+        assert!(claim(7, true).is_none(), "a writer beside readers");
+        assert!(claim(8, true).is_some(), "another file");
+        assert!(Claim::new(Right::Length, 1_000_001, 7, true).is_some(), "another right");
+        drop((first, second));
+        let writer = claim(7, true).unwrap();
+        assert!(claim(7, false).is_none(), "a reader beside a writer");
+        drop(writer);
+        assert!(claim(7, false).is_some());
+        let many: Vec<_> = (0..200).map(|inode| claim(inode, true).unwrap()).collect();
+        assert!((0..200).all(|inode| claim(inode, false).is_none()));
+        drop(many);
+        assert!((0..200).all(|inode| claim(inode, false).is_some()));
+    }
+
+    /// One thread has the file, others try to get it for themselves alone: nobody is turned away but by whom
+    /// has it.
+    #[test]
+    fn who_is_refused_excludes_nobody() {
+        let claim = |exclusive| Claim::new(Right::Open, 1_000_002, 7, exclusive);
+        let reader = claim(false).unwrap();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    assert!(claim(true).is_none());
+                }
+            });
+            let refused = (0..20_000).filter(|_| claim(false).is_none()).count();
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(refused, 0);
+        });
+        drop(reader);
+    }
+
+    /// The length of a file has one owner at a time, and who waits gets it.
+    #[test]
+    fn who_waits_gets_it() {
+        let inside = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let claim = Claim::wait(Right::Length, 1_000_003, 7, true);
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        drop(claim);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_child_inherits_none() {
+        let own = Claim::new(Right::Open, 1_000_004, 7, true).unwrap();
+        // SAFETY: the child touches atomics and leaves by `_exit`; the parent waits for it.
+        let status = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let theirs = Claim::new(Right::Open, 1_000_004, 7, true);
+                drop(own);
+                // What it dropped of its parent's does not end its own.
+                let again = Claim::new(Right::Open, 1_000_004, 7, true);
+                libc::_exit(i32::from(theirs.is_none() || again.is_some()));
+            }
+            let mut status = -1;
+            libc::waitpid(child, &raw mut status, 0);
+            status
+        };
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
+        assert!(Claim::new(Right::Open, 1_000_004, 7, false).is_none());
+        drop(own);
+    }
+}

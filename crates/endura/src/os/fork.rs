@@ -1,0 +1,168 @@
+//! Whether this process is still the one that opened the pool.
+//!
+//! A forked child inherits the mapping of every pool and must keep its hands off them. It finds
+//! out by one load: a word lies in a page that the kernel empties in the child
+//! (`MADV_WIPEONFORK`). Asking for the process id instead would cost a system call per operation.
+//!
+//! [`pthread_atfork`](libc::pthread_atfork) handlers do what has to happen at the fork itself: the
+//! child closes the descriptors of the pools' locks ([`descriptors`]). `fork` runs them in
+//! the child before anything else; a raw `clone` does not, but empties the page all the same.
+
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use super::descriptors;
+
+/// The word that a fork empties: the number of this process among its forebears, 0 = unknown.
+static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+/// Stands in for the wiped page on kernels before 4.14; the handler in the child empties it.
+static UNWIPED: AtomicU64 = AtomicU64::new(0);
+/// The last number given to a process. A child inherits it, and takes the next one.
+static LAST: AtomicU64 = AtomicU64::new(0);
+/// Forks begun, and forks over, in this process.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static OVER: AtomicU64 = AtomicU64::new(0);
+
+/// The process in which a pool was opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ForkGuard {
+    process: &'static AtomicU64,
+    number: u64,
+}
+
+impl ForkGuard {
+    /// This process.
+    pub(crate) fn here() -> Self {
+        let process = process();
+        let named = process.load(Ordering::Acquire);
+        if named != 0 {
+            return Self { process, number: named };
+        }
+        // Taken before it is used, so that a child of this very moment takes another one.
+        let fresh = LAST.fetch_add(1, Ordering::SeqCst) + 1;
+        // One thread names the process, all others take that name.
+        let number = match process.compare_exchange(0, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(named) => named,
+        };
+        Self { process, number }
+    }
+
+    /// Tells the process apart from its forebears and its children.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the calling process is a fork of that one.
+    #[inline(always)]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        // A fork empties the word before the child runs: nothing to pair with.
+        self.process.load(Ordering::Relaxed) != self.number
+    }
+}
+
+/// The word, made on first use together with the handlers.
+fn process() -> &'static AtomicU64 {
+    let known = PROCESS.load(Ordering::Acquire);
+    let word = if known.is_null() { first_use() } else { known };
+    // SAFETY: the pointer comes from `wiped_page` or is that of a static; both last for ever and
+    // are only ever seen as an atomic word.
+    unsafe { &*word }
+}
+
+fn first_use() -> *mut AtomicU64 {
+    static HANDLERS: Once = Once::new();
+    HANDLERS.call_once(|| {
+        // SAFETY: the handlers are functions of this program that touch nothing but atomics and
+        // `close`, which is what may be done in the child of a process with many threads.
+        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    });
+    let page = wiped_page();
+    let word = page.unwrap_or(ptr::from_ref(&UNWIPED).cast_mut());
+    // Pairs with the load in `process`. Of two threads here at once, one wins.
+    match PROCESS.compare_exchange(ptr::null_mut(), word, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => word,
+        Err(theirs) => {
+            if let Some(page) = page {
+                // SAFETY: this page was just made here and nobody else has seen it.
+                let _ = unsafe { munmap(page.cast(), 4096) };
+            }
+            theirs
+        }
+    }
+}
+
+/// A page of zeros that is zeros again in every forked child.
+fn wiped_page() -> Option<*mut AtomicU64> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice; the advice is for that
+    // mapping alone, which is given back if it is refused.
+    unsafe {
+        let page = mmap_anonymous(ptr::null_mut(), 4096, protection, MapFlags::PRIVATE).ok()?;
+        match madvise(page, 4096, Advice::LinuxWipeOnFork) {
+            Ok(()) => Some(page.cast()),
+            Err(_) => {
+                let _ = munmap(page, 4096);
+                None
+            }
+        }
+    }
+}
+
+extern "C" fn before() {
+    BEGUN.fetch_add(1, Ordering::SeqCst);
+}
+
+extern "C" fn in_parent() {
+    OVER.fetch_add(1, Ordering::SeqCst);
+}
+
+extern "C" fn in_child() {
+    OVER.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
+    UNWIPED.store(0, Ordering::SeqCst);
+    descriptors::let_go_in_child();
+}
+
+/// Does `work` so that no fork happens in the middle of what is kept of it: an outcome during
+/// which a fork was under way is dropped and made anew.
+pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
+    process();
+    loop {
+        let begun = BEGUN.load(Ordering::SeqCst);
+        if OVER.load(Ordering::SeqCst) == begun {
+            let outcome = work();
+            if BEGUN.load(Ordering::SeqCst) == begun {
+                return outcome;
+            }
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_knows_that_it_is_one() {
+        let here = ForkGuard::here();
+        assert!(!here.is_elsewhere());
+        // SAFETY: the child only reads and writes atomics and leaves by `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let strange = here.is_elsewhere();
+            let own = ForkGuard::here();
+            let fine = strange && !own.is_elsewhere() && here.is_elsewhere();
+            // SAFETY: ends the child at once.
+            unsafe { libc::_exit(i32::from(!fine)) };
+        }
+        let mut status = -1;
+        // SAFETY: waits for the child made above.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
+        assert!(!here.is_elsewhere());
+    }
+}

@@ -1,0 +1,158 @@
+//! Blocks for a file, before anything touches them: a hole met by a store is a `SIGBUS`.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+
+use crate::{Error, Result};
+
+/// Whether the file lies on tmpfs.
+pub(crate) fn is_tmpfs(file: &File) -> bool {
+    // The kernel's numbers have 32 bits, which some platforms extend by sign.
+    fstatfs(file).is_ok_and(|facts| facts.f_type as u32 == libc::TMPFS_MAGIC as u32)
+}
+
+/// Allocates the first bytes behind the end of a file. Whether it did; where there is no room,
+/// [`extend`] says so.
+pub(crate) fn sow(file: &File, end: u64) -> bool {
+    may_have(end + 1) && allocate(file, end, end + 1).is_ok()
+}
+
+/// The file's length.
+pub(crate) fn length(file: &File) -> Result<u64> {
+    let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
+    Ok(facts.len())
+}
+
+/// Makes a file as long as it was `before`, after a part of an extension. Never shorter: what was there
+/// when the extension began may be somebody's.
+pub(crate) fn give_back(file: &File, before: u64) -> Result<()> {
+    if length(file)? <= before {
+        return Ok(());
+    }
+    file.set_len(before).map_err(|e| Error::io("giving back a part of a failed extension", e))
+}
+
+/// Extends the file, of which `have` bytes have blocks, to `len` bytes, with blocks behind all of them. One
+/// caller at a time.
+///
+/// # Errors
+///
+/// [`Error::Full`] where the disk, the quota or the largest file size has no room, [`Error::Io`]
+/// for anything else; the file is then as long as before.
+pub(crate) fn extend(file: &File, have: u64, len: u64) -> Result<()> {
+    let before = length(file)?;
+    let is_allowed = len <= before || may_have(len);
+    let allocated = if is_allowed { allocate(file, have, len) } else { Err(Errno::FBIG) };
+    let outcome = match allocated {
+        // No such call on this file system: writing zeros claims the blocks as well.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(file, have, len),
+        other => other,
+    };
+    outcome.map_err(|errno| {
+        // A file system may have extended the file part of the way: that part goes back, else it
+        // would be missing for a smaller attempt.
+        if let Err(error) = give_back(file, before) {
+            return error;
+        }
+        match errno {
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Error::Full { need: len - have, free: 0 },
+            other => Error::io("extending the pool's file", other),
+        }
+    })
+}
+
+/// Puts blocks behind the holes of the first `len` bytes; false where the file system cannot.
+/// What the file holds stays.
+///
+/// # Errors
+///
+/// As for [`extend`].
+pub(crate) fn fill_holes(file: &File, len: u64, missing: u64) -> Result<bool> {
+    match allocate(file, 0, len) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+        Err(Errno::NOSPC | Errno::DQUOT) => Err(Error::Full { need: missing, free: 0 }),
+        Err(other) => Err(Error::io("filling the holes of the pool's file", other)),
+    }
+}
+
+/// The holes among the first `len` bytes of a file on tmpfs, where a read of one needs memory that the
+/// file system may not have: to meet one in a mapping is a `SIGBUS`.
+pub(crate) fn holes(file: &File, len: u64) -> Result<Vec<Range<u64>>> {
+    let facts = file.metadata().map_err(|e| Error::io("counting the file's blocks", e))?;
+    let mut found = Vec::new();
+    // tmpfs counts what the file holds, and nothing else.
+    let mut at = if facts.blocks() * 512 < facts.len() { 0 } else { len };
+    while at < len {
+        let failed = |errno| Error::io("looking for holes in the pool's file", errno);
+        // The end of the file counts as a hole; no data behind a hole is an error of its own.
+        let hole = seek(file, SeekFrom::Hole(at)).map_err(failed)?.min(len);
+        at = match seek(file, SeekFrom::Data(hole)) {
+            Ok(data) => data.min(len),
+            Err(Errno::NXIO) => len,
+            Err(errno) => return Err(failed(errno)),
+        };
+        found.extend((hole < at).then_some(hole..at));
+    }
+    Ok(found)
+}
+
+/// Whether the process may make a file `len` bytes long (`ulimit -f`). Where it may not, the kernel does
+/// not only say so, but sends a signal that ends the process.
+fn may_have(len: u64) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes the two numbers and nothing else.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+    !known || limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur
+}
+
+fn allocate(file: &File, from: u64, to: u64) -> Result<(), Errno> {
+    loop {
+        match fallocate(file, FallocateFlags::empty(), from, to - from) {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+fn write_zeros(file: &File, from: u64, to: u64) -> Result<(), Errno> {
+    let zeros = vec![0; 64 << 10];
+    let mut at = from;
+    while at < to {
+        let bytes = (to - at).min(zeros.len() as u64) as usize;
+        file.write_all_at(&zeros[..bytes], at)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        at += bytes as u64;
+    }
+    Ok(())
+}
+
+/// Writes and syncs these bytes alone: after a crash of the process the file may have gigabytes
+/// of other dirty pages, which nobody should wait for to open it.
+pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    let slice = [std::io::IoSlice::new(bytes)];
+    match pwritev2(file, &slice, at, ReadWriteFlags::DSYNC) {
+        Ok(written) if written == bytes.len() => Ok(()),
+        Ok(_) | Err(Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS) => {
+            file.write_all_at(bytes, at)?;
+            file.sync_data()
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_claim_blocks_where_fallocate_is_missing() {
+        let file = tempfile::tempfile().unwrap();
+        write_zeros(&file, 0, 200_000).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 200_000);
+    }
+}

@@ -1,0 +1,474 @@
+//! Address space, set aside once so that a pool never moves while it is open.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
+
+use rustix::mm::{
+    Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mremap_fixed, munmap,
+};
+
+/// Bytes of a huge page: the alignment of a reservation and of every step of growth, so that the
+/// kernel may map the file with large pages.
+pub(crate) const HUGE_PAGE: u64 = 2 << 20;
+
+/// Bytes of a file that are mapped elsewhere before they are moved into their place: this much room
+/// besides the reservation is needed for a moment.
+const AT_ONCE: u64 = 1 << 30;
+
+/// Of `<asm-generic/mman-common.h>`; the `libc` crate has it for one C library only.
+const MADV_COLLAPSE: libc::c_int = 25;
+
+/// How a piece of a file appears in a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Stores reach the file.
+    Shared,
+    /// Stores reach the file, and block allocation is durable before they do (DAX).
+    SharedDax,
+    /// Stores reach a private copy: the file cannot be changed through the mapping, and a stray
+    /// store is no memory error either.
+    Private,
+}
+
+/// Which pages of the page cache a mapping asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Folios {
+    /// Those of the processor, 4 KiB, one by one. A store makes the whole folio dirty in which it falls:
+    /// where dirty ones are written to a disk, small ones are what keeps a store from costing 2 MiB.
+    Small,
+    /// 2 MiB where there may be: fewer faults, and fewer misses of the TLB.
+    Huge,
+}
+
+/// A range of addresses that belongs to one pool: inaccessible, without memory behind it, until
+/// parts of a file are mapped into it. 2 MiB aligned; given back when dropped.
+///
+/// # What is ours
+///
+/// Each address of the range is either mapped by the reservation or noted as lost, at every moment but
+/// inside `map`. An address that is neither is free to the kernel, which gives it to the next `mmap` of
+/// any thread, the allocator's above all; to map or unmap it again would take that memory away. `mmap` with
+/// `MAP_FIXED` makes such a gap if it fails, for it unmaps what is there before it asks the file system.
+/// So the file system is asked for a mapping elsewhere, which is then moved into its place. A gap that
+/// is made all the same is closed where nobody was faster, and else lost: never mapped, never unmapped.
+///
+/// # Example
+///
+/// ```
+/// let range = endura::lab::media::Reservation::new(1 << 30)?;
+/// assert_eq!(range.len(), 1 << 30);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reservation {
+    base: NonNull<u8>,
+    len: usize,
+    /// What another thread may have got of the range, as distances from the base.
+    lost: OnceLock<Range<usize>>,
+}
+
+// SAFETY: a reservation is a range of numbers that it alone owns; mapping and unmapping are
+// thread-safe system calls, and `map` works on a shared reference under its caller's lock.
+unsafe impl Send for Reservation {}
+// SAFETY: as above.
+unsafe impl Sync for Reservation {}
+
+impl Reservation {
+    /// The most that can be asked for: half of the 128 TiB that a process can address.
+    pub const MAX: u64 = 64 << 40;
+
+    /// Sets aside `bytes` bytes, rounded up to 2 MiB.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` for nothing or more than [`MAX`](Self::MAX); what the system says where the
+    /// address space has no such gap or is limited (`ulimit -v`).
+    pub fn new(bytes: u64) -> io::Result<Self> {
+        if bytes == 0 || bytes > Self::MAX {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let len = Self::rounded(bytes);
+        let slack = HUGE_PAGE as usize;
+        // SAFETY: an anonymous mapping at an address of the kernel's choice disturbs nothing.
+        let start = unsafe {
+            mmap_anonymous(
+                ptr::null_mut(),
+                len + slack,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )?
+        };
+        let start = start.cast::<u8>();
+        let before = start.addr().wrapping_neg() % slack;
+        let base = start.wrapping_add(before);
+        // SAFETY: both pieces lie inside the mapping just made, outside the aligned part kept.
+        unsafe {
+            trim(start, before);
+            trim(base.wrapping_add(len), slack - before);
+        }
+        let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { base, len, lost: OnceLock::new() })
+    }
+
+    fn rounded(bytes: u64) -> usize {
+        bytes.next_multiple_of(HUGE_PAGE) as usize
+    }
+
+    /// Sets aside `bytes` bytes of a free piece of the address space that has `share` times as many.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new); `OutOfMemory` where there is no such piece.
+    pub fn leaving(bytes: u64, share: u64) -> io::Result<Self> {
+        let piece = bytes.saturating_mul(share.max(1)).min(Self::MAX).max(bytes);
+        let mut range = Self::new(piece)?;
+        let keep = Self::rounded(bytes);
+        // SAFETY: the rest is the range's own, and nothing refers to it.
+        unsafe { trim(range.base.as_ptr().wrapping_add(keep), range.len - keep) };
+        range.len = keep;
+        Ok(range)
+    }
+
+    /// Bytes set aside.
+    #[allow(clippy::len_without_is_empty, reason = "there is no empty reservation")]
+    pub fn len(&self) -> u64 {
+        self.len as u64
+    }
+
+    /// Where it starts.
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Makes bytes `from..to` of the file appear at the same distance from the base. One call at a time.
+    ///
+    /// # Errors
+    ///
+    /// What the system says; nothing of the file is mapped there then, and later calls may succeed.
+    /// `OutOfMemory` where a part of the range was lost.
+    ///
+    /// # Safety
+    ///
+    /// No reference into `from..to` of the reservation exists, and nobody accesses it before the file
+    /// has `to` bytes.
+    pub(crate) unsafe fn map(
+        &self,
+        file: &File,
+        from: u64,
+        to: u64,
+        sharing: Sharing,
+        folios: Folios,
+    ) -> io::Result<()> {
+        assert!(from <= to && to <= self.len() && from.is_multiple_of(HUGE_PAGE));
+        if from == to {
+            return Ok(());
+        }
+        if self.lost.get().is_some_and(|lost| lost.start < to as usize) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let flags = match sharing {
+            Sharing::Shared => MapFlags::SHARED,
+            Sharing::SharedDax => MapFlags::SHARED_VALIDATE | MapFlags::SYNC,
+            Sharing::Private => MapFlags::PRIVATE | MapFlags::NORESERVE,
+        };
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        for from in (from..to).step_by(AT_ONCE as usize) {
+            let part = from as usize..to.min(from + AT_ONCE) as usize;
+            // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing, and nobody else
+            // sees it. The part lies inside the reservation and before what is lost, so that it is ours,
+            // and the caller vouches that nothing refers to it.
+            unsafe {
+                let elsewhere = mmap(ptr::null_mut(), part.len(), protection, flags, file, from)?;
+                self.put(elsewhere, part)?;
+            }
+        }
+        let at = self.base.as_ptr().wrapping_add(from as usize);
+        let advice = match folios {
+            // No folio that a fault makes is larger than a page then, and none comes that nobody asked for.
+            Folios::Small => Advice::Random,
+            Folios::Huge => Advice::LinuxHugepage,
+        };
+        // SAFETY: a hint about what was just mapped, refused by kernels and file systems without large pages.
+        let _ = unsafe { madvise(at.cast(), (to - from) as usize, advice) };
+        Ok(())
+    }
+
+    /// Makes `hole` of what [`map`](Self::map) mapped memory of its own, which is zero: as a hole of the file
+    /// is, but without the file system.
+    ///
+    /// # Safety
+    ///
+    /// Nothing refers to it, and nobody accesses it meanwhile.
+    pub(crate) unsafe fn blank(&self, hole: &Range<u64>) -> io::Result<()> {
+        assert!(hole.start <= hole.end && hole.end <= self.len() && self.lost.get().is_none());
+        let part = hole.start as usize..hole.end as usize;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: as in `map`.
+        unsafe {
+            let elsewhere = mmap_anonymous(ptr::null_mut(), part.len(), protection, flags)?;
+            self.put(elsewhere, part)
+        }
+    }
+
+    /// Moves a mapping of that length into its place, or unmaps it.
+    ///
+    /// # Safety
+    ///
+    /// The mapping was just made, and nobody else has seen it. The part is ours, and nothing refers to it.
+    unsafe fn put(&self, elsewhere: *mut c_void, part: Range<usize>) -> io::Result<()> {
+        let (at, bytes) = (self.base.as_ptr().wrapping_add(part.start).cast(), part.len());
+        // SAFETY: the caller's promise: what is replaced is ours. After a failure the mapping is where it
+        // was made.
+        unsafe {
+            if let Err(errno) = mremap_fixed(elsewhere, bytes, bytes, MremapFlags::MAYMOVE, at) {
+                trim(elsewhere.cast(), bytes);
+                self.close_gap(part);
+                return Err(errno.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what a move that failed may have unmapped, or notes it as lost: also where nothing was
+    /// unmapped, for ours and another's cannot be told apart.
+    #[cold]
+    fn close_gap(&self, gap: Range<usize>) {
+        let at = self.base.as_ptr().wrapping_add(gap.start).cast();
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+        // SAFETY: replaces nothing: if anything is mapped in the gap, by us or by others, it fails.
+        match unsafe { mmap_anonymous(at, gap.len(), ProtFlags::empty(), flags) } {
+            Ok(found) if found == at => return,
+            // SAFETY: kernels before 4.17 do not know the flag and choose another address where this one
+            // is taken. That mapping was just made, and nobody has seen it.
+            Ok(found) => unsafe { trim(found.cast(), gap.len()) },
+            Err(_) => {}
+        }
+        // One range is enough: nothing behind its start is mapped again.
+        let _ = self.lost.set(gap);
+    }
+
+    /// Asks for huge pages behind `from..to`, which is mapped and which nothing has used yet.
+    ///
+    /// tmpfs makes none of its own accord where the machine is set up so (`shmem_enabled` is `never`
+    /// by default), but moves a range into them on request; they stay with the file for all who map
+    /// it later. It costs less than the faults of small pages would: what is not there yet is
+    /// cleared, what is there is copied. A huge page with nothing in it is not made.
+    pub(crate) fn collapse(&self, from: u64, to: u64) {
+        assert!(from <= to && to <= self.len());
+        let at = self.base.as_ptr().wrapping_add(from as usize);
+        // SAFETY: the range lies inside the reservation; the call changes where bytes lie in memory,
+        // not what they are. Kernels before 6.1 and other file systems refuse it, which does no harm.
+        let _ = unsafe { libc::madvise(at.cast(), (to - from) as usize, MADV_COLLAPSE) };
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let base = self.base.as_ptr();
+        let lost = self.lost.get().cloned().unwrap_or(self.len..self.len);
+        // SAFETY: all but what is lost is ours, and whoever drops it holds no reference into it. In a
+        // forked child it is the child's own copy.
+        unsafe {
+            trim(base, lost.start);
+            trim(base.wrapping_add(lost.end), self.len - lost.end);
+        }
+    }
+}
+
+/// Gives back a part of a mapping, or nothing.
+///
+/// # Safety
+///
+/// The bytes are mapped, belong to the caller, and nothing refers to them.
+unsafe fn trim(at: *mut u8, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: the caller's promise.
+        let _ = unsafe { munmap(at.cast(), bytes) };
+    }
+}
+
+/// Whether the file lies on persistent memory that is mapped directly (DAX): only there does the
+/// kernel agree to `MAP_SYNC`. The file must not be empty.
+pub(crate) fn maps_directly(file: &File, writable: bool) -> bool {
+    let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+    let bytes = 4096;
+    // SAFETY: a new mapping at an address of the kernel's choice, never accessed and removed again.
+    unsafe {
+        let flags = MapFlags::SHARED_VALIDATE | MapFlags::SYNC;
+        match mmap(ptr::null_mut(), bytes, protection, flags, file, 0) {
+            Ok(at) => munmap(at, bytes).is_ok(),
+            Err(_) => false,
+        }
+    }
+}
+
+/// Asks for large pages for memory that was not touched yet: random accesses then miss less often in
+/// the tables of pages. A hint, refused by many kernels.
+///
+/// # Safety
+///
+/// The bytes are the caller's, from the start of a page on.
+pub(crate) unsafe fn advise_huge_pages(start: *mut u8, bytes: usize) {
+    if bytes >= HUGE_PAGE as usize {
+        // SAFETY: the caller's promise; the advice changes nothing in the memory.
+        _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxHugepage) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_aligned_and_bounded() {
+        let range = Reservation::new(3 << 20).unwrap();
+        assert_eq!(range.len(), 4 << 20);
+        assert_eq!(range.base().as_ptr() as u64 % HUGE_PAGE, 0);
+        for refused in [0, Reservation::MAX + 1, 1 << 60, u64::MAX] {
+            let error = Reservation::new(refused).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{refused}");
+        }
+    }
+
+    /// Which of the addresses are mapped, as `/proc/self/maps` shows it.
+    fn mapped_bytes(of: &Range<usize>) -> usize {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let inside = maps.lines().filter_map(|line| {
+            let (from, to) = line.split(' ').next()?.split_once('-')?;
+            let [from, to] = [from, to].map(|at| usize::from_str_radix(at, 16).unwrap());
+            Some(to.min(of.end).saturating_sub(from.max(of.start)))
+        });
+        inside.sum()
+    }
+
+    fn addresses(range: &Reservation, bytes: Range<usize>) -> Range<usize> {
+        let base = range.base().addr().get();
+        base + bytes.start..base + bytes.end
+    }
+
+    /// Files whose mapping the kernel refuses: before it looks at the place, and only when it asks the
+    /// file itself, as a broken file system would.
+    fn refused() -> Vec<(File, Sharing)> {
+        let named = tempfile::NamedTempFile::new().unwrap();
+        named.as_file().set_len(4 << 20).unwrap();
+        let by_its_mode = File::open(named.path()).unwrap();
+        let by_itself = File::open("/proc/version").unwrap();
+        let own = tempfile::tempfile().unwrap();
+        own.set_len(4 << 20).unwrap();
+        vec![
+            (by_its_mode, Sharing::Shared),
+            (by_itself, Sharing::Private),
+            // No ordinary disk has it.
+            (own, Sharing::SharedDax),
+        ]
+    }
+
+    #[test]
+    fn stays_whole_when_a_file_cannot_be_mapped() {
+        let range = Reservation::new(16 << 20).unwrap();
+        let all = addresses(&range, 0..range.len);
+        let good = tempfile::tempfile().unwrap();
+        good.set_len(8 << 20).unwrap();
+        for (file, sharing) in refused() {
+            for from in [0, 4 << 20] {
+                // SAFETY: nothing refers to the range, or uses it.
+                let outcome =
+                    unsafe { range.map(&file, from, from + (4 << 20), sharing, Folios::Huge) };
+                assert!(outcome.is_err(), "{sharing:?}");
+                assert_eq!(mapped_bytes(&all), all.len(), "{sharing:?}: {outcome:?}");
+            }
+            // SAFETY: as above.
+            unsafe { range.map(&good, 0, 8 << 20, Sharing::Shared, Folios::Small) }.unwrap();
+        }
+        assert_eq!(range.lost.get(), None);
+    }
+
+    /// Whether `work` says so in a process with no other thread, whose memory could come to lie in a gap.
+    fn alone(work: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child runs `work`, which neither panics nor prints, and leaves by `_exit`, in ten seconds
+        // at most; the parent waits for it.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::alarm(10);
+                libc::_exit(i32::from(!work()));
+            }
+            let mut status = -1;
+            libc::waitpid(child, &raw mut status, 0);
+            libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        }
+    }
+
+    /// Takes a part out of the range, as a mapping that fails may.
+    fn open_gap(range: &Reservation, gap: &Range<usize>) -> *mut u8 {
+        let at = range.base.as_ptr().wrapping_add(gap.start);
+        // SAFETY: the part is the reservation's, and nothing refers to it.
+        unsafe { munmap(at.cast(), gap.len()).unwrap() };
+        at
+    }
+
+    #[test]
+    fn what_somebody_else_got_is_left_alone() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(16 << 20).unwrap();
+        let range = Reservation::new(16 << 20).unwrap();
+        assert!(alone(move || {
+            let gap = 4 << 20..8 << 20;
+            let wanted = open_gap(&range, &gap).wrapping_add(1 << 20).cast();
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+            let protection = ProtFlags::READ | ProtFlags::WRITE;
+            // SAFETY: plays another thread that was faster: its memory lies in the gap, and nowhere else.
+            let theirs = unsafe {
+                let theirs = mmap_anonymous(wanted, 1 << 20, protection, flags).unwrap();
+                std::slice::from_raw_parts_mut(theirs.cast::<u8>(), 1 << 20)
+            };
+            theirs.fill(7);
+            range.close_gap(gap.clone());
+            let is_noted = range.lost.get() == Some(&gap);
+            // SAFETY: nothing refers to what is asked for.
+            let map =
+                |from, to| unsafe { range.map(&file, from, to, Sharing::Shared, Folios::Small) };
+            let before = map(0, 4 << 20).is_ok();
+            let after =
+                [(0, 6 << 20), (4 << 20, 8 << 20), (8 << 20, 16 << 20)].map(|(from, to)| {
+                    map(from, to).is_err_and(|error| error.kind() == io::ErrorKind::OutOfMemory)
+                });
+            let ours = [addresses(&range, 0..4 << 20), addresses(&range, 8 << 20..16 << 20)];
+            drop(range);
+            is_noted
+                && before
+                && after == [true; 3]
+                && theirs.iter().all(|&byte| byte == 7)
+                && ours.iter().all(|part| mapped_bytes(part) < part.len())
+        }));
+    }
+
+    #[test]
+    fn a_gap_that_nobody_took_is_closed() {
+        let range = Reservation::new(8 << 20).unwrap();
+        let all = addresses(&range, 0..range.len);
+        assert!(alone(move || {
+            open_gap(&range, &(2 << 20..4 << 20));
+            range.close_gap(2 << 20..4 << 20);
+            mapped_bytes(&all) == all.len() && range.lost.get().is_none()
+        }));
+    }
+
+    #[test]
+    fn leaves_what_it_was_asked_to() {
+        let (part, gap) = (Reservation::MAX / 8, 8);
+        // The largest piece of 128 TiB is smaller than 128 TiB, but there is one of 64.
+        let all: Vec<_> = std::iter::from_fn(|| Reservation::leaving(part, gap).ok()).collect();
+        assert!((1..16).contains(&all.len()), "{}", all.len());
+        assert!(all.iter().all(|range| range.len() == part));
+        // What was left is there.
+        Reservation::leaving(part, 2).unwrap();
+        let odd = Reservation::leaving(3 << 20, 3).unwrap();
+        assert_eq!(odd.len(), 4 << 20);
+    }
+}

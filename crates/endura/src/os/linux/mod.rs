@@ -1,0 +1,9 @@
+//! Linux.
+
+pub(crate) mod disk;
+pub(crate) mod filesystem;
+pub(crate) mod identity;
+pub(crate) mod membarrier;
+pub(crate) mod memory;
+pub(crate) mod new_file;
+pub(crate) mod pmem;

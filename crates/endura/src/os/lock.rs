@@ -1,0 +1,80 @@
+//! One writer or many readers.
+//!
+//! The lock is taken on an open file description that serves nothing else: a mapping keeps its
+//! description alive, in a forked child too, and the lock would outlive the process that took it.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, OFlags, flock, fstat};
+use rustix::io::Errno;
+
+use super::claims::{Claim, Right};
+use super::linux::identity::FileId;
+use super::locked_file::LockedFile;
+use crate::{Error, Result};
+
+/// The right to a pool's file. Ends when dropped or with the process; a forked child neither has
+/// it nor ends it.
+#[derive(Debug)]
+pub(crate) struct FileLock {
+    /// Declared first: it ends before the lock does, so that whoever gets the lock finds no claim.
+    _claim: Claim,
+    held: LockedFile,
+    file: FileId,
+}
+
+impl FileLock {
+    /// Locks the file at `path`, for one writer or for many readers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] if somebody has it whom that excludes, in this process or another;
+    /// [`Error::Io`].
+    pub(crate) fn acquire(path: &Path, read_only: bool) -> Result<Self> {
+        let held = LockedFile::new(|| open(path, read_only))
+            .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
+        let Some(descriptor) = held.descriptor() else { return Err(Error::Forked) };
+        let facts = fstat(descriptor).map_err(|e| Error::io("identifying the pool's file", e))?;
+        let file = FileId { device: facts.st_dev, inode: facts.st_ino };
+        lock(descriptor, read_only)?;
+        // Some network file systems lock per process, and would not notice a second open.
+        let claim = Claim::new(Right::Open, file.device, file.inode, !read_only);
+        Ok(Self { _claim: claim.ok_or(Error::Locked)?, held, file })
+    }
+
+    /// The file that is locked.
+    pub(crate) fn file(&self) -> FileId {
+        self.file
+    }
+
+    /// Whether this process has the lock: false in a forked child.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.descriptor().is_some()
+    }
+}
+
+fn lock(descriptor: impl AsFd, read_only: bool) -> Result<()> {
+    let operation = if read_only {
+        FlockOperation::NonBlockingLockShared
+    } else {
+        FlockOperation::NonBlockingLockExclusive
+    };
+    loop {
+        match flock(&descriptor, operation) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) => return Err(Error::Locked),
+            Err(errno) => return Err(Error::io("locking the pool's file", errno)),
+        }
+    }
+}
+
+/// Opens a pool's file; a pipe that came in its place does not make us wait.
+pub(crate) fn open(path: &Path, read_only: bool) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(path)
+}

@@ -1,0 +1,92 @@
+//! A file whose lock ends with the process that took it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::descriptors::Kept;
+use super::fork::{self, ForkGuard};
+
+/// A descriptor whose lock ends with this process, even where a child outlives it. Of a child made by a raw
+/// `clone` that holds only once the child has dropped its copy: no handler runs there.
+#[derive(Debug)]
+pub(crate) struct LockedFile {
+    kept: Kept,
+    process: ForkGuard,
+}
+
+impl LockedFile {
+    /// Takes over what `open` gives. It is called again if the process forked meanwhile.
+    pub(crate) fn new(open: impl Fn() -> io::Result<File>) -> io::Result<Self> {
+        let kept = |file| Self { kept: Kept::new(file), process: ForkGuard::here() };
+        fork::undisturbed(|| open().map(kept))
+    }
+
+    /// False in a child: the handler took it off the list, or, where a raw `clone` ran none, the process is
+    /// another.
+    fn is_ours(&self) -> bool {
+        !self.process.is_elsewhere() && self.kept.is_there()
+    }
+
+    /// The descriptor; none in a forked child.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: it stands in the list still, so that the descriptor is open: it is closed
+        // only by dropping `self`, or in a child, where the list is empty before anyone can ask.
+        self.is_ours().then(|| unsafe { BorrowedFd::borrow_raw(self.kept.descriptor()) })
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        if let Some(descriptor) = self.descriptor() {
+            // Also a child of a raw `clone` has it, and closing ours alone would leave the lock to that one.
+            let _ = flock(descriptor, FlockOperation::Unlock);
+        }
+        // In a forked child the list was emptied, and may since hold a pool of the child's own. In that of a
+        // raw `clone` the descriptor is a copy, which is closed; the lock is the parent's, and stays.
+        self.kept.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::descriptors::SLOTS;
+    use super::*;
+
+    #[test]
+    fn slots_are_reused_and_never_run_out() {
+        let open = || File::open("/dev/null");
+        let many: Vec<_> = (0..200).map(|_| LockedFile::new(open).unwrap()).collect();
+        assert!(many.iter().all(|held| held.descriptor().is_some()));
+        let blocks_then = SLOTS.blocks().count();
+        assert!(blocks_then >= 4);
+        drop(many);
+        let again: Vec<_> = (0..200).map(|_| LockedFile::new(open).unwrap()).collect();
+        assert_eq!(SLOTS.blocks().count(), blocks_then);
+        drop(again);
+    }
+
+    /// A child of that moment has a descriptor that its handler could not find.
+    #[test]
+    fn a_descriptor_opened_during_a_fork_is_opened_again() {
+        let calls = std::cell::Cell::new(0);
+        let held = LockedFile::new(|| {
+            calls.set(calls.get() + 1);
+            let file = File::open("/dev/null");
+            if calls.get() == 1 {
+                // SAFETY: the child leaves at once by `_exit`, and its parent waits for it.
+                unsafe {
+                    match libc::fork() {
+                        0 => libc::_exit(0),
+                        child => libc::waitpid(child, std::ptr::null_mut(), 0),
+                    };
+                }
+            }
+            file
+        });
+        assert!(held.unwrap().descriptor().is_some());
+        assert!(calls.get() >= 2, "other tests may fork as well");
+    }
+}

@@ -1,0 +1,15 @@
+//! What asks the operating system: memory and its mappings, files and their blocks, locks, forks, signals. One
+//! of the doors for `unsafe`. What differs from system to system lies in a folder of that system.
+
+pub(crate) mod barrier;
+pub(crate) mod bus_error;
+pub(crate) mod claims;
+mod descriptors;
+pub(crate) mod fork;
+mod linux;
+pub(crate) mod lock;
+mod locked_file;
+mod slots;
+pub(crate) mod thread_end;
+
+pub(crate) use linux::{disk, filesystem, identity, memory, new_file, pmem};

@@ -1,0 +1,259 @@
+//! Nodes in DRAM, named by number: what lock-free structures point at.
+//!
+//! A node is made of atomics and lives as long as its arena; what is taken and given back is the
+//! right to use it. So a number that is out of date leads to a node that means something else, never
+//! to memory that is no node: the epochs of the pool have to prevent the first, nothing can make the
+//! second happen.
+//!
+//! A retired node is handed out again when the epoch is two beyond its tag, by the proof in
+//! [`epoch`](super::epoch). Each thread keeps what it retired and what is free, under a lock that
+//! nobody else wants, and passes on what is too much.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::collections::VecDeque;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::AtomicPtr;
+
+use super::thread;
+use crate::os::memory;
+use crate::sync::{AtomicU32, Mutex, OnceLock, Ordering};
+
+/// Nodes in the first bucket that is used; each has twice as many as the one before.
+const FIRST: u32 = 64;
+/// Bucket `b` is for the places `1 << b` to twice that, where the place of a node is its number and
+/// [`FIRST`]. Enough for all numbers of 32 bits.
+const BUCKETS: usize = 33;
+/// Places for threads; two threads that share one wait for each other a little.
+const STOCKS: usize = 64;
+/// Bytes of a large page.
+const HUGE_PAGE: usize = 2 << 20;
+/// What a thread keeps of free nodes before it passes on half.
+const KEPT: usize = 256;
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Stock(Mutex<Nodes>);
+
+#[derive(Debug, Default)]
+struct Nodes {
+    free: Vec<u32>,
+    /// Oldest first: tag and number.
+    limbo: VecDeque<(u64, u32)>,
+}
+
+impl Nodes {
+    /// Frees what is ripe at epoch `now`.
+    fn ripen(&mut self, now: u64) {
+        while let Some(&(tag, number)) = self.limbo.front()
+            && tag.saturating_add(2) <= now
+        {
+            self.limbo.pop_front();
+            self.free.push(number);
+        }
+    }
+}
+
+/// The place of a node, and the bucket that it lies in.
+#[inline(always)]
+fn place(number: u32) -> (usize, usize) {
+    let place = u64::from(number) + u64::from(FIRST);
+    (place as usize, place.ilog2() as usize)
+}
+
+/// Nodes of one type. Number 0 is never handed out.
+#[derive(Debug)]
+pub(crate) struct Arena<T> {
+    buckets: [OnceLock<Bucket<T>>; BUCKETS],
+    /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
+    /// not made yet.
+    origins: [AtomicPtr<T>; BUCKETS],
+    stocks: Box<[Stock; STOCKS]>,
+    /// What threads had too much of.
+    surplus: Mutex<Vec<u32>>,
+    next: AtomicU32,
+}
+
+impl<T: Default> Arena<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            buckets: [const { OnceLock::new() }; BUCKETS],
+            origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
+            stocks: Box::new(std::array::from_fn(|_| Stock::default())),
+            surplus: Mutex::default(),
+            next: AtomicU32::new(1),
+        }
+    }
+
+    /// The node with this number, whoever uses it now.
+    #[inline(always)]
+    pub(crate) fn get(&self, number: u32) -> &T {
+        let (place, bucket) = place(number);
+        // Acquire: pairs with the store in `make`, which comes after the nodes were made.
+        let mut origin = self.origins[bucket].load(Ordering::Acquire);
+        if origin.is_null() {
+            origin = self.make(bucket);
+        }
+        // SAFETY: bucket `b` has the nodes of the places from `1 << b` up to twice that, in which `ilog2` is
+        // `b`, and its origin is so far before the first one. They are only ever lent out shared, and live
+        // as long as `self`.
+        unsafe { &*origin.wrapping_add(place) }
+    }
+
+    /// As [`get`](Self::get) of a node that was handed out: there is nothing to make.
+    #[inline(always)]
+    pub(crate) fn get_made(&self, number: u32) -> Option<&T> {
+        let (place, bucket) = place(number);
+        // Acquire, as in `get`.
+        let origin = self.origins[bucket].load(Ordering::Acquire);
+        // SAFETY: as in `get`.
+        (!origin.is_null()).then(|| unsafe { &*origin.wrapping_add(place) })
+    }
+
+    #[cold]
+    fn make(&self, bucket: usize) -> *mut T {
+        let nodes = self.buckets[bucket].get_or_init(|| Bucket::new(1 << bucket));
+        let origin = nodes.start.as_ptr().wrapping_sub(1 << bucket);
+        // Release: pairs with `get`. Twice is as good as once.
+        self.origins[bucket].store(origin, Ordering::Release);
+        origin
+    }
+
+    /// A node that nobody else uses, at epoch `now`. What is in it means nothing.
+    pub(crate) fn take(&self, now: u64) -> u32 {
+        let mut nodes = self.stock().lock();
+        if nodes.free.is_empty() {
+            nodes.ripen(now);
+        }
+        if nodes.free.is_empty()
+            && let Some(mut surplus) = self.surplus.try_lock()
+        {
+            let from = surplus.len().saturating_sub(KEPT / 2);
+            nodes.free.extend(surplus.drain(from..));
+        }
+        // Relaxed: a number orders nothing.
+        nodes.free.pop().unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Gives back a node that nobody else has seen.
+    pub(crate) fn discard(&self, number: u32) {
+        let mut nodes = self.stock().lock();
+        nodes.free.push(number);
+        self.pass_on(&mut nodes);
+    }
+
+    /// Gives back a node that nobody reaches any more; `tag` was read after that, `now` later.
+    pub(crate) fn retire(&self, tag: u64, now: u64, number: u32) {
+        let mut nodes = self.stock().lock();
+        nodes.limbo.push_back((tag, number));
+        nodes.ripen(now);
+        self.pass_on(&mut nodes);
+    }
+
+    fn pass_on(&self, nodes: &mut Nodes) {
+        if nodes.free.len() > KEPT {
+            self.surplus.lock().extend(nodes.free.drain(..KEPT / 2));
+        }
+    }
+
+    fn stock(&self) -> &Mutex<Nodes> {
+        &self.stocks[thread::current() % STOCKS].0
+    }
+
+    /// How many nodes were ever in use at once, those that wait for an epoch included.
+    pub(crate) fn high_water(&self) -> u32 {
+        self.next.load(Ordering::Relaxed) - 1
+    }
+}
+
+/// Nodes in one piece, from a large page on if they fill one.
+#[derive(Debug)]
+struct Bucket<T> {
+    start: NonNull<T>,
+    count: usize,
+}
+
+// SAFETY: a bucket owns its nodes, as a `Box<[T]>` does.
+unsafe impl<T: Send> Send for Bucket<T> {}
+// SAFETY: as above; it lends them out shared.
+unsafe impl<T: Sync> Sync for Bucket<T> {}
+
+impl<T: Default> Bucket<T> {
+    fn new(count: usize) -> Self {
+        let layout = Self::layout(count);
+        assert!(layout.size() > 0, "nodes have a size");
+        // SAFETY: the layout has a size.
+        let Some(start) = NonNull::new(unsafe { alloc(layout) }.cast::<T>()) else {
+            handle_alloc_error(layout)
+        };
+        // SAFETY: the memory was just made, and is ours.
+        unsafe { memory::advise_huge_pages(start.as_ptr().cast(), layout.size()) };
+        for node in 0..count {
+            // SAFETY: `layout` has room for so many, and nobody else knows of them.
+            unsafe { start.add(node).write(T::default()) };
+        }
+        Self { start, count }
+    }
+}
+
+impl<T> Bucket<T> {
+    fn layout(count: usize) -> Layout {
+        let layout = Layout::array::<T>(count).and_then(|layout| {
+            let fills_one = layout.size() >= HUGE_PAGE;
+            if fills_one { layout.align_to(HUGE_PAGE) } else { Ok(layout) }
+        });
+        layout.unwrap_or_else(|_| unreachable!("2^32 nodes fit into the address space"))
+    }
+}
+
+impl<T> Drop for Bucket<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` made so many nodes there with this layout, and whoever was lent one is gone.
+        unsafe {
+            NonNull::slice_from_raw_parts(self.start, self.count).drop_in_place();
+            dealloc(self.start.as_ptr().cast(), Self::layout(self.count));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn numbers_lead_to_different_nodes() {
+        let arena = Arena::<AtomicU32>::new();
+        let numbers: Vec<u32> = (0..1_000).map(|_| arena.take(1)).collect();
+        for &number in &numbers {
+            assert!(number != 0);
+            arena.get(number).store(number, Ordering::Relaxed);
+        }
+        assert_eq!(BTreeSet::from_iter(&numbers).len(), 1_000);
+        assert!(numbers.iter().all(|&n| arena.get(n).load(Ordering::Relaxed) == n));
+        assert_eq!(arena.high_water(), 1_000);
+    }
+
+    #[test]
+    fn a_retired_node_waits_for_two_epochs() {
+        let arena = Arena::<AtomicU32>::new();
+        let first = arena.take(1);
+        arena.retire(1, 1, first);
+        assert_ne!(arena.take(2), first);
+        assert_eq!(arena.take(3), first);
+        arena.discard(first);
+        assert_eq!(arena.take(3), first, "nobody had seen it");
+    }
+
+    /// One thread takes, another gives back: what the latter has too much of comes round.
+    #[test]
+    fn nodes_come_round_between_threads() {
+        let arena = Arena::<AtomicU32>::new();
+        let (to, from) = std::sync::mpsc::sync_channel::<u32>(64);
+        std::thread::scope(|scope| {
+            let arena = &arena;
+            scope.spawn(move || from.iter().for_each(|number| arena.retire(1, 3, number)));
+            scope.spawn(move || (0..20_000).for_each(|_| to.send(arena.take(3)).unwrap()));
+        });
+        assert!(arena.high_water() < 3_000, "{}", arena.high_water());
+    }
+}

@@ -1,0 +1,373 @@
+//! Who is inside an operation, and since when: epochs with a pin that costs a plain store.
+//!
+//! # Protocol
+//!
+//! There is one global epoch, and one *slot* per thread. A thread that enters an operation (a
+//! *pin*) writes the global epoch into its slot, leaves it there until the operation ends, and then
+//! clears the slot. The epoch moves from `g` to `g + 1` only when every slot is clear or says `g`.
+//! Whoever makes a chunk unreachable *retires* it: he tags it with the global epoch `t`, read after
+//! a full fence behind the unlink. It may be reused when the global epoch is at least `t + 2`.
+//!
+//! | step | pinning thread R | moving thread A | retiring thread W |
+//! | --- | --- | --- | --- |
+//! | 1 | `e = global` (Acquire) | `g = global` (Acquire) | unlink X |
+//! | 2 | `slot = e` (Release) | heavy barrier | full fence |
+//! | 3 | light barrier | all slots clear or `g` (Acquire) | `t = global` |
+//! | 4 | use shared words | `global: g -> g + 1` (AcqRel) | wait for `global >= t + 2` |
+//!
+//! # Why nobody holds X when it is reused
+//!
+//! Let A be the move from `t + 1` to `t + 2`, and let R be inside one pin that reached X and has
+//! not ended when A finishes. R reached X by a load that did not see the unlink. The barriers of R
+//! and A (R3, A2) leave two cases.
+//!
+//! * *R's accesses see what A saw.* W read `t`, hence before the move to `t + 1`, which A has read:
+//!   W's fence precedes A's barrier, so A, and with it R's load, sees the unlink. Contradiction.
+//! * *A sees R's slot.* The pin has not ended, so A found `e` in it and went on only because
+//!   `e = t + 1`. Then R itself read `t + 1` in R1, again after W's fence, and R1 is ordered before
+//!   R's later loads (Acquire, or the fence of the symmetric pair): they see the unlink.
+//!   Contradiction.
+//!
+//! A pin that has ended is no danger either: its slot was cleared, or overwritten by the next pin,
+//! with Release; A read that with Acquire, and the move publishes it to whoever reuses X.
+//!
+//! A slot may take an old epoch (the thread slept between R1 and R2). That only stops the epoch
+//! until the pin ends. There is no fence and no store to a shared line on the path of a pin.
+//!
+//! # After a pin: stamps and seats
+//!
+//! What a pin has reached may be remembered with an [`EpochStamp`], the epoch `e` of its slot. W unlinks it
+//! with a tag `t >= e` (with less, R1 would have shown R the unlink), so nobody uses it again before the
+//! global epoch is `e + 2`. Two rules follow, and they are all there are:
+//!
+//! * *in another pin*, as if it had been reached there: if the global epoch, read inside that pin, is still
+//!   `e`. Its slot then says at most `e`, and is seen by the move from `e + 1`. (With `e + 1` a move that
+//!   had looked at the slots before the pin may still come.) [`Epochs::protects`]
+//! * *without a pin*, to see that words have not changed: if the global epoch, loaded *behind* the words, is
+//!   at most `e + 1`. [`Epochs::still_covers`]
+//!
+//! The second one needs both sides: each load of the reader that counts is `Acquire`, or a fence stands
+//! behind it; and whoever writes to a chunk that was in use before calls [`before_reuse`] first. Then who
+//! reads a word of the new contents also sees that the epoch has moved.
+//!
+//! A slot may lie behind the global epoch by one and stay there, for a pin that lasts. What is reached inside
+//! of it has a stamp that neither rule may ever honour: a walk reads what it came for under the pin
+//! that found it, and takes the stamp only for what comes next.
+//!
+//! # Nested pins
+//!
+//! A slot counts its pins, readers' and writers' apart. It is a writer's while the second count is not 0, so
+//! that whoever waits for writers does not wait for a reader around them. One rule says who passes a gate that
+//! was shut: *a pin inside another one that may do as much* ([`Slot::is_nested`]).
+//!
+//! # The gate
+//!
+//! Beside the epoch stands a word of bits that turn pins away (closed, poisoned ...). A pin reads
+//! it *after* its slot is written and a light barrier. Who sets a bit then issues the heavy barrier
+//! and looks at the slots: every pin either saw the bit or is seen.
+
+use crate::os::barrier::Barriers;
+use crate::sync::{AtomicU64, OnceLock, Ordering, fence};
+
+/// Slots that are there from the start; bucket `b` of the others has `FIRST << b`.
+const FIRST: usize = if cfg!(all(test, loom)) { 4 } else { 16 };
+/// Enough for 2^31 threads.
+const BUCKETS: usize = 28;
+
+const PINNED: u64 = 1;
+const WRITER: u64 = 2;
+const EPOCH_SHIFT: u32 = 2;
+
+/// Where the writers' half of the counts of a slot begins.
+const WRITERS: u32 = 32;
+/// A count that has come so far is one of guards that were forgotten.
+const TOO_MANY: u64 = 1 << (WRITERS - 1) | 1 << (2 * WRITERS - 1);
+
+/// What a pin is for; in numbers, one such pin in the counts of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub(crate) enum Mode {
+    Reader = 1,
+    Writer = 1 << WRITERS,
+}
+
+/// When something was reached, for use after the pin: [`Epochs::protects`] and [`Epochs::still_covers`] say
+/// until when. The default is that of nothing: both say no.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct EpochStamp {
+    /// The last epoch in which it is still what it was, the one after that of the pin.
+    last: u64,
+}
+
+/// To be called between learning that a chunk may be used again and the first store to it: who still has a
+/// stamp of what it was, and reads one of those stores, then reads the epoch that ends the stamp.
+#[inline(always)]
+pub(crate) fn before_reuse() {
+    // Release: pairs with the Acquire loads of who looks without a pin. (That the epoch has moved was read
+    // with Acquire, or came through the lock of a stock.)
+    fence(Ordering::Release);
+}
+
+/// One thread's place in a pool. Aligned to two lines, for processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Slot<T> {
+    /// 0 = not inside; else epoch, [`WRITER`], [`PINNED`].
+    word: AtomicU64,
+    /// How many pins are nested, readers' in the lower half, writers' in the upper. Only the owner touches
+    /// it.
+    depths: AtomicU64,
+    /// What the owner keeps in the pool.
+    pub(crate) contents: T,
+}
+
+impl<T> Slot<T> {
+    /// Whether the owner is inside an operation; meaningful to the owner.
+    #[inline(always)]
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.depths.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether the owner is inside an operation that may write; meaningful to the owner.
+    #[inline(always)]
+    pub(crate) fn is_writer(&self) -> bool {
+        self.depths.load(Ordering::Relaxed) >> WRITERS != 0
+    }
+
+    /// Whether the owner's innermost pin, one of this mode, lies inside another one that may do as much.
+    pub(crate) fn is_nested(&self, mode: Mode) -> bool {
+        let depths = self.depths.load(Ordering::Relaxed);
+        match mode {
+            Mode::Reader => depths != mode as u64,
+            Mode::Writer => depths >> WRITERS != 1,
+        }
+    }
+
+    /// The stamp of what the owner reaches now, inside a pin.
+    #[inline(always)]
+    pub(crate) fn stamp(&self) -> EpochStamp {
+        // That of the outermost pin, which may be behind the global one by now.
+        EpochStamp { last: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) + 1 }
+    }
+
+    /// As if the owner's pin had slept between the epoch and its slot while the epoch moved on so often.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn fall_behind(&self, epochs: u64) {
+        let word = self.word.load(Ordering::Relaxed);
+        self.word.store(word - (epochs << EPOCH_SHIFT), Ordering::Release);
+    }
+
+    /// Ends a pin of the calling thread, the slot's owner.
+    #[inline(always)]
+    pub(crate) fn unpin(&self, mode: Mode) {
+        let depths = self.depths.load(Ordering::Relaxed).wrapping_sub(mode as u64);
+        self.depths.store(depths, Ordering::Relaxed);
+        if depths == 0 {
+            // Pairs with the Acquire loads of `advance` and `inside`: what the operation read and
+            // wrote comes before any reuse.
+            self.word.store(0, Ordering::Release);
+        } else {
+            self.end_nested(depths);
+        }
+    }
+
+    /// Out of the way of pins that are not nested, as most are.
+    #[cold]
+    #[inline(never)]
+    fn end_nested(&self, depths: u64) {
+        if depths >> WRITERS == 0 {
+            // Whoever waits for writers must not wait for the readers around it. Release, as in `unpin`.
+            self.word.store(self.word.load(Ordering::Relaxed) & !WRITER, Ordering::Release);
+        }
+    }
+}
+
+/// Words that all threads read and few ever write; alone in their lines.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shared {
+    epoch: AtomicU64,
+    gate: AtomicU64,
+    barriers: Barriers,
+}
+
+/// The epochs of one pool, with a `T` for every thread that ever entered it.
+#[derive(Debug)]
+pub(crate) struct Epochs<T> {
+    shared: Shared,
+    /// For the first threads, which are all in most programs: no bucket to look for.
+    first: Box<[Slot<T>; FIRST]>,
+    buckets: [OnceLock<Box<[Slot<T>]>>; BUCKETS],
+}
+
+impl<T: Default> Epochs<T> {
+    /// Epoch 1, nobody inside, `gate` as given.
+    pub(crate) fn new(barriers: Barriers, gate: u64) -> Self {
+        let shared = Shared { epoch: AtomicU64::new(1), gate: AtomicU64::new(gate), barriers };
+        let first = Box::new(std::array::from_fn(|_| Slot::default()));
+        Self { shared, first, buckets: [const { OnceLock::new() }; BUCKETS] }
+    }
+
+    /// The slot of the thread with this number. A bucket is made on first use and stays.
+    #[inline(always)]
+    pub(crate) fn slot(&self, thread: usize) -> &Slot<T> {
+        if thread < FIRST { &self.first[thread] } else { self.later_slot(thread) }
+    }
+
+    /// The same, if any thread of about that number ever entered.
+    pub(crate) fn slot_if_made(&self, thread: usize) -> Option<&Slot<T>> {
+        if thread < FIRST {
+            return self.first.get(thread);
+        }
+        let bucket = (thread.ilog2() - FIRST.ilog2()) as usize;
+        self.buckets.get(bucket)?.get()?.get(thread - (FIRST << bucket))
+    }
+
+    #[inline(never)]
+    fn later_slot(&self, thread: usize) -> &Slot<T> {
+        let bucket = (thread.ilog2() - FIRST.ilog2()) as usize;
+        let slots = self.buckets[bucket].get_or_init(|| Self::bucket(bucket));
+        &slots[thread - (FIRST << bucket)]
+    }
+
+    #[cold]
+    fn bucket(bucket: usize) -> Box<[Slot<T>]> {
+        (0..FIRST << bucket)
+            .map(|_| Slot {
+                word: AtomicU64::new(0),
+                depths: AtomicU64::new(0),
+                contents: T::default(),
+            })
+            .collect()
+    }
+}
+
+impl<T> Epochs<T> {
+    /// Every slot there is.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<T>> {
+        self.first.iter().chain(self.buckets.iter().filter_map(OnceLock::get).flatten())
+    }
+
+    /// The global epoch.
+    pub(crate) fn now(&self) -> u64 {
+        // Pairs with the move in `advance`: chunks that may now be reused are really left.
+        self.shared.epoch.load(Ordering::Acquire)
+    }
+
+    /// Enters an operation in the calling thread's own slot and returns the gate, read afterwards.
+    #[inline(always)]
+    pub(crate) fn pin(&self, slot: &Slot<T>, mode: Mode) -> u64 {
+        let flags = if mode == Mode::Writer { PINNED | WRITER } else { PINNED };
+        let depths = slot.depths.load(Ordering::Relaxed);
+        // Acquire: R1 of the proof. On x86 both are plain moves.
+        let word = match depths {
+            0 => self.shared.epoch.load(Ordering::Acquire) << EPOCH_SHIFT | flags,
+            // A nested pin keeps the epoch of the outer one, which protects longer.
+            _ => {
+                assert!(depths & TOO_MANY == 0, "2^31 guards of one thread");
+                slot.word.load(Ordering::Relaxed) | flags
+            }
+        };
+        slot.depths.store(depths + mode as u64, Ordering::Relaxed);
+        // Release: keeps the end of the previous pin visible through this store.
+        slot.word.store(word, Ordering::Release);
+        // Pairs with the heavy barriers of `advance` and `settle`.
+        self.shared.barriers.light();
+        self.shared.gate.load(Ordering::Acquire)
+    }
+
+    /// Whether what was stamped can be used inside the pin in which this is asked, as if it had been reached
+    /// there.
+    #[inline(always)]
+    pub(crate) fn protects(&self, stamp: EpochStamp) -> bool {
+        self.now() < stamp.last
+    }
+
+    /// Whether what was stamped was still there when the words were read that the caller has read before, with
+    /// Acquire or a fence behind.
+    #[inline(always)]
+    pub(crate) fn still_covers(&self, stamp: EpochStamp) -> bool {
+        self.now() <= stamp.last
+    }
+
+    /// Ends all stamps; who has one has to pin. Waits for all that are inside.
+    pub(crate) fn end_stamps(&self, mut wait: impl FnMut()) {
+        // One that is taken now ends in the next epoch.
+        let end = self.now() + 2;
+        while self.advance() < end && self.settle() {
+            wait();
+        }
+    }
+
+    /// The tag of a chunk that the caller has just unlinked.
+    pub(crate) fn tag(&self) -> u64 {
+        // Pairs with the barriers of pins and moves: the unlink comes before the tag (W2).
+        fence(Ordering::SeqCst);
+        self.shared.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Moves the epoch on if nobody is left behind; returns the epoch that holds now.
+    pub(crate) fn advance(&self) -> u64 {
+        let now = self.now();
+        // Pairs with the light barrier of pins (A2).
+        if !self.shared.barriers.heavy() {
+            return now;
+        }
+        let behind = |slot: &Slot<T>| {
+            // Pairs with the Release of `pin` and `unpin`.
+            let word = slot.word.load(Ordering::Acquire);
+            word != 0 && word >> EPOCH_SHIFT != now
+        };
+        if self.slots().any(behind) {
+            return now;
+        }
+        // AcqRel: hands on what was read in the slots; a failure means another thread moved it.
+        let moved =
+            self.shared.epoch.compare_exchange(now, now + 1, Ordering::AcqRel, Ordering::Acquire);
+        match moved {
+            Ok(_) => now + 1,
+            Err(found) => found,
+        }
+    }
+
+    /// The gate's bits now.
+    pub(crate) fn gate(&self) -> u64 {
+        self.shared.gate.load(Ordering::Acquire)
+    }
+
+    /// Sets bits of the gate; returns those that were set before.
+    pub(crate) fn shut(&self, bits: u64) -> u64 {
+        self.shared.gate.fetch_or(bits, Ordering::SeqCst)
+    }
+
+    /// Clears bits of the gate.
+    pub(crate) fn open(&self, bits: u64) {
+        // Release: a pin that gets through sees what the holder of the gate did.
+        self.shared.gate.fetch_and(!bits, Ordering::AcqRel);
+    }
+
+    /// After [`shut`](Self::shut): makes every pin that missed the bits visible to
+    /// [`inside`](Self::inside). `false` if the kernel refused the barrier.
+    #[must_use]
+    pub(crate) fn settle(&self) -> bool {
+        // Pairs with the light barrier of pins.
+        self.shared.barriers.heavy()
+    }
+
+    /// The numbers of the threads that are inside (for [`Mode::Writer`]: inside with leave to write).
+    pub(crate) fn inside(&self, mode: Mode) -> impl Iterator<Item = usize> {
+        let bit = if mode == Mode::Writer { WRITER } else { PINNED };
+        // Pairs with the Release of `unpin`: what those threads did that are not given is visible to the caller.
+        let is_inside = move |slot: &Slot<T>| slot.word.load(Ordering::Acquire) & bit != 0;
+        // A bucket begins at the number of slots before it.
+        let buckets = self
+            .buckets
+            .iter()
+            .enumerate()
+            .filter_map(|(b, bucket)| bucket.get().map(|slots| (FIRST << b, &**slots)));
+        std::iter::once((0, &self.first[..])).chain(buckets).flat_map(move |(from, slots)| {
+            let inside = slots.iter().enumerate().filter(move |(_, slot)| is_inside(slot));
+            inside.map(move |(i, _)| from + i)
+        })
+    }
+}

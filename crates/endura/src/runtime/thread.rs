@@ -1,0 +1,256 @@
+//! Small dense numbers for threads.
+//!
+//! A thread gets the lowest number that no living thread has, keeps it until it exits, and leaves
+//! it to the next one. The number selects the thread's slot in every pool, so that a program that
+//! creates a million threads, ten at a time, uses ten slots. Before a thread gives its number back, the
+//! pools take from its slots what it leaves there (memory that waits for a grace period, chunks in a cache):
+//! see [`on_exit`]. What they cannot take stays for the next owner of the number.
+//!
+//! A destructor of one of the thread's own thread-locals may use a pool after the number was given back. The
+//! thread then takes another one, and gives that back as well ([`late`](super::late)).
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+
+pub(crate) use super::thread_numbers::system_id;
+use super::thread_numbers::{give_back, note_owner, take};
+use crate::os::thread_end;
+
+const NONE: usize = usize::MAX;
+
+/// What is called with the number of a thread that exits, by that thread.
+pub(crate) type Heir = dyn Fn(usize) + Send + Sync;
+
+static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
+/// How often a thread looks for the list of heirs while others have it. It is held for moments, but a child of
+/// a fork may have inherited it locked, by a thread that it does not have.
+const LOOKS: usize = 1_000;
+
+/// Has `heir` called by each thread that exits, as long as the caller keeps it. In a process where the list
+/// cannot be had it is not called: what it would be told of then waits for others.
+pub(crate) fn on_exit(heir: &Arc<Heir>) {
+    if let Some(mut heirs) = heirs() {
+        heirs.retain(|heir| heir.strong_count() > 0);
+        heirs.push(Arc::downgrade(heir));
+    }
+}
+
+fn heirs() -> Option<MutexGuard<'static, Vec<Weak<Heir>>>> {
+    for _ in 0..LOOKS {
+        match HEIRS.try_lock() {
+            Ok(heirs) => return Some(heirs),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// The end of a thread with this number.
+fn leave(number: usize) {
+    // While the number is still its own: an heir enters its pool.
+    let heirs: Vec<Arc<Heir>> =
+        heirs().map_or_else(Vec::new, |heirs| heirs.iter().filter_map(Weak::upgrade).collect());
+    heirs.iter().for_each(|heir| heir(number));
+    replace_current(NONE);
+    give_back(number);
+}
+
+/// Gives a thread's number back when the thread exits.
+struct Lease(Cell<usize>);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        leave(self.0.get());
+    }
+}
+
+thread_local! {
+    static LEASE: Lease = Lease(Cell::new(take()));
+}
+
+#[cfg(not(all(test, loom)))]
+thread_local! {
+    /// No destructor: one load on the fast path, and readable while the thread is torn down.
+    static CURRENT: Cell<usize> = const { Cell::new(NONE) };
+}
+
+#[cfg(all(test, loom))]
+loom::thread_local! {
+    /// The threads of a model say themselves which they are, by [`be`].
+    static CURRENT: Cell<usize> = Cell::new(0);
+}
+
+/// From here on the calling thread of a model has this number.
+#[cfg(all(test, loom))]
+pub(crate) fn be(number: usize) {
+    CURRENT.with(|current| current.set(number));
+}
+
+/// The calling thread's number.
+#[inline(always)]
+pub(crate) fn current() -> usize {
+    let number = CURRENT.with(Cell::get);
+    if number == NONE { register() } else { number }
+}
+
+#[inline]
+fn replace_current(number: usize) -> usize {
+    CURRENT.with(|current| current.replace(number))
+}
+
+#[cold]
+fn register() -> usize {
+    // A thread that uses a pool from a destructor of its own may do so when the lease is gone.
+    let number = LEASE.try_with(|lease| lease.0.get()).unwrap_or_else(|_| {
+        let number = take();
+        thread_end::at_the_end(number, leave);
+        number
+    });
+    note_owner(number);
+    replace_current(number);
+    number
+}
+
+/// A number that belongs to a logical thread rather than to one of the operating system: for
+/// schedulers and explorers that run many of the former on one of the latter.
+#[derive(Debug)]
+pub struct Worker {
+    number: usize,
+}
+
+impl Worker {
+    /// A worker with a number of its own, until it is dropped.
+    #[expect(clippy::new_without_default, reason = "it takes something that others then lack")]
+    pub fn new() -> Self {
+        Self { number: take() }
+    }
+
+    /// Runs `work` as this worker: pools take the calling thread for it. Calls may nest.
+    ///
+    /// A worker must not run on two threads at once, nor drop what it pinned as somebody else.
+    pub fn run<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        struct Restore(usize);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                replace_current(self.0);
+            }
+        }
+        let _restore = Restore(replace_current(self.number));
+        work()
+    }
+
+    /// Lets other workers run on the calling thread: `turn` may switch to their stacks. When it
+    /// returns, the thread is again whoever called.
+    #[inline]
+    pub fn pass(turn: impl FnOnce()) {
+        let number = CURRENT.with(Cell::get);
+        turn();
+        replace_current(number);
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        give_back(self.number);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn living_threads_have_different_numbers() {
+        let all = Barrier::new(8);
+        let numbers: BTreeSet<usize> = std::thread::scope(|s| {
+            let threads: Vec<_> = (0..8)
+                .map(|_| {
+                    s.spawn(|| {
+                        let number = current();
+                        all.wait();
+                        assert_eq!(number, current());
+                        number
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert_eq!(numbers.len(), 8);
+    }
+
+    #[test]
+    fn numbers_of_exited_threads_are_used_again() {
+        let highest = (0..500).map(|_| std::thread::spawn(current).join().unwrap()).max();
+        // Other tests run beside this one; without reuse the highest would be at least 499.
+        assert!(highest < Some(300), "{highest:?}");
+    }
+
+    /// Uses its thread's number when the thread is torn down.
+    struct Late(Cell<usize>);
+
+    impl Drop for Late {
+        fn drop(&mut self) {
+            assert_ne!(current(), NONE);
+            assert_eq!(current(), current());
+        }
+    }
+
+    thread_local! {
+        // Made before the lease is, so that it goes after it, and one that goes before.
+        static FIRST: Late = const { Late(Cell::new(0)) };
+        static LAST: Late = const { Late(Cell::new(0)) };
+    }
+
+    #[test]
+    fn numbers_taken_by_destructors_are_used_again() {
+        let work = || {
+            FIRST.with(|late| late.0.set(1));
+            let number = current();
+            LAST.with(|late| late.0.set(1));
+            number
+        };
+        let highest = (0..1_000).map(|_| std::thread::spawn(work).join().unwrap()).max();
+        // As above; if they were kept the highest would be at least 999.
+        assert!(highest < Some(300), "{highest:?}");
+    }
+
+    #[test]
+    fn an_heir_is_called_by_the_thread_that_exits_before_its_number_is_free() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let heir: Arc<Heir> = {
+            let heard = Arc::clone(&heard);
+            Arc::new(move |number| heard.lock().unwrap().push((number, current())))
+        };
+        on_exit(&heir);
+        let number = std::thread::spawn(current).join().unwrap();
+        assert!(heard.lock().unwrap().contains(&(number, number)));
+        drop(heir);
+        std::thread::spawn(current).join().unwrap();
+    }
+
+    #[test]
+    fn a_worker_stands_in_for_the_thread_and_only_while_it_runs() {
+        let own = current();
+        let (mut a, mut b) = (Worker::new(), Worker::new());
+        let (in_a, in_b) = a.run(|| (current(), b.run(current)));
+        assert_eq!(BTreeSet::from([own, in_a, in_b]).len(), 3);
+        assert_eq!(current(), own);
+        assert_eq!(a.run(current), in_a);
+    }
+
+    /// As coroutines do: another worker's `run` begins inside and is not left before the return.
+    #[test]
+    fn a_worker_that_passed_the_turn_is_itself_again() {
+        let (mut a, mut b) = (Worker::new(), Worker::new());
+        let in_b = b.run(current);
+        a.run(|| {
+            let in_a = current();
+            Worker::pass(|| _ = replace_current(in_b));
+            assert_eq!(current(), in_a);
+        });
+    }
+}

@@ -1,0 +1,29 @@
+//! The atomics and locks of volatile state: one door, through which they are those of `std`, or those of
+//! `loom` where tests go through all executions of a few threads (`--cfg loom`). Persistent words
+//! never come through here; they are words of a [`Media`]. Statics, which outlive an execution, use
+//! `std` in every build.
+//!
+//! [`Media`]: crate::media::Media
+
+mod backoff;
+mod fence;
+#[cfg(all(test, loom))]
+pub(crate) mod loom;
+pub(crate) mod mutex;
+mod waiting;
+
+pub(crate) use backoff::Backoff;
+pub(crate) use fence::fence_behind_exchange;
+pub(crate) use std::sync::OnceLock;
+pub(crate) use std::sync::atomic::compiler_fence;
+pub(crate) use waiting::rest;
+pub use waiting::set_waiting;
+
+#[cfg(all(test, loom))]
+pub(crate) use self::loom::{Mutex, MutexGuard, fence};
+#[cfg(all(test, loom))]
+pub(crate) use ::loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+#[cfg(not(all(test, loom)))]
+pub(crate) use mutex::{Mutex, MutexGuard};
+#[cfg(not(all(test, loom)))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};

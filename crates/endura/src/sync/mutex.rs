@@ -1,0 +1,45 @@
+//! The mutex of ordinary builds.
+
+pub(crate) use std::sync::MutexGuard;
+use std::sync::{self, PoisonError};
+
+use super::waiting::WAITING;
+
+/// A mutex that hands the value out even after a panic: what poisons an operation poisons its
+/// whole pool ([`Error::Poisoned`](crate::Error::Poisoned)), so that the lock need not tell.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(sync::Mutex::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        match self.try_lock() {
+            Some(guard) => guard,
+            None => self.lock_contended(),
+        }
+    }
+
+    #[cold]
+    fn lock_contended(&self) -> MutexGuard<'_, T> {
+        while let Some(turn) = WAITING.get() {
+            turn();
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value, if nobody holds the lock at this moment.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(sync::TryLockError::WouldBlock) => None,
+        }
+    }
+}

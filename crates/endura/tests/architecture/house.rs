@@ -1,0 +1,248 @@
+//! Which room of the house may use which: layers of the library, circles in every folder, and
+//! `lib.rs` and `mod.rs` that hold nothing but declarations.
+//!
+//! Data flows one way: cpu and os, then media and runtime, then pool, then tree, then store, then the faces.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use super::circles::{Knot, knots};
+use super::names::{Crate, Edge};
+use super::rules;
+
+/// The modules of the library, each above those that it may use; what stands in one row may not
+/// use its neighbours.
+const LAYERS: [&[&str]; 9] = [
+    &["error"],
+    &["sync"],
+    &["cpu"],
+    &["os"],
+    &["media", "runtime"],
+    &["pool"],
+    &["tree"],
+    &["store"],
+    &["lab"],
+];
+
+/// Entries of a folder that are in a circle still, by crate and folder. This list only shrinks.
+const CIRCLES_LEFT: [(&str, &str, usize); 26] = [
+    ("endura", "pool/", 10),
+    ("endura", "pool/alloc/", 4),
+    ("endura", "pool/collect/", 3),
+    ("endura", "store/", 6),
+    ("endura", "tree/", 2),
+    ("endura", "tree/fast_fair/", 9),
+    ("endura", "tree/nbtree/", 10),
+    ("endura", "tree/roart/", 5),
+    ("endura-bench", "", 13),
+    ("endura-bench", "goals/", 2),
+    ("endura-bench", "paper/", 6),
+    ("endura-bench", "report/", 8),
+    ("endura-bench", "store/", 14),
+    ("endura-bench", "suite/", 3),
+    ("endura-bench", "tpcc/", 4),
+    ("endura-bench", "workload/", 4),
+    ("endura-cli", "", 3),
+    ("endura-cli", "format/", 3),
+    ("endura-cli", "torture/", 7),
+    ("endura-explore", "", 4),
+    ("endura-sim", "", 6),
+    ("endura-sim", "explore/", 2),
+    ("endura-sim", "mutate/", 4),
+    ("endura-sim", "sim/", 2),
+    ("endura-sim", "subjects/", 2),
+    ("endura-sim", "subjects/pool/", 3),
+];
+
+/// How many `lib.rs` and `mod.rs` of a crate hold more than declarations still. This list only
+/// shrinks.
+const FULL_ROOTS_LEFT: [(&str, usize); 4] =
+    [("endura", 7), ("endura-bench", 11), ("endura-cli", 3), ("endura-sim", 7)];
+
+/// The crates of the workspace, each with the files of its `src`, by their path in it.
+fn crates() -> BTreeMap<String, BTreeMap<String, String>> {
+    let folder = rules::root().join("crates");
+    let mut crates = BTreeMap::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let root = entry.unwrap().path();
+        let (src, mut files) = (root.join("src"), Vec::new());
+        rules::sources(&src, &mut files);
+        let texts = files.iter().map(|file| {
+            let path = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+            (path, fs::read_to_string(file).unwrap())
+        });
+        let name = root.file_name().unwrap().to_str().unwrap().to_owned();
+        crates.insert(name, as_folders(texts.collect()));
+    }
+    assert!(crates.len() > 4, "the crates were found");
+    crates
+}
+
+/// `name.rs` beside a folder `name` belongs into it, as its `mod.rs`.
+fn as_folders(sources: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let has_folder = |path: &str| {
+        let folder = format!("{}/", path.trim_end_matches(".rs"));
+        sources.keys().any(|other| other.starts_with(&folder))
+    };
+    let moved = |path: &String| match has_folder(path) {
+        true => format!("{}/mod.rs", path.trim_end_matches(".rs")),
+        false => path.clone(),
+    };
+    sources.iter().map(|(path, text)| (moved(path), text.clone())).collect()
+}
+
+/// The roots of a crate: its library, its program, or both.
+fn read(sources: &BTreeMap<String, String>) -> Vec<Crate> {
+    let roots = ["lib.rs", "main.rs"].into_iter().filter(|&root| sources.contains_key(root));
+    roots.map(|root| Crate::read(root, sources)).collect()
+}
+
+fn edges(sources: &BTreeMap<String, String>) -> BTreeSet<Edge> {
+    read(sources).iter().flat_map(Crate::edges).collect()
+}
+
+/// The uses of the library that do not go down.
+fn upward(edges: &BTreeSet<Edge>) -> Vec<String> {
+    let room = |path: &str| path.split(['/', '.']).next().unwrap_or_default().to_owned();
+    let height = |room: &str| LAYERS.iter().position(|row| row.contains(&room));
+    let goes_up = |edge: &&Edge| {
+        let (from, to) = (room(&edge.from), room(&edge.to));
+        let (below, above) = (height(&to), height(&from));
+        from != to && from != "lib" && (below.is_none() || above.is_none() || below >= above)
+    };
+    let told = |edge: &Edge| format!("{} uses {} of {}", edge.from, edge.name, edge.to);
+    edges.iter().filter(goes_up).map(told).collect()
+}
+
+#[test]
+fn the_library_uses_only_what_lies_below() {
+    let edges = edges(&crates()["endura"]);
+    assert!(edges.len() > 400, "the uses were found: {}", edges.len());
+    let found = upward(&edges);
+    assert!(found.is_empty(), "not a use of what lies below:\n{}", found.join("\n"));
+}
+
+#[test]
+fn no_folder_has_a_circle() {
+    let (mut wrong, mut left) = (Vec::new(), BTreeMap::new());
+    for (name, sources) in crates() {
+        for Knot { folder, entries, shortest } in knots(&edges(&sources)) {
+            let row = left.entry((name.clone(), folder.clone())).or_insert((0, Vec::new()));
+            row.0 += entries.len();
+            let entries: Vec<String> = entries.into_iter().collect();
+            row.1.push(format!("{}\n      {shortest}", entries.join(" ")));
+        }
+    }
+    for ((name, folder), (count, told)) in &left {
+        let allowed = CIRCLES_LEFT.iter().find(|row| (row.0, row.1) == (name, folder));
+        let allowed = allowed.map_or(0, |row| row.2);
+        if *count != allowed {
+            wrong.push(format!(
+                "{name} {folder}: {count} in circles, {allowed} in the list\n    {}",
+                told.join("\n    ")
+            ));
+        }
+    }
+    for (name, folder, _) in CIRCLES_LEFT {
+        if !left.contains_key(&(name.to_owned(), folder.to_owned())) {
+            wrong.push(format!("{name} {folder}: no circle any more: take it off the list"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn roots_hold_nothing_but_declarations() {
+    let mut wrong = Vec::new();
+    for (name, sources) in crates() {
+        let full: BTreeSet<String> = read(&sources)
+            .into_iter()
+            .flat_map(|read| read.with_items)
+            .filter(|path| path == "lib.rs" || path.ends_with("mod.rs"))
+            .collect();
+        let allowed = FULL_ROOTS_LEFT.iter().find(|row| row.0 == name).map_or(0, |row| row.1);
+        if full.len() != allowed {
+            wrong.push(format!("{name}: {} hold items, {allowed} may: {full:?}", full.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_room_of_the_library_has_a_layer() {
+    for path in crates()["endura"].keys() {
+        let room = path.split(['/', '.']).next().unwrap();
+        assert!(room == "lib" || LAYERS.iter().any(|row| row.contains(&room)), "{path}");
+    }
+}
+
+/// A crate of a few files.
+fn sample(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+    files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect()
+}
+
+/// A check that cannot fail is none: circles of every form are found, with the names that tie them.
+#[test]
+fn circles_are_found_through_every_form_of_a_use() {
+    let lib = ("lib.rs", "mod a; mod b; pub use a::*; pub use b::B;");
+    let forms = [
+        // By name, by the root's re-export, by a glob, by a path in code, by a module, in a macro.
+        "use crate::b::B; pub struct A(B);",
+        "use crate::B; pub struct A(B);",
+        "use super::{b::{self}}; pub struct A(b::B);",
+        "pub struct A(crate::b::B);",
+        "pub struct A; fn f() { println!(\"{}\", crate::b::B::new()); }",
+        "pub struct A; fn f() { use crate::b::*; B::new(); }",
+        "mod inner { use super::super::b::B as C; pub struct X(C); } pub struct A;",
+    ];
+    for form in forms {
+        let files = [lib, ("a.rs", form), ("b.rs", "use crate::A; pub struct B(Box<A>);")];
+        let found = knots(&edges(&sample(&files)));
+        assert_eq!(found.len(), 1, "{form}");
+        assert!(found[0].shortest.contains("b.rs uses A of a.rs"), "{}", found[0].shortest);
+    }
+}
+
+#[test]
+fn a_circle_of_folders_counts_where_their_paths_part() {
+    let files = [
+        ("lib.rs", "mod x; mod y;"),
+        ("x/mod.rs", "mod low; mod high; pub use low::Low; pub use high::High;"),
+        ("x/low.rs", "pub struct Low;"),
+        ("x/high.rs", "use crate::y::Y; pub struct High(Y);"),
+        ("y.rs", "use crate::x::Low; pub struct Y(Low);"),
+    ];
+    let found = knots(&edges(&sample(&files)));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].folder.as_str(), found[0].entries.len()), ("", 2));
+}
+
+#[test]
+fn what_is_for_tests_or_goes_down_is_no_circle() {
+    let files = [
+        ("lib.rs", "mod a; mod b; #[cfg(test)] mod tests; pub use a::A; pub use b::B;"),
+        ("a.rs", "pub struct A; #[cfg(all(test, not(loom)))] mod tests { use crate::B; }"),
+        ("b.rs", "use std::b::A as C; use crate::A; pub struct B(A, C);"),
+    ];
+    assert_eq!(knots(&edges(&sample(&files))), Vec::new());
+}
+
+#[test]
+fn uses_that_go_up_are_found() {
+    let files = |media: &'static str, store: &'static str| {
+        let lib = (
+            "lib.rs",
+            "mod error; mod media; mod pool; mod store; mod volatile; pub use error::Error; pub use pool::Pool;",
+        );
+        let error = ("error.rs", "pub struct Error;");
+        let pool = ("pool/mod.rs", "mod space; pub use space::Pool;");
+        let space = ("pool/space.rs", "use crate::media; pub struct Pool(media::Media);");
+        let volatile = ("volatile.rs", "pub struct Slot;");
+        let all = [lib, error, ("media.rs", media), pool, space, ("store.rs", store), volatile];
+        upward(&edges(&sample(&all)))
+    };
+    assert_eq!(files("pub struct Media(crate::Error);", "use crate::{Pool, pool};").len(), 0);
+    for media in ["use crate::pool::Pool;", "use crate::Pool;", "use super::{volatile::Slot};"] {
+        assert_eq!(files(media, "").len(), 1, "{media}");
+    }
+}
