@@ -4,9 +4,10 @@
 //! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
 use endura::lab::AnyLayout;
-use endura::lab::media::{Counting, Counts, Domain, Heap};
+use endura::lab::media::{Domain, Heap};
 use endura::lab::tree::{nbtree, roart};
 use endura::{ByteMap, Kind, Map, NodeLayout};
+use endura_variants::media::{Counting, Counts};
 
 use crate::Result;
 use crate::keys::{key, value};

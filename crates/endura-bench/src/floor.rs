@@ -164,7 +164,7 @@ pub struct Chase {
 ///
 /// [`Error::Config`] where the medium is too small.
 pub fn chase(read_ns: u64, steps: u64, rounds: u32) -> Result<Chase> {
-    use endura::lab::media::{Emulated, Pace, Slow};
+    use endura_variants::media::{Emulated, Pace, Slow};
     const LINES: u64 = 1 << 18;
     // No prefetcher finds a chase; the model's would fill its cache with pairs.
     let slow = Slow { cache_bytes: LINES * LINE / 16, ahead: 0, ..Slow::of(read_ns) };

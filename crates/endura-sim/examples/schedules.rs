@@ -11,11 +11,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
 use endura_sim::subjects::{FastFair, LIMIT, NbTree, SPELLINGS, Spellings};
 use endura_sim::tally::Tally;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 /// Seeds that one kind of tree runs before the next one.
 const BATCH: u64 = 50;

@@ -8,9 +8,8 @@ pub use crate::store::fast_fair::AnyLayout;
 /// Words that survive, and the trait that a medium of one's own has to have.
 pub mod media {
     pub use crate::media::{
-        Charges, Counting, Counts, Domain, Emulated, FlushInstruction, Halt, Heap, LINE, Mapped,
-        Mapping, Mark, Media, MediaChoice, Ordering, Pace, Placement, Region, Reservation, Slow,
-        Span, Staged, Stop, explain_bus_errors, has_pair_exchange,
+        Domain, FlushInstruction, Heap, LINE, Mapped, Mapping, Mark, Media, MediaChoice, Ordering,
+        Placement, Region, Reservation, Span, explain_bus_errors, has_pair_exchange,
     };
 }
 

@@ -1,6 +1,7 @@
 //! What the rows share: loaded indexes, timed points, curves.
 
-use endura::lab::media::{Emulated, Heap, Media, Pace, Slow};
+use endura::lab::media::{Heap, Media};
+use endura_variants::media::{Emulated, Pace, Slow};
 
 use endura::{Kind, MediaChoice};
 

@@ -18,12 +18,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use endura::lab::tree::fast_fair::STEPS;
 use endura_sim::explore::{Explorer, Start, visible};
 use endura_sim::model::Model;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{FastFair, First, LIMIT, MapOp};
 use endura_sim::tally::Effort;
+use endura_variants::fast_fair::STEPS;
 
 use crate::jobs::{self, Job, MODELS, Outcome};
 

@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
-use endura::lab::tree::nbtree::STEPS;
 use endura_sim::subjects::NbTree;
+use endura_variants::nbtree::STEPS;
 
 use crate::exhaustive::{
     ONE_CRASH, Order, Plan, Region, TWO_CRASHES, Tried, add_starts, add_walks,

@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
 use endura_sim::choose::Chooser;
 use endura_sim::explore::{Explorer, Next, Start, visible};
 use endura_sim::image::Image;
@@ -21,6 +21,7 @@ use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{ByteModel, ByteOp, Roart};
 use endura_sim::tally::Effort;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::jobs::{self, Job, MODELS, Outcome};
 

@@ -2,11 +2,12 @@
 //! go all the time, with up to four crashes in a row.
 
 use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::subjects::{ByteOp, MapOp, Roart};
 use endura_sim::workload::{NUMBER_KEY, Workload};
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::jobs::{self, GUARD, Outcome};
 use crate::radix::STEPS;

@@ -6,12 +6,12 @@
 //! All images count once: within a history the explorer sees to it, and every tree holds the number of
 //! its history.
 
-use endura::lab::tree::fast_fair::STEPS;
 use endura_sim::explore::Explorer;
 use endura_sim::model::Model;
 use endura_sim::subjects::{FastFair, LIMIT};
 use endura_sim::tally::Effort;
 use endura_sim::workload::Workload;
+use endura_variants::fast_fair::STEPS;
 
 use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, MODELS, Outcome};

@@ -9,12 +9,13 @@ mod threads;
 use std::collections::BTreeSet;
 
 use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
 use endura_sim::explore::Explorer;
 use endura_sim::failure::Failure;
 use endura_sim::model::Model;
 use endura_sim::subjects::{ByteOp, Roart};
 use endura_sim::tally::{Effort, Tally};
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 /// Every session after a crash takes new pages, one for each size of chunk.
 const LIMIT: u64 = 64 * PAGE;

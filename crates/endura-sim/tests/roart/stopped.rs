@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use endura::lab::tree::roart::Tiny;
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::schedule::{Campaign, Figures, Plan, Strategy, Task, Unsound, Way};
 use endura_sim::subjects::{MapOp, SPELLINGS, Spellings};
+use endura_variants::roart::Tiny;
 
 use crate::mutation::plans::barren;
 use crate::threads::LIMIT;

@@ -2,10 +2,11 @@
 //! what was answered before the crash and after it must fit into one order.
 
 use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
 use endura_sim::model::Model;
 use endura_sim::schedule::{Campaign, Family, Figures};
 use endura_sim::subjects::Spellings;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 pub(crate) const LIMIT: u64 = 64 * PAGE;
 

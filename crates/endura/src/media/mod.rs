@@ -1,9 +1,7 @@
 //! The only door to persistent memory: bytes that outlive a crash, seen as 64-bit words. [`Media`] says what
 //! becomes durable when, [`Domain`] what that takes on a machine.
 
-mod counting;
 mod domain;
-mod emulated;
 mod heap;
 #[cfg(all(test, loom))]
 pub(crate) mod loom;
@@ -12,18 +10,14 @@ mod medium;
 mod placement;
 mod shared;
 mod span;
-mod staged;
 
-pub use counting::{Counting, Counts};
 pub use domain::Domain;
-pub use emulated::{Charges, Emulated, Pace, Slow};
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping};
 pub use medium::{Mark, Media};
 pub use placement::{MediaChoice, Placement};
 pub(crate) use span::copy_bytes;
 pub use span::{Region, Span};
-pub use staged::{Halt, Staged, Stop};
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use crate::cpu::flush::WRITTEN_BACK;

@@ -362,34 +362,3 @@ impl io::Read for Reader<'_> {
         Ok(now)
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::media::{Counting, Heap};
-
-    fn every_first_chunk<M: Media>(medium: M) -> Result<()> {
-        let region = Region::new(&medium, 64, 4)?;
-        let all: [u8; 32] = std::array::from_fn(|at| at as u8 + 1);
-        for (i, word) in all.as_chunks().0.iter().enumerate() {
-            region.store(i, u64::from_le_bytes(*word), Ordering::Relaxed);
-        }
-        for from in 0..32 {
-            for len in 0..=32 - from {
-                let (bytes, want) = (Bytes::new(&region, from, len), &all[from..from + len]);
-                assert_eq!(bytes.first_chunk::<0>(), Some([]));
-                assert_eq!(bytes.first_chunk::<1>(), want.first_chunk().copied());
-                assert_eq!(bytes.first_chunk::<8>(), want.first_chunk().copied());
-                assert_eq!(bytes.first_chunk::<13>(), want.first_chunk().copied());
-                assert_eq!(bytes.to_array::<16>(), want.try_into().ok());
-            }
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn the_first_bytes_are_those_of_a_slice_wherever_they_lie() -> Result<()> {
-        every_first_chunk(Heap::new(1 << 12))?;
-        every_first_chunk(Counting::new(Heap::new(1 << 12)))
-    }
-}

@@ -15,11 +15,12 @@ use endura::lab::media::Heap;
 use endura::lab::pool::{Collector, PAGE, Session, Shares, Space, Walk};
 use endura::lab::tree::{fast_fair, nbtree, roart};
 use endura::{ByteMap, Map};
+use endura_variants::roart::Tiny;
 
 /// Trees of tiny nodes, so that a few entries make many chunks.
 pub(crate) type FastFair = fast_fair::Tree<Arc<Heap>, 14, 14, fast_fair::LineBinary>;
 pub(crate) type NbTree = nbtree::Tree<Arc<Heap>, 8, 4>;
-pub(crate) type Roart = roart::Tree<Arc<Heap>, roart::Tiny>;
+pub(crate) type Roart = roart::Tree<Arc<Heap>, Tiny>;
 
 /// A pool with one map of each kind, on a medium that outlives it.
 pub(crate) struct World {

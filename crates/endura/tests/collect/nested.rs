@@ -6,6 +6,7 @@ use endura::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{CollectionState, Collector, PAGE, Session, Space, Step};
 use endura::lab::tree::roart;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 type Tree = roart::Tree<Arc<Heap>>;
 
@@ -216,8 +217,8 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
 #[ignore = "long"]
 fn nested_keys_between_any_two_steps() {
     for seed in 0..60 {
-        keys_between_steps::<roart::Tiny>(seed, b"\0ab", 9);
+        keys_between_steps::<Tiny>(seed, b"\0ab", 9);
         keys_between_steps::<roart::Full>(seed, b"\0ab", 12);
-        keys_between_steps::<roart::WithoutArrays>(seed, b"ab", 40);
+        keys_between_steps::<WithoutArrays>(seed, b"ab", 40);
     }
 }

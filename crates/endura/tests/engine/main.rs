@@ -25,6 +25,7 @@ mod patience;
 mod pins;
 mod pools;
 mod pops;
+mod read_only;
 mod refill;
 mod renames;
 mod rivals;

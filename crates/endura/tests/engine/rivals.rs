@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::lab::media::{Counting, Heap, Media, Staged, Stop};
+use endura::lab::media::{Heap, Media};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;
 use endura::lab::tree::{ByteChange, ByteIndex};
 use endura::{ByteMap, Pool};
+use endura_variants::media::{Counting, Staged, Stop};
 
 use crate::patience::ends;
 use crate::pools::{killed, pool};

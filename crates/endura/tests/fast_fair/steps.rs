@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use endura::lab::media::Stop;
-use endura::lab::tree::fast_fair::STEPS;
+use endura_variants::fast_fair::STEPS;
+use endura_variants::media::Stop;
 
 use crate::support::stage::{at_every_store, ends, raced, stopped};
 use crate::support::world::{Cap3, Cap4, MapOf, Shape, World};

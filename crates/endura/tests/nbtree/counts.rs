@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use endura::Map;
-use endura::lab::media::{Counting, Counts, Heap};
+use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::nbtree::Tree;
+use endura_variants::media::{Counting, Counts};
 
 use crate::support::ops::scatter;
 

@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use endura::lab::media::{Region, Stop};
+use endura::lab::media::Region;
 use endura::{Error, Result};
+use endura_variants::media::Stop;
 
 use crate::support::full::{refused_everywhere, without_room};
 use crate::support::stage::{ends, join, spawn, stands, stopped};

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use endura::lab::media::Stop;
+use endura_variants::media::Stop;
 
 use crate::support::races::{
     Race, drain, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use endura::lab::media::Stop;
 use endura::lab::pool::PAGE;
-use endura::lab::tree::nbtree::STEPS;
+use endura_variants::media::Stop;
+use endura_variants::nbtree::STEPS;
 
 use crate::steps::work;
 use crate::support::ops::scatter;

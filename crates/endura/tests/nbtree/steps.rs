@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use endura::lab::media::Stop;
-use endura::lab::tree::nbtree::STEPS;
+use endura_variants::media::Stop;
+use endura_variants::nbtree::STEPS;
 
 use crate::support::ops::scatter;
 use crate::support::stage::{ends, stopped};

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use endura::ByteMap;
-use endura::lab::media::{Counting, Counts, Heap};
+use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
-use endura::lab::tree::roart::{Full, Survey, Techniques, Tiny, Tree};
+use endura::lab::tree::roart::{Full, Survey, Techniques, Tree};
+use endura_variants::media::{Counting, Counts};
+use endura_variants::roart::Tiny;
 
 type Medium = Arc<Counting<Heap>>;
 

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use endura::lab::media::Stop;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
+use endura_variants::media::Stop;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::races::{at_every, stopped};
 use crate::world::{MapOf, World};

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{Collector, PAGE, Session, Space};
-use endura::lab::tree::roart::{Tiny, Tree};
+use endura::lab::tree::roart::Tree;
 use endura::{ByteMap, Error, Result};
+use endura_variants::roart::Tiny;
 
 type Map = ByteMap<Tree<Arc<Heap>, Tiny>>;
 

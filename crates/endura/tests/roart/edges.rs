@@ -1,9 +1,15 @@
 //! Keys and values at the edges of what is allowed, and where the original loses them. The numbers
 //! are those of the list of scenarios in `docs/trees.md`.
 
-use endura::Error;
-use endura::lab::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use std::sync::Arc;
+
+use endura::lab::media::{Heap, Media};
+use endura::lab::pool::{PAGE, Session, Space};
+use endura::lab::tree::roart::{Full, Techniques, Tree};
 use endura::lab::tree::{LONGEST_KEY, LONGEST_VALUE};
+use endura::{ByteMap, Error, Result};
+use endura_variants::media::Counting;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::world::World;
 
@@ -251,4 +257,36 @@ fn r16_values_are_compared_whole() {
         assert_eq!(answer, wanted, "{expected:?}");
     }
     assert_eq!(map.get("k").unwrap().unwrap(), b"again");
+}
+
+/// Values of all lengths up to 32, seen where they lie, behind keys of all lengths up to 8: they begin anywhere in
+/// a word.
+fn first_bytes_of_values<M: Media>(medium: M) -> Result<()> {
+    Space::format(&medium)?;
+    let session = Session { generation: 1, clean: true, read_only: false };
+    let space = Arc::new(Space::mount(medium, session)?);
+    let map = ByteMap::over(Tree::<_>::open(&space, "map")?);
+    let all: [u8; 32] = std::array::from_fn(|at| at as u8 + 1);
+    for key in (0..=8).map(|len| &b"12345678"[..len]) {
+        for want in (0..=32).map(|len| &all[..len]) {
+            map.insert(key, want)?;
+            let seen = map.get_with(key, |bytes| {
+                assert_eq!(bytes.first_chunk::<0>(), Some([]));
+                assert_eq!(bytes.first_chunk::<1>(), want.first_chunk().copied());
+                assert_eq!(bytes.first_chunk::<8>(), want.first_chunk().copied());
+                assert_eq!(bytes.first_chunk::<13>(), want.first_chunk().copied());
+                assert_eq!(bytes.to_array::<16>(), want.try_into().ok());
+                bytes.to_vec()
+            });
+            assert_eq!(seen?.as_deref(), Some(want));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_first_bytes_are_those_of_a_slice_wherever_they_lie() -> Result<()> {
+    first_bytes_of_values(Heap::new(64 * PAGE))?;
+    // It does not show where its words lie.
+    first_bytes_of_values(Counting::new(Heap::new(64 * PAGE)))
 }

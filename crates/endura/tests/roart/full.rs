@@ -1,7 +1,8 @@
 //! Running out of space at every chunk of every operation: it fails cleanly, and nothing is lost.
 
 use endura::Error;
-use endura::lab::tree::roart::{Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
 

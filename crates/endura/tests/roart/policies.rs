@@ -1,9 +1,9 @@
 //! Techniques that are switched off: every choice is a map, leaves pools that the others read, and costs
 //! what the technique saves.
 
-use endura::lab::tree::roart::{
-    Full, FullyOrdered, NonTemporal, Techniques, Tiny, WithoutArrays, WithoutCompression,
-    WithoutSelection,
+use endura::lab::tree::roart::{Full, Techniques};
+use endura_variants::roart::{
+    FullyOrdered, NonTemporal, Tiny, WithoutArrays, WithoutCompression, WithoutSelection,
 };
 
 use crate::counts::Counted;

@@ -6,9 +6,11 @@ use std::ops::ControlFlow;
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use endura::lab::media::{Halt, Heap, Staged, Stop};
+use endura::lab::media::Heap;
 use endura::lab::tree::Bytes;
-use endura::lab::tree::roart::{Full, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::{Full, Techniques};
+use endura_variants::media::{Halt, Staged, Stop};
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::thread;
 
-use endura::lab::tree::roart::{Cursor, Full, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::{Cursor, Full, Techniques};
 use endura::lab::tree::{ByteIndex, Bytes};
+use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::world::{MapOf, World};
 

@@ -1,7 +1,8 @@
 //! Growth and shrinkage of nodes and arrays, and what they cost in space.
 
 use endura::lab::pool::PAGE;
-use endura::lab::tree::roart::{Full, Techniques, Tiny};
+use endura::lab::tree::roart::{Full, Techniques};
+use endura_variants::roart::Tiny;
 
 use crate::world::World;
 

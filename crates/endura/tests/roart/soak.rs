@@ -3,7 +3,8 @@
 use std::sync::Barrier;
 use std::thread;
 
-use endura::lab::tree::roart::{Full, Techniques, Tiny};
+use endura::lab::tree::roart::{Full, Techniques};
+use endura_variants::roart::Tiny;
 
 use crate::world::World;
 

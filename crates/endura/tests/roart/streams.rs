@@ -8,8 +8,8 @@ use endura::lab::tree::roart::Full;
 use endura::lab::tree::{LONGEST_KEY, LONGEST_VALUE};
 use endura::{Error, Result};
 
-use endura::lab::media::Stop;
 use endura::lab::pool::{Collector, PAGE};
+use endura_variants::media::Stop;
 
 use crate::races::{at_every, stopped};
 use crate::world::World;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use endura::lab::media::{Heap, Media, Region, Staged};
+use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Shares, Space};
 use endura::lab::tree::roart::{Survey, Techniques, Tree};
 use endura::{ByteEntry, ByteMap, Len, Result};
+use endura_variants::media::Staged;
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.
 pub(crate) type Medium = Arc<Staged<Heap>>;

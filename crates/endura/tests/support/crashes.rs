@@ -81,7 +81,7 @@ pub(crate) fn many_crashes<S: Shape>() {
         let mut model = Entries::new();
         for round in 0..200u64 {
             let key = 10 * (scatter(round) % 1000);
-            let stop = endura::lab::media::Stop::at_store(1 + round % 61);
+            let stop = endura_variants::media::Stop::at_store(1 + round % 61);
             let mut next = None;
             let act = |map: &MapOf<S>| _ = map.insert(key, round).unwrap();
             if stopped(&world, stop, act, || next = Some(world.crashed())) {

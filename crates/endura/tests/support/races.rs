@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::thread;
 
-use endura::lab::media::Stop;
+use endura_variants::media::Stop;
 
 use endura::OrderedMap;
 use endura::lab::tree::Index;

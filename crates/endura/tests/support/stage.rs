@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use endura::lab::media::{Halt, Stop};
+use endura_variants::media::{Halt, Stop};
 
 use super::world::{MapOf, Shape, World};
 

@@ -4,11 +4,13 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use endura::lab::media::{Heap, Media, Region, Staged};
+use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Space};
-use endura::lab::tree::fast_fair::{self, Binary, LineBinary, Linear, Search};
+use endura::lab::tree::fast_fair::{self, LineBinary, Search};
 use endura::lab::tree::{Index, Survey, nbtree};
 use endura::{Map, OrderedMap, Result};
+use endura_variants::fast_fair::{Binary, Linear};
+use endura_variants::media::Staged;
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.
 pub(crate) type Medium = Arc<Staged<Heap>>;

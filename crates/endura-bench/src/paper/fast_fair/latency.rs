@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use endura::lab::media::Domain;
-use endura::lab::media::{Charges, Emulated, Heap, Slow};
+use endura::lab::media::Heap;
 use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::roart::WithoutArrays;
 use endura::{Kind, NodeLayout};
+use endura_variants::media::{Charges, Emulated, Slow};
+use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
 use crate::counts::{Counted, counts};

@@ -1,7 +1,8 @@
 //! Figure 4: ranges of growing size on memory with a read latency of 300 ns.
 
 use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::roart::{Full, WithoutArrays};
+use endura::lab::tree::roart::Full;
+use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
 use crate::drive::{Mix, Work};
@@ -14,7 +15,7 @@ use crate::plot::Plot;
 use crate::store::Shape;
 use crate::subject::Subject;
 use crate::summary::Median;
-use endura::lab::media::Slow;
+use endura_variants::media::Slow;
 
 /// Parts of all keys that a query selects, in percent.
 const RATIOS: [f64; 4] = [0.01, 0.1, 1.0, 5.0];

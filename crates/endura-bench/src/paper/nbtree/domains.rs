@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use endura::lab::media::{Emulated, Heap};
+use endura::lab::media::Heap;
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::roart::Full;
 use endura::{Kind, MediaChoice};
+use endura_variants::media::Emulated;
 
 use crate::Result;
 use crate::drive::{Choice, Mix, Work, drive};
@@ -17,7 +18,7 @@ use crate::paper::shape::{figure, is_least, list};
 use crate::paper::{Check, Finding, Scale};
 use crate::store::Shape;
 use crate::subject::Subject;
-use endura::lab::media::Slow;
+use endura_variants::media::Slow;
 
 const NAMES: [&str; 3] = ["NbTree", "FastFair", "Roart"];
 

@@ -3,9 +3,9 @@
 use endura::lab::media::Heap;
 use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::{Kind, MediaChoice};
+use endura_variants::nbtree::{LockedReaders, LockedWriters, SingleLayer};
 
 use crate::Result;
-use crate::ablations::{LockedReaders, LockedWriters, SingleLayer};
 use crate::drive::{Choice, Mix, Work, median};
 use crate::paper::bed::{
     bytes, costs, groups, in_pool, loaded, mops, number, rates, scale_text, series, work,

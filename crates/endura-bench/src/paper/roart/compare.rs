@@ -1,7 +1,8 @@
 //! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
 
-use endura::lab::tree::roart::{Full, Techniques, WithoutArrays};
+use endura::lab::tree::roart::{Full, Techniques};
 use endura::{Kind, MediaChoice};
+use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
 use crate::drive::{Mix, Work};

@@ -1,8 +1,10 @@
 //! Table 4: exact counts of single inserts.
 
 use endura::ByteMap;
-use endura::lab::media::{Counting, Heap};
-use endura::lab::tree::roart::{Full, Techniques, Tree, WithoutArrays};
+use endura::lab::media::Heap;
+use endura::lab::tree::roart::{Full, Techniques, Tree};
+use endura_variants::media::Counting;
+use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
 use crate::paper::bed::{costs, exact, groups, series};

@@ -1,6 +1,7 @@
 //! Figure 20: bytes by number of keys.
 
-use endura::lab::tree::roart::{Full, WithoutArrays};
+use endura::lab::tree::roart::Full;
+use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
 use crate::paper::bed::{costs, exact, number, series};

@@ -1,8 +1,7 @@
 //! Figures 16 and 17: each technique taken away.
 
-use endura::lab::tree::roart::{
-    Full, FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection,
-};
+use endura::lab::tree::roart::Full;
+use endura_variants::roart::{FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection};
 
 use crate::Result;
 use crate::drive::{Mix, Work};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use endura::lab::tree::roart::{NonTemporal, Techniques, Tiny, WithoutArrays};
+use endura::lab::tree::roart::Techniques;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Explorer, visible};
@@ -15,6 +15,7 @@ use endura_sim::sim::{Sim, Stale, act_as};
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::{ByteOp, Roart, SPELLINGS, Spellings};
 use endura_sim::tally::Effort;
+use endura_variants::roart::{NonTemporal, Tiny, WithoutArrays};
 
 use super::plans;
 use crate::{LIMIT, put, remove};

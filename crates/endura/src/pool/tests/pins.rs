@@ -109,21 +109,6 @@ fn a_nested_pin_passes_a_gate_that_was_shut_meanwhile() {
 }
 
 #[test]
-fn a_read_only_pool_lets_readers_in_and_is_not_written() {
-    use crate::media::Counting;
-    let medium = Counting::new(Heap::new(2 * PAGE));
-    Space::format(&medium).unwrap();
-    let before = medium.counts();
-    let space = Space::mount(medium, Session { read_only: true, ..FRESH }).unwrap();
-    drop(space.pin().unwrap());
-    assert!(matches!(space.pin_mut(), Err(Error::ReadOnly)));
-    assert!(matches!(space.open_map("m", 1, 0, |_, _| Ok(0)), Err(Error::NoSuchMap { .. })));
-    space.close().unwrap();
-    let after = space.media().counts().since(before);
-    assert_eq!((after.stores, after.line_flushes), (0, 0));
-}
-
-#[test]
 #[ignore = "a measurement: cargo test --release -- --ignored --nocapture cost_of_a_pin"]
 fn cost_of_a_pin() {
     let space = pool(2);

@@ -68,7 +68,6 @@ mod route;
 mod scan;
 mod search;
 mod split;
-mod steps;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod verify;
@@ -91,8 +90,7 @@ use version::Version;
 pub use super::{Repairs, Survey};
 pub(crate) use inventory::Inventory;
 pub use scan::Cursor;
-pub use search::{Binary, LineBinary, Linear, Search};
-pub use steps::STEPS;
+pub use search::{Keys, LineBinary, STRIDE, Search};
 pub(crate) use verify::survey;
 pub(crate) use version::{check_lock, void_lock};
 
@@ -115,15 +113,15 @@ struct Separator {
 /// use endura::Map;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
-/// use endura::lab::tree::fast_fair::{Linear, Tree};
+/// use endura::lab::tree::fast_fair::{LineBinary, Tree};
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;
 /// let session = Session { generation: 1, clean: true, read_only: false };
 /// let space = Arc::new(Space::mount(medium, session)?);
 ///
-/// // The paper's nodes: 512 bytes, searched from the left.
-/// let map = Map::over(Tree::<_, 64, 64, Linear>::open(&space, "hits")?);
+/// // The paper's nodes: 512 bytes.
+/// let map = Map::over(Tree::<_, 64, 64, LineBinary>::open(&space, "hits")?);
 /// map.insert(7, 1)?;
 /// assert_eq!(map.get(7)?, Some(1));
 /// # Ok::<(), endura::Error>(())

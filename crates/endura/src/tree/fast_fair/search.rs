@@ -1,4 +1,4 @@
-//! Search within a node, one of three ways chosen at compile time.
+//! Search within a node, in a way chosen at compile time: [`LineBinary`], or what an experiment brings.
 //!
 //! All find the last slot whose key is at most `key`. Live keys come first and ascend (an entry on
 //! the move stands twice, side by side), dead ones follow; seen from `low` with wrap-around every
@@ -120,51 +120,19 @@ pub(super) fn rank<S: Search, M: Media, const W: usize>(
 }
 
 /// From one record to the next, in words.
-const STRIDE: usize = 2;
+pub const STRIDE: usize = 2;
 
 /// The keys of a node, as a [`Search`] sees them.
 pub struct Keys<'n, 'm, M, const W: usize>(&'n Node<'m, M, W>);
 
 impl<'m, M: Media, const W: usize> Keys<'_, 'm, M, W> {
-    const CAP: usize = Node::<'m, M, W>::CAP;
+    /// How many there are.
+    pub const CAP: usize = Node::<'m, M, W>::CAP;
 
     /// Whether the key `words` words behind the first one is at most `low + width`.
     #[inline(always)]
-    fn is_within(&self, words: usize, low: u64, width: u64) -> bool {
+    pub fn is_within(&self, words: usize, low: u64, width: u64) -> bool {
         self.0.peek_record(words).wrapping_sub(low) <= width
-    }
-}
-
-/// From the left, one key after the other, up to the first that is too large: the paper's way. It
-/// waits for no more lines than it needs, and for as many misses in a row as that is lines.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Linear;
-
-impl Search for Linear {
-    #[inline(always)]
-    fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
-        let (width, cap) = (key.wrapping_sub(low), Keys::<M, W>::CAP);
-        let is_beyond = |&slot: &usize| !keys.is_within(slot * STRIDE, low, width);
-        (1..cap).find(is_beyond).unwrap_or(cap).saturating_sub(1) * STRIDE
-    }
-}
-
-/// Halving over all keys.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Binary;
-
-impl Search for Binary {
-    #[inline(always)]
-    fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
-        let width = key.wrapping_sub(low);
-        let (mut first, mut slots) = (0, Keys::<M, W>::CAP);
-        while slots > 1 {
-            let half = slots / 2;
-            let middle = first + half * STRIDE;
-            first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
-            slots -= half;
-        }
-        first
     }
 }
 

@@ -73,7 +73,6 @@ mod restart;
 mod route;
 mod scan;
 mod settle;
-mod steps;
 mod tags;
 mod verify;
 mod write;
@@ -97,7 +96,6 @@ pub use design::{Design, TwoLayers};
 pub(crate) use inventory::Inventory;
 pub use rebuild::Stats;
 pub use scan::Cursor;
-pub use steps::STEPS;
 pub(crate) use verify::survey;
 
 /// The number of this kind of map in the directory.

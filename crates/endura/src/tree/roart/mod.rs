@@ -101,10 +101,7 @@ use word::{Link, NodeKind};
 
 pub(crate) use inventory::Inventory;
 pub use scan::Cursor;
-pub use techniques::{
-    Full, FullyOrdered, NonTemporal, Techniques, Tiny, WithoutArrays, WithoutCompression,
-    WithoutSelection,
-};
+pub use techniques::{Full, Techniques};
 pub use verify::Survey;
 pub(crate) use verify::{survey, void_locks};
 

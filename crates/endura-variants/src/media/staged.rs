@@ -2,14 +2,12 @@
 //! those that it does not refuse.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::medium::{Mark, Media};
-use super::span::Region;
-use crate::Result;
-use crate::sync::mutex::Mutex;
+use endura::Result;
+use endura::lab::media::{Mark, Media, Ordering, Region};
 
 /// Passes everything on to the medium inside, and stops a thread where the test wants it to stand.
 ///
@@ -21,7 +19,8 @@ use crate::sync::mutex::Mutex;
 /// ```
 /// use std::thread::{self, Builder};
 /// use std::time::Duration;
-/// use endura::lab::media::{Heap, Mark, Media, Staged, Stop};
+/// use endura::lab::media::{Heap, Mark, Media};
+/// use endura_variants::media::{Staged, Stop};
 ///
 /// let medium = Staged::new(Heap::new(64));
 /// thread::scope(|scope| {
@@ -140,7 +139,7 @@ impl Cue {
 
     /// Lets the thread through, or keeps it here until it is released.
     fn meet(&self, event: Event) {
-        let mut progress = self.progress.lock();
+        let mut progress = lock(&self.progress);
         let next =
             match (*progress, event) {
                 (Progress::Visits(n), Event::Step(step)) if self.stop.step == Some(step) => {
@@ -187,13 +186,13 @@ pub struct Halt<'m> {
 impl Halt<'_> {
     /// Whether the thread stands there now.
     pub fn is_reached(&self) -> bool {
-        *self.cue.progress.lock() == Progress::Standing
+        *lock(&self.cue.progress) == Progress::Standing
     }
 
     /// Waits for the thread to arrive; `false` if it did not within `limit`.
     pub fn reached_within(&self, limit: Duration) -> bool {
         let end = Instant::now() + limit;
-        let mut progress = self.cue.progress.lock();
+        let mut progress = lock(&self.cue.progress);
         while *progress != Progress::Standing {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -211,11 +210,16 @@ impl Halt<'_> {
 
 impl Drop for Halt<'_> {
     fn drop(&mut self) {
-        self.cues.lock().retain(|cue| !Arc::ptr_eq(cue, &self.cue));
+        lock(self.cues).retain(|cue| !Arc::ptr_eq(cue, &self.cue));
         self.armed.fetch_sub(1, Ordering::Relaxed);
-        *self.cue.progress.lock() = Progress::Released;
+        *lock(&self.cue.progress) = Progress::Released;
         self.cue.changed.notify_all();
     }
+}
+
+/// The value, also after a panic: a test that has failed need not fail twice.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<M> Staged<M> {
@@ -246,7 +250,7 @@ impl<M> Staged<M> {
             progress: Mutex::new(stop.at_start()),
             changed: Condvar::new(),
         });
-        self.cues.lock().push(Arc::clone(&cue));
+        lock(&self.cues).push(Arc::clone(&cue));
         self.armed.fetch_add(1, Ordering::Relaxed);
         Halt { cue, armed: &self.armed, cues: &self.cues }
     }
@@ -258,7 +262,7 @@ impl<M> Staged<M> {
 
     /// How often each step was reached since [`record_steps`](Self::record_steps).
     pub fn steps(&self) -> BTreeMap<&'static str, u64> {
-        self.steps.lock().clone()
+        lock(&self.steps).clone()
     }
 
     /// Refuses the chunk that is asked for as number `n` from now on, counted from 1, and only
@@ -291,7 +295,7 @@ impl<M> Staged<M> {
         let name = thread.name().unwrap_or_default();
         let mine = |cue: &&Arc<Cue>| cue.thread == name;
         // The list is left before standing still, so that the test can change it meanwhile.
-        let cues: Vec<Arc<Cue>> = self.cues.lock().iter().filter(mine).cloned().collect();
+        let cues: Vec<Arc<Cue>> = lock(&self.cues).iter().filter(mine).cloned().collect();
         for cue in cues {
             cue.meet(event);
         }
@@ -378,7 +382,7 @@ unsafe impl<M: Media> Media for Staged<M> {
     fn mark(&self, mark: Mark) {
         if let Mark::Step(step) = mark {
             if self.recording.load(Ordering::Relaxed) {
-                *self.steps.lock().entry(step).or_default() += 1;
+                *lock(&self.steps).entry(step).or_default() += 1;
             }
             self.event(Event::Step(step));
         }
@@ -403,8 +407,9 @@ unsafe impl<M: Media> Media for Staged<M> {
 mod tests {
     use std::thread::{self, Builder};
 
+    use endura::lab::media::{Heap, Region};
+
     use super::*;
-    use crate::media::{Heap, Region};
 
     const SOON: Duration = Duration::from_secs(20);
 

@@ -1,10 +1,9 @@
 //! Exact counts of what a medium is asked to do.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::medium::{Mark, Media};
-use crate::Result;
-use crate::cpu::flush::LINE;
+use endura::Result;
+use endura::lab::media::{LINE, Mark, Media, Ordering};
 
 /// What a [`Counting`] medium has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -244,7 +243,8 @@ unsafe impl<M: Media> Media for Counting<M> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Heap, Region};
+    use endura::lab::media::{Heap, Region};
+
     use super::*;
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use super::super::{Heap, Region};
+use endura::lab::media::{Heap, LINE, Media, Ordering, Region};
+
 use super::*;
 
 const LINES: u64 = 1 << 14;

@@ -28,20 +28,14 @@
 //! would have been waited, on a clock of its own that each thread moves on: the same figures on every
 //! run and on a busy machine, for one thread.
 
-mod cache;
-mod clock;
-mod thread;
-
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{LINE, Mark, Media, Ordering};
-use crate::Result;
+use endura::Result;
+use endura::lab::media::{LINE, Mark, Media, Ordering};
 
-use cache::{Cache, Found};
-use clock::Clock;
-use thread::{PerThread, Thread};
-
-pub use clock::Pace;
+use super::cache::{Cache, Found};
+use super::clock::{Clock, Pace};
+use super::thread::{MOST_AT_ONCE, PerThread, Thread};
 
 /// Lines of a page: no prefetcher of a processor crosses it.
 const PAGE_LINES: u64 = 4096 / LINE;
@@ -119,7 +113,8 @@ impl Charges {
 /// A medium inside slower memory; the module's text says how slow.
 ///
 /// ```
-/// use endura::lab::media::{Emulated, Heap, Pace, Region, Slow};
+/// use endura::lab::media::{Heap, Region};
+/// use endura_variants::media::{Emulated, Pace, Slow};
 /// use std::sync::atomic::Ordering;
 ///
 /// let slow = Slow { pace: Pace::Charged, ..Slow::of(300) };
@@ -153,7 +148,7 @@ impl<M: Media> Emulated<M> {
     ///
     /// Where `slow` holds what its fields rule out.
     pub fn new(inner: M, slow: Slow) -> Self {
-        assert!((1..=thread::MOST_AT_ONCE).contains(&slow.overlap), "1 to 16 misses at once");
+        assert!((1..=MOST_AT_ONCE).contains(&slow.overlap), "1 to 16 misses at once");
         let clock = Clock::new(slow.pace);
         let transfer_ns = slow.bytes_per_second.map_or(0.0, |rate| LINE as f64 * 1e9 / rate as f64);
         Self {
@@ -401,6 +396,3 @@ unsafe impl<M: Media> Media for Emulated<M> {
         self.inner.sync()
     }
 }
-
-#[cfg(test)]
-mod tests;
