@@ -5,8 +5,10 @@
 
 use endura::lab::AnyLayout;
 use endura::lab::media::{Domain, Heap};
+use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{nbtree, roart};
 use endura::{ByteMap, Kind, Map, NodeLayout};
+use endura_variants::fast_fair::Paper;
 use endura_variants::media::{Counting, Counts};
 
 use crate::Result;
@@ -38,6 +40,15 @@ pub struct PerOperation {
     pub allocations: f64,
 }
 
+/// How large the nodes of FAST & FAIR are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nodes {
+    /// As in a pool: what was chosen, or else as the domain wants it.
+    Pool(Option<NodeLayout>),
+    /// As in the paper: no map of a pool has them.
+    Paper,
+}
+
 /// What is counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
@@ -50,8 +61,8 @@ pub struct Counted {
     pub domain: Domain,
     /// Keys and values, where the index takes byte strings.
     pub shape: Shape,
-    /// The nodes of FAST & FAIR; none = its own choice.
-    pub layout: Option<NodeLayout>,
+    /// The nodes of FAST & FAIR.
+    pub nodes: Nodes,
 }
 
 /// Entries of the scans that are counted.
@@ -80,7 +91,14 @@ pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
             let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
             count.rows(&mut RoartSession::new(map, shape))
         }
-        _ => count.rows(&mut Map::over(AnyLayout::open(&space, "counts", counted.layout)?)),
+        _ => match counted.nodes {
+            Nodes::Pool(layout) => {
+                count.rows(&mut Map::over(AnyLayout::open(&space, "counts", layout)?))
+            }
+            Nodes::Paper => {
+                count.rows(&mut Map::over(Paper::<_, LineBinary>::open(&space, "counts")?))
+            }
+        },
     }
 }
 
@@ -145,7 +163,8 @@ mod tests {
 
     fn of(kind: Kind, domain: Domain) -> Vec<PerOperation> {
         let shape = Shape::STRINGS;
-        counts(Counted { keys: 20_000, kind, domain, shape, layout: None }).expect("counts")
+        counts(Counted { keys: 20_000, kind, domain, shape, nodes: Nodes::Pool(None) })
+            .expect("counts")
     }
 
     fn row(rows: &[PerOperation], name: &str) -> PerOperation {

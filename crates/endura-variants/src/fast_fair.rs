@@ -1,9 +1,12 @@
-//! Searches that the product does not use, and the numbered steps of FAST & FAIR's protocol.
+//! Searches and nodes that the product does not use, and the numbered steps of FAST & FAIR's protocol.
 
 use std::hint::select_unpredictable;
 
 use endura::lab::media::Media;
-use endura::lab::tree::fast_fair::{Keys, STRIDE, Search};
+use endura::lab::tree::fast_fair::{Keys, STRIDE, Search, Tree};
+
+/// The paper's tree: nodes of 512 bytes on all levels, searched from the left unless told otherwise.
+pub type Paper<M, S = Linear> = Tree<M, 64, 64, S>;
 
 /// From the left, one key after the other, up to the first that is too large: the paper's way. It
 /// waits for no more lines than it needs, and for as many misses in a row as that is lines.

@@ -117,6 +117,16 @@ pub enum Error {
         /// What was asked for.
         want: &'static str,
     },
+    /// The named map has nodes of sizes that this build does not know. It is left as it is; what else is in the
+    /// pool can be used.
+    #[error(
+        "the map `{name}` has unknown node sizes: `endura export` it with the version that made it, and import \
+         that here; if no version did, the pool is damaged"
+    )]
+    UnknownNodes {
+        /// The name of the map.
+        name: String,
+    },
     /// The name cannot be the name of a map.
     #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL")]
     BadName,

@@ -9,7 +9,7 @@ use endura::lab::media::Domain;
 use super::workloads::workloads;
 use super::{CountTable, Report, describe};
 use crate::Result;
-use crate::counts::{Counted, counts};
+use crate::counts::{Counted, Nodes, counts};
 use crate::floor::{chase, floor};
 use crate::goals::{Judged, RACES};
 use crate::instructions::Counter;
@@ -217,7 +217,7 @@ fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
             ("roart, u64", Kind::Roart, Shape::WORDS),
             ("roart, 24/100 bytes", Kind::Roart, Shape::STRINGS),
         ] {
-            let rows = counts(Counted { keys, kind, domain, shape, layout: None })?;
+            let rows = counts(Counted { keys, kind, domain, shape, nodes: Nodes::Pool(None) })?;
             tables.push(CountTable { index: name.into(), domain: domain.to_string(), rows });
         }
     }

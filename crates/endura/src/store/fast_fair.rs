@@ -29,8 +29,6 @@ pub enum NodeLayout {
     Wide,
     /// Inner nodes of 1 KiB, leaves of 512 bytes: the default where lines are flushed.
     NarrowLeaves,
-    /// Inner nodes and leaves of 512 bytes, as in the paper.
-    Paper,
 }
 
 impl NodeLayout {
@@ -39,20 +37,30 @@ impl NodeLayout {
         match self {
             Self::Wide => 2048,
             Self::NarrowLeaves => 1024,
-            Self::Paper => 512,
         }
     }
 
     /// Bytes of a leaf.
     pub fn leaf_bytes(self) -> u64 {
-        if self == Self::Wide { 1024 } else { 512 }
+        match self {
+            Self::Wide => 1024,
+            Self::NarrowLeaves => 512,
+        }
+    }
+
+    /// That a map does not have nodes of sizes that this build does not know.
+    pub(crate) fn check(map: &MapState) -> Result<()> {
+        match Self::of(map) {
+            None if map.kind() == fast_fair::KIND => unknown_nodes(map),
+            _ => Ok(()),
+        }
     }
 
     /// The layout of a map, from what the directory says.
     pub(crate) fn of(map: &MapState) -> Option<Self> {
         let parameters =
             |layout: &Self| ((layout.inner_bytes() / 8) << 16) | (layout.leaf_bytes() / 8);
-        [Self::Wide, Self::NarrowLeaves, Self::Paper]
+        [Self::Wide, Self::NarrowLeaves]
             .into_iter()
             .filter(|_| map.kind() == fast_fair::KIND)
             .find(|layout| parameters(layout) == map.parameters())
@@ -65,8 +73,6 @@ pub enum AnyLayout<M: Media> {
     Wide(Tree<M, 256, 128, LineBinary>),
     /// [`NodeLayout::NarrowLeaves`].
     NarrowLeaves(Tree<M, 128, 64, LineBinary>),
-    /// [`NodeLayout::Paper`].
-    Paper(Tree<M, 64, 64, LineBinary>),
 }
 
 macro_rules! on_layout {
@@ -74,7 +80,6 @@ macro_rules! on_layout {
         match $any {
             AnyLayout::Wide($tree) => $body,
             AnyLayout::NarrowLeaves($tree) => $body,
-            AnyLayout::Paper($tree) => $body,
         }
     };
 }
@@ -86,7 +91,7 @@ impl<M: Media> AnyLayout<M> {
     /// # Errors
     ///
     /// [`Error::WrongKind`] if the map is of another kind, or of another layout than the one asked
-    /// for; those of [`Space::open_map`].
+    /// for; [`Error::UnknownNodes`] if it has nodes of none; those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str, layout: Option<NodeLayout>) -> Result<Self> {
         let default = || match space.media().needs_flush() {
             true => NodeLayout::NarrowLeaves,
@@ -98,7 +103,6 @@ impl<M: Media> AnyLayout<M> {
             NodeLayout::NarrowLeaves => {
                 Tree::<M, 128, 64, LineBinary>::find_or_create(space, name)?
             }
-            NodeLayout::Paper => Tree::<M, 64, 64, LineBinary>::find_or_create(space, name)?,
         };
         let found = Self::over(space, map)?;
         match layout {
@@ -113,10 +117,10 @@ impl<M: Media> AnyLayout<M> {
 
     /// The tree in an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        NodeLayout::check(&map)?;
         match NodeLayout::of(&map) {
             Some(NodeLayout::NarrowLeaves) => Tree::over(space, map).map(Self::NarrowLeaves),
-            Some(NodeLayout::Paper) => Tree::over(space, map).map(Self::Paper),
-            // Of an unknown size: says which map it is.
+            // Of another kind: says so.
             Some(NodeLayout::Wide) | None => Tree::over(space, map).map(Self::Wide),
         }
     }
@@ -131,9 +135,12 @@ impl<M: Media> AnyLayout<M> {
         match self {
             Self::Wide(_) => NodeLayout::Wide,
             Self::NarrowLeaves(_) => NodeLayout::NarrowLeaves,
-            Self::Paper(_) => NodeLayout::Paper,
         }
     }
+}
+
+fn unknown_nodes<T>(map: &MapState) -> Result<T> {
+    Err(Error::UnknownNodes { name: map.name().to_string() })
 }
 
 /// Checks the FAST & FAIR tree of `map` and tells `visit` of every node: its offset and its bytes.
@@ -145,8 +152,7 @@ pub(super) fn survey<M: Media>(
     match NodeLayout::of(map) {
         Some(NodeLayout::Wide) => fast_fair::survey::<M, 256, 128>(guard, map.root(), visit),
         Some(NodeLayout::NarrowLeaves) => fast_fair::survey::<M, 128, 64>(guard, map.root(), visit),
-        Some(NodeLayout::Paper) => fast_fair::survey::<M, 64, 64>(guard, map.root(), visit),
-        None => Err(Error::Corrupt { offset: map.entry(), what: "a map of unknown node sizes" }),
+        None => unknown_nodes(map),
     }
 }
 
@@ -161,8 +167,7 @@ pub(super) fn inventory<M: Media>(
     match NodeLayout::of(map) {
         Some(NodeLayout::Wide) => inventory.step::<M, 256, 128>(guard, map, note, bite),
         Some(NodeLayout::NarrowLeaves) => inventory.step::<M, 128, 64>(guard, map, note, bite),
-        Some(NodeLayout::Paper) => inventory.step::<M, 64, 64>(guard, map, note, bite),
-        None => Err(Error::Corrupt { offset: map.entry(), what: "a map of unknown node sizes" }),
+        None => unknown_nodes(map),
     }
 }
 

@@ -137,8 +137,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::WrongKind`] if `name` is another kind of map;
-    /// [`Error::NoSuchMap`] if the pool is read-only; [`Error::Full`]; and those of
+    /// [`Error::BadName`]; [`Error::WrongKind`] if `name` is another kind of map, [`Error::UnknownNodes`] if it
+    /// has nodes that this build does not know; [`Error::NoSuchMap`] if the pool is read-only; [`Error::Full`]; and those of
     /// [`Map`](crate::Map).
     pub fn fast_fair(&self, name: &str) -> Result<FastFair> {
         self.open_fast_fair(name, None)
@@ -263,8 +263,12 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of [`Map`](crate::Map) for methods that write.
+    /// [`Error::UnknownNodes`]: which chunks are its own is not known. Those of [`Map`](crate::Map) for methods that
+    /// write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
+        if let Some(map) = self.inner.space.find_map(name)? {
+            NodeLayout::check(&map)?;
+        }
         self.inner.space.drop_map(name, inventory())
     }
 

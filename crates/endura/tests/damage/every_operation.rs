@@ -220,7 +220,7 @@ impl Files {
         fill(&pool.any_map("first", Some(kind)).unwrap());
         match kind {
             Kind::FastFair => {
-                fill(&pool.fast_fair_with("second", endura::NodeLayout::Paper).unwrap());
+                fill(&pool.fast_fair_with("second", endura::NodeLayout::NarrowLeaves).unwrap());
             }
             _ => fill(&pool.any_map("second", Some(kind)).unwrap()),
         }

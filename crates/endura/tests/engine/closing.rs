@@ -90,7 +90,9 @@ fn a_map_without_a_choice_of_nodes_is_never_of_the_wrong_kind() {
                 both.wait();
                 let name = format!("{n}");
                 if n % 2 == 0 {
-                    pool.fast_fair_with(&name, NodeLayout::Paper).map(drop).unwrap_or_default();
+                    pool.fast_fair_with(&name, NodeLayout::NarrowLeaves)
+                        .map(drop)
+                        .unwrap_or_default();
                 } else {
                     pool.nbtree(&name).map(drop).unwrap_or_default();
                 }

@@ -30,6 +30,7 @@ mod refill;
 mod renames;
 mod rivals;
 mod stalls;
+mod unknown_nodes;
 mod unwinding;
 mod watched;
 mod words;

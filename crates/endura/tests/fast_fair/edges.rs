@@ -4,13 +4,13 @@ use crate::support::edges::{
     degenerate_ranges, drained_then_used, every_key_takes_every_value, exchanged_in_every_state,
     inserted_twice_removed_once, overfull, removed_between_split_and_merge,
 };
-use crate::support::world::{Cap3, Cap4, Cap8, Paper};
+use crate::support::world::{Cap3, Cap4, Cap8, Narrow};
 
 #[test]
 fn after_a_drain_in_any_order_the_extreme_keys_can_be_used() {
     drained_then_used::<Cap3>();
     drained_then_used::<Cap4>();
-    drained_then_used::<Paper>();
+    drained_then_used::<Narrow>();
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_full_leaf_takes_one_more_key_anywhere_also_the_split_key() {
     overfull::<Cap3>();
     overfull::<Cap4>();
     overfull::<Cap8>();
-    overfull::<Paper>();
+    overfull::<Narrow>();
 }
 
 #[test]
@@ -46,5 +46,5 @@ fn keys_removed_between_a_split_and_a_merge_stay_removed() {
     removed_between_split_and_merge::<Cap3>();
     removed_between_split_and_merge::<Cap4>();
     removed_between_split_and_merge::<Cap8>();
-    removed_between_split_and_merge::<Paper>();
+    removed_between_split_and_merge::<Narrow>();
 }

@@ -1,12 +1,12 @@
 //! Nodes that are emptied are merged, and what was merged is used again.
 
 use crate::support::footprint::{drained, refilled};
-use crate::support::world::{Cap3, Cap4, Cap8, Paper};
+use crate::support::world::{Cap3, Cap4, Cap8, Cap28};
 
 #[test]
 fn twenty_rounds_of_filling_and_draining_take_the_space_of_one() {
     refilled::<Cap4>(1_000);
-    refilled::<Paper>(20_000);
+    refilled::<Cap28>(20_000);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::support::killed::Killed;
 #[test]
 fn acknowledged_operations_survive_sigkill() {
     let test = "killed::acknowledged_operations_survive_sigkill";
-    for (name, layout) in [("wide", NodeLayout::Wide), ("paper", NodeLayout::Paper)] {
+    for (name, layout) in [("wide", NodeLayout::Wide), ("narrow", NodeLayout::NarrowLeaves)] {
         Killed { test, rounds: 8, open: |pool: &Pool| pool.fast_fair_with("map", layout).unwrap() }
             .run(name);
     }

@@ -1,7 +1,7 @@
 //! The map against a model, in nodes of every size.
 
 use crate::support::model::agrees;
-use crate::support::world::{Cap3, Cap4, Cap8, Paper, Wide};
+use crate::support::world::{Cap3, Cap4, Cap8, Narrow, Wide};
 
 #[test]
 fn a_map_with_nodes_of_3_agrees_with_btreemap() {
@@ -19,8 +19,8 @@ fn a_map_with_nodes_of_8_agrees_with_btreemap() {
 }
 
 #[test]
-fn a_map_with_the_papers_nodes_agrees_with_btreemap() {
-    agrees::<Paper>();
+fn a_map_with_narrow_leaves_agrees_with_btreemap() {
+    agrees::<Narrow>();
 }
 
 #[test]

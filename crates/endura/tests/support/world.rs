@@ -89,8 +89,10 @@ pub(crate) type Cap3 = Nodes<14, 14, Linear>;
 pub(crate) type Cap4 = Nodes<16, 16, LineBinary>;
 /// Inner nodes of 4 and leaves of 8 records: two lines.
 pub(crate) type Cap8 = Nodes<16, 24, Binary>;
-/// The paper's nodes of 512 bytes.
-pub(crate) type Paper = Nodes<64, 64, LineBinary>;
+/// Nodes of 512 bytes on all levels.
+pub(crate) type Cap28 = Nodes<64, 64, LineBinary>;
+/// What a pool uses where lines are flushed.
+pub(crate) type Narrow = Nodes<128, 64, LineBinary>;
 /// What a pool uses where nothing is flushed.
 pub(crate) type Wide = Nodes<256, 128, LineBinary>;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use endura::NodeLayout;
 
 pub(super) fn parse_layout(text: &str) -> Result<NodeLayout, String> {
-    let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves, NodeLayout::Paper];
+    let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves];
     let found = layouts.into_iter().find(|&layout| layout_name(layout) == text);
     found.ok_or_else(|| format!("one of {}", layouts.map(layout_name).join(", ")))
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use endura::lab::media::Domain;
 use endura::{Kind, NodeLayout};
 use endura_bench::contender::Contender;
-use endura_bench::counts::{Counted, counts as count};
+use endura_bench::counts::{Counted, Nodes, counts as count};
 use endura_bench::operation::{Operation, Sizes};
 use endura_bench::run::{Config, Outcome, run as measure};
 use endura_bench::store::Shape;
@@ -70,6 +70,9 @@ pub(crate) struct Args {
     /// Bytes of endura's leaf and inner nodes, for example 512/1024 [default: the library's]
     #[arg(long, value_parser = parse_layout)]
     pub(super) layout: Option<NodeLayout>,
+    /// Count with the nodes of FAST & FAIR's paper, 512 bytes on all levels, which no pool has
+    #[arg(long, requires = "counts", conflicts_with = "layout")]
+    paper_nodes: bool,
     /// Where the random numbers start
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -192,7 +195,7 @@ fn counts(args: &Args) -> Result {
         kind: args.kind.kind(),
         domain: Domain::Adr,
         shape: args.shape(),
-        layout: args.layout,
+        nodes: if args.paper_nodes { Nodes::Paper } else { Nodes::Pool(args.layout) },
     };
     let rows = count(counted);
     spinner.finish_and_clear();

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use endura::Kind;
 use endura::lab::media::Domain;
 use endura::lab::media::Heap;
 use endura::lab::tree::fast_fair::LineBinary;
-use endura::{Kind, NodeLayout};
 use endura_variants::media::{Charges, Emulated, Slow};
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
-use crate::counts::{Counted, counts};
+use crate::counts::{Counted, Nodes, counts};
 use crate::drive::{Mix, Work};
 use crate::paper::bed::{
     costs, emulated, exact, groups, heights, loaded, number, scale_text, series, shared, time,
@@ -123,7 +123,7 @@ pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
         kind: Kind::FastFair,
         domain: Domain::Adr,
         shape: Shape::WORDS,
-        layout: Some(NodeLayout::Paper),
+        nodes: Nodes::Paper,
     })?;
     let flushes =
         rows.iter().find(|row| row.operation == "insert").map_or(f64::NAN, |row| row.line_flushes);

@@ -1,10 +1,10 @@
 //! Table 1: exact counts.
 
+use endura::Kind;
 use endura::lab::media::Domain;
-use endura::{Kind, NodeLayout};
 
 use crate::Result;
-use crate::counts::{Counted, PerOperation, counts};
+use crate::counts::{Counted, Nodes, PerOperation, counts};
 use crate::paper::bed::{costs, exact, grouped, groups, series};
 use crate::paper::shape::{about, figure, list};
 use crate::paper::{Check, Finding, Scale};
@@ -15,13 +15,13 @@ const OPERATIONS: [&str; 4] = ["insert", "remove", "update", "get"];
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let keys = scale.keys.min(1_000_000);
-    let of = |kind, layout| {
-        counts(Counted { keys, kind, domain: Domain::Adr, shape: Shape::WORDS, layout })
+    let of = |kind, nodes| {
+        counts(Counted { keys, kind, domain: Domain::Adr, shape: Shape::WORDS, nodes })
     };
     let all = [
-        ("NbTree", of(Kind::NbTree, None)?),
-        ("FastFair", of(Kind::FastFair, Some(NodeLayout::Paper))?),
-        ("Roart", of(Kind::Roart, None)?),
+        ("NbTree", of(Kind::NbTree, Nodes::Pool(None))?),
+        ("FastFair", of(Kind::FastFair, Nodes::Paper)?),
+        ("Roart", of(Kind::Roart, Nodes::Pool(None))?),
     ];
     let plot = |title: &str, quantity: &str, pick: fn(&PerOperation) -> f64| {
         let bars = all.iter().map(|(name, rows)| bars(name, rows, pick)).collect();
