@@ -1,5 +1,6 @@
 //! The campaign of pools, allocator and directory, in parts.
 
+use std::cell::Cell;
 use std::fmt;
 
 use endura::lab::pool::PAGE;
@@ -17,7 +18,9 @@ use endura_sim::subjects::pool::histories::{History, LONG, choices, histories, l
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
-use PoolOp::{Collect, Drop, Make, MakeMany, Probe, Relieve, Rename, Reopen, Soil, Unlink};
+use PoolOp::{
+    Collect, Drop, DropInside, Make, MakeMany, Probe, Relieve, Rename, Reopen, Soil, Unlink,
+};
 
 const LIMIT: u64 = 48 * PAGE;
 
@@ -41,7 +44,7 @@ pub(crate) enum Part {
     Made(Under),
     /// A history of the session that made the pool: what it closes must be found as it was.
     First(usize, Under),
-    /// Pages from thread to thread.
+    /// Pages, and entries of the directory, from thread to thread.
     Apart(usize),
     /// A history, all of whose operations are crashed.
     History(usize, Under),
@@ -53,6 +56,8 @@ pub(crate) enum Part {
     Directory,
     /// The same, in a page that was the second one of a large chunk.
     DirectoryInRun,
+    /// A map is dropped inside another operation: all that is done of it is that it is DROPPING.
+    DropInside,
     /// A map is dropped by a process that is killed, as is the next one in its open; a third one looks.
     DropKilled,
     /// The same with a map that gets another name.
@@ -60,7 +65,10 @@ pub(crate) enum Part {
     /// The first map of a page of the directory that a killed process had linked, not durably.
     BehindALink,
     /// The same, of a page that another thread had linked for a map that it had no room to make.
-    BehindARefusal,
+    BehindARefusal(Under),
+    /// A map is dropped by a process that is killed; one thread opens the pool, and another makes a map in the
+    /// same entry.
+    BehindAnOpen,
 }
 
 /// The model.
@@ -106,11 +114,12 @@ fn of_the_first_session() -> [Vec<PoolOp>; 3] {
 
 /// Histories in which one thread uses what the other has freed.
 fn apart() -> Vec<Vec<PoolOp>> {
-    let [classes, runs, collected] = [1, 2, 6].map(|i| {
+    // Classes, runs, what was collected, maps, names.
+    let of = |i| {
         let History { before, ops, .. } = histories().swap_remove(i);
         [before, ops].concat()
-    });
-    vec![classes, runs, collected]
+    };
+    [1, 2, 6, 5, 10].map(of).into()
 }
 
 /// An operation after each of whose stores the process is killed, and what the next one does without a
@@ -161,7 +170,14 @@ pub(crate) fn parts() -> Vec<Part> {
     }
     parts.extend((0..apart().len()).map(Part::Apart));
     parts.extend((0..kills().len()).map(Part::Killed));
-    parts.extend([Part::DropKilled, Part::RenameKilled, Part::BehindALink, Part::BehindARefusal]);
+    parts.extend([
+        Part::DropInside,
+        Part::DropKilled,
+        Part::RenameKilled,
+        Part::BehindALink,
+        Part::BehindAnOpen,
+    ]);
+    parts.extend([Under::Adr, Under::EadrApart].map(Part::BehindARefusal));
     parts
 }
 
@@ -201,10 +217,14 @@ pub(crate) fn run(
             let before = [MakeMany(ENTRIES - 1)];
             explored_from(Under::Adr, &before, &ops, ops.len() - 1, calls)
         }
+        Part::DropInside => {
+            explored(Under::Adr, &[Make("first", 3)], &[DropInside("first"), Reopen], calls)
+        }
         Part::DropKilled => looked_at(&Drop("first"), mutant, calls),
         Part::RenameKilled => looked_at(&Rename("first", LONG), mutant, calls),
         Part::BehindALink => behind_a_link(mutant, calls),
-        Part::BehindARefusal => behind_a_refusal(mutant, calls),
+        Part::BehindARefusal(under) => behind_a_refusal(under, mutant, calls),
+        Part::BehindAnOpen => behind_an_open(mutant, calls),
     }
 }
 
@@ -267,19 +287,55 @@ fn behind_a_link(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<()
     crashed.map_err(|(finding, _)| finding)
 }
 
-fn behind_a_refusal(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
-    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
+/// Opens what a killed process has left of a map that it dropped, and makes a map in another thread.
+fn behind_an_open(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
+    let model = Under::EadrApart.model();
+    let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, EFFORT, 1);
     explorer.plant(mutant);
-    let start = explorer.start(&[MakeMany(ENTRIES - 1)]).map_err(|failure| failure.finding)?;
+    let start = explorer.start(&[Make("first", 2)]).map_err(|failure| failure.finding)?;
+    let trace = explorer.trace(&start, &[Drop("first")])?;
+    let is_dropping = |event: &Event| event.action == Action::Step("pool.drop.dropping");
+    let dropping = trace.events.iter().position(is_dropping).ok_or("no drop")?;
+    let sim = Sim::after(model, LIMIT, &visible(&trace, dropping), Chooser::first());
+    sim.plant(mutant);
+    if calls.is_some() {
+        sim.count_calls();
+    }
+    act_as(1);
+    let open = PoolSpace.open(sim.clone(), 3)?;
+    let mut made = PoolSpace.observe(&open)?;
+    act_as(2);
+    PoolSpace.apply(&open, &Make("another", 4))?;
+    PoolSpace.specify(&mut made, &Make("another", 4));
+    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+    let trace = sim.trace();
+    let from = trace.events.len() - 1;
+    let crashed = explorer.crash_trace(&trace, from, |_| vec![made.clone()]);
+    crashed.map_err(|(finding, _)| finding)
+}
+
+fn behind_a_refusal(
+    under: Under,
+    mutant: Option<Mutant>,
+    calls: &mut Option<Calls>,
+) -> Result<(), Finding> {
+    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
+    let mut explorer = Explorer::new(&PoolSpace, under.model(), LIMIT, effort, 1);
+    explorer.plant(mutant);
+    // A page of entries would be too much for a store buffer: there it is about the entry alone.
+    let many = if under == Under::Adr { ENTRIES - 1 } else { 1 };
+    let start = explorer.start(&[MakeMany(many)]).map_err(|failure| failure.finding)?;
     let durable = Aftermath::certain(start.image);
-    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &durable, Chooser::first());
+    let sim = Sim::after(under.model(), LIMIT, &durable, Chooser::first());
     sim.plant(mutant);
     if calls.is_some() {
         sim.count_calls();
     }
     let (open, mut made) = (PoolSpace.open(sim.clone(), 2)?, start.model);
+    let turn = Cell::new(0);
     let apply = |op, made: &mut _| {
+        // Under ADR it is a matter of the subject.
+        act_as(if under == Under::EadrApart { 1 + turn.replace(turn.get() + 1) % 2 } else { 0 });
         PoolSpace.specify(made, &op);
         PoolSpace.apply(&open, &op)
     };

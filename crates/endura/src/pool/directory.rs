@@ -31,6 +31,7 @@
 //! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
 //! | drop: nodes freed after a grace period, piece by piece ([`drops`](super::drops)) | DROPPING | the same |
 //! | drop: FREE stored | DROPPING or FREE | no map |
+//! | drop: drained | FREE | no map |
 //! | rename: the new name stored in the place of new names; flushed and fenced | LIVE | the old name |
 //! | rename: RENAMED stored | LIVE or RENAMED | the old name, or the new one |
 //! | rename: drained | RENAMED | the new name, in the place of new names; the open does the rest |
@@ -43,6 +44,9 @@
 //! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else
 //! in the entry stays as and where it is, so that operations go on in the map meanwhile. A read-only open takes
 //! the name from there and leaves the rest to the next one that writes.
+//!
+//! None of these orders rests on the lock that passes an entry from thread to thread: whoever lets go of it has
+//! made durable what it stored in there.
 //!
 //! All of it happens under one lock, which is taken inside a pin, never the other way round: whoever
 //! waits for writers to leave must not hold it.
@@ -141,8 +145,9 @@ impl<M: Media> Directory<M> {
         if !session.read_only {
             // Before a collection frees the nodes of a map whose drop a killed process had not made
             // durable, and before anyone uses a map that one had just made. And before what an open found
-            // to be free without a collection (`Allocator::load`) is handed out.
-            media.fence();
+            // to be free without a collection (`Allocator::load`) is handed out. A drain: FREE in place of DROPPING
+            // must not come behind the LIVE of another thread, which goes by this one's word only.
+            media.drain();
         }
         Ok(Self { registry: Mutex::new(registry) })
     }
@@ -260,15 +265,16 @@ impl<M: Media> Registry<M> {
     /// Makes the entry of a dropped map free, all of whose chunks are.
     pub(super) fn end_drop(&mut self, guard: &Guard<'_, M>, entry: u64) -> Result<()> {
         let media = guard.media();
-        // Not fenced: DROPPING and FREE are the same to the next open, and what is written into the
-        // entry next follows in its line.
         set_state(Entry::new(media, entry)?, FREE);
         media.mark(Mark::Step("pool.drop.free"));
+        // Before LIVE, which another thread may store there next: pairs with that one's drain. (To an open
+        // DROPPING and FREE are the same.)
+        media.drain();
         self.free.insert(entry);
         Ok(())
     }
 
-    /// An entry to use, and whether it is the next of those never used.
+    /// An entry to use.
     fn vacant(&mut self, guard: &Guard<'_, M>) -> Result<u64> {
         if let Some(&entry) = self.free.first() {
             return Ok(entry);
@@ -281,7 +287,8 @@ impl<M: Media> Registry<M> {
         Ok(self.next)
     }
 
-    /// Links one more page of entries.
+    /// Links one more page of entries. The caller fences before an entry of the page becomes LIVE, and before
+    /// another thread can use one.
     fn append_page(&self, guard: &Guard<'_, M>) -> Result<u64> {
         let media = guard.media();
         let page = guard.space().allocator.take_directory_page(media)?;
@@ -304,9 +311,6 @@ impl<M: Media> Registry<M> {
         link.store(0, page, Ordering::Release);
         link.flush(0, 1);
         media.mark(Mark::Step("pool.directory.link"));
-        // Before an entry of the page can become LIVE, which another thread may do if this one cannot make
-        // the map it came for.
-        media.fence();
         Ok(page)
     }
 }
@@ -372,13 +376,17 @@ impl<M: Media> Space<M> {
             registry.next += ENTRY;
             registry.free.insert(at);
         }
-        let root = init(&guard, at)?;
+        let root = init(&guard, at).inspect_err(|_| {
+            // Before the LIVE of another thread, which uses the entry, and the page it may lie in, next: pairs with
+            // that one's drain.
+            self.media.drain();
+        })?;
         // Relaxed, as in `write`.
         entry.store(ROOT, root, Ordering::Relaxed);
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
-        // Before LIVE, which must not come without name, root and first nodes; and before a later entry
-        // is used, for word 1 tells that this one was.
+        // Before LIVE, which must not come without name, root and first nodes, nor without the link of the page; and
+        // before a later entry is used, for word 1 tells that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));

@@ -45,6 +45,8 @@ pub enum PoolOp {
     Make(&'static str, u8),
     /// Drops a map.
     Drop(&'static str),
+    /// The same inside another operation: what is freed of it waits.
+    DropInside(&'static str),
     /// Gives a map the second name, if there is one of the first name and none of the second.
     Rename(&'static str, &'static str),
     /// Makes so many maps without nodes. Not to be crashed.
@@ -113,7 +115,7 @@ impl Subject for PoolSpace {
                 model.maps.entry(name.to_owned()).or_insert(kind);
                 fits
             }
-            PoolOp::Drop(name) => model.maps.remove(name).is_some(),
+            PoolOp::Drop(name) | PoolOp::DropInside(name) => model.maps.remove(name).is_some(),
             PoolOp::Rename(from, to) => {
                 let fits = model.maps.contains_key(from) && !model.maps.contains_key(to);
                 let renamed = fits.then(|| model.maps.remove(from)).flatten();

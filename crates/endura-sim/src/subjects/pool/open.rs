@@ -277,6 +277,10 @@ impl OpenPool {
             PoolOp::Unlink(slot) => session.take(slot)?,
             PoolOp::Make(name, kind) => session.make(name, kind)?,
             PoolOp::Drop(name) => session.drop_map(name)?,
+            PoolOp::DropInside(name) => {
+                let _inside = told(session.space.pin())?;
+                session.drop_map(name)?
+            }
             PoolOp::Rename(from, to) => match session.space.rename_map(from, to) {
                 Err(Error::NoSuchMap { .. } | Error::MapExists { .. }) => false,
                 renamed => told(renamed).map(|()| true)?,
