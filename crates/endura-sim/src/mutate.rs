@@ -25,6 +25,7 @@ mod campaign;
 mod faults;
 mod name;
 mod part;
+mod place;
 mod source;
 mod table;
 
@@ -40,6 +41,7 @@ use crate::subject::Finding;
 pub use campaign::Campaign;
 pub use name::{Area, Name, Names};
 pub use part::{Part, Runner};
+pub use place::Place;
 
 /// The calls that a campaign makes when nothing is wrong.
 #[derive(Debug, Clone, Default)]

@@ -240,7 +240,7 @@ impl Names {
 }
 
 /// The sources in a folder and those in it, by their paths from the root.
-fn sources(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Finding> {
+pub(super) fn sources(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Finding> {
     let wrong = |error| format!("{}: {error}", folder.display());
     for entry in fs::read_dir(root.join(folder)).map_err(wrong)? {
         let path = folder.join(entry.map_err(wrong)?.file_name());

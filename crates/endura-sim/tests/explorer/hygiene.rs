@@ -54,7 +54,8 @@ fn nearly_nothing_is_flushed_for_nothing() {
         }
     }
     let is_in = |site: &Site, files: &[&str]| files.iter().any(|file| site.file().ends_with(file));
-    let walks = |site: &Site| is_in(site, &["pool/collect/collector.rs", "fast_fair/mark.rs"]);
+    let walks =
+        |site: &Site| is_in(site, &["pool/collect/collector.rs", "fast_fair/upkeep/mark.rs"]);
     // So does an open, of the directory and of the headers of pages.
     let opens = ["pool/directory.rs", "pool/alloc/tails.rs"];
     let waits = |site: &Site| walks(site) || is_in(site, &opens);
@@ -62,7 +63,7 @@ fn nearly_nothing_is_flushed_for_nothing() {
     assert_eq!(flushes.map(|(_, count)| count.redundant).sum::<u64>(), 0);
     let fences = hygiene.fences.iter().filter(|(site, count)| count.redundant > 0 && !waits(site));
     for (site, count) in fences {
-        assert!(site.file().ends_with("fast_fair/merge.rs"), "{site}");
+        assert!(site.file().ends_with("fast_fair/write/merge.rs"), "{site}");
         assert!(count.redundant * 20 < count.all, "{site}: {count:?}");
     }
 }
@@ -77,7 +78,8 @@ fn a_missing_flush_is_an_error() {
     sim.count_calls();
     subject.apply(&open, &MapOp::Put(10, 7)).unwrap();
     let mut flushes = sim.calls().into_keys().filter(|call| call.what == Use::Flush);
-    let flush = flushes.find(|call| call.site.file().ends_with("fast_fair/write.rs")).unwrap();
+    let flush =
+        flushes.find(|call| call.site.file().ends_with("fast_fair/nodes/shift.rs")).unwrap();
     let start = explorer.start(&[]).unwrap();
     explorer.plant(Some(Mutant::Drop(flush)));
     let trace = explorer.trace(&start, &[MapOp::Put(10, 7)]).unwrap();

@@ -18,7 +18,7 @@ fn last_flush_of_an_insert(subject: &Subjects) -> Call {
     sim.count_calls();
     subject.apply(&open, &MapOp::Put(1, 1)).unwrap();
     let mut flushes = sim.calls().into_keys().filter(|call| call.what == Use::Flush);
-    flushes.find(|call| call.site.file().ends_with("fast_fair/write.rs")).unwrap()
+    flushes.find(|call| call.site.file().ends_with("fast_fair/nodes/shift.rs")).unwrap()
 }
 
 fn fail(explorer: &mut Explorer<'_, Subjects>) -> Failure<MapOp> {

@@ -3,10 +3,9 @@
 //! that our own plan lost (V1 to V7). All must pass; and with the flush taken away that each of them is
 //! about, it must not.
 
-use std::path::Path;
-
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::mutate::Place;
 use endura_sim::schedule::{Campaign, Figures, OrderedMap, Plan, Strategy, Task, Unsound, Way};
 use endura_sim::subjects::{LIMIT, MapOp};
 
@@ -42,19 +41,21 @@ impl Scenario {
     }
 
     /// Passes as it is, and fails without the flushes that `function` of `file` makes in the lines with `text`.
-    fn needs(&self, file: &str, function: &str, text: &str) {
-        self.needs_of(Slots3 { keys: keys() }, file, function, text);
+    fn needs(&self, function: &'static str, text: &'static str) {
+        self.needs_of(Slots3 { keys: keys() }, function, text);
     }
 
-    fn needs_of<S: OrderedMap + Clone>(&self, subject: S, file: &str, function: &str, text: &str) {
+    fn needs_of<S: OrderedMap + Clone>(
+        &self,
+        subject: S,
+        function: &'static str,
+        text: &'static str,
+    ) {
         let ran = self.run(subject.clone(), None);
         let (figures, calls) = ran.unwrap_or_else(|found| panic!("{}: {found}", self.name));
         assert!(figures.tally.images > 4, "{}: {figures:?}", self.name);
-        let line = line(file, function, text);
-        let is_it = |call: &&Call| {
-            let Call { site, what } = call;
-            *what == Use::Flush && site.line() == line && Path::new(site.file()).ends_with(file)
-        };
+        let is_there = Place { folder: "nbtree", function, text }.finder();
+        let is_it = |call: &&Call| call.what == Use::Flush && is_there(call);
         let call = calls.iter().find(is_it).unwrap_or_else(|| panic!("{}: {text}", self.name));
         let found = self.run(subject, Some(Mutant::Drop(*call)));
         assert!(found.is_err(), "{}: nothing is found without `{text}`", self.name);
@@ -65,16 +66,6 @@ impl Scenario {
         let (figures, _) = ran.unwrap_or_else(|found| panic!("{}: {found}", self.name));
         assert!(figures.tally.images > 4, "{}: {figures:?}", self.name);
     }
-}
-
-/// The first line after the head of a function of the tree that has a certain text.
-fn line(file: &str, function: &str, text: &str) -> u32 {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../endura/src").join(file);
-    let source = std::fs::read_to_string(path).expect("the sources of the library");
-    let head = format!("fn {function}");
-    let mut lines = (1..).zip(source.lines());
-    lines.by_ref().find(|(_, line)| line.contains(&head)).expect(function);
-    lines.find(|(_, line)| line.contains(text)).expect(text).0
 }
 
 fn put(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
@@ -105,14 +96,14 @@ fn n17_what_a_reader_was_told_outlives_a_crash() {
     for (name, act, step) in acts {
         let threads = vec![vec![act], readers.clone()];
         let scenario = Scenario { name, before: put([10, 30]), threads, steps: vec![step] };
-        scenario.needs("tree/nbtree/read.rs", "settle_answer", "help_flush_slot");
+        scenario.needs("settle_answer", "help_flush_slot");
     }
     for way in [Way::Up, Way::Down] {
         let from = if way == Way::Up { 0 } else { u64::MAX };
         let threads = vec![vec![Task::Remove(10)], vec![Task::Scan(way, from)]];
         let (name, steps) = ("a remove and a scan", vec!["alter.durable"]);
         let scenario = Scenario { name, before: put([10, 30]), threads, steps };
-        scenario.needs("tree/nbtree/scan.rs", "scan_leaf", "help_flush");
+        scenario.needs("scan_leaf", "help_flush");
     }
 }
 
@@ -193,7 +184,7 @@ fn v1_a_change_is_durable_before_its_copy_is_written_to() {
     let threads = vec![vec![Task::Put(40, 3)], vec![Task::Put(50, 5), Task::Replace(10, 4)]];
     let steps = vec!["settle.S5", "settle.S6"];
     let scenario = Scenario { name: "V1", before: put([10, 20, 30]), threads, steps };
-    scenario.needs("tree/nbtree/settle.rs", "link(", "flush_next");
+    scenario.needs("link", "flush_next");
 }
 
 /// V3, V4: inner nodes split and join, and the root grows, around a change or a merge that stands.
@@ -237,12 +228,7 @@ fn v6_a_removed_entry_does_not_come_back_beside_the_new_one() {
     let (before, steps) = (put([10, 20, 60, 30]), vec!["alter.durable"]);
     let scenario = Scenario { name: "V6", before, threads, steps };
     scenario.passes();
-    scenario.needs_of(
-        Slots7 { keys: keys() },
-        "tree/nbtree/insert.rs",
-        "commit",
-        "help_flush_slot",
-    );
+    scenario.needs_of(Slots7 { keys: keys() }, "commit", "help_flush_slot");
 }
 
 /// V7: a remove that is seen and not durable, and another remove, which answers that nothing is there.
@@ -252,7 +238,7 @@ fn v7_a_writer_that_says_absent_has_made_it_so() {
         let threads = vec![vec![Task::Remove(10)], vec![answer]];
         let steps = vec!["alter.durable"];
         let scenario = Scenario { name: "V7", before: put([10, 20]), threads, steps };
-        scenario.needs("tree/nbtree/read.rs", "settle_answer", "help_flush_slot");
+        scenario.needs("settle_answer", "help_flush_slot");
     }
 }
 

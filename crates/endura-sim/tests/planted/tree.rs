@@ -1,10 +1,9 @@
 //! Faults at single calls of endura's own tree and pool, planted by the medium: the library is not
 //! changed, nor built again.
 
-use std::path::Path;
-
 use endura::lab::pool::PAGE;
 use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::mutate::Place;
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::pool::histories::{histories, link};
@@ -18,50 +17,27 @@ use crate::table::Planted;
 /// Inner nodes of three entries; leaves of six, in two lines, so that there is an order of lines.
 type Subjected = FastFair<14, 20>;
 
-/// Where a call stands in the sources of the library: the first line after the head of a function that
-/// has a certain text.
-struct Place {
-    file: &'static str,
-    function: &'static str,
-    text: &'static str,
-}
-
-impl Place {
-    fn line(&self) -> u32 {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../endura/src").join(self.file);
-        let source = std::fs::read_to_string(&path).expect("the sources of the library");
-        let head = format!("fn {}", self.function);
-        let mut lines = (1..).zip(source.lines());
-        lines.by_ref().find(|(_, line)| line.contains(&head)).expect(self.function);
-        lines.find(|(_, line)| line.contains(self.text)).expect(self.text).0
-    }
-
-    /// The call there, out of those that were made.
-    fn call(&self, what: Use, calls: impl IntoIterator<Item = Call>) -> Call {
-        let line = self.line();
-        let is_it = |call: &Call| {
-            call.what == what
-                && call.site.line() == line
-                && Path::new(call.site.file()).ends_with(self.file)
-        };
-        calls.into_iter().find(is_it).unwrap_or_else(|| panic!("{}: {}", self.file, self.text))
-    }
+/// The call of this kind that stands there, out of those that were made.
+fn call(place: Place, what: Use, calls: impl IntoIterator<Item = Call>) -> Call {
+    let is_there = place.finder();
+    let is_it = |call: &Call| call.what == what && is_there(call);
+    calls.into_iter().find(is_it).unwrap_or_else(|| panic!("{place:?}"))
 }
 
 const fn write(function: &'static str, text: &'static str) -> Place {
-    Place { file: "tree/fast_fair/write.rs", function, text }
+    Place { folder: "fast_fair", function, text }
 }
 
 const fn split(text: &'static str) -> Place {
-    Place { file: "tree/fast_fair/split.rs", function: "fair_split", text }
+    Place { folder: "fast_fair", function: "fair_split", text }
 }
 
 /// Where a fault stands, and which it is.
 fn fault(bug: Planted) -> (Place, Use, fn(Call) -> Mutant) {
-    let absorb = |text| Place { file: "tree/fast_fair/merge.rs", function: "absorb", text };
-    let root = |text| Place { file: "tree/fast_fair/post.rs", function: "install_root", text };
-    let append = |text| Place { file: "pool/alloc/pages.rs", function: "append", text };
-    let tail = |text| Place { file: "pool/alloc/header.rs", function: "shorten_tail", text };
+    let absorb = |text| Place { folder: "fast_fair", function: "absorb", text };
+    let root = |text| Place { folder: "fast_fair", function: "install_root", text };
+    let append = |text| Place { folder: "pool", function: "append", text };
+    let tail = |text| Place { folder: "pool", function: "shorten_tail", text };
     match bug {
         Planted::InsertUnflushed => {
             (write("fast_insert", "flush_slot(place.slot)"), Use::Flush, Mutant::Drop)
@@ -78,9 +54,7 @@ fn fault(bug: Planted) -> (Place, Use, fn(Call) -> Mutant) {
         Planted::DeleteLinesUnordered => {
             (write("fast_delete", "media.fence()"), Use::Fence, Mutant::Drop)
         }
-        Planted::UpdateUnflushed => {
-            (write("update(", "flush_slot(slot)"), Use::Flush, Mutant::Drop)
-        }
+        Planted::UpdateUnflushed => (write("update", "flush_slot(slot)"), Use::Flush, Mutant::Drop),
         Planted::SplitBeforeCopyDurable => (split("right.flush()"), Use::Flush, Mutant::Drop),
         Planted::SplitUnfenced => (split("media.fence()"), Use::Fence, Mutant::Drop),
         Planted::SplitHighUnordered => (split("left.set_high"), Use::Store, Mutant::Weaken),
@@ -116,7 +90,7 @@ pub(crate) fn hunt(bug: Planted, flawed: bool) -> Hunt {
     let subject = Subjected { keys: (1..=27).map(|i| 10 * i).collect() };
     let mutant = flawed.then(|| {
         let (place, what, mutant) = fault(bug);
-        mutant(place.call(what, calls(&subject)))
+        mutant(call(place, what, calls(&subject)))
     });
     let filled = |n: u64| (1..=n).map(|i| MapOp::Put(10 * i, i)).collect::<Vec<_>>();
     let thinned = |n: u64, of: [u64; 4]| {
@@ -142,7 +116,7 @@ pub(crate) fn hunt_in_pool(bug: Planted, flawed: bool) -> Hunt {
         let open = PoolSpace.create(sim.clone()).expect("a pool");
         chunks.iter().for_each(|op| assert!(PoolSpace.apply(&open, op).expect("an operation")));
         let (place, what, mutant) = fault(bug);
-        mutant(place.call(what, sim.calls().into_keys()))
+        mutant(call(place, what, sim.calls().into_keys()))
     });
     let effort = Effort { depth: 1, exhaustive: 200, samples: 16, ..Effort::EXHAUSTIVE };
     let longer = histories().into_iter().filter(|history| history.name.starts_with("tails of"));

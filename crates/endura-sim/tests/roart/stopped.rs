@@ -1,10 +1,9 @@
 //! One thread stands still at a step, the others run to their end, and the power fails at every moment:
 //! R14 and V12. With the flush taken away that each is about, something must be found.
 
-use std::path::Path;
-
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::mutate::Place;
 use endura_sim::schedule::{Campaign, Figures, Plan, Strategy, Task, Unsound, Way};
 use endura_sim::subjects::{MapOp, SPELLINGS, Spellings};
 use endura_variants::roart::Tiny;
@@ -36,29 +35,16 @@ impl Scenario {
     }
 
     /// Passes as it is, and fails without the flushes that stand in `function` where `text` does.
-    fn needs(&self, file: &str, function: &str, text: &str) {
+    fn needs(&self, function: &'static str, text: &'static str) {
         let (figures, calls) =
             self.run(None).unwrap_or_else(|found| panic!("{}: {found}", self.name));
         assert!(figures.tally.steps.contains_key(self.step), "{}: never there", self.name);
-        let line = line(file, function, text);
-        let is_it = |call: &&Call| {
-            let Call { site, what } = call;
-            *what == Use::Flush && site.line() == line && Path::new(site.file()).ends_with(file)
-        };
+        let is_there = Place { folder: "roart", function, text }.finder();
+        let is_it = |call: &&Call| call.what == Use::Flush && is_there(call);
         let call = calls.iter().find(is_it).unwrap_or_else(|| panic!("{}: {text}", self.name));
         let found = self.run(Some(Mutant::Drop(*call)));
         assert!(found.is_err(), "{}: nothing is found without `{text}`", self.name);
     }
-}
-
-/// The first line after the head of a function of the tree that has a certain text.
-fn line(file: &str, function: &str, text: &str) -> u32 {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../endura/src/tree/roart/");
-    let source = std::fs::read_to_string(Path::new(root).join(file)).expect("the sources");
-    let mut lines = (1..).zip(source.lines());
-    let head = format!("fn {function}");
-    lines.by_ref().find(|(_, line)| line.contains(&head)).expect(function);
-    lines.find(|(_, line)| line.contains(text)).expect(text).0
 }
 
 /// R14. A writer stands between its store and its flush; whoever reads the value, or its absence, is told
@@ -73,7 +59,7 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
     ] {
         let threads = [vec![act], vec![Task::Get(keys[0]), Task::Get(keys[1])]];
         let scenario = Scenario { name, before, threads, step };
-        scenario.needs("lookup.rs", "candidate", "child_by_byte(");
+        scenario.needs("candidate", "child_by_byte(");
     }
     for (name, act) in [
         ("a new record in an array", Task::Put(50, 903)),
@@ -82,13 +68,13 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
     ] {
         let threads = [vec![act], vec![Task::Get(40), Task::Get(50)]];
         let scenario = Scenario { name, before: vec![30, 40], threads, step };
-        scenario.needs("lookup.rs", "candidate", "array.find_by(");
+        scenario.needs("candidate", "array.find_by(");
     }
     for (way, from) in [(Way::Up, 0), (Way::Down, u64::MAX)] {
         let threads = [vec![Task::Replace(40, 905)], vec![Task::Scan(way, from)]];
         let (name, before) = ("a scan over an array", vec![30, 40]);
         let scenario = Scenario { name, before, threads, step };
-        scenario.needs("sort.rs", "take", "array.load(");
+        scenario.needs("take", "array.load(");
     }
 }
 
@@ -99,7 +85,7 @@ fn r14_what_a_reader_was_told_outlives_a_crash() {
 fn v12_a_writer_makes_the_words_durable_that_it_passes() {
     let threads = [vec![Task::Put(40, 901)], vec![Task::Remove(30)]];
     let scenario = Scenario { name: "V12", before: vec![30], threads, step: "publish.dirty" };
-    scenario.needs("descend.rs", "step", "node.child(");
+    scenario.needs("step", "node.child(");
 }
 
 /// A node whose keys are all gone, and of which nobody can tell the whole prefix, is taken out by who comes

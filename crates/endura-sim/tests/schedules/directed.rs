@@ -2,35 +2,24 @@
 //! protocol lost data. Each is gone through at every place where the one thread can stop, is clean on
 //! the tree as it stands, and fails once the step that was added for it is left out.
 
-use std::fs;
-
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::mutate::Place;
 use endura_sim::schedule::{Family, Plan, Strategy, Task, Unsound};
 use endura_sim::subjects::MapOp;
 
 use super::cap3;
 
-/// The number, from 1, of the only line of the tree's `file` that stands behind `after` and has `text`.
-fn line_of(file: &str, after: &str, text: &str) -> u32 {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../endura/src/tree/fast_fair/");
-    let source = fs::read_to_string(format!("{root}{file}")).unwrap();
-    let from = source.lines().position(|line| line.contains(after)).expect("a place in the tree");
-    let mut lines = source.lines().skip(from);
-    (from + lines.position(|line| line.contains(text)).expect("a line of the tree")) as u32 + 1
-}
-
 /// The first call of this kind on a line of the tree, among those of many runs.
-fn call(file: &str, line: u32, what: Use) -> Call {
+fn call(function: &'static str, text: &'static str, what: Use) -> Call {
     let mut campaign = cap3(Model::WEAKEST_ADR, 0);
     campaign.count_calls();
     campaign.family(Family::Mixed, 0..200).unwrap();
     campaign.family(Family::MergeReader, 0..600).unwrap();
     let calls = campaign.calls();
-    let is_it = |call: &&Call| {
-        call.what == what && call.site.line() == line && call.site.file().ends_with(file)
-    };
-    *calls.made.keys().find(is_it).unwrap_or_else(|| panic!("no {what:?} at {file}:{line}"))
+    let is_there = Place { folder: "fast_fair", function, text }.finder();
+    let is_it = |call: &&Call| call.what == what && is_there(call);
+    *calls.made.keys().find(is_it).unwrap_or_else(|| panic!("no {what:?} in {function}: {text}"))
 }
 
 /// A full leaf.
@@ -92,8 +81,7 @@ fn found(
 fn v8_a_writer_does_not_get_into_a_node_before_the_link_to_it_is_durable() {
     let threads = [vec![Task::Put(15, 1_001)], vec![Task::Replace(30, 1_002)]];
     clean(&full(), &threads, stops());
-    let line = line_of("split.rs", "left.flush_header();", "media.drain();");
-    let mutant = Mutant::Drop(call("split.rs", line, Use::Drain));
+    let mutant = Mutant::Drop(call("fair_split", "media.drain();", Use::Drain));
     let unsound = found(&full(), &threads, stops(), mutant, 200);
     assert!(!unsound.crashes.is_empty(), "{unsound}");
 }
@@ -104,8 +92,7 @@ fn v8_a_writer_does_not_get_into_a_node_before_the_link_to_it_is_durable() {
 fn v9_a_reader_makes_the_link_durable_that_its_answer_rests_on() {
     let threads = [vec![Task::Put(40, 1_001)], vec![Task::Get(40)]];
     clean(&full(), &threads, stops());
-    let line = line_of("route.rs", "fn right_of", "node.help_flush_header();");
-    let mutant = Mutant::Drop(call("route.rs", line, Use::Flush));
+    let mutant = Mutant::Drop(call("right_of", "node.help_flush_header();", Use::Flush));
     let unsound = found(&full(), &threads, stops(), mutant, 200);
     assert!(!unsound.crashes.is_empty(), "{unsound}");
 }
@@ -121,8 +108,7 @@ fn v10_a_move_to_the_right_reads_the_fence_again_behind_the_link() {
     let strategies =
         || (1..120).map(|moves| Strategy::Within { step: "merge.M4.sib", nth: 1, moves });
     clean(&before, &threads, strategies());
-    let line = line_of("route.rs", "fn right_of", "if node.high() != high");
-    let mutant = Mutant::Stale(call("route.rs", line, Use::Load));
+    let mutant = Mutant::Stale(call("right_of", "if node.high() != high", Use::Load));
     let unsound = found(&before, &threads, strategies(), mutant, 120);
     assert!(unsound.crashes.is_empty(), "{unsound}");
 }

@@ -2,7 +2,8 @@
 //! without a pin: what it reads counts only if the leaf is found unchanged afterwards.
 
 use endura_sim::model::Model;
-use endura_sim::mutant::{Mutant, Use};
+use endura_sim::mutant::{Call, Mutant, Use};
+use endura_sim::mutate::Place;
 use endura_sim::schedule::{Campaign, OrderedMap, Plan, Strategy, Task, Unsound, Way};
 use endura_sim::subjects::{LIMIT, MapOp, NbTree};
 
@@ -133,14 +134,9 @@ fn a_seat_that_does_not_look_again_is_noticed() {
     let mut campaign = Campaign::new(Slots7 { keys: keys() }, Model::WEAKEST_ADR, LIMIT, 0);
     campaign.count_calls();
     scans_that_stop(&mut campaign, 1).unwrap_or_else(|found| panic!("{found}"));
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../endura/src/tree/nbtree/scan.rs");
-    let source = std::fs::read_to_string(source).unwrap();
-    let is_there = |line: &str| line.contains("(block.word(slot), block.value(slot))");
-    let line = 1 + source.lines().position(is_there).expect("the reads of a seat") as u32;
-    let is_it = |call: &&endura_sim::mutant::Call| {
-        let site = call.site;
-        call.what == Use::Load && site.line() == line && site.file().ends_with("nbtree/scan.rs")
-    };
+    let text = "(block.word(slot), block.value(slot))";
+    let is_there = Place { folder: "nbtree", function: "read_seat", text }.finder();
+    let is_it = |call: &&Call| call.what == Use::Load && is_there(call);
     let calls = campaign.calls();
     // The word first, then the value: by column.
     let stale = Mutant::Stale(*calls.made.keys().find(is_it).expect("a seat was read"));

@@ -21,21 +21,21 @@ use crate::pool::{Guard, MapState};
 use crate::{Error, Result};
 
 /// Leaves, or what else was looked at, in one pin.
-pub(super) const BITE: usize = 256;
+pub(crate) const BITE: usize = 256;
 
 /// What was found in a leaf from a key on.
-pub(super) struct Look<L> {
+pub(crate) struct Look<L> {
     /// The nearest entry.
-    pub(super) entry: Option<(u64, u64)>,
+    pub(crate) entry: Option<(u64, u64)>,
     /// The key at which the next leaf begins, if there is one.
-    pub(super) beyond: Option<u64>,
+    pub(crate) beyond: Option<u64>,
     /// What a second look goes by. It borrows nothing from a pin.
-    pub(super) leaf: L,
+    pub(crate) leaf: L,
 }
 
 /// Whether a search has to find what is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// No: it does, but where the pool is damaged.
     Blind,
     /// Yes: somebody looked for the key in vain.
@@ -43,7 +43,7 @@ pub(super) enum Trust {
 }
 
 /// A tree that has its entries in leaves, which follow each other in the order of the keys.
-pub(super) trait Leaves<const UP: bool> {
+pub(crate) trait Leaves<const UP: bool> {
     type Medium: Media;
     type Leaf;
 
@@ -74,7 +74,7 @@ pub(super) trait Leaves<const UP: bool> {
 }
 
 /// The first entry; for `UP` = false the last.
-pub(super) fn end<const UP: bool>(
+pub(crate) fn end<const UP: bool>(
     tree: &impl Leaves<UP>,
     trust: Trust,
 ) -> Result<Option<(u64, u64)>> {
@@ -136,6 +136,6 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
 }
 
 /// What no search finds.
-pub(super) fn lost(offset: u64) -> Error {
+pub(crate) fn lost(offset: u64) -> Error {
     Error::Corrupt { offset, what: "an entry that no search finds" }
 }

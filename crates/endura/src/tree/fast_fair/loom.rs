@@ -3,14 +3,19 @@
 
 use std::sync::Arc;
 
-use super::node::{Fences, Init, Node};
-use super::version::{Kind, Locked, Version};
 use super::*;
+use crate::media::Media;
 use crate::media::loom::Modelled;
+use crate::pool::Space;
 use crate::pool::{PAGE, Seat, Session};
 use crate::runtime::thread::be;
 use crate::sync::loom::{Fault, check, check_finds, spawn};
 use crate::sync::{AtomicU64, Ordering};
+use crate::tree::fast_fair::nodes::header::{Fences, Init};
+use crate::tree::fast_fair::nodes::lock_word::{Kind, Version};
+use crate::tree::fast_fair::nodes::locked::Locked;
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::{Change, Index};
 
 type Leaf<'m> = Node<'m, Modelled, 14>;
 type Tiny = Tree<Modelled, 14, 14, LineBinary>;

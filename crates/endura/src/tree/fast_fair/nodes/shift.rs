@@ -1,0 +1,91 @@
+//! FAST: entries of a node are shifted by 8-byte stores, and a reader that passes misses none.
+
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::lock_word::Kind;
+use crate::tree::fast_fair::nodes::locked::Locked;
+use crate::tree::fast_fair::nodes::node::PER_LINE;
+
+/// Where a key stands in a locked node, or where it would.
+pub(crate) struct Place {
+    /// Live slots of the node.
+    pub(crate) count: usize,
+    /// Its slot.
+    pub(crate) slot: usize,
+    /// Its value, if it is there.
+    pub(crate) value: Option<u64>,
+}
+
+/// Enters `(key, value)` at `place.slot` by shifting what is right of it (FAST, section 3.1).
+///
+/// I3 copies entries one to the right, last first; while an entry stands twice, the right copy
+/// counts. I4 writes value, then key: the key is the commit. Lines become durable from the right
+/// to the left, so that no entry is overwritten before its copy is safe.
+pub(crate) fn fast_insert<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    locked: &mut Locked<'_, M, W>,
+    place: &Place,
+    key: u64,
+    value: u64,
+) {
+    locked.begin(Kind::Insert);
+    let (node, media) = (*locked.node(), guard.media());
+    // Asked once: where stores are durable in their order, nothing has to be done between lines.
+    let flushes = media.needs_flush();
+    for slot in (place.slot..place.count).rev() {
+        node.set_value(slot + 1, node.value(slot));
+        node.set_key(slot + 1, node.key(slot));
+        if flushes && (slot + 1) % PER_LINE == 0 {
+            node.flush_slot(slot + 1);
+            // Before the next store, which overwrites the entry just copied to another line.
+            media.fence();
+        }
+        media.mark(Mark::Step("fast_insert.shift"));
+    }
+    node.set_value(place.slot, value);
+    node.set_key(place.slot, key);
+    media.mark(Mark::Step("fast_insert.commit"));
+    node.flush_slot(place.slot);
+    // Before the unlock: a reader that finds the node quiet does not flush.
+    media.drain();
+    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    node.set_hint(place.count + 1);
+}
+
+/// Takes out the entry at `place.slot` by shifting what is right of it to the left.
+///
+/// D2 is the commit: the key becomes its right neighbour's, and of two equal keys the right one
+/// counts. D3 moves the others, value before key; a line is durable before the next one gives up
+/// the entry that was copied into it. (The published order flushes a line when its *first* entry
+/// is written and never the last line: it loses other keys, and completed deletes.)
+pub(crate) fn fast_delete<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    locked: &mut Locked<'_, M, W>,
+    place: &Place,
+) {
+    // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
+    // needs its order.
+    locked.begin(Kind::Delete);
+    let (node, media) = (*locked.node(), guard.media());
+    let flushes = media.needs_flush();
+    let dead = node.fences().dead();
+    let last = place.count - 1;
+    node.set_key(place.slot, node.key_or_dead(place.slot + 1, dead));
+    media.mark(Mark::Step("fast_delete.commit"));
+    for slot in place.slot..last {
+        node.set_value(slot, node.value(slot + 1));
+        if flushes && (slot + 1) % PER_LINE == 0 {
+            node.flush_slot(slot);
+            // Before the next store, by which the copy in this line becomes the one that counts.
+            media.fence();
+        }
+        node.set_key(slot + 1, node.key_or_dead(slot + 2, dead));
+        media.mark(Mark::Step("fast_delete.shift"));
+    }
+    node.flush_slot(last);
+    // Before the unlock, as in `fast_insert`.
+    media.drain();
+    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    node.set_hint(last);
+}

@@ -1,0 +1,235 @@
+//! The way from the root to the node that covers a key.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::header::{Fences, Tag, route_key};
+use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::locked::onward;
+use crate::tree::fast_fair::nodes::node::{Header, Node};
+use crate::tree::fast_fair::nodes::search::{Search, last, rank};
+use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair::path::trail::Separator;
+use crate::tree::fast_fair::path::trail::{Right, Step, Trail};
+use crate::tree::fast_fair::tree::Tree;
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// The node of `level` that covered `key` a moment ago, unlocked. `None` if the tree is lower.
+    #[inline(always)]
+    pub(crate) fn descend(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        key: u64,
+        level: u64,
+    ) -> Result<Option<u64>> {
+        let media = guard.media();
+        let mut at = self.root(guard)?;
+        while at.level > level {
+            let node = Node::<M, INNER>::enter(media, at.at, at.level)?;
+            match self.route(guard, node, at.level, key)? {
+                Step::Down(child) => at = Root { at: child, level: at.level - 1 },
+                Step::Right(right) => at.at = self.note_right(guard, trail, right, at.level)?,
+                Step::Onward(next) => {
+                    trail.leave_obsolete(at.at)?;
+                    at = if next == 0 { self.root(guard)? } else { Root { at: next, ..at } };
+                }
+            }
+        }
+        Ok((at.level == level).then_some(at.at))
+    }
+
+    /// One step of a search in an inner node (R1-R5).
+    #[inline(always)]
+    pub(crate) fn route(
+        &self,
+        guard: &Guard<'_, M>,
+        node: Node<'_, M, INNER>,
+        level: u64,
+        key: u64,
+    ) -> Result<Step> {
+        let version = node.version();
+        guard.media().mark(Mark::Step("read.inner"));
+        let fences = node.peek_fences();
+        if version.is_plain() && fences.is_below_high(key) {
+            // The first key is `low`; a child found for a smaller one will say that it is not its.
+            let child = last::<S, _, _>(&node, fences, route_key(key)).value(&node);
+            self.fetch(guard, child, level - 1);
+            if node.confirms(version) {
+                return Ok(Step::Down(child));
+            }
+        }
+        self.route_with_care(guard, node, level, key)
+    }
+
+    /// Asks for all lines of a node at once, before its parent is confirmed: the answer is likely
+    /// right. The few nodes of the upper levels are in the cache.
+    #[inline(always)]
+    fn fetch(&self, guard: &Guard<'_, M>, at: u64, level: u64) {
+        match level {
+            0 => guard.media().prefetch(at, 8 * LEAF as u64),
+            1 => guard.media().prefetch(at, 8 * INNER as u64),
+            _ => {}
+        }
+    }
+
+    /// The same for a node that is full of events.
+    #[cold]
+    fn route_with_care(
+        &self,
+        guard: &Guard<'_, M>,
+        node: Node<'_, M, INNER>,
+        level: u64,
+        key: u64,
+    ) -> Result<Step> {
+        let generation = guard.space().generation();
+        loop {
+            let version = node.version();
+            if version.is_obsolete(generation) {
+                return onward(guard, &node).map(Step::Onward);
+            }
+            let fences = node.fences();
+            if !fences.is_below_high(key) {
+                match right_of(&node, version, fences.high)? {
+                    Some(right) => return Ok(Step::Right(right)),
+                    None => continue,
+                }
+            }
+            let child = child_of::<M, INNER, S>(&node, fences, version.moving(generation), key);
+            if node.high() != fences.high || !node.confirms(version) {
+                continue;
+            }
+            return match child {
+                Some(child) => {
+                    self.fetch(guard, child, level - 1);
+                    Ok(Step::Down(child))
+                }
+                None => Err(node.corrupt("an inner node without a child for its own keys")),
+            };
+        }
+    }
+
+    /// Goes right, and remembers if the separator of the node reached may be missing above.
+    pub(crate) fn note_right(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        right: Right,
+        level: u64,
+    ) -> Result<u64> {
+        if let Some(high) = right.settled
+            && self.header(guard, right.at, level)?.low() == high
+        {
+            trail.missing = Some(Separator { key: high, child: right.at, level: level + 1 });
+        }
+        Ok(right.at)
+    }
+
+    /// The header of a node of either kind.
+    pub(crate) fn header<'g>(
+        &self,
+        guard: &'g Guard<'_, M>,
+        at: u64,
+        level: u64,
+    ) -> Result<Header<'g, M>> {
+        let media = guard.media();
+        // The whole node is checked, the header is what is needed of it.
+        match level {
+            0 => Node::<M, LEAF>::enter(media, at, level)?.at(),
+            _ => Node::<M, INNER>::enter(media, at, level)?.at(),
+        };
+        Header::fresh(media, at)
+    }
+}
+
+/// The move out of `node` for a key at or above `high`; `None` if the node changed meanwhile.
+///
+/// One lock word proves nothing about `high` and `sib` together, for the three stores of a header
+/// change are one primitive: both are read again (V10).
+#[inline(never)]
+pub(crate) fn right_of<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    version: Version,
+    high: u64,
+) -> Result<Option<Right>> {
+    let sibling = node.sibling()?;
+    if node.high() != high || !node.confirms(version) {
+        return Ok(None);
+    }
+    if version.in_flight() && node.level() == 0 {
+        // What is found further right must not vanish with the link that led there (V9).
+        node.help_flush_header();
+    }
+    if sibling.at == 0 {
+        return Err(node.corrupt("a node with an upper fence and no right sibling"));
+    }
+    check_ahead(node, sibling.at)?;
+    // A link that is still being written can be lost, a separator that is posted over it cannot.
+    let settled = (sibling.tag == Tag::Normal && !version.in_flight()).then_some(high);
+    Ok(Some(Right { at: sibling.at, settled }))
+}
+
+/// Whether the node at `right`, a sibling of `node`, begins behind it: also one that is new, or being absorbed.
+/// What a node begins with never changes, so that no chain of siblings runs in a circle.
+pub(crate) fn check_ahead<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    right: u64,
+) -> Result<()> {
+    let ahead = Node::<M, W>::enter(node.words().media(), right, node.level())?;
+    if ahead.low() > node.low() {
+        Ok(())
+    } else {
+        Err(ahead.corrupt("a right sibling that does not lie to the right"))
+    }
+}
+
+/// The child of the last live slot whose key is at most `key`.
+#[inline]
+fn child_of<M: Media, const W: usize, S: Search>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    moving: Option<Direction>,
+    key: u64,
+) -> Option<u64> {
+    let key = route_key(key);
+    match moving {
+        None => {
+            let rank = rank::<S, _, _>(node, fences, key);
+            (rank > 0).then(|| node.value(rank - 1))
+        }
+        Some(direction) => child_while_moving(node, fences, direction, key),
+    }
+}
+
+#[cold]
+fn child_while_moving<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    direction: Direction,
+    key: u64,
+) -> Option<u64> {
+    let is_within = |k: u64| k.wrapping_sub(fences.low) <= key.wrapping_sub(fences.low);
+    let cap = Node::<M, W>::CAP;
+    match direction {
+        // Entries move right: scan that way. A child counts only if the next key is still too
+        // large after it was read, else the slot was overwritten meanwhile.
+        Direction::Right => (0..cap).find_map(|slot| {
+            let next = || node.key_or_dead(slot + 1, fences.dead());
+            if !is_within(node.key(slot)) || is_within(next()) {
+                return None;
+            }
+            let child = node.value(slot);
+            (!is_within(next())).then_some(child)
+        }),
+        // Entries move left: a child counts only if its key is still there after it was read.
+        Direction::Left => (0..cap).rev().find_map(|slot| {
+            let found = node.key(slot);
+            if !is_within(found) {
+                return None;
+            }
+            let child = node.value(slot);
+            (node.key(slot) == found).then_some(child)
+        }),
+    }
+}

@@ -1,0 +1,99 @@
+//! The lock of the node that covers a key.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::lock_word::IMPOSSIBLE;
+use crate::tree::fast_fair::nodes::locked::{Locked, Refusal};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::{Search, rank};
+use crate::tree::fast_fair::nodes::shift::Place;
+use crate::tree::fast_fair::path::descend::check_ahead;
+use crate::tree::fast_fair::path::trail::{Right, Trail};
+use crate::tree::fast_fair::tree::Tree;
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Locks the node of `level` that covers `key`, repaired if it was the first lock since the
+    /// pool was opened. The search goes on from `at`.
+    pub(crate) fn lock_covering<'g, const W: usize>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        trail: &mut Trail,
+        mut at: u64,
+        level: u64,
+        key: u64,
+    ) -> Result<Option<Locked<'g, M, W>>> {
+        loop {
+            let node = Node::<M, W>::enter(guard.media(), at, level)?;
+            let mut locked = match Locked::acquire(guard, node) {
+                Ok(locked) => locked,
+                Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
+                Err(Refusal::Absorbed(next)) => {
+                    trail.leave_obsolete(at)?;
+                    at = match next {
+                        0 => match self.descend(guard, trail, key, level)? {
+                            Some(again) => again,
+                            None => return Ok(None),
+                        },
+                        next => next,
+                    };
+                    continue;
+                }
+            };
+            guard.media().mark(Mark::Step("lock.taken"));
+            if locked.is_first_of_session() {
+                self.repair(guard, trail, &mut locked)?;
+            }
+            let fences = node.fences();
+            if key < fences.low {
+                return Err(node.corrupt("a search for a smaller key arrived here"));
+            }
+            if fences.is_below_high(key) {
+                return Ok(Some(locked));
+            }
+            let right = Right { at: node.sibling()?.at, settled: Some(fences.high) };
+            check_ahead(&node, right.at)?;
+            drop(locked);
+            at = self.note_right(guard, trail, right, level)?;
+        }
+    }
+
+    /// Locks the leaf that covers `key`; it is the one at `at` or not far from it.
+    #[inline]
+    pub(crate) fn lock_leaf<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        trail: &mut Trail,
+        at: u64,
+        key: u64,
+    ) -> Result<Locked<'g, M, LEAF>> {
+        self.lock_covering(guard, trail, at, 0, key)?.ok_or_else(|| self.no_leaf())
+    }
+
+    /// Looks `key` up in a node whose lock is held.
+    #[inline]
+    pub(crate) fn place<const W: usize>(&self, node: &Node<'_, M, W>, key: u64) -> Result<Place> {
+        let fences = node.fences();
+        let rank = rank::<S, _, _>(node, fences, key);
+        let present = rank > 0 && node.key(rank - 1) == key;
+        let slot = rank - usize::from(present);
+        let count = self.live(node);
+        if rank > count {
+            return Err(node.corrupt("keys out of order"));
+        }
+        Ok(Place { count, slot, value: present.then(|| node.value(slot)) })
+    }
+
+    /// How many slots of a locked node are live. The hint spares the search where it is right.
+    #[inline]
+    pub(crate) fn live<const W: usize>(&self, node: &Node<'_, M, W>) -> usize {
+        let (fences, hint) = (node.fences(), node.hint());
+        let width = fences.last().wrapping_sub(fences.low);
+        let is_live = |slot: usize| node.key(slot).wrapping_sub(fences.low) <= width;
+        let cap = Node::<M, W>::CAP;
+        let fits =
+            hint <= cap && (hint == 0 || is_live(hint - 1)) && (hint == cap || !is_live(hint));
+        if fits { hint } else { rank::<S, _, _>(node, fences, fences.last()) }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a crash can leave in a node, mended by the first writer that locks it. Readers need none
+//! of this: they read every such state correctly.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::header::{Sibling, Tag};
+use crate::tree::fast_fair::nodes::locked::Locked;
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::Search;
+use crate::tree::fast_fair::nodes::shift::{Place, fast_delete};
+use crate::tree::fast_fair::path::trail::Separator;
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Completes or takes back what an earlier session had begun in a node that is locked for the
+    /// first time in this one.
+    pub(crate) fn repair<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        locked: &mut Locked<'_, M, W>,
+    ) -> Result<()> {
+        if locked.was_interrupted() {
+            // A killed process leaves its last stores in the cache: visible, not yet durable. What
+            // is built on them from here on must not survive them.
+            locked.node().flush();
+            guard.media().fence();
+        }
+        self.settle_sibling(guard, trail, locked)?;
+        self.drop_duplicates(guard, locked);
+        Ok(())
+    }
+
+    /// Ends a split or a merge. A split whose upper fence did not move is taken back: readers have
+    /// answered from the old state, and the entry that was on its way must not appear now (V11).
+    fn settle_sibling<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        locked: &Locked<'_, M, W>,
+    ) -> Result<()> {
+        let node = *locked.node();
+        let sibling = node.sibling()?;
+        if sibling.tag == Tag::Normal {
+            return Ok(());
+        }
+        let other = Node::<M, W>::enter(guard.media(), sibling.at, node.level())?;
+        let high = node.high();
+        // Whether the other node owns the keys right of `high`, or nothing any more.
+        let stays = match sibling.tag {
+            Tag::Splitting => high == other.low(),
+            _ => high != other.high(),
+        };
+        let step =
+            if sibling.tag == Tag::Splitting { "repair.splitting" } else { "repair.merging" };
+        guard.media().mark(Mark::Step(step));
+        let next = if stays { sibling.at } else { other.sibling()?.at };
+        // Relaxed, and not announced: both links lead to every key that they led to.
+        node.write_sibling(Sibling::normal(next));
+        node.flush_header();
+        // Before the other node can be retired, or a separator for it be posted.
+        guard.media().fence();
+        if stays {
+            trail.missing =
+                Some(Separator { key: high, child: sibling.at, level: node.level() + 1 });
+        } else {
+            self.map().note_retired();
+            guard.retire(sibling.at, Node::<M, W>::BYTES);
+        }
+        Ok(())
+    }
+
+    /// Takes out the dead copy of an entry that was being moved.
+    fn drop_duplicates<const W: usize>(&self, guard: &Guard<'_, M>, locked: &mut Locked<'_, M, W>) {
+        let node = *locked.node();
+        let mut slot = 0;
+        let mut count = self.live(&node);
+        while slot + 1 < count {
+            if node.key(slot) == node.key(slot + 1) {
+                guard.media().mark(Mark::Step("repair.duplicate"));
+                fast_delete(guard, locked, &Place { count, slot, value: None });
+                count -= 1;
+            } else {
+                slot += 1;
+            }
+        }
+    }
+}

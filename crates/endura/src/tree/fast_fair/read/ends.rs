@@ -1,0 +1,92 @@
+//! What [`ends`](crate::tree::ends) asks of a leaf.
+//!
+//! A leaf that was empty twice, and in which no more than the primitive that the first look announced has run,
+//! was empty all the time in between, for one primitive does not enter an entry and take it out. A leaf that was
+//! absorbed since is obsolete, which its version says.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, MapState};
+use crate::tree::ends::{Leaves, Look};
+
+use crate::tree::fast_fair::nodes::header::Fences;
+use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::Search;
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::read::scan::{beyond, first_slot, has_copies, nearest_while_moving};
+use crate::tree::fast_fair::tree::Tree;
+
+/// A leaf, and the key from which on it was looked at.
+pub(crate) struct Passed {
+    key: u64,
+    at: u64,
+    version: Version,
+    fences: Fences,
+}
+
+impl<M, const INNER: usize, const LEAF: usize, S, const UP: bool> Leaves<UP>
+    for Tree<M, INNER, LEAF, S>
+where
+    M: Media,
+    S: Search,
+{
+    type Medium = M;
+    type Leaf = Passed;
+
+    fn pin(&self) -> Result<Guard<'_, M>> {
+        self.pin()
+    }
+
+    fn map(&self) -> &MapState {
+        self.map()
+    }
+
+    fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Look<Passed>> {
+        let mut trail = Trail::default();
+        let at = self.descend_to_leaf(guard, &mut trail, key)?;
+        let generation = guard.space().generation();
+        let seen = self.read_leaf(guard, &mut trail, at, key, |node, fences, moving| {
+            let count = self.live(node);
+            match moving {
+                None if !has_copies(node, count, generation) => {
+                    first_slot::<UP, M, LEAF, S>(node, fences, count, key).entry
+                }
+                moving => {
+                    let moving = moving.unwrap_or(Direction::Right);
+                    nearest_while_moving::<UP, M, LEAF>(node, fences, key, moving)
+                }
+            }
+        })?;
+        if seen.version.in_flight() && guard.media().needs_flush() {
+            seen.node.help_flush();
+        }
+        let (version, fences) = (seen.version, seen.fences);
+        let leaf = Passed { key, at: seen.node.at(), version, fences };
+        Ok(Look { entry: seen.found, beyond: beyond::<UP>(fences), leaf })
+    }
+
+    fn was_empty(&self, leaf: &Passed) -> bool {
+        let &Passed { key, at, version, fences } = leaf;
+        // Inside of the pool, as it was then.
+        let Ok(node) = Node::<M, LEAF>::fresh(self.space().media(), at) else { return false };
+        match version.moving(self.space().generation()) {
+            // Nobody was at work: if nobody has begun since, nothing has changed.
+            None => node.is_still(version.unlocked()),
+            Some(moving) => {
+                nearest_while_moving::<UP, M, LEAF>(&node, fences, key, moving).is_none()
+                    && node.fences() == fences
+                    && node.confirms(version)
+            }
+        }
+    }
+
+    fn is_lost(&self, leaf: &Passed, (key, value): (u64, u64)) -> Result<bool> {
+        if self.lookup(key)? == Some(value) {
+            return Ok(false);
+        }
+        let node = Node::<M, LEAF>::fresh(self.space().media(), leaf.at)?;
+        let was_quiet = leaf.version.moving(self.space().generation()).is_none();
+        Ok(was_quiet && node.is_still(leaf.version.unlocked()))
+    }
+}

@@ -1,0 +1,205 @@
+//! Lock-free reads of a leaf: R1 to R6 of the protocol.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::header::Fences;
+use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::locked::onward;
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::{Search, last};
+use crate::tree::fast_fair::path::descend::right_of;
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+
+/// What a leaf says of a key, and the slot at which that was decided.
+struct Answer {
+    value: Option<u64>,
+    slot: usize,
+}
+
+/// A leaf and what was found in it.
+pub(crate) struct Seen<'g, M, const W: usize, T> {
+    pub(crate) node: Node<'g, M, W>,
+    pub(crate) version: Version,
+    pub(crate) fences: Fences,
+    pub(crate) found: T,
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// The value of `key`.
+    #[inline]
+    pub(crate) fn lookup(&self, key: u64) -> Result<Option<u64>> {
+        let guard = self.pin()?;
+        guard.media().mark(Mark::Begin);
+        let mut trail = Trail::default();
+        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
+        let value = self.get_at(&guard, &mut trail, at, key)?;
+        guard.media().mark(Mark::Acknowledged);
+        Ok(value)
+    }
+
+    /// The value of `key`, from the leaf at `at` or one to its right.
+    #[inline(always)]
+    pub(crate) fn get_at(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        at: u64,
+        key: u64,
+    ) -> Result<Option<u64>> {
+        let node = Node::<M, LEAF>::enter(guard.media(), at, 0)?;
+        let version = node.version();
+        let fences = node.peek_fences();
+        if version.is_plain() && fences.low <= key && fences.is_below_high(key) {
+            let answer = settled::<M, LEAF, S>(&node, fences, key);
+            guard.media().mark(Mark::Step("read.leaf"));
+            if node.confirms(version) {
+                return Ok(answer.value);
+            }
+        }
+        self.get_with_care(guard, trail, at, key)
+    }
+
+    /// The same where something is going on.
+    #[cold]
+    fn get_with_care(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        at: u64,
+        key: u64,
+    ) -> Result<Option<u64>> {
+        let seen = self.read_leaf(guard, trail, at, key, |node, fences, moving| match moving {
+            None => settled::<M, LEAF, S>(node, fences, key),
+            Some(Direction::Right) => ascending(node, fences, key),
+            Some(Direction::Left) => descending(node, fences, key),
+        })?;
+        // R6
+        if seen.version.in_flight() && guard.media().needs_flush() {
+            seen.node.help_flush_around(seen.found.slot);
+        }
+        Ok(seen.found.value)
+    }
+
+    /// Finds the leaf that covers `key`, from the one at `at` on, and lets `read` look at it until
+    /// at most the one primitive that `read` was told of ran meanwhile.
+    #[inline]
+    pub(crate) fn read_leaf<'g, T>(
+        &self,
+        guard: &'g Guard<'_, M>,
+        trail: &mut Trail,
+        mut at: u64,
+        key: u64,
+        mut read: impl FnMut(&Node<'g, M, LEAF>, Fences, Option<Direction>) -> T,
+    ) -> Result<Seen<'g, M, LEAF, T>> {
+        let generation = guard.space().generation();
+        loop {
+            let node = Node::<M, LEAF>::enter(guard.media(), at, 0)?;
+            // R1
+            let version = node.version();
+            guard.media().mark(Mark::Step("read.leaf"));
+            // R2
+            if version.is_obsolete(generation) {
+                trail.leave_obsolete(at)?;
+                at = self.onward(guard, trail, onward(guard, &node)?, key)?;
+                continue;
+            }
+            // R3
+            let fences = node.fences();
+            if !fences.is_below_high(key) {
+                if let Some(right) = right_of(&node, version, fences.high)? {
+                    at = right.at;
+                }
+                continue;
+            }
+            if key < fences.low {
+                return Err(node.corrupt("a search for a smaller key arrived here"));
+            }
+            // R4
+            let found = read(&node, fences, version.moving(generation));
+            // R5: a key that left with a split is the right sibling's to answer for, found or not.
+            if node.high() == fences.high && node.confirms(version) {
+                return Ok(Seen { node, version, fences, found });
+            }
+        }
+    }
+
+    /// Where the entries of an absorbed leaf went.
+    #[cold]
+    pub(crate) fn onward(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        fwd: u64,
+        key: u64,
+    ) -> Result<u64> {
+        if fwd != 0 {
+            return Ok(fwd);
+        }
+        self.descend_to_leaf(guard, trail, key)
+    }
+
+    /// The leaf that covered `key` a moment ago.
+    #[inline]
+    pub(crate) fn descend_to_leaf(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        key: u64,
+    ) -> Result<u64> {
+        self.descend(guard, trail, key, 0)?.ok_or_else(|| self.no_leaf())
+    }
+}
+
+/// Nobody is moving entries: any order of loads will do.
+#[inline(always)]
+fn settled<M: Media, const W: usize, S: Search>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    key: u64,
+) -> Answer {
+    let last = last::<S, _, _>(node, fences, key);
+    let value = (last.key(node) == key).then(|| last.value(node));
+    Answer { value, slot: last.slot() }
+}
+
+/// Entries may be moving right: so does the scan, and it meets each at its old or its new place.
+#[cold]
+fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
+    let width = key.wrapping_sub(fences.low);
+    for slot in 0..Node::<M, W>::CAP {
+        let found = node.key(slot);
+        if found == key {
+            let value = node.value(slot);
+            // The value may be the left neighbour's by now, but then the entry stands one further.
+            let moved = node.key_or_dead(slot + 1, fences.dead()) == key;
+            let slot = slot + usize::from(moved);
+            return Answer { value: Some(if moved { node.value(slot) } else { value }), slot };
+        }
+        if found.wrapping_sub(fences.low) > width {
+            return Answer { value: None, slot };
+        }
+    }
+    Answer { value: None, slot: Node::<M, W>::CAP - 1 }
+}
+
+/// Entries may be moving left.
+#[cold]
+fn descending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
+    let width = key.wrapping_sub(fences.low);
+    for slot in (0..Node::<M, W>::CAP).rev() {
+        let found = node.key(slot);
+        if found == key {
+            let value = node.value(slot);
+            // Unchanged key: the value belongs to it. Changed: the entry stands one to the left.
+            if node.key(slot) == key {
+                return Answer { value: Some(value), slot };
+            }
+        } else if found.wrapping_sub(fences.low) < width {
+            return Answer { value: None, slot };
+        }
+    }
+    Answer { value: None, slot: 0 }
+}

@@ -1,0 +1,129 @@
+//! Many lookups at once: their descents take turns, so that their misses overlap.
+//!
+//! A lookup alone fetches a whole node, to wait for it once. In a batch waiting is free, and lines are
+//! what costs: the search in a node is done in two parts, and each fetches only what it may look at.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::header::route_key;
+use crate::tree::fast_fair::nodes::lock_word::Version;
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::{Last, Search, last_from, narrow};
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+
+/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+const LANES: usize = 16;
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
+    /// moment in time.
+    pub(crate) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(LANES) {
+            let guard = self.pin()?;
+            self.get_lanes(&guard, keys, &mut values)?;
+        }
+        Ok(values)
+    }
+
+    fn get_lanes(
+        &self,
+        guard: &Guard<'_, M>,
+        keys: &[u64],
+        values: &mut Vec<Option<u64>>,
+    ) -> Result<()> {
+        let root = self.root(guard)?;
+        let mut lanes = [Lane::default(); LANES];
+        let lanes = &mut lanes[..keys.len()];
+        lanes.iter_mut().for_each(|lane| lane.at = root.at);
+        for level in (1..=root.level).rev() {
+            for (lane, &key) in lanes.iter_mut().zip(keys) {
+                lane.narrow::<M, INNER, S>(guard.media(), level, route_key(key))?;
+            }
+            for (lane, &key) in lanes.iter_mut().zip(keys) {
+                let Some(node) = lane.node::<M, INNER>(guard.media())? else { continue };
+                guard.media().mark(Mark::Step("read.inner"));
+                let child = lane.last::<M, INNER, S>(&node, route_key(key)).value(&node);
+                match level {
+                    1 => S::fetch::<M, LEAF>(guard.media(), child),
+                    2 => S::fetch::<M, INNER>(guard.media(), child),
+                    _ => {}
+                }
+                lane.at = if node.confirms(lane.version) { child } else { 0 };
+            }
+        }
+        for (lane, &key) in lanes.iter_mut().zip(keys) {
+            lane.narrow::<M, LEAF, S>(guard.media(), 0, key)?;
+        }
+        for (lane, &key) in lanes.iter().zip(keys) {
+            values.push(self.get_in_lane(guard, lane, key)?);
+        }
+        Ok(())
+    }
+
+    fn get_in_lane(&self, guard: &Guard<'_, M>, lane: &Lane, key: u64) -> Result<Option<u64>> {
+        if let Some(node) = lane.node::<M, LEAF>(guard.media())? {
+            let last = lane.last::<M, LEAF, S>(&node, key);
+            let value = (last.key(&node) == key).then(|| last.value(&node));
+            guard.media().mark(Mark::Step("read.leaf"));
+            if node.confirms(lane.version) {
+                return Ok(value);
+            }
+        }
+        let mut trail = Trail::default();
+        let at = self.onward(guard, &mut trail, 0, key)?;
+        self.get_at(guard, &mut trail, at, key)
+    }
+}
+
+/// One lookup of a batch, in the node that it has come to. One that met a split or a merge has left the
+/// pack, and descends alone.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// The node; 0 outside of the pack.
+    at: u64,
+    version: Version,
+    low: u64,
+    /// Where the search in the node goes on.
+    from: usize,
+}
+
+impl Lane {
+    /// Begins the search in a node of `level`, and asks for the lines that its end needs.
+    #[inline(always)]
+    fn narrow<M: Media, const W: usize, S: Search>(
+        &mut self,
+        media: &M,
+        level: u64,
+        key: u64,
+    ) -> Result<()> {
+        if self.at == 0 {
+            return Ok(());
+        }
+        let node = Node::<M, W>::enter(media, self.at, level)?;
+        self.version = node.version();
+        let fences = node.peek_fences();
+        if !self.version.is_plain() || key < fences.low || !fences.is_below_high(key) {
+            self.at = 0;
+            return Ok(());
+        }
+        self.low = fences.low;
+        self.from = narrow::<S, M, W>(&node, fences, key);
+        S::fetch_from::<M, W>(media, self.at, self.from);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn node<'m, M: Media, const W: usize>(&self, media: &'m M) -> Result<Option<Node<'m, M, W>>> {
+        if self.at == 0 { Ok(None) } else { Node::fresh(media, self.at).map(Some) }
+    }
+
+    /// Ends the search. What it finds counts if the node still is at the lane's version.
+    #[inline(always)]
+    fn last<M: Media, const W: usize, S: Search>(&self, node: &Node<'_, M, W>, key: u64) -> Last {
+        last_from::<S, M, W>(node, self.low, key, self.from)
+    }
+}

@@ -1,0 +1,336 @@
+//! Scans, in both directions, leaf by leaf.
+//!
+//! A scan takes a seat in a quiet leaf: it remembers the leaf, its version, and the slot that comes
+//! next. The first entry is read under the pin that found the leaf. Each other one is read from its slot,
+//! without a pin, and counts if the leaf is still what it was; if not, the
+//! scan takes a new seat at the last key. So every entry was in the map at some moment of the call
+//! that returned it, no key comes twice, and none that stayed in the map is passed over. Between
+//! two calls nothing is pinned. In a leaf where a writer is at work every entry takes a look of its
+//! own; so it does inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each
+//! descent gives an entry or passes a leaf: no scan goes round in circles.
+//!
+//! A scan goes on by key, never by a remembered link. The parent's list of children says which
+//! leaves come next: they are fetched ahead, and tried before a new descent.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, Seat};
+
+use crate::tree::fast_fair::nodes::header::{Fences, route_key};
+use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::{Search, rank};
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+
+/// How many coming leaves are noted at a time.
+const AHEAD: usize = 8;
+
+/// A leaf whose order a scan knows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    at: u64,
+    version: Version,
+}
+
+/// A place in a scan in one direction. Begins wherever the first call says.
+#[derive(Default)]
+pub struct Cursor {
+    seat: Seat<Place>,
+    /// Of the leaf of the seat, if there is one.
+    fences: Option<Fences>,
+    /// The next slot, as the distance of its key from the first one in words, and how many slots
+    /// there are from it on in the direction of the scan.
+    next: usize,
+    left: usize,
+    /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
+    ahead: Seat<[u64; AHEAD]>,
+    noted: usize,
+    passed: usize,
+}
+
+impl Cursor {
+    /// The leaves that come next, if they still do.
+    fn ahead<M: Media>(&self, guard: &Guard<'_, M>) -> Option<&[u64]> {
+        self.ahead.within(guard).map(|ahead| &ahead[self.passed..self.noted])
+    }
+
+    fn stand_up(&mut self) {
+        (self.fences, self.left) = (None, 0);
+    }
+
+    fn pass_slot<const UP: bool>(&mut self) {
+        self.left -= 1;
+        self.next = if UP { self.next + 2 } else { self.next.wrapping_sub(2) };
+    }
+}
+
+/// The key at which the next leaf begins.
+pub(crate) fn beyond<const UP: bool>(fences: Fences) -> Option<u64> {
+    if UP { (fences.high != 0).then_some(fences.high) } else { fences.low.checked_sub(1) }
+}
+
+/// Whether a scan that has come to `key` still has `entry` before it.
+#[inline(always)]
+fn is_due<const UP: bool>(entry: u64, key: u64) -> bool {
+    if UP { entry >= key } else { entry <= key }
+}
+
+/// What a scan finds in a leaf.
+enum Found {
+    /// The nearest entry.
+    Entry(u64, u64),
+    /// None; where the next leaf begins.
+    Nothing(Option<u64>),
+}
+
+/// Where a scan begins in a quiet leaf.
+pub(crate) struct Start {
+    /// The next slot, and how many there are from it on.
+    slot: usize,
+    left: usize,
+    /// What stands in it, if it is one.
+    pub(crate) entry: Option<(u64, u64)>,
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// How many leaves are fetched ahead of a scan: about 1 KiB of them. They take longer to read than
+    /// the next ones to arrive, and what is fetched in vain costs bandwidth.
+    const FETCH_AHEAD: usize = 1024usize.div_ceil(8 * LEAF);
+
+    /// Reads the next slot of the seat and moves on; gives the seat up if the leaf has changed.
+    #[inline(always)]
+    pub(crate) fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        if cursor.left == 0 {
+            return None;
+        }
+        let next = cursor.next;
+        let seen = cursor.seat.look(self.space(), |place| {
+            let node = Node::<M, LEAF>::fresh(self.space().media(), place.at).ok()?;
+            let entry = node.peek_entry(next)?;
+            node.is_still(place.version).then_some(entry)
+        });
+        match seen {
+            Some(_) => cursor.pass_slot::<UP>(),
+            None => cursor.stand_up(),
+        }
+        seen
+    }
+
+    /// The entry nearest to `key` in the direction of the scan, `key` itself included.
+    #[inline(never)]
+    pub(crate) fn scan<const UP: bool>(
+        &self,
+        cursor: &mut Cursor,
+        mut key: u64,
+    ) -> Result<Option<(u64, u64)>> {
+        loop {
+            while cursor.left > 0 {
+                if let Some(entry) = self.read_seat::<UP>(cursor)
+                    && is_due::<UP>(entry.0, key)
+                {
+                    return Ok(Some(entry));
+                }
+            }
+            if let Some(fences) = cursor.fences {
+                match beyond::<UP>(fences) {
+                    Some(beyond) => key = beyond,
+                    None => return Ok(None),
+                }
+            }
+            match self.take_seat::<UP>(cursor, key)? {
+                Found::Entry(key, value) => return Ok(Some((key, value))),
+                Found::Nothing(Some(beyond)) => key = beyond,
+                Found::Nothing(None) => return Ok(None),
+            }
+        }
+    }
+
+    /// Finds the leaf that covers `key` and the entry nearest to it, and takes a seat for those that come
+    /// next, unless a writer is at work there.
+    fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
+        cursor.stand_up();
+        let guard = self.pin()?;
+        let mut trail = Trail::default();
+        let generation = self.space().generation();
+        let at = match self.expected(&guard, cursor, key) {
+            Some(at) => at,
+            None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key)?,
+        };
+        let seen = self.read_leaf(&guard, &mut trail, at, key, |node, fences, moving| {
+            let count = self.live(node);
+            match moving {
+                None if !has_copies(node, count, generation) => {
+                    Ok(first_slot::<UP, M, LEAF, S>(node, fences, count, key))
+                }
+                moving => {
+                    let moving = moving.unwrap_or(Direction::Right);
+                    Err(nearest_while_moving::<UP, M, LEAF>(node, fences, key, moving))
+                }
+            }
+        })?;
+        if seen.version.in_flight() && guard.media().needs_flush() {
+            seen.node.help_flush();
+        }
+        let entry = match seen.found {
+            Ok(Start { slot, left, entry }) => {
+                let place = Place { at: seen.node.at(), version: seen.version.unlocked() };
+                (cursor.seat, cursor.fences) = (Seat::take(&guard, place), Some(seen.fences));
+                (cursor.next, cursor.left) = (slot.wrapping_mul(2), left);
+                if entry.is_some() {
+                    cursor.pass_slot::<UP>();
+                }
+                entry
+            }
+            Err(nearest) => nearest,
+        };
+        Ok(match entry {
+            Some((key, value)) => Found::Entry(key, value),
+            None => Found::Nothing(beyond::<UP>(seen.fences)),
+        })
+    }
+
+    /// The next leaf by the parent's list, if it is where `key` belongs.
+    fn expected(&self, guard: &Guard<'_, M>, cursor: &mut Cursor, key: u64) -> Option<u64> {
+        let &at = cursor.ahead(guard)?.first()?;
+        let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;
+        let fences = node.fences();
+        if key < fences.low || !fences.is_below_high(key) {
+            return None;
+        }
+        cursor.passed += 1;
+        if let Some(&later) = cursor.ahead(guard)?.get(Self::FETCH_AHEAD - 1) {
+            guard.media().prefetch(later, 8 * LEAF as u64);
+        }
+        Some(at)
+    }
+
+    /// Descends to the leaf of `key` and notes which leaves follow it under the same parent.
+    fn descend_for_scan<const UP: bool>(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> Result<u64> {
+        (cursor.noted, cursor.passed) = (0, 0);
+        let Some(parent) = self.descend(guard, trail, key, 1)? else {
+            return Err(self.no_leaf());
+        };
+        match self.note_children::<UP>(guard, cursor, parent, key)? {
+            Some(leaf) => Ok(leaf),
+            None => self.descend_to_leaf(guard, trail, key),
+        }
+    }
+
+    /// Finds the child for `key` and notes those that come after it, and asks for the first of them.
+    /// Read while the parent is quiet, they are leaves that this pin protects; `None` if it was not.
+    fn note_children<const UP: bool>(
+        &self,
+        guard: &Guard<'_, M>,
+        cursor: &mut Cursor,
+        parent: u64,
+        key: u64,
+    ) -> Result<Option<u64>> {
+        let node = Node::<M, INNER>::enter(guard.media(), parent, 1)?;
+        let (version, fences) = (node.version(), node.fences());
+        let generation = guard.space().generation();
+        let is_quiet = !version.in_flight() && !version.is_obsolete(generation);
+        if !is_quiet || !fences.is_below_high(key) || key < fences.low {
+            return Ok(None);
+        }
+        let rank = rank::<S, _, _>(&node, fences, route_key(key));
+        if rank == 0 {
+            return Ok(None);
+        }
+        let leaf = node.value(rank - 1);
+        guard.media().prefetch(leaf, 8 * LEAF as u64);
+        let others = if UP { self.live(&node).saturating_sub(rank) } else { rank - 1 };
+        let noted = others.min(AHEAD);
+        let mut ahead = [0; AHEAD];
+        for (i, ahead) in ahead[..noted].iter_mut().enumerate() {
+            *ahead = node.value(if UP { rank + i } else { rank - 2 - i });
+        }
+        if !node.confirms(version) {
+            return Ok(None);
+        }
+        for &later in ahead[..noted].iter().take(Self::FETCH_AHEAD) {
+            guard.media().prefetch(later, 8 * LEAF as u64);
+        }
+        (cursor.ahead, cursor.noted) = (Seat::take(guard, ahead), noted);
+        Ok(Some(leaf))
+    }
+}
+
+/// Where a scan begins in a quiet leaf of `count` entries.
+pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    count: usize,
+    key: u64,
+) -> Start {
+    let rank = |key| rank::<S, _, _>(node, fences, key);
+    let (slot, left) = if UP {
+        let before = key.checked_sub(1).filter(|&before| before >= fences.low);
+        let slot = before.map_or(0, rank);
+        (slot, count.saturating_sub(slot))
+    } else {
+        let count = rank(key);
+        (count.wrapping_sub(1), count)
+    };
+    let entry = if left > 0 { node.peek_entry(slot.wrapping_mul(2)) } else { None };
+    Start { slot, left, entry }
+}
+
+/// Whether an interrupted session left an entry twice in a quiet leaf. No writer of this one does,
+/// and until one comes and changes the version it stays as it is.
+pub(crate) fn has_copies<M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    count: usize,
+    generation: u64,
+) -> bool {
+    !node.version().is_current(generation)
+        && (1..count).any(|slot| node.peek_key(slot - 1) == node.peek_key(slot))
+}
+
+/// The entry nearest to `key` of a leaf in which a writer is, or was, at work, found by scanning in the
+/// direction of the moves.
+#[cold]
+pub(crate) fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
+    node: &Node<'_, M, W>,
+    fences: Fences,
+    key: u64,
+    moving: Direction,
+) -> Option<(u64, u64)> {
+    let width = fences.last().wrapping_sub(fences.low);
+    let is_live = |k: u64| k.wrapping_sub(fences.low) <= width;
+    let mut nearest: Option<(u64, u64)> = None;
+    let mut offer = |entry: (u64, u64)| {
+        let is_nearer = |best: (u64, u64)| entry.0 != best.0 && is_due::<UP>(best.0, entry.0);
+        if is_due::<UP>(entry.0, key) && nearest.is_none_or(is_nearer) {
+            nearest = Some(entry);
+        }
+    };
+    let cap = Node::<M, W>::CAP;
+    match moving {
+        // The copy to the right counts: a key that stands there too is taken there.
+        Direction::Right => {
+            for slot in 0..cap {
+                let entry = (node.key(slot), node.value(slot));
+                if is_live(entry.0) && node.key_or_dead(slot + 1, fences.dead()) != entry.0 {
+                    offer(entry);
+                }
+            }
+        }
+        // A key that was overwritten after its value was read stands one to the left by now.
+        Direction::Left => {
+            for slot in (0..cap).rev() {
+                let entry = (node.key(slot), node.value(slot));
+                if is_live(entry.0) && node.key(slot) == entry.0 {
+                    offer(entry);
+                }
+            }
+        }
+    }
+    nearest
+}

@@ -1,0 +1,110 @@
+//! A tree in an open map.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::media::Media;
+use crate::pool::{Guard, MapState, Space};
+use crate::{Error, Result};
+
+use crate::tree::fast_fair::nodes::search::Search;
+
+/// The number of this kind of map in the directory.
+pub(crate) const KIND: u8 = 1;
+
+/// A FAST & FAIR tree of inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are
+/// the header, searched by `S`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use endura::Map;
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
+/// use endura::lab::tree::fast_fair::{LineBinary, Tree};
+///
+/// let medium = Heap::new(8 * PAGE);
+/// Space::format(&medium)?;
+/// let session = Session { generation: 1, clean: true, read_only: false };
+/// let space = Arc::new(Space::mount(medium, session)?);
+///
+/// // The paper's nodes: 512 bytes.
+/// let map = Map::over(Tree::<_, 64, 64, LineBinary>::open(&space, "hits")?);
+/// map.insert(7, 1)?;
+/// assert_eq!(map.get(7)?, Some(1));
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct Tree<M: Media, const INNER: usize, const LEAF: usize, S> {
+    pub(crate) space: Arc<Space<M>>,
+    pub(crate) map: Arc<MapState>,
+    pub(crate) search: PhantomData<S>,
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S> Clone for Tree<M, INNER, LEAF, S> {
+    fn clone(&self) -> Self {
+        Self { space: Arc::clone(&self.space), map: Arc::clone(&self.map), search: PhantomData }
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Opens the map `name` of a pool; makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] if there is a map of that name with other nodes, and those of
+    /// [`Space::open_map`].
+    pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        Self::over(space, Self::find_or_create(space, name)?)
+    }
+
+    /// The map `name`, whatever it is; made with these nodes if there is none.
+    pub(crate) fn find_or_create(space: &Arc<Space<M>>, name: &str) -> Result<Arc<MapState>> {
+        space.open_map(name, KIND, Self::PARAMETERS, |guard, _| Self::create(guard))
+    }
+
+    /// The tree in an open map.
+    pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
+            Ok(Self { space: Arc::clone(space), map, search: PhantomData })
+        } else {
+            let name = map.name().to_string();
+            let found = "map of another kind or with other node sizes";
+            Err(Error::WrongKind { name, found, want: "FastFair with these node sizes" })
+        }
+    }
+
+    /// The node sizes, as the directory records them.
+    pub(crate) const PARAMETERS: u64 = (INNER as u64) << 16 | LEAF as u64;
+
+    pub(crate) fn root_at(&self) -> u64 {
+        self.map.root()
+    }
+
+    /// Its entry in the directory, with what is counted.
+    pub fn map(&self) -> &MapState {
+        &self.map
+    }
+
+    pub(crate) fn space(&self) -> &Space<M> {
+        &self.space
+    }
+
+    #[inline(always)]
+    pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin()?)
+    }
+
+    #[inline(always)]
+    pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    #[inline(always)]
+    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
+        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+    }
+
+    pub(crate) fn no_leaf(&self) -> Error {
+        Error::Corrupt { offset: self.root_at(), what: "a tree without leaves" }
+    }
+}

@@ -1,0 +1,78 @@
+//! All nodes of a tree that nobody is inside of any more, some at a time: for freeing them.
+//!
+//! Level by level from the root down, from the left to the right by `sib` alone: that leads through a
+//! sibling which owns nothing as well, as a split or merge that a crash has interrupted leaves it.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, MapState};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::path::root::Root;
+
+/// How far the nodes of a tree were told of.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    level: u64,
+    /// The next node, or 0 at the end of the level.
+    at: u64,
+    /// The first node of the level.
+    first: u64,
+}
+
+/// How far the nodes of a tree were told of; not begun by default.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory(Option<Place>);
+
+impl Inventory {
+    /// Tells `note` of so many nodes more; whether that was the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere, or back.
+    pub(crate) fn step<M: Media, const INNER: usize, const LEAF: usize>(
+        &mut self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        note: &mut dyn FnMut(u64, u64) -> bool,
+        bite: usize,
+    ) -> Result<bool> {
+        let media = guard.media();
+        let mut place = match self.0 {
+            Some(place) => place,
+            None => {
+                let root = Root::read(media, map.root())?;
+                Place { level: root.level, at: root.at, first: root.at }
+            }
+        };
+        for _ in 0..bite {
+            if place.at != 0 {
+                place.at = match place.level {
+                    0 => pass::<M, LEAF>(media, place, note)?,
+                    _ => pass::<M, INNER>(media, place, note)?,
+                };
+            } else if place.level == 0 {
+                return Ok(true);
+            } else {
+                // The first record of an inner node never moves: its key is the node's `low`.
+                let child = Node::<M, INNER>::enter(media, place.first, place.level)?.value(0);
+                place = Place { level: place.level - 1, at: child, first: child };
+            }
+        }
+        self.0 = Some(place);
+        Ok(false)
+    }
+}
+
+/// Tells of a node, and gives the next one.
+fn pass<M: Media, const W: usize>(
+    media: &M,
+    place: Place,
+    note: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<u64> {
+    let node = Node::<M, W>::enter(media, place.at, place.level)?;
+    if note(place.at, Node::<M, W>::BYTES) {
+        Ok(node.sibling()?.at)
+    } else {
+        Err(node.corrupt("a node that is reached twice"))
+    }
+}

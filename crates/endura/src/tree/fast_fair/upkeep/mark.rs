@@ -1,0 +1,133 @@
+//! A walk over all nodes while others change the tree, for a collection.
+//!
+//! # Why it meets every node that stays
+//!
+//! It goes along each level that there is when it begins, from the left to the right by `sib` alone,
+//! whatever the tag and the fences say. Let X be a node that was there before and that the level leads
+//! to throughout. The walk misses X only if it goes from a node P left of X to one right of it. If P is
+//! in the level when `sib` is read, `sib` is what comes next in it: not beyond X. If P was taken out,
+//! its `sib` is what came next when it was, and X was in the level then: not beyond X either. What
+//! `sib` leads to was not retired before P was, and P was reached inside this pin, so it is still
+//! whole. A sibling that owns nothing (a split or merge that a crash has interrupted) is met on the
+//! way, for `sib` leads through it.
+//!
+//! A later pin goes on by key: from the node that covers the `low` of the one met last, which may be
+//! met twice. `low` never changes, and nodes never change their order. A level that has gone meanwhile
+//! (the root was taken away) has no old node any more that nobody has marked.
+//!
+//! Of what it meets it flushes the words that lead on, for those of a killed process may not be durable.
+//! Separators need not be: the one of a node that was taken out went durably before.
+
+use crate::media::Media;
+use crate::pool::{Guard, Seat, Walk};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::Search;
+use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+use crate::{Error, Result};
+
+/// A walk over the nodes of a tree, level by level from the root down.
+pub(crate) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
+    tree: Tree<M, INNER, LEAF, S>,
+    /// The level under way; none before the first step.
+    level: Option<u64>,
+    /// The node to go on with.
+    seat: Seat<u64>,
+    /// The `low` of the node met last in this level.
+    last: Option<u64>,
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// A walk over all nodes, for a [`Collector`](crate::pool::Collector).
+    pub fn marking(&self) -> Box<dyn Walk<M>> {
+        Box::new(Marking { tree: self.clone(), level: None, seat: Seat::default(), last: None })
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
+    for Marking<M, INNER, LEAF, S>
+{
+    fn step(
+        &mut self,
+        guard: &Guard<'_, M>,
+        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+        mut bite: usize,
+    ) -> Result<bool> {
+        if self.tree.map().is_dropped() {
+            return Ok(true);
+        }
+        let mut level = match self.level {
+            Some(level) => level,
+            // The root word is durable: the open flushed what it found, and this session fences.
+            None => Root::read(guard.media(), self.tree.root_at())?.level,
+        };
+        loop {
+            let ended = match level {
+                0 => self.along::<LEAF>(guard, level, visit, &mut bite)?,
+                _ => self.along::<INNER>(guard, level, visit, &mut bite)?,
+            };
+            if ended && level == 0 {
+                return Ok(true);
+            }
+            if ended {
+                (self.seat, self.last) = (Seat::default(), None);
+                level -= 1;
+            }
+            self.level = Some(level);
+            if bite == 0 {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNER, LEAF, S> {
+    /// Goes on along a level; whether to its end.
+    fn along<const W: usize>(
+        &mut self,
+        guard: &Guard<'_, M>,
+        level: u64,
+        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+        bite: &mut usize,
+    ) -> Result<bool> {
+        let Some(mut at) = self.place(guard, level)? else { return Ok(true) };
+        let mut before = None;
+        while at != 0 {
+            let node = Node::<M, W>::enter(guard.media(), at, level)?;
+            let low = node.low();
+            if before.is_some_and(|before| low <= before) {
+                return Err(Error::Corrupt {
+                    offset: at,
+                    what: "a level that is not in key order",
+                });
+            }
+            visit(at, Node::<M, W>::BYTES)?;
+            if guard.media().needs_flush() {
+                node.flush_header();
+            }
+            before = Some(low);
+            at = node.sibling()?.at;
+            if self.last.is_none_or(|last| low > last) {
+                self.last = Some(low);
+                *bite = bite.saturating_sub(1);
+                if *bite == 0 && at != 0 {
+                    self.seat = Seat::take(guard, at);
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where to go on; `None` if there is no such level any more.
+    fn place(&self, guard: &Guard<'_, M>, level: u64) -> Result<Option<u64>> {
+        match self.seat.within(guard) {
+            Some(&at) => Ok(Some(at)),
+            None => {
+                let key = self.last.unwrap_or(0);
+                self.tree.descend(guard, &mut Trail::default(), key, level)
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A walk over the whole tree that checks every claim its structure makes.
+
+use crate::media::Media;
+use crate::pool::Guard;
+use crate::tree::Survey;
+use crate::{Error, Result};
+
+use crate::tree::fast_fair::nodes::header::{Fences, Tag};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::path::root::Root;
+
+/// The records of one level's inner nodes: `(separator, child)`, in key order.
+type Children = Vec<(u64, u64)>;
+
+/// Checks the tree of `INNER`- and `LEAF`-word nodes whose root word is at `root_at`, and tells
+/// `visit` of every node: its offset and its bytes. Exact only while nobody writes. O(n).
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] at the first claim that does not hold.
+pub(crate) fn survey<M: Media, const INNER: usize, const LEAF: usize>(
+    guard: &Guard<'_, M>,
+    root_at: u64,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    let root = Root::read(guard.media(), root_at)?;
+    let mut survey = Survey { height: root.level + 1, ..Survey::default() };
+    let mut named: Children = vec![(0, root.at)];
+    for level in (1..=root.level).rev() {
+        let walk = Walk { guard, level, named: &named, visit, survey: &mut survey };
+        named = walk.along::<INNER>(root)?;
+    }
+    Walk { guard, level: 0, named: &named, visit, survey: &mut survey }.along::<LEAF>(root)?;
+    Ok(survey)
+}
+
+/// The walk along one level.
+struct Walk<'a, 'g, M: Media> {
+    guard: &'a Guard<'g, M>,
+    level: u64,
+    /// What the level above says should be here.
+    named: &'a Children,
+    visit: &'a mut dyn FnMut(u64, u64),
+    survey: &'a mut Survey,
+}
+
+impl<M: Media> Walk<'_, '_, M> {
+    fn along<const W: usize>(mut self, root: Root) -> Result<Children> {
+        let mut children = Children::new();
+        let mut named = self.named.iter().peekable();
+        let mut at = self.named.first().map_or(0, |first| first.1);
+        let mut low = 0;
+        while at != 0 {
+            let node = self.enter::<W>(at)?;
+            let fences = node.fences();
+            if fences.low != low || (fences.high != 0 && fences.high <= low) {
+                return Err(node.corrupt("fences that leave a gap or overlap"));
+            }
+            match named.next_if(|&&(_, child)| child == at) {
+                Some(&(separator, _)) if separator != low => {
+                    return Err(node.corrupt("a separator that is not its child's lower fence"));
+                }
+                Some(_) => {}
+                None => self.survey.repairs.missing_separators += 1,
+            }
+            self.entries(&node, fences, &mut children)?;
+            let next = self.next(&node, fences)?;
+            if (fences.high == 0) != (next == 0) {
+                return Err(node.corrupt("a level that ends too early or too late"));
+            }
+            (at, low) = (next, fences.high);
+        }
+        match named.next() {
+            Some(&(_, child)) => {
+                Err(Error::Corrupt { offset: child, what: "a named child that is no sibling" })
+            }
+            None if self.level > 0 && children.is_empty() => {
+                Err(Error::Corrupt { offset: root.at, what: "an inner level without children" })
+            }
+            None => Ok(children),
+        }
+    }
+
+    fn enter<'m, const W: usize>(&mut self, at: u64) -> Result<Node<'m, M, W>>
+    where
+        Self: 'm,
+    {
+        let node = Node::<M, W>::enter(self.guard.media(), at, self.level)?;
+        (self.visit)(at, Node::<M, W>::BYTES);
+        self.survey.nodes += 1;
+        let generation = self.guard.space().generation();
+        self.survey.repairs.interrupted += u64::from(node.version().is_interrupted(generation));
+        Ok(node)
+    }
+
+    /// Live keys ascend, a moving entry stands twice at most, nothing lives behind the dead.
+    fn entries<const W: usize>(
+        &mut self,
+        node: &Node<'_, M, W>,
+        fences: Fences,
+        children: &mut Children,
+    ) -> Result<()> {
+        let width = fences.last().wrapping_sub(fences.low);
+        let is_live = |slot: &usize| node.key(*slot).wrapping_sub(fences.low) <= width;
+        let cap = Node::<M, W>::CAP;
+        let count = (0..cap).take_while(is_live).count();
+        if (count..cap).any(|slot| is_live(&slot)) {
+            return Err(node.corrupt("a live slot behind a dead one"));
+        }
+        let mut copies = 0;
+        for slot in 0..count {
+            let (key, next) = (node.key(slot), (slot + 1 < count).then(|| node.key(slot + 1)));
+            match next {
+                Some(next) if next < key => return Err(node.corrupt("keys out of order")),
+                Some(next) if next == key => copies += 1,
+                _ if self.level == 0 => self.survey.entries += 1,
+                _ => children.push((key, node.value(slot))),
+            }
+        }
+        if copies > 1 {
+            return Err(node.corrupt("more than one entry on the move"));
+        }
+        self.survey.repairs.duplicates += copies;
+        if self.level > 0 && (count == 0 || node.key(0) != fences.low) {
+            return Err(node.corrupt("an inner node without a child for its lowest key"));
+        }
+        if self.level == 0 && fences.high == 0 && fences.low == 0 {
+            return Err(node.corrupt("one leaf for all keys"));
+        }
+        Ok(())
+    }
+
+    /// The node that owns what comes after this one. A sibling that owns nothing is passed.
+    fn next<const W: usize>(&mut self, node: &Node<'_, M, W>, fences: Fences) -> Result<u64> {
+        let sibling = node.sibling()?;
+        if sibling.tag == Tag::Normal {
+            return Ok(sibling.at);
+        }
+        self.survey.repairs.unsettled_siblings += 1;
+        let other = Node::<M, W>::enter(self.guard.media(), sibling.at, self.level)?;
+        let owns_nothing = match sibling.tag {
+            Tag::Splitting => other.low() != fences.high,
+            _ => other.high() == fences.high,
+        };
+        if !owns_nothing {
+            return Ok(sibling.at);
+        }
+        if other.high() != fences.high || other.sibling()?.tag != Tag::Normal {
+            return Err(other.corrupt("a sibling that is neither new nor absorbed"));
+        }
+        (self.visit)(sibling.at, Node::<M, W>::BYTES);
+        Ok(other.sibling()?.at)
+    }
+}

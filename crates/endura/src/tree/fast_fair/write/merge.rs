@@ -1,0 +1,307 @@
+//! A sparse node is absorbed by its left neighbour, or absorbs its right one (the paper leaves this out; its source has it
+//! switched off, and could lose nodes).
+//!
+//! M1 lock L, then N, and flag N as merging; M2 take N's separator out of their parent, durably;
+//! M3 write N's entries behind L's, where they are still dead, and kill the rest of L's tail;
+//! M4 three stores to one line of L take the range over: `sib = N|MERGING`, `high = N.high`,
+//! `sib = N.sib|NORMAL`; M5 N becomes obsolete, points to L, and is retired.
+//!
+//! Locks are taken by level from the leaves up, and from left to right within a level.
+
+use std::cmp::Ordering;
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::fast_fair::nodes::header::{Fences, MIDDLE, Sibling, Tag, route_key};
+use crate::tree::fast_fair::nodes::lock_word::{IMPOSSIBLE, Kind};
+use crate::tree::fast_fair::nodes::locked::{Locked, Refusal};
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::{Search, rank};
+use crate::tree::fast_fair::nodes::shift::fast_delete;
+use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+
+/// How an attempt to merge ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Merge {
+    /// One node less, and so many entries left in the parent. At `seam` the two nodes met.
+    Done { left_in_parent: usize, seam: u64 },
+    /// The node is its parent's only child.
+    OnlyChild,
+    /// Too full together, or no longer neighbours.
+    Refused,
+}
+
+/// Two neighbours under one parent.
+struct Neighbours {
+    left: u64,
+    right: u64,
+}
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Merges the sparse node of `level` that covers `key` with a neighbour, and its ancestors as
+    /// far as they become sparse by it. Whether a node has gone.
+    ///
+    /// Ends because every further round follows the end of a node.
+    pub(crate) fn fair_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<bool> {
+        let (mut any, mut parent_is_sparse) = (false, false);
+        loop {
+            match self.try_merge(guard, key, level)? {
+                Merge::Done { left_in_parent, seam } => {
+                    any = true;
+                    if level > 0 {
+                        // The children on both sides of it are neighbours only now.
+                        self.try_merge(guard, seam, level - 1)?;
+                    }
+                    // Generous, for a child seldom goes: a neighbour may have waited for this.
+                    parent_is_sparse |= left_in_parent <= Node::<M, INNER>::CAP / 2 + 1;
+                    continue;
+                }
+                Merge::OnlyChild => parent_is_sparse = true,
+                Merge::Refused => {}
+            }
+            if !parent_is_sparse {
+                return Ok(any);
+            }
+            let changed_above = match self.root(guard)?.level.cmp(&(level + 1)) {
+                Ordering::Less => false,
+                Ordering::Equal => self.shrink_root(guard)?,
+                Ordering::Greater => self.fair_merge(guard, key, level + 1)?,
+            };
+            if !changed_above {
+                return Ok(any);
+            }
+            // The node may have come by a neighbour that it had not before.
+            (any, parent_is_sparse) = (true, false);
+        }
+    }
+
+    fn try_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<Merge> {
+        let mut outcome = Merge::OnlyChild;
+        for pair in self.neighbours(guard, key, level)?.into_iter().flatten() {
+            outcome = match level {
+                0 => self.merge::<LEAF>(guard, pair, level)?,
+                _ => self.merge::<INNER>(guard, pair, level)?,
+            };
+            if outcome != Merge::Refused {
+                break;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// The node of `level` that covers `key` with its left neighbour, and with its right one, as
+    /// far as they have the same parent. `merge` looks again under the locks.
+    fn neighbours(
+        &self,
+        guard: &Guard<'_, M>,
+        key: u64,
+        level: u64,
+    ) -> Result<[Option<Neighbours>; 2]> {
+        let mut trail = Trail::default();
+        let Some(at) = self.descend(guard, &mut trail, key, level + 1)? else {
+            return Ok([None, None]);
+        };
+        let Some(parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level + 1, key)?
+        else {
+            return Ok([None, None]);
+        };
+        let node = parent.node();
+        let (rank, count) = (rank::<S, _, _>(node, node.fences(), route_key(key)), self.live(node));
+        // `left` is the slot of the left one of a pair. Leaves on both sides of the middle are none.
+        let pair = |left: usize| {
+            let is_pair = left + 1 < count && (level > 0 || node.key(left + 1) != MIDDLE);
+            is_pair.then(|| Neighbours { left: node.value(left), right: node.value(left + 1) })
+        };
+        Ok([rank.checked_sub(2).and_then(pair), rank.checked_sub(1).and_then(pair)])
+    }
+
+    fn merge<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        pair: Neighbours,
+        level: u64,
+    ) -> Result<Merge> {
+        // M1
+        let Some(mut left) = self.lock_for_merge::<W>(guard, pair.left, level)? else {
+            return Ok(Merge::Refused);
+        };
+        if left.node().sibling()? != Sibling::normal(pair.right) {
+            return Ok(Merge::Refused);
+        }
+        // Before the second lock: `low` never changes, and locks of a level are taken in its order. Where
+        // siblings lead in a circle two threads would wait for each other, and one for itself.
+        let fences = left.node().fences();
+        if fences.high <= fences.low
+            || Node::<M, W>::enter(guard.media(), pair.right, level)?.low() != fences.high
+        {
+            return Ok(Merge::Refused);
+        }
+        let Some(mut right) = self.lock_for_merge::<W>(guard, pair.right, level)? else {
+            return Ok(Merge::Refused);
+        };
+        let (l, r) = (*left.node(), *right.node());
+        let counts = (self.live(&l), self.live(&r));
+        if !fit::<M, W>(&l, &r, counts, level) || r.sibling()?.tag != Tag::Normal {
+            return Ok(Merge::Refused);
+        }
+        // equivalent mutant, relaxed: not seen: a reader that sees the mark must see what the last writer did,
+        // which takes three threads and late visibility.
+        right.set_merging(true);
+        guard.media().mark(Mark::Step("merge.M1"));
+        // M2
+        let Some(left_in_parent) = self.take_separator(guard, &l, &r, level + 1)? else {
+            return Ok(Merge::Refused);
+        };
+        guard.media().mark(Mark::Step("merge.M2"));
+        absorb(guard, &mut left, &r, counts)?;
+        // M5: obsolete before L is unlocked, so that no reader still trusts N when L changes.
+        right.retire_into(l.at());
+        guard.media().mark(Mark::Step("merge.M5"));
+        drop(left);
+        self.map().note_retired();
+        guard.retire(r.at(), Node::<M, W>::BYTES);
+        Ok(Merge::Done { left_in_parent, seam: r.low() })
+    }
+
+    /// Locks a node for a merge; `None` if it is obsolete. Repairs what the last session left.
+    fn lock_for_merge<'g, const W: usize>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        at: u64,
+        level: u64,
+    ) -> Result<Option<Locked<'g, M, W>>> {
+        let node = Node::<M, W>::enter(guard.media(), at, level)?;
+        let mut locked = match Locked::acquire(guard, node) {
+            Ok(locked) => locked,
+            Err(Refusal::Absorbed(_)) => return Ok(None),
+            Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
+        };
+        if locked.is_first_of_session() {
+            // What this finds missing, the next writer that moves right posts.
+            self.repair(guard, &mut Trail::default(), &mut locked)?;
+        }
+        Ok(Some(locked))
+    }
+
+    /// M2: takes the separator of `right` out of the parent that has both, durably. Gives how many
+    /// entries the parent has left; `None`, with nothing changed, if they are not neighbours there.
+    fn take_separator<const W: usize>(
+        &self,
+        guard: &Guard<'_, M>,
+        left: &Node<'_, M, W>,
+        right: &Node<'_, M, W>,
+        level: u64,
+    ) -> Result<Option<usize>> {
+        let (mut trail, key) = (Trail::default(), right.low());
+        let Some(at) = self.descend(guard, &mut trail, key, level)? else {
+            return Ok(None);
+        };
+        let Some(mut parent) = self.lock_covering::<INNER>(guard, &mut trail, at, level, key)?
+        else {
+            return Ok(None);
+        };
+        let place = self.place(parent.node(), key)?;
+        let neighbours = place.slot >= 1
+            && place.value == Some(right.at())
+            && parent.node().value(place.slot - 1) == left.at();
+        if neighbours {
+            fast_delete(guard, &mut parent, &place);
+        }
+        Ok(neighbours.then(|| place.count - 1))
+    }
+
+    /// Removes a root that has one child, as often as that is so. Whether one has gone.
+    fn shrink_root(&self, guard: &Guard<'_, M>) -> Result<bool> {
+        let mut any = false;
+        loop {
+            let root = self.root(guard)?;
+            let Some(old) = self.lock_for_merge::<INNER>(guard, root.at, root.level)? else {
+                return Ok(any);
+            };
+            let node = *old.node();
+            if root.level < 2 || self.live(&node) != 1 || node.sibling()?.at != 0 {
+                return Ok(any);
+            }
+            let child = Root { at: node.value(0), level: root.level - 1 };
+            if self.header(guard, child.at, child.level)?.high() != 0 {
+                return Ok(any);
+            }
+            {
+                let _only_one = self.map().root_lock().lock();
+                if self.root(guard)? != root {
+                    return Ok(any);
+                }
+                guard.media().mark(Mark::Step("root.shrink"));
+                self.set_root(guard, child)?;
+            }
+            any = true;
+            // Whoever is still inside starts again from the new root.
+            old.retire_into(0);
+            guard.retire(node.at(), Node::<M, INNER>::BYTES);
+        }
+    }
+}
+
+/// Below so many entries a node looks for a neighbour to merge with.
+pub(crate) const fn sparse<M: Media, const W: usize>() -> usize {
+    Node::<M, W>::CAP.div_ceil(4)
+}
+
+/// Whether the two are neighbours that go into one node and leave it room, or one of them is empty.
+fn fit<M: Media, const W: usize>(
+    left: &Node<'_, M, W>,
+    right: &Node<'_, M, W>,
+    (in_left, in_right): (usize, usize),
+    level: u64,
+) -> bool {
+    let together = in_left + in_right;
+    // An inner node with one child is as good as empty: the child could never merge.
+    let empty = usize::from(level > 0);
+    let roomy = together <= Node::<M, W>::CAP * 3 / 4 || in_left.min(in_right) <= empty;
+    // Never asked for; the key MAX could not live in a leaf that spans all keys.
+    let apart = level == 0 && right.low() == MIDDLE;
+    left.high() == right.low() && roomy && together <= Node::<M, W>::CAP && !apart
+}
+
+/// M3 and M4: `left` takes over the entries and the range of `right`.
+fn absorb<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    left: &mut Locked<'_, M, W>,
+    right: &Node<'_, M, W>,
+    (in_left, in_right): (usize, usize),
+) -> Result<()> {
+    let (l, media) = (*left.node(), guard.media());
+    for slot in 0..in_right {
+        // Relaxed, as the dead keys behind: nobody takes them for live before he sees M4's `high`,
+        // which is stored with Release.
+        l.write_record(in_left + slot, (right.key(slot), right.value(slot)));
+    }
+    // Keys that an earlier split left behind would come alive at M4.
+    l.kill_from(in_left + in_right, Fences { low: l.low(), high: right.high() }.dead());
+    media.mark(Mark::Step("merge.M3"));
+    l.flush_slots(in_left, Node::<M, W>::CAP);
+    // Before M4, which brings these slots to life.
+    media.fence();
+
+    // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
+    // needs its order.
+    left.begin(Kind::Header);
+    // equivalent mutant, relaxed: not seen: whoever goes by the link must see the node, which takes three
+    // threads and late visibility.
+    l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });
+    media.mark(Mark::Step("merge.M4.sib"));
+    l.set_high(right.high());
+    media.mark(Mark::Step("merge.M4.high"));
+    l.set_sibling(right.sibling()?);
+    media.mark(Mark::Step("merge.M4.tag"));
+    l.flush_header();
+    // Before N is retired: an unlink must be durable before the chunk can be used again.
+    media.drain();
+    // equivalent mutant, without: costs time only: a hint is checked before it is used, and else slots are counted.
+    l.set_hint(in_left + in_right);
+    Ok(())
+}

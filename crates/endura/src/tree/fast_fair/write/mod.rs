@@ -1,0 +1,6 @@
+//! Writes, and the structure changes that they lead to.
+
+pub(crate) mod entry;
+pub(crate) mod merge;
+pub(crate) mod post;
+pub(crate) mod split;

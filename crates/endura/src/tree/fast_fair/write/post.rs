@@ -1,0 +1,127 @@
+//! Separators: hints that make a search shorter. The siblings alone lead everywhere, so a missing
+//! separator loses nothing, and posting one is left to whoever has the time: the splitter, or any
+//! *writer* that had to move right over a settled link.
+
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use crate::tree::fast_fair::nodes::header::{Fences, Init, MAX_LEVEL};
+use crate::tree::fast_fair::nodes::lock_word::Version;
+use crate::tree::fast_fair::nodes::node::Node;
+use crate::tree::fast_fair::nodes::search::Search;
+use crate::tree::fast_fair::nodes::shift::fast_insert;
+use crate::tree::fast_fair::path::root::Root;
+use crate::tree::fast_fair::path::trail::Separator;
+use crate::tree::fast_fair::path::trail::Trail;
+use crate::tree::fast_fair::tree::Tree;
+
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Enters `separator`, and what its entry makes necessary further up.
+    pub(crate) fn post(&self, guard: &Guard<'_, M>, mut separator: Separator) -> Result<()> {
+        loop {
+            guard.media().mark(Mark::Step("post.P1"));
+            if self.root(guard)?.level < separator.level {
+                if self.grow_root(guard, separator)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let mut trail = Trail::default();
+            let next = self.post_in_level(guard, &mut trail, separator)?;
+            // Either the split of the parent, or a separator that was seen missing on the way: both
+            // belong at least one level higher, so this ends at the root.
+            match next.or(trail.missing) {
+                Some(above) => separator = above,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// P2: enters the separator into its parent. Gives the parent's own, if that had to split.
+    fn post_in_level(
+        &self,
+        guard: &Guard<'_, M>,
+        trail: &mut Trail,
+        separator: Separator,
+    ) -> Result<Option<Separator>> {
+        let Separator { key, child, level } = separator;
+        let Some(at) = self.descend(guard, trail, key, level)? else {
+            return Ok(Some(separator));
+        };
+        let Some(mut parent) = self.lock_covering::<INNER>(guard, trail, at, level, key)? else {
+            return Ok(Some(separator));
+        };
+        guard.media().mark(Mark::Step("post.P2"));
+        let place = self.place(parent.node(), key)?;
+        // A child that leaves must not be named again: whoever absorbs it flags it first and then
+        // takes its separator out, under the lock that is held here (C20).
+        if place.value.is_some() || self.is_leaving(guard, separator)? {
+            return Ok(None);
+        }
+        if place.count < Node::<M, INNER>::CAP {
+            fast_insert(guard, &mut parent, &place, key, child);
+            return Ok(None);
+        }
+        self.fair_split(guard, &mut parent, &place, key, child).map(Some)
+    }
+
+    /// Whether the child of `separator` is being absorbed, or was.
+    fn is_leaving(&self, guard: &Guard<'_, M>, separator: Separator) -> Result<bool> {
+        let child = self.header(guard, separator.child, separator.level - 1)?;
+        Ok(child.version().is_leaving(guard.space().generation()))
+    }
+
+    /// Puts a new root over the present one. `false` if the tree is no longer too low.
+    fn grow_root(&self, guard: &Guard<'_, M>, separator: Separator) -> Result<bool> {
+        if separator.level > MAX_LEVEL {
+            let what = "a tree higher than any pool can hold";
+            return Err(Error::Corrupt { offset: self.root_at(), what });
+        }
+        let at = guard.alloc(Node::<M, INNER>::BYTES)?;
+        let grown = self.install_root(guard, separator, at);
+        if !matches!(grown, Ok(Growth::Installed)) {
+            guard.discard(at, Node::<M, INNER>::BYTES);
+        }
+        Ok(!matches!(grown?, Growth::HighEnough))
+    }
+
+    fn install_root(&self, guard: &Guard<'_, M>, separator: Separator, at: u64) -> Result<Growth> {
+        let _only_one = self.map().root_lock().lock();
+        let old = self.root(guard)?;
+        if old.level >= separator.level {
+            return Ok(Growth::HighEnough);
+        }
+        if old.level + 1 != separator.level || self.is_leaving(guard, separator)? {
+            return Ok(Growth::NotNeeded);
+        }
+        let root = Node::<M, INNER>::fresh(guard.media(), at)?;
+        let init = Init {
+            lock: Version::created(guard, at),
+            fences: Fences { low: 0, high: 0 },
+            sibling: 0,
+            level: separator.level,
+        };
+        root.initialise(init, 2);
+        for (slot, (key, child)) in
+            [(0, old.at), (separator.key, separator.child)].into_iter().enumerate()
+        {
+            root.write_record(slot, (key, child));
+        }
+        root.flush();
+        // Before the root word: what it leads to must be durable.
+        guard.media().fence();
+        guard.media().mark(Mark::Step("root.grow"));
+        self.set_root(guard, Root { at, level: separator.level })?;
+        Ok(Growth::Installed)
+    }
+}
+
+/// How an attempt to grow the tree ended.
+enum Growth {
+    Installed,
+    /// Someone else was faster: post into the level that is there now.
+    HighEnough,
+    /// The child has gone.
+    NotNeeded,
+}

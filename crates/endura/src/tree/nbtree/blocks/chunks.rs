@@ -1,0 +1,140 @@
+//! Chunks for new blocks, also where there is no room.
+//!
+//! A change takes its chunks before it frees any. Where the pool is full that would be the end: leaves
+//! full of entries that were removed could not even be copied into fewer, and a leaf that was frozen
+//! for a change (by a thread that stands still, or that a crash ended) could not be written to. So
+//! each map keeps two chunks in reserve, for changes that leave no more blocks than there were: any
+//! change can, for what is in a block fits into one.
+//!
+//! The reserve lies in the map's directory entry, beside the heads of the chains: one word for each
+//! chunk, 0 = none. Whoever takes one empties the word, durably, before he uses the chunk; a crash
+//! in between strands it. Whoever has a chunk left over fills a word that is empty.
+
+use crate::media::{Media, Region};
+use crate::pool::{Guard, MapState};
+use crate::sync::Ordering;
+use crate::{Error, Result};
+
+use crate::tree::nbtree::blocks::key::PARTITIONS;
+
+/// How many chunks are kept.
+pub(crate) const RESERVE: usize = 2;
+
+/// The words of a map's reserve.
+pub(crate) fn reserve<'m, M: Media>(media: &'m M, map: &MapState) -> Result<Region<'m, M>> {
+    Region::new(media, map.spare() + 8 * PARTITIONS as u64, RESERVE)
+}
+
+/// Chunks for two blocks; what is not used goes to the reserve, or is given back.
+pub(crate) struct Chunks<'g, 's, M: Media> {
+    guard: &'g Guard<'s, M>,
+    map: &'g MapState,
+    bytes: u64,
+    at: Vec<u64>,
+}
+
+impl<'g, 's, M: Media> Chunks<'g, 's, M> {
+    /// Two chunks of `bytes` bytes. Where there is no room for two, and one will do: that, from the
+    /// reserve if need be.
+    pub(crate) fn take(
+        guard: &'g Guard<'s, M>,
+        map: &'g MapState,
+        bytes: u64,
+        one_will_do: bool,
+    ) -> Result<Self> {
+        let mut chunks = Self { guard, map, bytes, at: Vec::with_capacity(2) };
+        while chunks.at.len() < 2 {
+            match guard.alloc(bytes) {
+                Ok(at) => chunks.at.push(at),
+                Err(full @ Error::Full { .. }) if one_will_do => {
+                    if chunks.at.is_empty() {
+                        let kept = chunks.withdraw()?.ok_or(full)?;
+                        chunks.at.push(kept);
+                    }
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// Makes sure that there are `count` chunks, from the reserve if need be: for a change that nobody can
+    /// go back on.
+    pub(crate) fn hold(&mut self, count: usize) -> Result<()> {
+        while self.at.len() < count {
+            let at = match self.guard.alloc(self.bytes) {
+                Err(full @ Error::Full { .. }) => self.withdraw()?.ok_or(full)?,
+                taken => taken?,
+            };
+            self.at.push(at);
+        }
+        Ok(())
+    }
+
+    /// Asks for all of them: stores that wait for one line after the other would fetch them so.
+    pub(crate) fn ask_for(&self) {
+        self.at.iter().for_each(|&at| self.guard.media().prefetch(at, self.bytes));
+    }
+
+    /// How many are left.
+    pub(crate) fn count(&self) -> usize {
+        self.at.len()
+    }
+
+    pub(crate) fn next(&mut self) -> Result<u64> {
+        self.at.pop().ok_or(Error::Full { need: self.bytes, free: 0 })
+    }
+
+    /// Takes a chunk back that nobody has seen.
+    pub(crate) fn put_back(&mut self, at: u64) {
+        self.at.push(at);
+    }
+
+    /// A chunk of the reserve.
+    fn withdraw(&self) -> Result<Option<u64>> {
+        let media = self.guard.media();
+        let words = reserve(media, self.map)?;
+        for i in 0..RESERVE {
+            let at = words.load(i, Ordering::Acquire);
+            if at != 0 {
+                // Before it leaves: it may be linked where a walk has been.
+                self.guard.keep(at, self.bytes);
+            }
+            if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
+                words.flush(i, 1);
+                // Before the chunk is linked anywhere: it must not have two owners.
+                // equivalent mutant, without: the drain behind the copy waits for it; a chunk that comes back
+                // unused is in one thread's cache, where others find it only when space is short.
+                media.fence();
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps a chunk for worse times; `false` if there are enough.
+    fn deposit(&self, at: u64) -> bool {
+        let Ok(words) = reserve(self.guard.media(), self.map) else { return false };
+        for i in 0..RESERVE {
+            let is_empty = words.load(i, Ordering::Acquire) == 0;
+            if is_empty && words.compare_exchange(i, 0, at).is_ok() {
+                // Not fenced: if a crash loses the word, the chunk is stranded and no more.
+                // equivalent mutant, without: the next collection frees what a crash strands.
+                words.flush(i, 1);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<M: Media> Drop for Chunks<'_, '_, M> {
+    fn drop(&mut self) {
+        for at in std::mem::take(&mut self.at) {
+            if !self.deposit(at) {
+                self.guard.discard(at, self.bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Which slots of a block were claimed.
+//!
+//! A line holds four entries; the first one has the header in the place of one. An entry goes to its
+//! key's *home*, or to the first line after it that has room, and there to the next slot. So whoever
+//! looks for a key can ask for its line before he knows anything of the block's leaf. In a block that is
+//! half full or more six entries of seven are at home (the test below counts them). It is where to look
+//! first and no more: an entry is found by its tag.
+
+/// Entries of a line.
+const PER_LINE: usize = 4;
+/// Bits of a count.
+const BITS: usize = 3;
+/// In each line the bit that says that it is full.
+const FULL: u64 = 0o4444_4444_4444_4444;
+
+/// How many lines the slots of a block take.
+pub(crate) const fn lines(slots: usize) -> usize {
+    (slots + 1) / PER_LINE
+}
+
+/// The slots of a line, one bit each.
+pub(crate) const fn slots_of(line: usize) -> u64 {
+    0xf << (PER_LINE * line) >> 1
+}
+
+/// In which of them a slot lies.
+pub(crate) const fn line(slot: usize) -> usize {
+    (slot + 1) / PER_LINE
+}
+
+/// How much of each line of a block was claimed, the lowest first: three bits each. The header counts
+/// as an entry of the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Claims(pub(crate) u64);
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl Claims {
+    /// What sixteen lines take.
+    pub(crate) const MASK: u64 = (1 << (16 * BITS)) - 1;
+
+    /// A slot in line `home`, or in the first after it that has room, claimed as well; `None` if all
+    /// of the block's `slots` were.
+    #[inline(always)]
+    pub(crate) fn claim(self, home: usize, slots: usize) -> Option<(Self, usize)> {
+        let room = !self.0 & FULL & ((1 << (BITS * lines(slots))) - 1);
+        let behind = room & (u64::MAX << (BITS * home));
+        let first = if behind == 0 { room } else { behind };
+        if first == 0 {
+            return None;
+        }
+        let line = first.trailing_zeros() as usize / BITS;
+        Some((Self(self.0 + (1 << (BITS * line))), PER_LINE * line + self.of(line) - 1))
+    }
+
+    #[inline(always)]
+    fn of(self, line: usize) -> usize {
+        (self.0 >> (BITS * line) & 7) as usize
+    }
+
+    /// In each line, all up to the last slot whose bit is set.
+    pub(crate) fn up_to(used: u64) -> Self {
+        // With the header's bit a line is four bits.
+        let entries = used << 1 | 1;
+        let of = |line| (entries >> (PER_LINE * line) & 0xf) as u8;
+        let count = |line| u64::from(u8::BITS - of(line).leading_zeros());
+        Self((0..16).fold(0, |claims, line| claims | count(line) << (BITS * line)))
+    }
+
+    /// The claimed slots, one bit each.
+    pub(crate) fn slots(self) -> u64 {
+        let of = |line| ((1 << self.of(line)) - 1) << (PER_LINE * line);
+        (0..16).fold(0, |entries, line| entries | of(line)) >> 1
+    }
+
+    /// How many slots were claimed.
+    #[inline(always)]
+    pub(crate) fn total(self) -> usize {
+        let every_other = 0o0707_0707_0707_0707;
+        let entries = self.0 - Self::default().0;
+        // Eight sums of two, in six bits each; then their sum, at most 63, in the highest.
+        let pairs = (entries & every_other) + (entries >> BITS & every_other);
+        (pairs.wrapping_mul(0o0101_0101_0101_0101) >> 42 & 0o77) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::nbtree::blocks::key::{Hash, Local};
+
+    #[test]
+    fn each_slot_is_claimed_once_and_homes_come_first() {
+        for slots in [3, 7, 11, 15, 63] {
+            for home in 0..lines(slots) {
+                let (mut claims, mut seen) = (Claims::default(), 0_u64);
+                assert_eq!((claims.slots(), claims.total(), Claims::up_to(0)), (0, 0, claims));
+                for n in 0..slots {
+                    let (next, slot) = claims.claim(home, slots).unwrap();
+                    assert!(slot < slots && seen & 1 << slot == 0, "{slot} of {slots}");
+                    let at_home = n < PER_LINE - usize::from(home == 0);
+                    assert_eq!(line(slot) == home, at_home, "{slot} of {slots}");
+                    assert_eq!(slots_of(home) & 1 << slot != 0, at_home, "{slot} of {slots}");
+                    seen |= 1 << slot;
+                    claims = next;
+                    assert_eq!((claims.slots(), claims.total()), (seen, n + 1));
+                }
+                assert_eq!((claims.claim(home, slots), Claims::up_to(seen)), (None, claims));
+            }
+        }
+    }
+
+    #[test]
+    fn most_entries_of_blocks_between_half_full_and_full_are_at_home() {
+        let (mut entries, mut at_home) = (0, 0);
+        for block in 0..200_u64 {
+            let (mut claims, mut here) = (Claims::default(), 0);
+            for n in 0..63 {
+                let home = Hash::of(Local((block * 63 + n) * 0x1234_5677 + n * n)).home(16);
+                let (next, slot) = claims.claim(home, 63).unwrap();
+                (claims, here) = (next, here + u64::from(line(slot) == home));
+                if n >= 31 {
+                    (entries, at_home) = (entries + n + 1, at_home + here);
+                }
+            }
+        }
+        assert!(7 * at_home > 6 * entries, "{at_home} of {entries}");
+    }
+
+    #[test]
+    fn slots_before_a_used_one_count_as_claimed() {
+        assert_eq!(Claims::up_to(1 << 2).slots(), 0b111);
+        assert_eq!(Claims::up_to(1 << 6 | 1).slots(), 0b111_1001);
+        assert_eq!(Claims::up_to(1 << 62).slots(), 0xf << 59);
+    }
+}

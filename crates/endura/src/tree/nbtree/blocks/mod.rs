@@ -1,0 +1,6 @@
+//! In the pool: blocks of unsorted entries.
+
+pub(crate) mod block;
+pub(crate) mod chunks;
+pub(crate) mod claims;
+pub(crate) mod key;

@@ -1,0 +1,96 @@
+//! What a map is made of, by this tree.
+
+use crate::Result;
+use crate::media::Media;
+use crate::tree::ends::{self as map_ends, Trust};
+use crate::tree::{Change, Index, Len, Survey};
+
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::read::scan::Cursor;
+use crate::tree::nbtree::tree::Tree;
+use crate::tree::nbtree::upkeep::verify::survey;
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Checks all blocks and tells `visit` of each: its offset and its bytes. Exact only while nobody
+    /// writes ([`Space::quiesce`]). O(n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
+    pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
+        survey::<M, W>(&self.pin()?, &self.map, visit)
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M, W, FANOUT, D> {
+    type Cursor = Cursor;
+
+    #[inline]
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.lookup(key)
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.lookup_many(keys)
+    }
+
+    #[inline]
+    fn modify(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.space.with_room(|| {
+            self.write(key, &mut |old| {
+                let change = decide(old);
+                (!self.space.is_elsewhere()).then_some(change)
+            })
+        })
+    }
+
+    #[inline]
+    fn apply(
+        &self,
+        key: u64,
+        mut decide: impl FnMut(Option<u64>) -> Change,
+    ) -> Result<Option<u64>> {
+        self.space.with_room(|| self.write(key, &mut |old| Some(decide(old))))
+    }
+
+    #[inline(always)]
+    fn next_up(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        self.read_seat(cursor)
+    }
+
+    #[inline(always)]
+    fn next_down(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        self.read_seat(cursor)
+    }
+
+    #[inline]
+    fn scan_up(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        self.scan::<true>(cursor, key)
+    }
+
+    #[inline]
+    fn scan_down(&self, cursor: &mut Cursor, key: u64) -> Result<Option<(u64, u64)>> {
+        self.scan::<false>(cursor, key)
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        map_ends::end::<true>(self, Trust::Blind)
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        map_ends::end::<false>(self, Trust::Blind)
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        map_ends::end::<true>(self, Trust::Checked)?;
+        map_ends::end::<false>(self, Trust::Checked).map(drop)
+    }
+
+    fn len(&self) -> Result<Len> {
+        self.length()
+    }
+}

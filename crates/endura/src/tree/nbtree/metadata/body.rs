@@ -1,0 +1,212 @@
+//! Bodies: the inner nodes. What is in a body never changes after it was published; a change is a
+//! new body in its place.
+
+use crate::cpu::byte_search::{Halves, Lanes, Narrow, Wide};
+use crate::cpu::prefetch::prefetch;
+use crate::media::LINE;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+use crate::tree::nbtree::blocks::key::{Local, Scale};
+
+/// The most children that a body has room for.
+pub(crate) const ROOM: usize = 64;
+
+/// A child of a body: a leaf, a cell or another body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Child {
+    /// The smallest key that it covers.
+    pub(crate) low: Local,
+    pub(crate) number: u32,
+    /// The line where the block of a leaf begins, so that nobody has to ask the leaf. 0 for other children, and
+    /// where 32 bits are not enough (beyond 256 GiB).
+    line: u32,
+}
+
+impl Child {
+    pub(crate) fn inner(low: Local, number: u32) -> Self {
+        Self { low, number, line: 0 }
+    }
+
+    pub(crate) fn leaf(low: Local, number: u32, block: u64) -> Self {
+        Self { low, number, line: u32::try_from(block / LINE).unwrap_or(0) }
+    }
+}
+
+/// Up to [`ROOM`] children in key order.
+///
+/// What a search reads is the head of each key ([`Scale`]): four lines behind that with the scale, in place
+/// of eight, so that more bodies stay in the caches. Keys with one head are told apart by the keys themselves.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Body {
+    heads: Heads,
+    /// Number and line.
+    children: [AtomicU64; ROOM],
+    keys: [AtomicU64; ROOM],
+}
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Heads {
+    base: AtomicU64,
+    shift: AtomicU32,
+    count: AtomicU32,
+    /// From the beginning of a line on: a search compares lines.
+    of: Aligned<Halves>,
+}
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Aligned<T>(T);
+
+impl Default for Body {
+    fn default() -> Self {
+        let words = || std::array::from_fn(|_| AtomicU64::new(0));
+        let heads = Heads {
+            base: AtomicU64::new(0),
+            shift: AtomicU32::new(0),
+            count: AtomicU32::new(0),
+            of: Aligned(std::array::from_fn(|_| AtomicU32::new(0))),
+        };
+        Self { heads, children: words(), keys: words() }
+    }
+}
+
+impl Body {
+    /// Fills a body that nobody else uses. Whoever publishes it (with Release) publishes all:
+    /// hence all accesses here are Relaxed.
+    pub(crate) fn fill(&self, children: &[Child]) {
+        debug_assert!(!children.is_empty() && children.len() <= ROOM);
+        debug_assert!(children.is_sorted_by(|a, b| a.low < b.low));
+        let scale = Scale::between(children[0].low, children[children.len() - 1].low);
+        self.heads.base.store(scale.base, Ordering::Relaxed);
+        self.heads.shift.store(scale.shift, Ordering::Relaxed);
+        self.heads.count.store(children.len() as u32, Ordering::Relaxed);
+        for (slot, &Child { low, number, line }) in children.iter().enumerate() {
+            let child = u64::from(line) << 32 | u64::from(number);
+            self.heads.of.0[slot].store(scale.head(low), Ordering::Relaxed);
+            self.children[slot].store(child, Ordering::Relaxed);
+            self.keys[slot].store(low.0, Ordering::Relaxed);
+        }
+        let behind = &self.heads.of.0[children.len()..];
+        behind.iter().for_each(|head| head.store(Scale::BEYOND, Ordering::Relaxed));
+    }
+
+    /// Asks for the lines that a search may read, keys with one head apart.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.heads);
+        prefetch(&self.children);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.heads.count.load(Ordering::Relaxed) as usize
+    }
+
+    /// As [`rank`](Self::rank), by what this processor can.
+    #[inline(always)]
+    pub(crate) fn slot(&self, key: Local) -> usize {
+        match Wide::detect() {
+            Some(wide) => self.rank(wide, key),
+            None => self.rank(Narrow, key),
+        }
+    }
+
+    /// The number of the child that covers `key`; the first one if it lies before all.
+    #[inline(always)]
+    pub(crate) fn rank(&self, lanes: impl Lanes, key: Local) -> usize {
+        let base = self.heads.base.load(Ordering::Relaxed);
+        let head = Scale { base, shift: self.heads.shift.load(Ordering::Relaxed) }.head(key);
+        let heads = &self.heads.of.0;
+        // The first head is 0.
+        let slot = lanes.halves_up_to(heads, head).wrapping_sub(1) % ROOM;
+        match heads[slot].load(Ordering::Relaxed) == head {
+            true => self.rank_among_equals(slot, key),
+            false => slot,
+        }
+    }
+
+    /// The same, if `slot` is the last child whose head is that of `key`.
+    #[cold]
+    fn rank_among_equals(&self, slot: usize, key: Local) -> usize {
+        (1..=slot).rev().find(|&slot| self.key(slot) <= key).unwrap_or(0)
+    }
+
+    #[inline(always)]
+    pub(crate) fn child(&self, slot: usize) -> u32 {
+        self.leaf(slot).0
+    }
+
+    /// The number of a leaf, and where its block is; 0 if that is to be asked of the leaf.
+    #[inline(always)]
+    pub(crate) fn leaf(&self, slot: usize) -> (u32, u64) {
+        let child = self.children[slot].load(Ordering::Relaxed);
+        (child as u32, (child >> 32) * LINE)
+    }
+
+    /// The smallest key that child number `slot` covers.
+    pub(crate) fn key(&self, slot: usize) -> Local {
+        Local(self.keys[slot].load(Ordering::Relaxed))
+    }
+
+    /// Where child number `slot` ends, if not with the body.
+    pub(crate) fn end(&self, slot: usize) -> Option<Local> {
+        (slot + 1 < self.count()).then(|| self.key(slot + 1))
+    }
+
+    /// All children.
+    pub(crate) fn children(&self) -> Vec<Child> {
+        let child = |slot| {
+            let (number, block) = self.leaf(slot);
+            Child::leaf(self.key(slot), number, block)
+        };
+        (0..self.count()).map(child).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::byte_search::{Narrow, Wide};
+
+    #[test]
+    fn the_child_that_covers_a_key_is_found_for_every_count() {
+        for count in 1..=ROOM as u64 {
+            let body = Body::default();
+            // What was there before must not matter.
+            body.fill(&(0..ROOM as u64).map(|n| Child::inner(Local(n), 9)).collect::<Vec<_>>());
+            let child = |n| Child::leaf(Local(10 * n), n as u32 + 1, n << 37);
+            let children: Vec<Child> = (0..count).map(child).collect();
+            body.fill(&children);
+            assert_eq!(body.children(), children);
+            for n in 0..count {
+                for key in [10 * n, 10 * n + 1, 10 * n + 9] {
+                    assert_eq!(body.child(body.rank(Narrow, Local(key))), n as u32 + 1);
+                    if let Some(wide) = Wide::detect() {
+                        assert_eq!(body.child(body.rank(wide, Local(key))), n as u32 + 1);
+                    }
+                }
+                assert_eq!(body.end(n as usize), (n + 1 < count).then_some(Local(10 * n + 10)));
+            }
+            assert_eq!(body.child(body.rank(Narrow, Local(u64::MAX >> 3))), count as u32);
+        }
+    }
+
+    #[test]
+    fn keys_with_one_head_are_told_apart() {
+        let far = (1 << 61) - 1;
+        let near = [0, 1, 2, 5, 6, 1 << 40, (1 << 40) + 1, far - 1, far];
+        for first in 0..near.len() {
+            let keys = &near[first..];
+            let body = Body::default();
+            body.fill(&keys.iter().map(|&key| Child::inner(Local(key), 1)).collect::<Vec<_>>());
+            for key in near.iter().flat_map(|&key| [key.saturating_sub(1), key, key + 1]) {
+                let want = keys.iter().rposition(|&low| low <= key).unwrap_or(0);
+                assert_eq!(body.rank(Narrow, Local(key)), want, "{key} in {keys:?}");
+                if let Some(wide) = Wide::detect() {
+                    assert_eq!(body.rank(wide, Local(key)), want, "{key} in {keys:?}");
+                }
+            }
+        }
+    }
+}

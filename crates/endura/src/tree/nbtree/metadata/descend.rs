@@ -1,0 +1,154 @@
+//! The way to a leaf: inner nodes in DRAM that no thread ever waits for.
+//!
+//! # Structure
+//!
+//! A partition has one *root word*. It leads to bodies ([`body`](crate::tree::nbtree::metadata::body)) of level 2 and above
+//! and down to *cells*: words that lead to one body of level 1 each, whose children are leaves. The
+//! upper bodies change once in many splits, all of them by one exchange of the root word; a cell
+//! changes with each split, alone:
+//!
+//! ```text
+//! root word -> body (level 3) -> body (level 2) -> cell -> body (level 1) -> leaf
+//! ```
+//!
+//! # Changes
+//!
+//! * A leaf is replaced by others: a new level-1 body, and an exchange of its cell.
+//! * The body becomes too large, too small, or the change reaches into the next cell: the cells
+//!   that it is about are *frozen* one after the other (a bit in each), after which they do not
+//!   change any more. New cells for their children, and copies of the bodies on the way to them,
+//!   are made, and one exchange of the root word puts them in place. Nobody has to know what
+//!   a frozen cell was frozen for: whoever needs it to change makes new cells for what it holds.
+//!
+//! Each exchange that fails failed because another succeeded, and no step waits for a thread: the
+//! whole is lock-free. Readers do not even notice; a frozen cell is as good as any.
+//!
+//! What an exchange takes out is retired by the thread that made it. A number that a thread compares
+//! with was read by it inside the same pin, so that it cannot have come back in another meaning.
+
+use crate::cpu::byte_search::{Lanes, Narrow, Wide};
+use crate::cpu::prefetch::prefetch;
+use crate::media::Media;
+use crate::pool::Guard;
+
+use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::metadata::body::{Body, Child};
+use crate::tree::nbtree::metadata::leaf::Leaf;
+use crate::tree::nbtree::metadata::links::{Hold, Top};
+use crate::tree::nbtree::metadata::shared::Metadata;
+
+/// The cell that covers a key, as it was found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spot {
+    pub(crate) top: Top,
+    pub(crate) cell: u32,
+    /// The keys that the cell covers.
+    pub(crate) low: Local,
+    /// Exclusive.
+    pub(crate) high: Local,
+}
+
+impl Metadata {
+    /// The leaf that covers `key`, or that did: it may have been replaced meanwhile.
+    #[inline(always)]
+    pub(crate) fn descend(&self, top: Top, key: Local) -> u32 {
+        self.descend_to_block(top, key).0
+    }
+
+    /// As [`descend`](Self::descend), and where the leaf's block is ([`Body::leaf`]).
+    #[inline(always)]
+    pub(crate) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
+        let (body, slot) = self.bottom(top, key);
+        body.leaf(slot)
+    }
+
+    /// As [`descend_to_block`](Self::descend_to_block), and where the block of the leaf is that comes next in the
+    /// direction of a scan, if the same body leads to it.
+    pub(crate) fn descend_ahead<const UP: bool>(
+        &self,
+        top: Top,
+        key: Local,
+    ) -> ((u32, u64), Option<u64>) {
+        let (body, slot) = self.bottom(top, key);
+        let (leaf, block) = body.leaf(slot);
+        prefetch::<Leaf>(self.leaves.get(leaf));
+        let next = if UP { Some(slot + 1) } else { slot.checked_sub(1) };
+        let next = next.filter(|&slot| slot < body.count()).map(|slot| {
+            let (leaf, block) = body.leaf(slot);
+            prefetch::<Leaf>(self.leaves.get(leaf));
+            block
+        });
+        ((leaf, block), next)
+    }
+
+    /// The body of level 1 that covers `key`, and the slot in it.
+    #[inline(always)]
+    fn bottom(&self, top: Top, key: Local) -> (&Body, usize) {
+        let body = self.bottom_body(top, key);
+        (body, body.slot(key))
+    }
+
+    /// The body of level 1 that covers `key`, asked for.
+    #[inline(always)]
+    pub(crate) fn bottom_body(&self, top: Top, key: Local) -> &Body {
+        match Wide::detect() {
+            Some(wide) => self.bottom_by(wide, top, key),
+            None => self.bottom_by(Narrow, top, key),
+        }
+    }
+
+    #[inline(always)]
+    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> &Body {
+        let mut body = self.bodies.get(top.body());
+        for _ in 2..top.level() {
+            // The upper levels are few, and stay in the caches.
+            body = self.bodies.get(body.child(body.rank(lanes, key)));
+        }
+        let cell = self.cells.get(body.child(body.rank(lanes, key)));
+        let body = self.bodies.get(cell.load().body());
+        body.prefetch();
+        body
+    }
+
+    /// The cell that covers `key`.
+    pub(crate) fn spot(&self, top: Top, key: Local) -> Spot {
+        let (mut level, mut at) = (top.level(), top.body());
+        let (mut low, mut high) = (Local(0), Local::END);
+        loop {
+            let body = self.bodies.get(at);
+            let slot = body.rank(Narrow, key);
+            low = low.max(body.key(slot));
+            high = body.end(slot).unwrap_or(high);
+            at = body.child(slot);
+            if level == 2 {
+                return Spot { top, cell: at, low, high };
+            }
+            level -= 1;
+        }
+    }
+
+    /// The leaf that covers the key before `low`; `low` is not the first of its partition.
+    pub(crate) fn before(&self, partition: usize, low: Local) -> u32 {
+        self.way_before(partition, low).0
+    }
+
+    /// As [`before`](Self::before), and where the leaf's block is ([`Body::leaf`]).
+    pub(crate) fn way_before(&self, partition: usize, low: Local) -> (u32, u64) {
+        self.descend_to_block(self.roots[partition].load(), Local(low.0 - 1))
+    }
+
+    /// A new body of these children.
+    pub(crate) fn new_body<M: Media>(&self, guard: &Guard<'_, M>, children: &[Child]) -> u32 {
+        let number = self.bodies.take(guard.space().now());
+        self.bodies.get(number).fill(children);
+        number
+    }
+
+    /// A new cell over a new body of these leaves.
+    pub(crate) fn new_cell<M: Media>(&self, guard: &Guard<'_, M>, leaves: &[Child]) -> u32 {
+        let body = self.new_body(guard, leaves);
+        let number = self.cells.take(guard.space().now());
+        self.cells.get(number).set(Hold::of(body));
+        number
+    }
+}

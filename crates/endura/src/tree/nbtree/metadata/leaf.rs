@@ -1,0 +1,293 @@
+//! A leaf: what is kept in DRAM of a block.
+//!
+//! The first line has one byte of each key (its *tag*), so that a lookup reads no line of the block
+//! but the one that holds its key, and in its last byte whether all of them are there; the second
+//! says where the block is and what happens to it. A leaf and its block belong together from their first
+//! to their last moment.
+//!
+//! # The states of a leaf
+//!
+//! | state | what may happen in the block | becomes |
+//! | --- | --- | --- |
+//! | UNREAD | nothing: the tags of a block from an earlier session are not known yet | OPEN |
+//! | OPEN | everything | SPLITTING, MERGING, CAPTURED |
+//! | MERGING(R) | no slot is claimed any more; R may be absorbed | SPLITTING, if R went its own way |
+//! | SPLITTING | no slot is claimed any more | |
+//! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
+//!
+//! A leaf that is neither UNREAD nor OPEN is *closing*, and forgets which slots were claimed: whoever
+//! wants to write to it completes the change first. When `successor` is set it is *replaced*, and its
+//! content stays as it is for ever.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+use crate::tree::nbtree::blocks::claims::Claims;
+use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::metadata::control::Control;
+use crate::tree::nbtree::metadata::tags::Tags;
+
+/// What there is to say of a new leaf.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Birth {
+    pub(crate) low: Local,
+    /// Exclusive.
+    pub(crate) high: Local,
+    pub(crate) block: u64,
+    /// The leaf that it replaces, and the one that was absorbed by that; 0 = none.
+    pub(crate) origin: u32,
+    pub(crate) absorbed: u32,
+    /// The other of two leaves that replace one, in the first of them.
+    pub(crate) twin: u32,
+}
+
+const COMMITTED: u32 = 1;
+const SETTLED: u32 = 2;
+
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Leaf {
+    pub(crate) tags: Tags,
+    control: AtomicU64,
+    low: AtomicU64,
+    high: AtomicU64,
+    block: AtomicU64,
+    /// The first of the leaves that replace this one; 0 = it is current.
+    successor: AtomicU32,
+    /// The leaf that this one replaces, until nothing leads to that any more.
+    origin: AtomicU32,
+    absorbed: AtomicU32,
+    twin: AtomicU32,
+    /// Writers between the store that others see and the fence that makes it durable.
+    in_flight: AtomicU32,
+    /// Claimed slots that hold no entry any more, roughly.
+    gone: AtomicU32,
+    /// [`COMMITTED`] when the block's replacement is durable, [`SETTLED`] when the block of the leaf that was
+    /// absorbed with it has been retired.
+    committed: AtomicU32,
+}
+
+impl Leaf {
+    /// Makes a leaf of one that nobody else uses, UNREAD. Whoever publishes it publishes all.
+    pub(crate) fn begin(&self, birth: Birth) {
+        let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
+        self.tags.clear();
+        set(&self.low, birth.low.0);
+        set(&self.high, birth.high.0);
+        set(&self.block, birth.block);
+        let set = |word: &AtomicU32, value| word.store(value, Ordering::Relaxed);
+        set(&self.successor, 0);
+        set(&self.origin, birth.origin);
+        set(&self.absorbed, birth.absorbed);
+        set(&self.twin, birth.twin);
+        set(&self.in_flight, 0);
+        set(&self.gone, 0);
+        set(&self.committed, 0);
+        let stamp = self.control().stamp().wrapping_add(1);
+        // Release: a thread that still knows the earlier leaf by its number sees the stamp first.
+        self.control.store(Control::unread(stamp).0, Ordering::Release);
+    }
+
+    #[inline(always)]
+    pub(crate) fn control(&self) -> Control {
+        // Pairs with `exchange_control`.
+        Control(self.control.load(Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    pub(crate) fn exchange_control(&self, old: Control, new: Control) -> bool {
+        self.control.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Lets the leaf be used, with these slots claimed, `gone` of them without an entry; `false` if
+    /// another thread did.
+    pub(crate) fn open(&self, claims: Claims, gone: usize) -> bool {
+        let control = self.control();
+        let opened = control.is_unread() && self.exchange_control(control, control.opened(claims));
+        if opened {
+            self.note_gone(gone as u32);
+            // By the one thread that opened the leaf, whose pin keeps it what it is: who comes later may be late
+            // for the next use of its memory.
+            self.tags.set_read();
+        }
+        opened
+    }
+
+    // The three below are written once, before the leaf is published.
+
+    pub(crate) fn low(&self) -> Local {
+        Local(self.low.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn high(&self) -> Local {
+        Local(self.high.load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    pub(crate) fn block(&self) -> u64 {
+        self.block.load(Ordering::Relaxed)
+    }
+
+    /// The first of the leaves that replace this one; 0 if it is current.
+    #[inline(always)]
+    pub(crate) fn successor(&self) -> u32 {
+        // Pairs with `replace_by`: who sees the leaf sees what it is made of.
+        self.successor.load(Ordering::Acquire)
+    }
+
+    /// Names the leaf that replaces this one; `false` if another thread was faster.
+    pub(crate) fn replace_by(&self, first: u32) -> bool {
+        self.successor.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    pub(crate) fn origin(&self) -> u32 {
+        // Pairs with `leave`: who reads 0 sees all that was done before.
+        self.origin.load(Ordering::Acquire)
+    }
+
+    /// Forgets the leaf that this one replaced; `false` if another thread did.
+    pub(crate) fn leave(&self, origin: u32) -> bool {
+        self.origin.compare_exchange(origin, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    // Written once, before the leaf is published.
+
+    pub(crate) fn absorbed(&self) -> u32 {
+        self.absorbed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn twin(&self) -> u32 {
+        self.twin.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_committed(&self) -> bool {
+        // Pairs with `set_committed`.
+        self.committed.load(Ordering::Acquire) != 0
+    }
+
+    pub(crate) fn set_committed(&self) {
+        // Release: after the fence that made it so. Not over what came after it.
+        let _ = self.committed.compare_exchange(0, COMMITTED, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// Whether the caller is the one to retire the block of the leaf that was absorbed with this one.
+    pub(crate) fn claim_absorbed(&self) -> bool {
+        // Acquire pairs with `set_committed`: the block is out of the chain, durably.
+        let claimed = self.committed.compare_exchange(
+            COMMITTED,
+            SETTLED,
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+        claimed.is_ok()
+    }
+
+    /// Whether a writer may be between its store and its fence. To be asked after the word that may
+    /// have been stored was loaded: that load is `Acquire`, so this one comes later.
+    #[inline(always)]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) != 0
+    }
+
+    /// Announces a store that will be seen before it is durable; whether another was announced.
+    #[inline(always)]
+    pub(crate) fn take_off(&self) -> bool {
+        // Before the store: pairs with `is_in_flight`.
+        self.in_flight.fetch_add(1, Ordering::AcqRel) != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn land(&self) {
+        // Release: after the fence.
+        self.in_flight.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Counts slots that have lost their entry, or never got one.
+    pub(crate) fn note_gone(&self, slots: u32) {
+        // Relaxed: a hint.
+        self.gone.fetch_add(slots, Ordering::Relaxed);
+    }
+
+    /// About how many entries there are, if the leaf is OPEN by its control word: exact when nobody
+    /// writes and nobody was stopped for ever.
+    pub(crate) fn entries(&self, control: Control) -> Option<usize> {
+        let claimed = control.claims()?.total();
+        Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
+    }
+}
+
+/// A store that others see before it is durable.
+pub(crate) struct Flight<'l>(&'l Leaf);
+
+impl<'l> Flight<'l> {
+    /// Begins one; whether another is under way.
+    #[inline(always)]
+    pub(crate) fn begin(leaf: &'l Leaf) -> (Self, bool) {
+        let others = leaf.take_off();
+        (Self(leaf), others)
+    }
+}
+
+impl Drop for Flight<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.land();
+    }
+}
+
+/// The numbers of the bits that are set, lowest first.
+pub(crate) fn slots(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let slot = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(slot)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::nbtree::metadata::control::Phase;
+
+    const BIRTH: Birth =
+        Birth { low: Local(0), high: Local::END, block: 64, origin: 0, absorbed: 0, twin: 0 };
+
+    #[test]
+    fn the_tags_are_read_from_when_the_leaf_was_opened() {
+        let leaf = Leaf::default();
+        for _ in 0..2 {
+            leaf.begin(BIRTH);
+            (0..63).for_each(|slot| leaf.tags.set(slot, 0xff));
+            assert!(!leaf.tags.are_read());
+            assert!(leaf.open(Claims::default(), 0) && leaf.tags.are_read());
+            assert!(!leaf.open(Claims::default(), 0) && leaf.tags.are_read());
+        }
+    }
+
+    #[test]
+    fn a_control_word_keeps_what_it_is_told() {
+        let leaf = Leaf::default();
+        leaf.begin(BIRTH);
+        let (claims, fewer) = (Claims::up_to(u64::MAX >> 2), Claims::up_to(1));
+        assert!(leaf.control().is_unread() && leaf.open(claims, 2) && !leaf.open(fewer, 0));
+        let open = leaf.control();
+        assert_eq!(
+            (open.phase(), open.claims(), leaf.entries(open)),
+            (Phase::Open, Some(claims), Some(60))
+        );
+        let (full, slot) = open.with_claim(3, 63).unwrap();
+        assert_eq!((full.stamp(), slot, full.with_claim(3, 63)), (open.stamp(), 62, None));
+        for phase in [Phase::Splitting, Phase::Merging(u32::MAX, 255), Phase::Captured(7)] {
+            let closing = open.closing(phase);
+            assert_eq!((closing.phase(), closing.stamp()), (phase, open.stamp()));
+            assert_eq!((closing.claims(), closing.with_claim(3, 63)), (None, None));
+        }
+        leaf.begin(BIRTH);
+        assert_eq!(leaf.control().stamp(), open.stamp().wrapping_add(1));
+    }
+
+    #[test]
+    fn bits_are_counted_from_the_lowest() {
+        assert_eq!(slots(0b1001_0010).collect::<Vec<_>>(), [1, 4, 7]);
+        assert_eq!(slots(0).next(), None);
+    }
+}

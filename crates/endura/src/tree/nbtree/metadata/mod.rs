@@ -1,0 +1,10 @@
+//! In DRAM: leaves and inner nodes.
+
+pub(crate) mod body;
+pub(crate) mod control;
+pub(crate) mod descend;
+pub(crate) mod leaf;
+pub(crate) mod links;
+pub(crate) mod reroute;
+pub(crate) mod shared;
+pub(crate) mod tags;

@@ -1,0 +1,53 @@
+//! All that is in DRAM: the metadata layer of the paper.
+
+use crate::pool::{Counted, MapState};
+use crate::runtime::arena::Arena;
+use crate::sync::{AtomicU64, Mutex};
+
+use crate::tree::nbtree::blocks::key::PARTITIONS;
+use crate::tree::nbtree::metadata::body::Body;
+use crate::tree::nbtree::metadata::leaf::Leaf;
+use crate::tree::nbtree::metadata::links::{Cell, Root};
+
+/// What all handles of one map share in DRAM.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    pub(crate) roots: [Root; PARTITIONS],
+    /// Held while the index of a partition is made, at most once in a session.
+    pub(crate) restarting: [Mutex<()>; PARTITIONS],
+    pub(crate) leaves: Arena<Leaf>,
+    pub(crate) cells: Arena<Cell>,
+    pub(crate) bodies: Arena<Body>,
+    /// The most children of a body, 4 to [`ROOM`](crate::tree::nbtree::metadata::body::ROOM).
+    pub(crate) fanout: usize,
+    /// Blocks of earlier sessions whose leaves were made, and those whose keys were read.
+    pub(crate) blocks_found: AtomicU64,
+    pub(crate) blocks_read: AtomicU64,
+    /// Whether the entries of a block are counted when it is read for the first time.
+    pub(crate) recount: bool,
+}
+
+impl Metadata {
+    /// Of a map of whose blocks nothing was read yet.
+    pub(crate) fn of(map: &MapState, fanout: usize) -> Self {
+        Self {
+            roots: Default::default(),
+            restarting: std::array::from_fn(|_| Mutex::new(())),
+            leaves: Arena::new(),
+            cells: Arena::new(),
+            bodies: Arena::new(),
+            fanout,
+            blocks_found: AtomicU64::new(0),
+            blocks_read: AtomicU64::new(0),
+            recount: map.counted() != Counted::All,
+        }
+    }
+
+    /// Bytes of DRAM in nodes, those that wait for an epoch included.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of = |nodes: u32, bytes: usize| u64::from(nodes) * bytes as u64;
+        of(self.leaves.high_water(), size_of::<Leaf>())
+            + of(self.cells.high_water(), size_of::<Cell>())
+            + of(self.bodies.high_water(), size_of::<Body>())
+    }
+}

@@ -1,0 +1,131 @@
+//! The tags of a leaf: its first line.
+//!
+//! A byte for each slot, 0 for one whose key is not known. The last byte, which no slot has, tells whether
+//! the tags of all entries are there.
+
+use crate::cpu::byte_search::{Lanes, Line, Narrow, Wide, set_byte};
+use crate::cpu::prefetch::prefetch;
+use crate::sync::Ordering;
+
+use crate::tree::nbtree::blocks::claims::slots_of;
+use crate::tree::nbtree::blocks::key::Hash;
+
+/// The tags of all entries are there.
+const READ: u64 = 1 << 56;
+
+#[derive(Debug, Default)]
+pub(crate) struct Tags(Line);
+
+impl Tags {
+    /// Forgets all of a leaf that nobody else uses. Relaxed, as in [`set_all`](Self::set_all).
+    pub(crate) fn clear(&self) {
+        self.set_all(&[0; 64]);
+    }
+
+    /// Sets all tags of a leaf that nobody else uses. Relaxed: `replace_by` and the exchange of a cell
+    /// publish the leaf, and them with it.
+    pub(crate) fn set_all(&self, tags: &[u8; 64]) {
+        for (word, tags) in self.0.iter().zip(tags.as_chunks().0) {
+            word.store(u64::from_le_bytes(*tags), Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the tag of a slot; before the slot's word tells of the key. Twice is as good as once.
+    #[inline(always)]
+    pub(crate) fn set(&self, slot: usize, tag: u8) {
+        // Release: pairs with the load in `matching`.
+        set_byte(&self.0, slot, tag);
+    }
+
+    /// The slots whose key may be the one with this hash, one bit each; line `home` is its home.
+    #[inline(always)]
+    pub(crate) fn matching(&self, hash: Hash, home: usize) -> u64 {
+        match Wide::detect() {
+            Some(wide) => self.matching_by(wide, hash, home),
+            None => self.matching_by(Narrow, hash, home),
+        }
+    }
+
+    #[inline(always)]
+    fn matching_by(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
+        lanes.bytes_like(&self.0, hash.tag(true)) & slots_of(home)
+            | lanes.bytes_like(&self.0, hash.tag(false))
+    }
+
+    /// Says that the tags of all entries are there.
+    pub(crate) fn set_read(&self) {
+        // Release: after the tags.
+        self.0[7].fetch_or(READ, Ordering::AcqRel);
+    }
+
+    /// Whether the tags of all entries are there. No also where the leaf is OPEN and only that was not said yet.
+    #[inline(always)]
+    pub(crate) fn are_read(&self) -> bool {
+        // Acquire: pairs with `set_read`.
+        self.0[7].load(Ordering::Acquire) & READ != 0
+    }
+
+    /// Asks for the line.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::nbtree::blocks::claims::{Claims, line, lines};
+    use crate::tree::nbtree::blocks::key::Local;
+
+    #[test]
+    fn tags_are_found_in_every_slot_and_nowhere_else() {
+        for key in 0..300 {
+            let (hash, other) = (Hash::of(Local(key)), Hash::of(Local(key + 1)));
+            let home = hash.home(lines(63));
+            for slot in 0..63 {
+                let tags = Tags::default();
+                tags.set(slot, hash.tag(line(slot) == home));
+                assert_eq!(tags.matching(hash, home), 1 << slot, "{key}");
+                let alike =
+                    hash.tag(true) == other.tag(true) || hash.tag(false) == other.tag(false);
+                assert!(alike || tags.matching(other, other.home(lines(63))) == 0, "{key}");
+                // The tag of an entry that is at home means nothing in another line, nor one from elsewhere there.
+                tags.clear();
+                tags.set(slot, hash.tag(true));
+                assert_eq!(tags.matching(hash, home), slots_of(home) & 1 << slot, "{key}");
+            }
+            let tags = Tags::default();
+            (0..63).for_each(|slot| tags.set(slot, hash.tag(line(slot) == home)));
+            tags.set_read();
+            assert_eq!(tags.matching(hash, home), u64::MAX >> 1, "the last byte is no slot's");
+        }
+    }
+
+    #[test]
+    fn of_lookups_in_a_leaf_of_45_entries_one_in_nineteen_meets_a_wrong_tag() {
+        let (mut lookups, mut wrong) = (0, 0);
+        for leaf in 0..1000_u64 {
+            let (tags, mut claims) = (Tags::default(), Claims::default());
+            let key = |n: u64| {
+                // The finalizer of splitmix64: keys without order.
+                let x = (leaf << 20 | n).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                Local((x ^ (x >> 31)) >> 3)
+            };
+            for n in 0..45 {
+                let hash = Hash::of(key(n));
+                let slot;
+                (claims, slot) = claims.claim(hash.home(16), 63).unwrap();
+                tags.set(slot, hash.tag(line(slot) == hash.home(16)));
+            }
+            // Half of keys that are there.
+            for n in 0..90 {
+                let hash = Hash::of(key(n));
+                let found = tags.matching(hash, hash.home(16)).count_ones();
+                (lookups, wrong) = (lookups + 1, wrong + u32::from(found > u32::from(n < 45)));
+            }
+        }
+        assert!((lookups / 21..lookups / 17).contains(&wrong), "{wrong} of {lookups}");
+    }
+}

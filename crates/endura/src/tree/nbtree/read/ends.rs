@@ -1,0 +1,167 @@
+//! What [`ends`](crate::tree::ends) asks of a leaf.
+//!
+//! A block has no version, but its slots never go back to an earlier state: two looks at all of them that find
+//! the same nearest entry, and no slot DEAD that had not been LIVE when it was looked at first, say that between
+//! the two looks nothing nearer was there at any moment. The value is read in between.
+//!
+//! A leaf in which nothing was found (there are eight partitions, and removes merge what is nearly empty) that has
+//! no successor at the second look was current up to there, so that all
+//! writes to its keys were writes to its block. The answer's own leaf need not be current, as for lookups: what
+//! a frozen block says is true up to a moment after the bodies led to it, and they did so after all the others
+//! had been looked at.
+//!
+//! A look at one block has to be repeated only as often as its slots change.
+
+use std::ops::Range;
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, MapState};
+use crate::tree::ends::{Leaves, Look as Seen};
+
+use crate::tree::nbtree::blocks::block::{Block, State};
+use crate::tree::nbtree::blocks::key::{Local, join, split};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::scan::beyond;
+use crate::tree::nbtree::tree::Tree;
+
+/// What a look at the slots of a block has found.
+#[derive(Clone, Copy)]
+struct Look {
+    /// The slot and the key of the nearest entry.
+    nearest: Option<(usize, Local)>,
+    /// Slots that may still become entries.
+    undecided: u64,
+    dead: u64,
+}
+
+impl Look {
+    /// Looks for the entry nearest to `key` in the direction, of a leaf with these `keys`.
+    fn at<const UP: bool, M: Media, const W: usize>(
+        block: &Block<'_, M, W>,
+        keys: Range<Local>,
+        key: Local,
+    ) -> Self {
+        let mut look = Self { nearest: None, undecided: 0, dead: 0 };
+        let comes_before = |a: Local, b: Local| if UP { a < b } else { a > b };
+        for slot in 0..Block::<M, W>::SLOTS {
+            match block.word(slot).state() {
+                State::Empty | State::Pending(_) => look.undecided |= 1 << slot,
+                State::Dead => look.dead |= 1 << slot,
+                State::Killed => {}
+                // No search finds another.
+                State::Live(found) if !keys.contains(&found) => {}
+                State::Live(found) => {
+                    let is_nearest = look.nearest.is_none_or(|(_, best)| comes_before(found, best));
+                    if is_nearest && !comes_before(found, key) {
+                        look.nearest = Some((slot, found));
+                    }
+                }
+            }
+        }
+        look
+    }
+
+    /// Whether from an earlier look to this one nothing nearer than what that found was there at any moment.
+    fn agrees_with(&self, earlier: &Self) -> bool {
+        self.nearest == earlier.nearest && self.dead & earlier.undecided == 0
+    }
+}
+
+/// A leaf, and the key from which on it was looked at.
+pub(crate) struct Passed {
+    key: Local,
+    leaf: u32,
+    block: u64,
+    look: Look,
+}
+
+impl<M, const W: usize, const FANOUT: usize, D, const UP: bool> Leaves<UP> for Tree<M, W, FANOUT, D>
+where
+    M: Media,
+    D: Design,
+{
+    type Medium = M;
+    type Leaf = Passed;
+
+    fn pin(&self) -> Result<Guard<'_, M>> {
+        self.pin()
+    }
+
+    fn map(&self) -> &MapState {
+        &self.map
+    }
+
+    fn is_prepared(&self, key: u64) -> bool {
+        self.meta.roots[split(key).0].load() != Top::NONE
+    }
+
+    fn prepare(&self, key: u64) -> Result<()> {
+        self.prepare(split(key).0)
+    }
+
+    fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Seen<Passed>> {
+        let (partition, local) = split(key);
+        let place = self.place_to_read(guard, partition, local)?;
+        let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
+        let leaf = Passed { key: local, leaf: place.number, block: place.block.offset(), look };
+        Ok(Seen {
+            entry: entry.map(|(key, value)| (join(partition, key), value)),
+            beyond: beyond::<UP>(partition, place.leaf.low(), place.leaf.high()),
+            leaf,
+        })
+    }
+
+    fn was_empty(&self, passed: &Passed) -> bool {
+        let &Passed { key, leaf, block, look } = passed;
+        let media = self.space.media();
+        let (Some(leaf), Some(block)) =
+            (self.meta.leaves.get_made(leaf), Block::<M, W>::within(media, block))
+        else {
+            return false;
+        };
+        let keys = leaf.low()..leaf.high();
+        // The slots first (Acquire): what has no successor afterwards had none before.
+        Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look) && leaf.successor() == 0
+    }
+
+    /// Searches find every key that lies between a leaf's bounds, and no other is seen here. But of two slots with
+    /// one key they may find the other.
+    fn is_lost(&self, passed: &Passed, (key, _): (u64, u64)) -> Result<bool> {
+        let block = Block::<M, W>::at(self.space.media(), passed.block)?;
+        let (_, key) = split(key);
+        let has_key = |slot: usize| block.word(slot).live_key() == Some(key);
+        let twice = (0..Block::<M, W>::SLOTS).filter(|&slot| has_key(slot)).nth(1);
+        // A slot that was LIVE twice was so in between: the other one's turn was then.
+        Ok(twice.is_some() && passed.look.nearest.is_some_and(|(slot, _)| has_key(slot)))
+    }
+}
+
+/// The entry nearest to `key` of a leaf, at one moment, and the last look at it.
+fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
+    guard: &Guard<'_, M>,
+    place: &Place<'_, '_, M, W, D>,
+    key: Local,
+) -> (Look, Option<(Local, u64)>) {
+    let block = &place.block;
+    let look_again = || Look::at::<UP, M, W>(block, place.leaf.low()..place.leaf.high(), key);
+    let mut look = look_again();
+    let mut entry = None;
+    while let Some((slot, found)) = look.nearest {
+        let value = block.value(slot);
+        let again = look_again();
+        let agrees = again.agrees_with(&look);
+        look = again;
+        if agrees {
+            entry = Some((found, value));
+            break;
+        }
+    }
+    if guard.media().needs_flush() && place.leaf.is_in_flight() {
+        // The answer rests on every slot.
+        block.help_flush();
+    }
+    (look, entry)
+}

@@ -1,0 +1,256 @@
+//! Lookups: they wait for the leaf and for one line of the pool, which are asked for at once, and for
+//! nobody.
+//!
+//! A lookup takes the leaf that the bodies led it to, also if that is being replaced, or was meanwhile. While
+//! a block is not frozen its words are current. When it is, they are the truth until somebody writes to a
+//! successor; and nobody comes to one before the bodies lead to it (S6), which they did not yet when the lookup
+//! passed there. So what a frozen block says was the truth at a moment of the lookup. A writer that comes to
+//! such a block can change nothing in it, and completes the change.
+
+use std::marker::PhantomData;
+
+use crate::Result;
+use crate::cpu::prefetch::prefetch;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::sync::Ordering;
+
+use crate::tree::nbtree::blocks::block::{Block, State, Word};
+use crate::tree::nbtree::blocks::claims::Claims;
+use crate::tree::nbtree::blocks::key::{Hash, Local, split};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::leaf::{Leaf, slots};
+use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::tree::Tree;
+
+/// A leaf that was current when the bodies led to it.
+pub(crate) struct Place<'t, 'm, M, const W: usize, D> {
+    pub(crate) number: u32,
+    pub(crate) leaf: &'t Leaf,
+    pub(crate) block: Block<'m, M, W>,
+    pub(crate) design: PhantomData<D>,
+}
+
+impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
+    /// A leaf, and its block at `at`; 0: where the leaf says.
+    #[inline(always)]
+    pub(crate) fn of(media: &'m M, number: u32, leaf: &'t Leaf, at: u64) -> Result<Self> {
+        let at = if at == 0 { leaf.block() } else { at };
+        Ok(Self { number, leaf, block: Block::at(media, at)?, design: PhantomData })
+    }
+
+    /// The slot of the entry with this key.
+    #[inline(always)]
+    pub(crate) fn probe(&self, key: Local) -> Option<usize> {
+        self.find(self.matching(key), key)
+    }
+
+    /// Which of these slots has the entry with this key.
+    #[inline(always)]
+    pub(crate) fn find(&self, matching: u64, key: Local) -> Option<usize> {
+        let wanted = Word::live(key);
+        slots(matching).find(|&slot| self.block.word(slot).thawed() == wanted)
+    }
+
+    /// The slots whose key may be this one.
+    #[inline(always)]
+    pub(crate) fn matching(&self, key: Local) -> u64 {
+        if !D::HAS_TAGS {
+            let all = (1 << Block::<M, W>::SLOTS) - 1;
+            return self.leaf.control().claims().map_or(all, Claims::slots);
+        }
+        let hash = Hash::of(key);
+        self.leaf.tags.matching(hash, Block::<M, W>::home(hash))
+    }
+
+    /// Before an answer that rests on what was found in the block for `key` is given: makes it
+    /// durable. To be called after the words were read.
+    #[inline(always)]
+    pub(crate) fn settle_answer(&self, media: &M, key: Local) {
+        if media.needs_flush() && self.leaf.is_in_flight() {
+            slots(self.matching(key)).for_each(|slot| self.block.help_flush_slot(slot));
+        }
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Makes a partition if nobody needed it yet in this session: before a pin, for it may take long.
+    #[inline(always)]
+    pub(crate) fn prepare(&self, partition: usize) -> Result<()> {
+        match self.meta.roots[partition].load() {
+            Top::NONE => self.restart(partition).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// The topmost body of a partition, which the caller has [prepared](Self::prepare).
+    #[inline(always)]
+    pub(crate) fn top(&self, partition: usize) -> Result<Top> {
+        match self.meta.roots[partition].load() {
+            Top::NONE => self.restart(partition),
+            top => Ok(top),
+        }
+    }
+
+    /// The leaf to read `key` from.
+    #[inline(always)]
+    pub(crate) fn place_to_read<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        partition: usize,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W, D>> {
+        self.place_below(guard, self.top(partition)?, key)
+    }
+
+    #[inline(always)]
+    fn place_below<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        top: Top,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W, D>> {
+        let way = self.meta.descend_to_block(top, key);
+        self.ask_for_entry(guard, way, key, guard.media().needs_flush());
+        self.enter(guard, way)
+    }
+
+    /// Asks for the leaf of `key`, of which a lookup needs only the tags unless it has to ask for writers in
+    /// flight, and for its entry if that is at home.
+    #[inline(always)]
+    pub(crate) fn ask_for_entry(
+        &self,
+        guard: &Guard<'_, M>,
+        (leaf, at): (u32, u64),
+        key: Local,
+        all_of_leaf: bool,
+    ) {
+        let leaf = self.meta.leaves.get(leaf);
+        match all_of_leaf {
+            true => prefetch(leaf),
+            false => leaf.tags.prefetch(),
+        }
+        Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
+    }
+
+    /// A leaf that a lookup or a writer was led to, its keys known.
+    #[inline(always)]
+    pub(crate) fn enter<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        (number, at): (u32, u64),
+    ) -> Result<Place<'g, 'g, M, W, D>> {
+        let leaf = self.meta.leaves.get(number);
+        if !leaf.tags.are_read() {
+            self.ensure_read(guard, leaf)?;
+        }
+        guard.media().mark(Mark::Step("read.leaf"));
+        Place::of(guard.media(), number, leaf, at)
+    }
+
+    /// Learns the keys of a leaf's block unless they are known.
+    #[cold]
+    pub(crate) fn ensure_read(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
+        if leaf.control().is_unread() { self.read_block(guard, leaf) } else { Ok(()) }
+    }
+
+    /// Learns the keys of a block from an earlier session. Any number of threads may do so at once:
+    /// they learn the same, for nobody writes before one of them opens the leaf.
+    #[cold]
+    pub(crate) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
+        let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+        if !self.space.session().clean {
+            // A killed process leaves stores that are seen and not durable.
+            block.help_flush();
+        }
+        let (mut used, mut live) = (0_u64, 0);
+        for slot in 0..Block::<M, W>::SLOTS {
+            match block.word(slot).state() {
+                State::Empty => continue,
+                State::Live(key) if (leaf.low()..leaf.high()).contains(&key) => {
+                    leaf.tags.set(slot, Block::<M, W>::tag(Hash::of(key), slot));
+                    live += 1;
+                }
+                // An insert that was not decided is none, and without a tag nobody meets it.
+                State::Live(_) | State::Pending(_) | State::Dead | State::Killed => {}
+            }
+            used |= 1 << slot;
+        }
+        guard.media().mark(Mark::Step("read.tags"));
+        let claims = Claims::up_to(used);
+        if leaf.open(claims, claims.total() - live) {
+            self.meta.blocks_read.fetch_add(1, Ordering::Relaxed);
+            if self.meta.recount {
+                self.map.add(live as i64);
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of `key`.
+    #[inline(always)]
+    pub(crate) fn lookup(&self, key: u64) -> Result<Option<u64>> {
+        let guard = self.pin()?;
+        let (partition, local) = split(key);
+        let top = self.meta.roots[partition].load();
+        if top == Top::NONE {
+            return self.first_lookup(guard, partition, key);
+        }
+        let key = local;
+        let place = self.place_below(&guard, top, key)?;
+        let _held = D::before_read(place.number);
+        let value = place.probe(key).map(|slot| place.block.value(slot));
+        place.settle_answer(guard.media(), key);
+        Ok(value)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_lookup(&self, guard: Guard<'_, M>, partition: usize, key: u64) -> Result<Option<u64>> {
+        drop(guard);
+        self.prepare(partition)?;
+        self.lookup(key)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::Map;
+    use crate::media::Heap;
+    use crate::pool::{PAGE, Session, Space};
+    use crate::tree::nbtree::Tree;
+    use crate::tree::nbtree::metadata::body::Child;
+    use crate::tree::nbtree::metadata::links::Hold;
+
+    /// As it is beyond 256 GiB.
+    #[test]
+    fn where_a_body_does_not_know_the_blocks_the_leaves_are_asked() {
+        let medium = Heap::new(16 * PAGE);
+        Space::format(&medium).unwrap();
+        let session = Session { generation: 1, clean: true, read_only: false };
+        let space = std::sync::Arc::new(Space::mount(medium, session).unwrap());
+        let tree = Tree::<_, 128, 64>::open(&space, "map").unwrap();
+        let map = Map::over(tree.clone());
+        (0..1000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
+        let meta = &tree.meta;
+        let top = meta.roots[0].load();
+        let guard = space.pin_mut().unwrap();
+        for cell in meta.bodies.get(top.body()).children() {
+            let cell = meta.cells.get(cell.number);
+            let hold = cell.load();
+            let known = meta.bodies.get(hold.body()).children();
+            assert!(known.iter().all(|leaf| *leaf != Child::inner(leaf.low, leaf.number)));
+            let unknown: Vec<_> =
+                known.iter().map(|leaf| Child::inner(leaf.low, leaf.number)).collect();
+            assert!(cell.exchange(hold, Hold::of(meta.new_body(&guard, &unknown))));
+        }
+        drop(guard);
+        assert_eq!(map.get(7).unwrap(), Some(!7));
+        assert_eq!(map.get_many(&[1, 5000]).unwrap(), [Some(!1), None]);
+        assert_eq!(map.update(8, 1).unwrap(), Some(!8));
+        assert_eq!(map.remove(8).unwrap(), Some(1));
+        assert_eq!(map.range(..).count(), 999);
+        (1000..3000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
+        assert_eq!(map.range(..).count(), 2999);
+    }
+}

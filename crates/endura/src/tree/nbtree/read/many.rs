@@ -1,0 +1,114 @@
+//! Many lookups at once: their descents take turns, so that their misses overlap.
+
+use crate::Result;
+use crate::cpu::byte_search::{Lanes, Narrow, Wide};
+use crate::media::Media;
+use crate::pool::Guard;
+
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::key::{Local, split};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::leaf::slots;
+use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::tree::Tree;
+
+/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+const LANES: usize = 16;
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
+    /// moment in time.
+    pub(crate) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(LANES) {
+            loop {
+                let guard = self.pin()?;
+                let Some(partition) = self.look_up_lanes(&guard, keys, &mut values)? else { break };
+                drop(guard);
+                self.prepare(partition)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// `Some`: none was looked up, for this partition has to be made first.
+    fn look_up_lanes(
+        &self,
+        guard: &Guard<'_, M>,
+        keys: &[u64],
+        values: &mut Vec<Option<u64>>,
+    ) -> Result<Option<usize>> {
+        // Each pass asks for what the next one reads.
+        let mut lanes = [Lane::default(); LANES];
+        let lanes = &mut lanes[..keys.len()];
+        for (lane, &key) in lanes.iter_mut().zip(keys) {
+            let (partition, key) = split(key);
+            let top = self.meta.roots[partition].load();
+            if top == Top::NONE {
+                return Ok(Some(partition));
+            }
+            *lane = Lane { key, level: top.level(), body: top.body(), ..Lane::default() };
+        }
+        match Wide::detect() {
+            Some(wide) => self.descend_lanes(guard, wide, lanes),
+            None => self.descend_lanes(guard, Narrow, lanes),
+        }
+        for lane in lanes.iter_mut() {
+            let place = self.enter(guard, lane.way)?;
+            lane.way = (place.number, place.block.offset());
+            lane.matching = place.matching(lane.key);
+            let elsewhere = lane.matching & !Block::<M, W>::home_slots(lane.key);
+            if let Some(slot) = slots(elsewhere).next() {
+                place.block.prefetch_slot(slot);
+            }
+        }
+        for &Lane { key, way: (number, at), matching, .. } in &*lanes {
+            let place =
+                Place::<M, W, D>::of(guard.media(), number, self.meta.leaves.get(number), at)?;
+            values.push(place.find(matching, key).map(|slot| place.block.value(slot)));
+            place.settle_answer(guard.media(), key);
+        }
+        Ok(None)
+    }
+
+    /// Finds the way to the leaf of each lane, and asks for what is read there.
+    #[inline(always)]
+    fn descend_lanes(&self, guard: &Guard<'_, M>, wide: impl Lanes, lanes: &mut [Lane]) {
+        let (bodies, cells) = (&self.meta.bodies, &self.meta.cells);
+        let highest = lanes.iter().map(|lane| lane.level).max().unwrap_or(0);
+        for level in (2..=highest).rev() {
+            for lane in lanes.iter_mut().filter(|lane| lane.level >= level) {
+                let body = bodies.get(lane.body);
+                lane.body = body.child(body.rank(wide, lane.key));
+            }
+        }
+        for lane in lanes.iter_mut() {
+            lane.body = cells.get(lane.body).load().body();
+            bodies.get(lane.body).prefetch();
+        }
+        for lane in lanes.iter_mut() {
+            let body = bodies.get(lane.body);
+            lane.way = body.leaf(body.rank(wide, lane.key));
+            self.ask_for_entry(guard, lane.way, lane.key, guard.media().needs_flush());
+        }
+    }
+}
+
+/// How far a lookup is.
+#[derive(Debug, Clone, Copy)]
+struct Lane {
+    key: Local,
+    level: u32,
+    /// A body; the cell at last.
+    body: u32,
+    way: (u32, u64),
+    /// The slots of the leaf that may have the key.
+    matching: u64,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self { key: Local(0), level: 0, body: 0, way: (0, 0), matching: 0 }
+    }
+}

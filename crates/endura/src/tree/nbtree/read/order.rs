@@ -1,0 +1,74 @@
+//! Key order inside of a block, whose entries have none.
+
+use crate::cpu::small_sort::{self, MOST, NO_PLACE};
+use crate::media::Media;
+
+use crate::tree::nbtree::blocks::block::{Block, State};
+use crate::tree::nbtree::blocks::claims::{line, lines};
+use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::control::Control;
+use crate::tree::nbtree::metadata::leaf::slots;
+use crate::tree::nbtree::read::lookup::Place;
+
+/// Slots of entries, in the order of their keys.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order {
+    slots: [u8; MOST],
+    /// The same slots, one bit each.
+    pub(crate) bits: u64,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self { slots: [NO_PLACE; MOST], bits: 0 }
+    }
+}
+
+impl Order {
+    /// The slot that comes after so many.
+    #[inline(always)]
+    pub(crate) fn get(&self, passed: usize) -> Option<usize> {
+        self.slots.get(passed).filter(|&&slot| slot != NO_PLACE).map(|&slot| slot.into())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..).map_while(|passed| self.get(passed))
+    }
+
+    pub(crate) fn reverse(&mut self) {
+        self.slots[..self.bits.count_ones() as usize].reverse();
+    }
+
+    /// Whether in every line later slots have larger keys.
+    pub(crate) fn ascends_in_lines(&self) -> bool {
+        let mut last = [None; lines(MOST - 1)];
+        self.iter().all(|slot| last[line(slot)].replace(slot) < Some(slot))
+    }
+}
+
+impl<M: Media, const W: usize> Block<'_, M, W> {
+    /// The entries from `low` up to `high`, which is excluded: one for every LIVE slot, if nothing is damaged.
+    pub(crate) fn order(&self, low: Local, high: Local) -> Order {
+        let mut distances = [u64::MAX; MOST];
+        for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
+            *distance = self.word(slot).distance(low);
+        }
+        let (slots, bits) = small_sort::order(&distances, high.0 - low.0);
+        Order { slots, bits }
+    }
+}
+
+impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
+    /// Whether no slot that was claimed can become an entry that `order` lacks. `control` was read before it.
+    /// False of a leaf that is closing: it may have a successor already, which then has later entries.
+    pub(crate) fn is_decided(&self, control: Control, order: &Order) -> bool {
+        // By what a slot says now, not when the order was made: who entered it meanwhile may have returned. (Where
+        // there are as many and not the same, one was claimed since: the control word has changed for good.)
+        let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
+        control.claims().is_some_and(|claims| {
+            claims.total() == order.bits.count_ones() as usize
+                || slots(claims.slots() & !order.bits).all(is_gone)
+        })
+    }
+}

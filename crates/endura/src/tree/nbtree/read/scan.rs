@@ -1,0 +1,192 @@
+//! Scans: leaf by leaf, in either direction.
+//!
+//! A leaf is not sorted. A scan that enters one notes the slots in the order of their keys, and reads
+//! each entry in its slot when its turn comes: what is returned was there at that moment. The order
+//! counts as long as the leaf's control word is the same, for then no slot was claimed and nothing
+//! was frozen, and until the second epoch after, for up to there the leaf is still this leaf: a slot has
+//! the key that it had, or none. A claimed slot that may yet become an entry which the order lacks makes it
+//! good for one call only.
+//!
+//! Between two calls nothing is pinned, and while the order counts an entry costs no pin either
+//! ([`read_seat`](Tree::read_seat)). The leaf that comes next is asked for ahead.
+
+use std::marker::PhantomData;
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, Seat};
+
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join, split};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::control::Control;
+use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::read::order::Order;
+use crate::tree::nbtree::tree::Tree;
+
+/// A place in a scan in one direction.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    seat: Seat<Row>,
+    /// Of the leaf, in the direction of the scan.
+    order: Order,
+    /// How many of them are behind.
+    passed: usize,
+}
+
+/// The leaf whose order a cursor knows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    partition: usize,
+    leaf: u32,
+    block: u64,
+    control: Control,
+}
+
+/// Where a scan goes on.
+enum Step {
+    Entry(u64, u64),
+    /// The leaf has no more; the next one covers this key.
+    Beyond(Option<u64>),
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// The entry that is next in the cursor's order, if that counts and nobody writes to it. Without a
+    /// pin.
+    #[inline(always)]
+    pub(crate) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
+        let slot = cursor.order.get(cursor.passed)?;
+        let seen = cursor.seat.look(&self.space, |row| {
+            let leaf = self.meta.leaves.get_made(row.leaf)?;
+            let media = self.space.media();
+            let block = Block::<M, W>::within(media, row.block)?;
+            let (word, value) = (block.word(slot), block.value(slot));
+            let key = word.live_key()?;
+            // Behind the words, and before the epoch: all these loads are Acquire.
+            let counts =
+                !(media.needs_flush() && leaf.is_in_flight()) && leaf.control() == row.control;
+            counts.then(|| (join(row.partition, key), value))
+        })?;
+        cursor.passed += 1;
+        Some(seen)
+    }
+
+    /// The entry nearest to `key` in the direction of the scan, `key` included.
+    #[inline(never)]
+    pub(crate) fn scan<const UP: bool>(
+        &self,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> Result<Option<(u64, u64)>> {
+        let mut next = Some(key);
+        while let Some(key) = next {
+            self.prepare(split(key).0)?;
+            // One leaf a pin: a scan over much that was removed must not hold up the epoch.
+            let guard = self.pin()?;
+            match self.scan_leaf::<UP>(&guard, cursor, key)? {
+                Step::Entry(key, value) => return Ok(Some((key, value))),
+                Step::Beyond(beyond) => next = beyond,
+            }
+        }
+        Ok(None)
+    }
+
+    fn scan_leaf<const UP: bool>(
+        &self,
+        guard: &Guard<'_, M>,
+        cursor: &mut Cursor,
+        key: u64,
+    ) -> Result<Step> {
+        let (partition, local) = split(key);
+        let place = match self.seated(guard, cursor, partition, local)? {
+            Some(place) => place,
+            None => self.sit_down::<UP>(guard, cursor, partition, local)?,
+        };
+        let mut answer = None;
+        while let Some(slot) = cursor.order.get(cursor.passed) {
+            cursor.passed += 1;
+            let is_due = |key| if UP { key >= local } else { key <= local };
+            if let Some(key) = place.block.word(slot).live_key()
+                && is_due(key)
+            {
+                answer = Some((key, place.block.value(slot)));
+                break;
+            }
+        }
+        if guard.media().needs_flush() && place.leaf.is_in_flight() {
+            // The answer rests on every entry that was passed over as well.
+            place.block.help_flush();
+        }
+        Ok(match answer {
+            Some((key, value)) => Step::Entry(join(partition, key), value),
+            None => {
+                cursor.seat.leave();
+                Step::Beyond(beyond::<UP>(partition, place.leaf.low(), place.leaf.high()))
+            }
+        })
+    }
+
+    /// The leaf of the cursor's order, if that still counts and covers `key`.
+    fn seated<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        cursor: &mut Cursor,
+        partition: usize,
+        key: Local,
+    ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
+        // The leaf may have gone, and then be another one. While its control word is the same it has not
+        // begun to go: seen inside this pin, it is reached inside this pin.
+        let row = cursor.seat.look(&self.space, |row| {
+            let leaf = self.meta.leaves.get_made(row.leaf)?;
+            let counts = row.partition == partition
+                && leaf.control() == row.control
+                && leaf.successor() == 0
+                && (leaf.low()..leaf.high()).contains(&key);
+            counts.then_some(*row)
+        });
+        let Some(row) = row else { return Ok(None) };
+        let leaf = self.meta.leaves.get(row.leaf);
+        let block = Block::at(guard.media(), row.block)?;
+        Ok(Some(Place { number: row.leaf, leaf, block, design: PhantomData }))
+    }
+
+    /// Finds the leaf that covers `key`, and the order of its keys.
+    fn sit_down<'g, const UP: bool>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        cursor: &mut Cursor,
+        partition: usize,
+        key: Local,
+    ) -> Result<Place<'g, 'g, M, W, D>> {
+        let top = self.top(partition)?;
+        let (way, next) = self.meta.descend_ahead::<UP>(top, key);
+        Block::<M, W>::prefetch(guard.media(), way.1);
+        let place = self.enter(guard, way)?;
+        // Before the words: a slot that is claimed later changes it.
+        let control = place.leaf.control();
+        cursor.order = place.block.order(place.leaf.low(), place.leaf.high());
+        cursor.passed = 0;
+        if !UP {
+            cursor.order.reverse();
+        }
+        let is_decided = place.is_decided(control, &cursor.order);
+        let row = Row { partition, leaf: place.number, block: place.leaf.block(), control };
+        cursor.seat = if is_decided { Seat::take(guard, row) } else { Seat::default() };
+        if let Some(at) = next
+            && is_decided
+        {
+            // Behind the lines of this one, for which there is no room to spare.
+            Block::<M, W>::prefetch(guard.media(), at);
+        }
+        Ok(place)
+    }
+}
+
+/// The key at which a scan goes on behind a leaf.
+pub(crate) fn beyond<const UP: bool>(partition: usize, low: Local, high: Local) -> Option<u64> {
+    match UP {
+        true if high < Local::END => Some(join(partition, high)),
+        true => (partition + 1 < PARTITIONS).then(|| join(partition + 1, Local(0))),
+        false => join(partition, low).checked_sub(1),
+    }
+}

@@ -1,0 +1,5 @@
+//! The metadata layer, made anew.
+
+pub(crate) mod chain;
+pub(crate) mod partition;
+pub(crate) mod rebuild;

@@ -1,0 +1,93 @@
+//! Restart: the metadata layer is made anew, as far as it is needed.
+//!
+//! Nothing is made when a pool is opened. The first operation on a partition walks along its chain
+//! of blocks, one line of each, and makes the leaves and the inner nodes; the other partitions do
+//! not matter to it. What the keys of a block are is learnt when a leaf is used for the first time
+//! ([`read_block`](Tree::read_block)), by whoever uses it. Nothing is written to the pool, and no pin lasts
+//! for the whole of it.
+//!
+//! A block that is a signpost (`next` is FORWARD) was replaced; its leaf is made all the same, as
+//! the origin of the one that it leads to, so that a later change completes what was left undone. A
+//! block that is frozen and no signpost is in use: the first who wants to write to it copies it.
+
+use crate::Result;
+use crate::media::{Media, Ordering};
+use crate::pool::Guard;
+
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::body::Child;
+use crate::tree::nbtree::metadata::control::Phase;
+use crate::tree::nbtree::metadata::leaf::Birth;
+use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::restart::chain::{Chain, Found};
+use crate::tree::nbtree::tree::Tree;
+
+/// Blocks that are read, or leaves that are made, in one pin.
+const BITE: usize = 64;
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Makes the leaves and inner nodes of a partition, unless another thread has.
+    ///
+    /// To be called outside of pins: it takes one after the other, for it may take long. Nobody changes the partition
+    /// before it is made, so that what was read in one pin is there in the next, unless the map is dropped.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn restart(&self, partition: usize) -> Result<Top> {
+        // A child of a fork waits for no lock: whoever had this one may be none of its threads.
+        drop(self.pin()?);
+        let _alone = self.meta.restarting[partition].lock();
+        let top = self.meta.roots[partition].load();
+        if top != Top::NONE {
+            return Ok(top);
+        }
+        let mut chain = Chain::begin(&self.pin()?, self.head(partition), partition)?;
+        while !chain.step::<M, W>(&self.pin()?, BITE)? {}
+        let mut leaves = Vec::with_capacity(chain.found.len());
+        let mut spans = chain.spans();
+        while leaves.len() < chain.found.len() {
+            let guard = self.pin()?;
+            leaves.extend(spans.by_ref().take(BITE).map(|(block, high)| {
+                Child::leaf(block.low, self.found_leaf(&guard, block, high), block.at)
+            }));
+        }
+        self.meta.blocks_found.fetch_add(leaves.len() as u64, Ordering::Relaxed);
+        let cell =
+            |part: &[Child]| Ok(Child::inner(part[0].low, self.meta.new_cell(&self.pin()?, part)));
+        let mut children = self.meta.divided(&leaves).map(cell).collect::<Result<Vec<Child>>>()?;
+        let mut level = 2;
+        while children.len() > self.meta.fanout {
+            let body = |part: &[Child]| {
+                Ok(Child::inner(part[0].low, self.meta.new_body(&self.pin()?, part)))
+            };
+            children = self.meta.divided(&children).map(body).collect::<Result<Vec<Child>>>()?;
+            level += 1;
+        }
+        let top = Top::new(level, self.meta.new_body(&self.pin()?, &children));
+        // Alone: it cannot fail.
+        self.meta.roots[partition].exchange(Top::NONE, top);
+        Ok(top)
+    }
+
+    /// The leaf of a block of an earlier session.
+    fn found_leaf(&self, guard: &Guard<'_, M>, block: &Found, high: Local) -> u32 {
+        let leaves = &self.meta.leaves;
+        let number = leaves.take(guard.space().now());
+        let mut birth =
+            Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
+        if block.signpost != 0 {
+            // Before anything leads past it, as in S5.
+            guard.keep(block.signpost, Block::<M, W>::BYTES);
+            birth.origin = leaves.take(guard.space().now());
+            let origin = leaves.get(birth.origin);
+            origin.begin(Birth { block: block.signpost, origin: 0, ..birth });
+            let control = origin.control();
+            origin.exchange_control(control, control.closing(Phase::Splitting));
+            origin.set_committed();
+            origin.replace_by(number);
+        }
+        leaves.get(number).begin(birth);
+        number
+    }
+}

@@ -1,0 +1,122 @@
+//! The whole metadata layer at once, by several threads, for whom it is worth the wait: otherwise each
+//! part of it is made when it is needed first ([`restart`](crate::tree::nbtree::restart::partition)).
+
+use std::sync::atomic::AtomicUsize;
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Counted;
+use crate::sync::Ordering;
+
+use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::tree::Tree;
+
+/// What is in DRAM of a tree, and how far its metadata layer was made anew in this session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Bytes of DRAM in nodes, those that wait for an epoch included.
+    pub metadata_bytes: u64,
+    /// Partitions of the keys that have their inner nodes, of 8.
+    pub partitions: u64,
+    /// Blocks from earlier sessions that were found in these partitions.
+    pub blocks_found: u64,
+    /// Those of them whose keys were read.
+    pub blocks_read: u64,
+}
+
+impl Stats {
+    /// Whether nothing is left to be made.
+    pub fn is_complete(&self) -> bool {
+        self.partitions == PARTITIONS as u64 && self.blocks_read == self.blocks_found
+    }
+}
+
+/// Keys of one partition.
+struct Part {
+    partition: usize,
+    low: Local,
+    /// Exclusive.
+    high: Local,
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// What is in DRAM now. O(1); exact while nobody uses the map.
+    pub fn stats(&self) -> Stats {
+        let made = self.meta.roots.iter().filter(|root| root.load() != Top::NONE);
+        // Relaxed: counters order nothing. Read before found: what was read had been found.
+        let blocks_read = self.meta.blocks_read.load(Ordering::Relaxed);
+        Stats {
+            metadata_bytes: self.meta.bytes(),
+            partitions: made.count() as u64,
+            blocks_found: self.meta.blocks_found.load(Ordering::Relaxed),
+            blocks_read,
+        }
+    }
+
+    /// Makes all of the metadata layer that is not there yet, by so many threads (at least one: the
+    /// caller). Others may use the map meanwhile. O(n).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](crate::tree::Index::get).
+    pub fn rebuild(&self, threads: usize) -> Result<()> {
+        share(threads, PARTITIONS, |partition| self.prepare(partition))?;
+        let mut parts = Vec::new();
+        for partition in 0..PARTITIONS {
+            self.divide(partition, &mut parts)?;
+        }
+        share(threads, parts.len(), |part| self.read_part(&parts[part]))?;
+        self.map.set_counted(Counted::All);
+        Ok(())
+    }
+
+    /// The keys of a partition in as many parts as its topmost inner node has children.
+    fn divide(&self, partition: usize, parts: &mut Vec<Part>) -> Result<()> {
+        let _guard = self.pin()?;
+        let body = self.meta.bodies.get(self.top(partition)?.body());
+        let lows = (1..body.count()).map(|slot| body.key(slot));
+        let mut low = Local(0);
+        for high in lows.chain([Local::END]) {
+            parts.push(Part { partition, low, high });
+            low = high;
+        }
+        Ok(())
+    }
+
+    /// Reads the blocks of a part.
+    fn read_part(&self, part: &Part) -> Result<()> {
+        let mut low = part.low;
+        while low < part.high {
+            // One leaf a pin: the epoch must not wait for a part.
+            let guard = self.pin()?;
+            low = self.place_to_read(&guard, part.partition, low)?.leaf.high();
+        }
+        Ok(())
+    }
+}
+
+/// Does `work` for each number below `count`, by so many threads; the first error that any of them met.
+fn share(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let turn = || -> Result<()> {
+        loop {
+            // Relaxed: a number orders nothing.
+            match next.fetch_add(1, Ordering::Relaxed) {
+                number if number < count => work(number)?,
+                _ => return Ok(()),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, turn).ok();
+        // Where there is no room for a thread the others do its work.
+        let others: Vec<_> = (1..threads).map_while(spawn).collect();
+        others.into_iter().fold(turn(), |outcome, other| match other.join() {
+            Ok(theirs) => outcome.and(theirs),
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}

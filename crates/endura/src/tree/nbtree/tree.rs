@@ -1,0 +1,162 @@
+//! A tree in an open map.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::media::{Media, Ordering, Region, has_pair_exchange};
+use crate::pool::{Guard, MapState, Space};
+use crate::{Error, Result};
+
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::chunks::RESERVE;
+use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join};
+use crate::tree::nbtree::design::{Design, TwoLayers};
+use crate::tree::nbtree::metadata::body::ROOM;
+use crate::tree::nbtree::metadata::shared::Metadata;
+
+/// The number of this kind of map in the directory.
+pub(crate) const KIND: u8 = 2;
+
+/// Where the word lies that leads to the first block of a partition.
+pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
+    map.spare() + 8 * partition as u64
+}
+
+/// An NBTree with blocks of `W` words (8 to 128, whole lines), two of which are the header, and inner
+/// nodes of at most `FANOUT` children (4 to 64). The pool holds the blocks only: maps of one `W` and any `FANOUT` are
+/// the same.
+///
+/// ```
+/// use std::sync::Arc;
+/// use endura::Map;
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
+/// use endura::lab::tree::nbtree::Tree;
+///
+/// let medium = Heap::new(8 * PAGE);
+/// Space::format(&medium)?;
+/// let session = Session { generation: 1, clean: true, read_only: false };
+/// let space = Arc::new(Space::mount(medium, session)?);
+///
+/// // The paper's leaves of 1 KiB.
+/// let map = Map::over(Tree::<_, 128, 64>::open(&space, "seen")?);
+/// map.insert(7, 1)?;
+/// assert_eq!(map.get(7)?, Some(1));
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct Tree<M: Media, const W: usize, const FANOUT: usize, D = TwoLayers> {
+    pub(crate) space: Arc<Space<M>>,
+    pub(crate) map: Arc<MapState>,
+    pub(crate) meta: Arc<Metadata>,
+    pub(crate) design: PhantomData<D>,
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D> Clone for Tree<M, W, FANOUT, D> {
+    fn clone(&self) -> Self {
+        let Self { space, map, meta, design } = self;
+        let (space, map, meta) = (Arc::clone(space), Arc::clone(map), Arc::clone(meta));
+        Self { space, map, meta, design: *design }
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
+    /// Opens the map `name` of a pool; makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] if there is a map of that name that is no NBTree with such blocks,
+    /// [`Error::Unsupported`] where the processor cannot exchange two words at once
+    /// ([`has_pair_exchange`]), and those of [`Space::open_map`].
+    pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        Self::open_as(space, name)
+    }
+
+    /// The tree in an open map.
+    pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        Self::over_as(space, map)
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    const FITS: () = assert!(FANOUT >= 4 && FANOUT <= ROOM);
+
+    /// The block size, as the directory records it.
+    pub(crate) const PARAMETERS: u64 = W as u64;
+
+    /// As [`open`](Tree::open), for any [`Design`]. All handles of one map must be of one.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_as(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        let map = space.open_map(name, KIND, Self::PARAMETERS, Self::create)?;
+        Self::over_as(space, map)
+    }
+
+    fn over_as(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        let () = Self::FITS;
+        if !has_pair_exchange() {
+            let what = "an NBTree without `cmpxchg16b`: use a FAST & FAIR map on this processor";
+            return Err(Error::Unsupported { what });
+        }
+        let wrong = |found| Error::WrongKind {
+            name: map.name().to_string(),
+            found,
+            want: "NbTree with these blocks",
+        };
+        if map.kind() != KIND || map.parameters() != Self::PARAMETERS {
+            return Err(wrong("map of another kind or with other blocks"));
+        }
+        let meta = map
+            .beside(|| Metadata::of(&map, FANOUT))
+            .ok_or_else(|| wrong("map of another kind or with other blocks"))?;
+        Ok(Self { space: Arc::clone(space), map, meta, design: PhantomData })
+    }
+
+    /// Writes an empty tree, one block a partition, with a reserve, and gives its root word. Nothing leads to it yet.
+    /// The blocks are flushed; the caller flushes the entry, and fences before it names the map. Fails with nothing
+    /// taken.
+    fn create(guard: &Guard<'_, M>, entry: u64) -> Result<u64> {
+        let mut blocks = [0; PARTITIONS + RESERVE];
+        for i in 0..blocks.len() {
+            match guard.alloc(Block::<M, W>::BYTES) {
+                Ok(at) => blocks[i] = at,
+                Err(error) => {
+                    let taken = blocks[..i].iter();
+                    taken.for_each(|&at| guard.discard(at, Block::<M, W>::BYTES));
+                    return Err(error);
+                }
+            }
+        }
+        let words = Region::new(guard.media(), MapState::spare_of(entry), blocks.len())?;
+        for (i, &at) in blocks.iter().enumerate() {
+            if i < PARTITIONS {
+                let block = Block::<M, W>::at(guard.media(), at)?;
+                block.initialise(join(i, Local(0)), 0, &[]);
+            }
+            // Relaxed: who finds the map sees LIVE, which the caller stores, or waits for its lock.
+            words.store(i, at, Ordering::Relaxed);
+        }
+        Ok(PARTITIONS as u64)
+    }
+
+    pub(crate) fn head(&self, partition: usize) -> u64 {
+        head(&self.map, partition)
+    }
+
+    #[inline(always)]
+    pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin()?)
+    }
+
+    #[inline(always)]
+    pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    #[inline(always)]
+    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
+        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+    }
+}

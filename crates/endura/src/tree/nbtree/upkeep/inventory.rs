@@ -1,0 +1,55 @@
+//! All blocks of a tree that nobody is inside of any more, some at a time: for freeing them.
+
+use crate::Result;
+use crate::media::{Media, Ordering, Region};
+use crate::pool::{Guard, MapState};
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
+use crate::tree::nbtree::blocks::key::PARTITIONS;
+
+/// How far the blocks of a tree were told of.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory {
+    /// Chains that were told of.
+    chains: usize,
+    /// The next block of the chain under way.
+    at: u64,
+}
+
+impl Inventory {
+    /// Tells `note` of so many blocks more; whether that was the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere, or back.
+    pub(crate) fn step<M: Media, const W: usize>(
+        &mut self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        note: &mut dyn FnMut(u64, u64) -> bool,
+        bite: usize,
+    ) -> Result<bool> {
+        let media = guard.media();
+        for _ in 0..bite {
+            if self.at != 0 {
+                let block = Block::<M, W>::at(media, self.at)?;
+                if !note(self.at, Block::<M, W>::BYTES) {
+                    return Err(block.corrupt("a block that is reached twice"));
+                }
+                self.at = block.next().at();
+            } else if self.chains < PARTITIONS {
+                let head =
+                    Region::new(media, crate::tree::nbtree::tree::head(map, self.chains), 1)?;
+                // Acquire: pairs with the Release of who replaced the first block.
+                self.at = head.load(0, Ordering::Acquire);
+                self.chains += 1;
+            } else {
+                let reserve = reserve(media, map)?;
+                let kept = (0..RESERVE).map(|i| reserve.load(i, Ordering::Acquire));
+                kept.filter(|&at| at != 0).for_each(|at| _ = note(at, Block::<M, W>::BYTES));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

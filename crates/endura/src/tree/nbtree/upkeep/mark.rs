@@ -1,0 +1,150 @@
+//! A walk over all blocks while others change the tree, for a collection.
+//!
+//! # Why it meets every block that stays, or somebody has marked it
+//!
+//! A walk goes along the chain of one partition by `next`. Let X be a block that was there before and
+//! that the chain leads to throughout. From a block that is in the chain, `next` is what comes next in
+//! it. A block that was replaced keeps the `next` that it had when it was frozen, or leads to what
+//! replaced it, which was copied from there: neither leads beyond X. What is met was reached inside
+//! this pin, so that it is still whole.
+//!
+//! A later pin goes on from the leaf that covers the `low` of the block met last; where the partition
+//! has no leaves yet, nobody has changed it, and it goes on where it was.
+//!
+//! Blocks that are replaced are retired by another thread than the one that takes them out, perhaps,
+//! and much later. So they are marked before anything leads past them: those of this session before
+//! S5, those of an earlier one when the leaves of the partition are made. A block of the reserve moves
+//! into the chain, perhaps to a place where the walk has been: it is marked before it leaves.
+//!
+//! The walk flushes the words that lead on, for those of a killed process may not be durable.
+
+use crate::Result;
+use crate::media::{Media, Ordering, Region};
+use crate::pool::{Guard, Seat, Walk};
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
+use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, split};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::links::Top;
+use crate::tree::nbtree::tree::Tree;
+
+/// Blocks without new keys in one pin: the one that the walk goes on with, and those that replace one another
+/// in front of it, as often as others do that.
+const MOST_AGAIN: usize = 64;
+
+/// A walk over the blocks of a partition.
+struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
+    tree: Tree<M, W, FANOUT, D>,
+    partition: usize,
+    /// The block to go on with; the same for as long as the partition has no leaves, when it never goes.
+    seat: Seat<u64>,
+    unchanged: Option<u64>,
+    /// The `low` of the block met last.
+    last: Option<Local>,
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Walks that cover all blocks, for a [`Collector`](crate::pool::Collector).
+    pub fn marking(&self) -> Vec<Box<dyn Walk<M>>> {
+        let walk = |partition| {
+            let tree = self.clone();
+            Box::new(Marking {
+                tree,
+                partition,
+                seat: Seat::default(),
+                unchanged: None,
+                last: None,
+            }) as Box<dyn Walk<M>>
+        };
+        (0..PARTITIONS).map(walk).collect()
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
+    for Marking<M, W, FANOUT, D>
+{
+    fn step(
+        &mut self,
+        guard: &Guard<'_, M>,
+        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+        mut bite: usize,
+    ) -> Result<bool> {
+        if self.tree.map.is_dropped() {
+            return Ok(true);
+        }
+        let media = guard.media();
+        if self.last.is_none() && self.partition == 0 {
+            let words = reserve(media, &self.tree.map)?;
+            words.flush(0, RESERVE);
+            for at in (0..RESERVE).map(|i| words.load(i, Ordering::Acquire)) {
+                if at != 0 {
+                    visit(at, Block::<M, W>::BYTES)?;
+                }
+            }
+        }
+        let mut at = self.place(guard)?;
+        let mut before: Option<(Local, bool)> = None;
+        let mut again = MOST_AGAIN;
+        while at != 0 {
+            let block = Block::<M, W>::at(media, at)?;
+            let (place, low) = split(block.low());
+            let follows = before.is_none_or(|(before, by_forward)| match by_forward {
+                true => low == before,
+                false => low > before,
+            });
+            if place != self.partition || !follows {
+                return Err(block.corrupt("a block out of key order"));
+            }
+            visit(at, Block::<M, W>::BYTES)?;
+            if media.needs_flush() {
+                block.flush_next();
+            }
+            let next = block.next();
+            let replaces = before.is_some_and(|(_, by_forward)| by_forward);
+            if next.is_forward() && replaces && !self.has_leaves() {
+                return Err(block.corrupt("a replaced block that leads to another"));
+            }
+            if next.is_forward() && next.at() == 0 {
+                return Err(block.corrupt("a replaced block that leads nowhere"));
+            }
+            before = Some((low, next.is_forward()));
+            at = next.at();
+            if self.last.is_none_or(|last| low > last) {
+                self.last = Some(low);
+                bite = bite.saturating_sub(1);
+            } else {
+                again -= 1;
+            }
+            if (bite == 0 || again == 0) && at != 0 {
+                (self.seat, self.unchanged) = (Seat::take(guard, at), Some(at));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
+    /// Whether the partition has its leaves. Before that nobody changes its chain, in which an earlier session
+    /// leaves no two signposts in a row; whoever makes the leaves sees to that.
+    fn has_leaves(&self) -> bool {
+        self.tree.meta.roots[self.partition].load() != Top::NONE
+    }
+
+    /// The block to go on with.
+    fn place(&self, guard: &Guard<'_, M>) -> Result<u64> {
+        let Some(last) = self.last else {
+            let head = Region::new(guard.media(), self.tree.head(self.partition), 1)?;
+            head.flush(0, 1);
+            return Ok(head.load(0, Ordering::Acquire));
+        };
+        let meta = &self.tree.meta;
+        if let Some(&at) = self.seat.within(guard) {
+            return Ok(at);
+        }
+        match (self.unchanged, meta.roots[self.partition].load()) {
+            (Some(at), Top::NONE) => Ok(at),
+            (_, top) => Ok(meta.leaves.get(meta.descend(top, last)).block()),
+        }
+    }
+}

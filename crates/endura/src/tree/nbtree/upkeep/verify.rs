@@ -1,0 +1,75 @@
+//! A walk over all blocks that checks every claim that they make.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, MapState};
+use crate::sync::Ordering;
+use crate::tree::{Repairs, Survey};
+
+use crate::tree::nbtree::blocks::block::{Block, State};
+use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
+use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
+use crate::tree::nbtree::restart::chain::{Chain, Found};
+
+/// Checks the blocks of `W` words of `map` and tells `visit` of each: its offset and its bytes. Exact
+/// only while nobody writes. O(n).
+///
+/// # Errors
+///
+/// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold.
+pub(crate) fn survey<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    map: &MapState,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    let mut survey = Survey { height: 1, ..Survey::default() };
+    for partition in 0..PARTITIONS {
+        let mut chain =
+            Chain::begin(guard, crate::tree::nbtree::tree::head(map, partition), partition)?;
+        // In one pin, which keeps nothing back: nobody writes, so that nothing is retired.
+        while !chain.step::<M, W>(guard, usize::MAX)? {}
+        for (found, high) in chain.spans() {
+            if found.signpost != 0 {
+                visit(found.signpost, Block::<M, W>::BYTES);
+                survey.nodes += 1;
+            }
+            visit(found.at, Block::<M, W>::BYTES);
+            survey.nodes += 1;
+            survey.entries += entries::<M, W>(guard, found, high)?;
+            note(&mut survey.repairs, found);
+        }
+    }
+    let reserve = reserve(guard.media(), map)?;
+    for at in (0..RESERVE).map(|i| reserve.load(i, Ordering::Acquire)).filter(|&at| at != 0) {
+        visit(at, Block::<M, W>::BYTES);
+    }
+    Ok(survey)
+}
+
+fn note(repairs: &mut Repairs, found: &Found) {
+    repairs.unsettled_siblings += u64::from(found.signpost != 0);
+    repairs.interrupted += u64::from(found.is_frozen);
+}
+
+/// The entries of a block: inside its bounds, and no key twice.
+fn entries<M: Media, const W: usize>(
+    guard: &Guard<'_, M>,
+    found: &Found,
+    high: Local,
+) -> Result<u64> {
+    let block = Block::<M, W>::at(guard.media(), found.at)?;
+    let mut keys: Vec<Local> = (0..Block::<M, W>::SLOTS)
+        .filter_map(|slot| match block.word(slot).state() {
+            State::Live(key) => Some(key),
+            _ => None,
+        })
+        .collect();
+    if keys.iter().any(|key| !(found.low..high).contains(key)) {
+        return Err(block.corrupt("a key outside of its block"));
+    }
+    keys.sort_unstable();
+    if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(block.corrupt("a key twice in a block"));
+    }
+    Ok(keys.len() as u64)
+}

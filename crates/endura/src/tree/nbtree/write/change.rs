@@ -1,0 +1,297 @@
+//! Structural changes: what is in a block, or in two, goes to new blocks.
+//!
+//! | step | what | who may do it |
+//! | --- | --- | --- |
+//! | S0 | complete the change that made this leaf; take two chunks; close the leaf | who has no slot |
+//! | S1 | freeze every slot, and `next` | everybody, each slot once |
+//! | S2 | nothing: S3 makes what it copies durable, and nobody comes to the copy before S5 and S6; who reads the frozen block asks for writers in flight | |
+//! | S3 | copy the entries to blocks of one's own, durable | everybody |
+//! | S4 | name the first of the new leaves as `successor` | one; the others give theirs back |
+//! | S5.. | [`settle`](crate::tree::nbtree::write::settle) | everybody |
+//!
+//! The published tree goes on writing to the old leaf while it is copied, marks what was copied in
+//! two bits of each value, and has readers and writers repair the copy (sync-on-write, sync-on-read).
+//! That loses updates (`docs/trees.md`). Here nothing is written to a leaf that is being copied:
+//! whoever wants to helps to copy, which takes a few microseconds, and waits for nobody.
+
+use crate::cpu::prefetch::prefetch;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::chunks::Chunks;
+use crate::tree::nbtree::blocks::key::{Local, join};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::control::Phase;
+use crate::tree::nbtree::metadata::leaf::{Birth, slots};
+use crate::tree::nbtree::tree::Tree;
+use crate::tree::nbtree::write::settle::Task;
+
+/// The leaves that a change is about, and what is in them.
+struct Frozen {
+    left: u32,
+    /// The right neighbour, if it is absorbed.
+    absorbed: u32,
+    low: Local,
+    high: Local,
+    /// What follows in the chain.
+    next: u64,
+    /// In key order.
+    entries: Vec<(Local, u64)>,
+    /// Those of each line were entered in key order: the next one probably goes to the end.
+    ascending: bool,
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Gives the entries of a leaf new blocks, or completes what is under way there. On return the
+    /// leaf is replaced, and nothing leads to it any more.
+    #[inline(never)]
+    pub(crate) fn change(&self, guard: &Guard<'_, M>, partition: usize, number: u32) -> Result<()> {
+        self.complete(guard, partition, Task::Change(number))
+    }
+
+    /// As [`change`](Self::change), up to the point where nobody new finds the leaf. Gives the leaf
+    /// that was replaced (the given one, or the one that absorbed it), or what has to be done first.
+    pub(crate) fn advance(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        mut number: u32,
+    ) -> Result<Result<u32, Task>> {
+        let mut chunks = None;
+        loop {
+            let leaf = self.meta.leaves.get(number);
+            let control = leaf.control();
+            match control.phase() {
+                Phase::Captured(left) => number = left,
+                _ if leaf.successor() != 0 => break,
+                Phase::Unread => self.read_block(guard, leaf)?,
+                Phase::Open => {
+                    let origin = leaf.origin();
+                    if origin != 0 {
+                        self.link(guard, partition, origin)?;
+                        return Ok(Err(Task::Detach(origin)));
+                    }
+                    // Before anything is frozen: without room the leaf stays as it is.
+                    if chunks.is_none() {
+                        let entries = leaf.entries(control);
+                        let few = entries.is_some_and(|count| count <= Block::<M, W>::SLOTS / 2);
+                        chunks = Some(self.chunks(guard, few)?);
+                    }
+                    guard.media().mark(Mark::Step("change.S0"));
+                    // If it fails the next look tells why.
+                    leaf.exchange_control(control, control.closing(Phase::Splitting));
+                }
+                Phase::Splitting => {
+                    self.replace(guard, partition, (number, 0), chunks.take())?;
+                    break;
+                }
+                Phase::Merging(right, stamp) => {
+                    if self.capture(number, right, stamp) {
+                        self.replace(guard, partition, (number, right), chunks.take())?;
+                        break;
+                    }
+                }
+            }
+        }
+        self.link(guard, partition, number)?;
+        Ok(Ok(number))
+    }
+
+    /// S1 to S4 for a leaf, and the one that it absorbs (0: none).
+    fn replace<'g, 's>(
+        &'g self,
+        guard: &'g Guard<'s, M>,
+        partition: usize,
+        (left, absorbed): (u32, u32),
+        chunks: Option<Chunks<'g, 's, M>>,
+    ) -> Result<()> {
+        self.ask_for_surroundings(guard, partition, left);
+        let mut chunks = match chunks {
+            Some(chunks) => chunks,
+            // Closed by somebody else: not to be left so for want of a second chunk.
+            None => self.chunks(guard, true)?,
+        };
+        chunks.ask_for();
+        self.freeze(guard, left)?;
+        if absorbed != 0 {
+            self.freeze(guard, absorbed)?;
+        }
+        guard.media().mark(Mark::Step("change.S1"));
+        let Some(frozen) = self.collect(guard, left, absorbed)? else {
+            return Ok(());
+        };
+        if frozen.entries.len() > Block::<M, W>::SLOTS {
+            // Two leaves that fit into one block when their merge began, and were filled before the right
+            // one was captured.
+            chunks.hold(2)?;
+        }
+        let first = self.copy(guard, partition, &frozen, &mut chunks)?;
+        guard.media().mark(Mark::Step("change.S3"));
+        if self.meta.leaves.get(left).replace_by(first) {
+            guard.media().mark(Mark::Step("change.S4"));
+            return Ok(());
+        }
+        // Another thread was faster, and nobody has seen these.
+        let twin = self.meta.leaves.get(first).twin();
+        [first, twin].into_iter().for_each(|leaf| self.take_back(&mut chunks, leaf));
+        Ok(())
+    }
+
+    /// Takes back a new leaf (0: none) that nobody has seen, with its block.
+    fn take_back(&self, chunks: &mut Chunks<'_, '_, M>, leaf: u32) {
+        if leaf != 0 {
+            chunks.put_back(self.meta.leaves.get(leaf).block());
+            self.meta.leaves.discard(leaf);
+        }
+    }
+
+    /// Asks for what a change reads: all of the block, for exchanges that wait for one line after the other
+    /// would fetch them so, and what leads to it (S7).
+    fn ask_for_surroundings(&self, guard: &Guard<'_, M>, partition: usize, number: u32) {
+        let leaf = self.meta.leaves.get(number);
+        Block::<M, W>::prefetch(guard.media(), leaf.block());
+        if leaf.low() > Local(0) {
+            let (before, at) = self.meta.way_before(partition, leaf.low());
+            prefetch(self.meta.leaves.get(before));
+            Block::<M, W>::prefetch_header(guard.media(), at);
+        }
+    }
+
+    /// Two chunks for new blocks, or one where that will do.
+    fn chunks<'g, 's>(
+        &'g self,
+        guard: &'g Guard<'s, M>,
+        one_will_do: bool,
+    ) -> Result<Chunks<'g, 's, M>> {
+        Chunks::take(guard, &self.map, Block::<M, W>::BYTES, one_will_do)
+    }
+
+    /// S1: from here on nothing changes in the block.
+    fn freeze(&self, guard: &Guard<'_, M>, number: u32) -> Result<()> {
+        let leaf = self.meta.leaves.get(number);
+        let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+        // Also those that are empty: a claimed one may still be written.
+        (0..Block::<M, W>::SLOTS).for_each(|slot| block.freeze(slot));
+        block.freeze_next();
+        Ok(())
+    }
+
+    /// What is in frozen blocks; `None` if their replacement happened meanwhile.
+    fn collect(&self, guard: &Guard<'_, M>, left: u32, absorbed: u32) -> Result<Option<Frozen>> {
+        let leaf = self.meta.leaves.get(left);
+        let mut frozen = Frozen {
+            left,
+            absorbed,
+            low: leaf.low(),
+            high: leaf.high(),
+            next: 0,
+            entries: Vec::with_capacity(2 * Block::<M, W>::SLOTS),
+            ascending: absorbed == 0,
+        };
+        for number in [left, absorbed].into_iter().filter(|&number| number != 0) {
+            let leaf = self.meta.leaves.get(number);
+            let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+            let next = block.next();
+            if next.is_forward() {
+                return Ok(None);
+            }
+            (frozen.next, frozen.high) = (next.at(), leaf.high());
+            let order = block.order(leaf.low(), leaf.high());
+            let others = !order.bits & ((1 << Block::<M, W>::SLOTS) - 1);
+            if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
+                return Err(block.corrupt("a key outside of its block"));
+            }
+            // The left one's keys come first. The slots of a line are claimed in their order.
+            for slot in order.iter() {
+                if let Some(key) = block.word(slot).live_key() {
+                    frozen.entries.push((key, block.value(slot)));
+                }
+            }
+            frozen.ascending &= order.ascends_in_lines();
+        }
+        if frozen.entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(Error::Corrupt { offset: leaf.block(), what: "a key twice in a block" });
+        }
+        Ok(Some(frozen))
+    }
+
+    /// S3. Half full or less goes into one block, more into two if there is room for two. Gives the
+    /// first leaf.
+    fn copy(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        frozen: &Frozen,
+        chunks: &mut Chunks<'_, '_, M>,
+    ) -> Result<u32> {
+        let count = frozen.entries.len();
+        let half = match frozen.ascending {
+            true => count - (count / 8).max(1).min(count),
+            false => count / 2,
+        };
+        let (mut first, mut twin) = (&frozen.entries[..], None);
+        let is_one_enough = count <= Block::<M, W>::SLOTS && chunks.count() < 2;
+        if count > Block::<M, W>::SLOTS / 2 && half > 0 && !is_one_enough {
+            let second;
+            (first, second) = frozen.entries.split_at(half);
+            let part =
+                Part { low: second[0].0, high: frozen.high, next: frozen.next, entries: second };
+            twin = Some(self.new_leaf(guard, partition, frozen, chunks, &part, 0)?);
+        }
+        let (high, next) = match twin {
+            Some(twin) => {
+                let leaf = self.meta.leaves.get(twin);
+                (leaf.low(), leaf.block())
+            }
+            None => (frozen.high, frozen.next),
+        };
+        let part = Part { low: frozen.low, high, next, entries: first };
+        let twin = twin.unwrap_or(0);
+        let made = self.new_leaf(guard, partition, frozen, chunks, &part, twin);
+        if made.is_err() {
+            self.take_back(chunks, twin);
+        }
+        // Before anything leads to them: all of the new blocks. A drain, for what makes them known to
+        // other threads is in DRAM, where no medium sees it.
+        guard.media().drain();
+        made
+    }
+
+    /// A block and its leaf, reachable by nobody; the caller fences.
+    fn new_leaf(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        frozen: &Frozen,
+        chunks: &mut Chunks<'_, '_, M>,
+        part: &Part<'_>,
+        twin: u32,
+    ) -> Result<u32> {
+        let at = chunks.next()?;
+        let block = Block::<M, W>::at(guard.media(), at)?;
+        let digest = block.initialise(join(partition, part.low), part.next, part.entries);
+        let number = self.meta.leaves.take(guard.space().now());
+        let leaf = self.meta.leaves.get(number);
+        leaf.begin(Birth {
+            low: part.low,
+            high: part.high,
+            block: at,
+            origin: frozen.left,
+            absorbed: frozen.absorbed,
+            twin,
+        });
+        leaf.tags.set_all(&digest.tags);
+        leaf.open(digest.claims, 0);
+        Ok(number)
+    }
+}
+
+/// What goes into one new block.
+struct Part<'e> {
+    low: Local,
+    high: Local,
+    next: u64,
+    entries: &'e [(Local, u64)],
+}

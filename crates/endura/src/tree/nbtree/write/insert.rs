@@ -1,0 +1,297 @@
+//! Inserts: claim a slot, write it, and agree with all others that enter the same key.
+//!
+//! | step | what | why in this order |
+//! | --- | --- | --- |
+//! | I2 | claim a slot by the control word | a slot has one owner for ever |
+//! | I3 | tag, value, then the word: EMPTY to PENDING | who sees the word finds the value; who enters the same key finds the tag |
+//! | I4 | look at all slots of the same tag | of two that are PENDING with one key, one sees the other |
+//! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
+//!
+//! In I4 the lowest PENDING slot of a key wins. Whoever finds a higher one kills it; whoever finds a
+//! lower one completes it first, as its owner would; whoever finds an entry kills his own. A killed
+//! insert starts over and then meets the entry. No state is left for an earlier one, so each of these
+//! exchanges happens once, whoever makes it.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::sync::{Ordering, fence, fence_behind_exchange};
+
+use crate::tree::nbtree::blocks::block::{Block, Word};
+use crate::tree::nbtree::blocks::key::{Hash, Local};
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::leaf::{Flight, slots};
+use crate::tree::nbtree::read::lookup::Place;
+use crate::tree::nbtree::tree::Tree;
+
+/// What became of an insert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// The entry was made, perhaps by another thread; perhaps it was removed since.
+    Won,
+    /// Another entry of the same key was there.
+    Lost,
+    /// The block was frozen before it was decided.
+    Frozen,
+}
+
+/// What a word of the insert's own slot says about it, once it was PENDING.
+fn verdict(word: Word, pending: Word) -> Verdict {
+    match word.thawed() {
+        Word::KILLED => Verdict::Lost,
+        word if word == pending => Verdict::Frozen,
+        // LIVE, or DEAD: it was LIVE before.
+        _ => Verdict::Won,
+    }
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Enters a key that was not there. `None`: it has to be looked for again.
+    #[inline(always)]
+    pub(crate) fn insert(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        place: &Place<'_, '_, M, W, D>,
+        key: Local,
+        value: u64,
+    ) -> Result<Option<Option<u64>>> {
+        let hash = Hash::of(key);
+        let Some(slot) = claim(place, hash) else {
+            self.change(guard, partition, place.number)?;
+            return Ok(None);
+        };
+        let (leaf, block) = (place.leaf, place.block);
+        guard.media().mark(Mark::Step("insert.I2"));
+        leaf.tags.set(slot, Block::<M, W>::tag(hash, slot));
+        // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that reads here what was another
+        // leaf two epochs before, which takes late visibility of the epoch, in DRAM.
+        block.set_value(slot, value);
+        guard.media().mark(Mark::Step("insert.I3"));
+        let verdict = match block.exchange(slot, Word::EMPTY, Word::pending(key)) {
+            Ok(()) => self.arbitrate(guard, place, slot, key),
+            Err(_) => {
+                // Frozen: the slot stays empty for ever.
+                leaf.note_gone(1);
+                self.change(guard, partition, place.number)?;
+                return Ok(None);
+            }
+        };
+        let verdict = match verdict {
+            Verdict::Frozen => match self.change(guard, partition, place.number) {
+                // What is decided now stays so.
+                Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(key))),
+                // A rival was frozen, and the own slot perhaps not: whoever helps would still enter it.
+                Err(error) => match self.give_up(place, slot, key) {
+                    Verdict::Won => self.counted(self.won(place, slot)),
+                    Verdict::Lost | Verdict::Frozen => return Err(error),
+                },
+            },
+            decided => decided,
+        };
+        Ok((verdict == Verdict::Won).then_some(None))
+    }
+
+    /// Counts the own insert if it was completed by another thread.
+    fn counted(&self, verdict: Verdict) -> Verdict {
+        if verdict == Verdict::Won {
+            self.map.add(1);
+            // As the exchange of `commit` does: who looks after this insert has returned finds it counted.
+            fence(Ordering::SeqCst);
+        }
+        verdict
+    }
+
+    /// I4 and I5. What is won is counted.
+    #[inline(always)]
+    fn arbitrate(
+        &self,
+        guard: &Guard<'_, M>,
+        place: &Place<'_, '_, M, W, D>,
+        own: usize,
+        key: Local,
+    ) -> Verdict {
+        // Behind the exchange that made the word PENDING. Pairs with the fence of whoever enters the same
+        // key: one of the two sees the other.
+        fence_behind_exchange();
+        guard.media().mark(Mark::Step("insert.I4"));
+        match self.look_at_rivals(place, own, own, key) {
+            Rivals::None { dead } => {
+                // Before the exchange, which is the operation's last locked instruction.
+                self.map.add(1);
+                let verdict =
+                    verdict(self.commit(guard, place, own, key, dead), Word::pending(key));
+                if verdict != Verdict::Won {
+                    self.map.add(-1);
+                }
+                verdict
+            }
+            found => self.counted(self.arbitrate_among(guard, place, found, own, key)),
+        }
+    }
+
+    /// The same, where there are rivals: what was found at first.
+    #[cold]
+    #[inline(never)]
+    fn arbitrate_among(
+        &self,
+        guard: &Guard<'_, M>,
+        place: &Place<'_, '_, M, W, D>,
+        mut found: Rivals,
+        own: usize,
+        key: Local,
+    ) -> Verdict {
+        let (block, pending) = (place.block, Word::pending(key));
+        let mut candidate = own;
+        loop {
+            let dead = match found {
+                Rivals::None { dead } => dead,
+                Rivals::Lower(slot) => {
+                    candidate = slot;
+                    found = self.look_at_rivals(place, candidate, own, key);
+                    continue;
+                }
+                Rivals::Decided(Verdict::Won) => return self.won(place, own),
+                Rivals::Decided(verdict) => return verdict,
+            };
+            let word = self.commit(guard, place, candidate, key, dead);
+            if candidate == own {
+                return verdict(word, pending);
+            }
+            if word.thawed() == pending {
+                return Verdict::Frozen;
+            }
+            let word = block.word(own);
+            match verdict(word, pending) {
+                // Still undecided, and the rival is gone.
+                Verdict::Frozen if !word.is_frozen() => candidate = own,
+                Verdict::Won => return self.won(place, own),
+                verdict => return verdict,
+            }
+            found = self.look_at_rivals(place, candidate, own, key);
+        }
+    }
+
+    /// The own insert was completed by another thread, which may not have made it durable yet. (Where
+    /// caches are durable it is: both exchanges have emptied the store buffers.)
+    fn won(&self, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
+        place.block.help_flush_slot(own);
+        Verdict::Won
+    }
+
+    /// Looks at every slot that may hold the same key as `candidate` does.
+    #[inline(always)]
+    fn look_at_rivals(
+        &self,
+        place: &Place<'_, '_, M, W, D>,
+        candidate: usize,
+        own: usize,
+        key: Local,
+    ) -> Rivals {
+        let (block, pending, live) = (place.block, Word::pending(key), Word::live(key));
+        let mut dead = 0;
+        for slot in slots(place.matching(key)).filter(|&slot| slot != candidate) {
+            loop {
+                let word = block.word(slot);
+                match word.thawed() {
+                    word if word == live => {
+                        if slot == own {
+                            return Rivals::Decided(Verdict::Won);
+                        }
+                        return Rivals::Decided(self.give_up(place, own, key));
+                    }
+                    word if word == pending && slot < candidate => return Rivals::Lower(slot),
+                    thawed if thawed == pending => {
+                        if word.is_frozen() {
+                            return Rivals::Decided(Verdict::Frozen);
+                        }
+                        if block.exchange(slot, pending, Word::KILLED).is_ok() {
+                            place.leaf.note_gone(1);
+                        }
+                    }
+                    Word::DEAD => {
+                        dead |= 1 << slot;
+                        break;
+                    }
+                    _ => break,
+                }
+            }
+        }
+        Rivals::None { dead }
+    }
+
+    /// There is an entry of the same key, or no room: the own insert must not become an entry.
+    fn give_up(&self, place: &Place<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
+        let pending = Word::pending(key);
+        match place.block.exchange(own, pending, Word::KILLED) {
+            Ok(()) => {
+                place.leaf.note_gone(1);
+                Verdict::Lost
+            }
+            Err(found) => verdict(found, pending),
+        }
+    }
+
+    /// Makes an entry of what is PENDING in a slot, and makes it durable; gives what the slot holds
+    /// then. `dead` are slots from which the same key may have been removed.
+    #[inline(always)]
+    fn commit(
+        &self,
+        guard: &Guard<'_, M>,
+        place: &Place<'_, '_, M, W, D>,
+        slot: usize,
+        key: Local,
+        dead: u64,
+    ) -> Word {
+        let (media, block) = (guard.media(), place.block);
+        let live = Word::live(key);
+        let flight = media.needs_flush().then(|| Flight::begin(place.leaf));
+        if let Some((_, true)) = flight
+            && dead != 0
+        {
+            // A remove that is seen and not durable would come back beside the new entry.
+            slots(dead).for_each(|slot| block.help_flush_slot(slot));
+        }
+        media.mark(Mark::Step("insert.I5"));
+        let word = match block.exchange(slot, Word::pending(key), live) {
+            Ok(()) => live,
+            Err(found) => found,
+        };
+        if verdict(word, Word::pending(key)) == Verdict::Won {
+            media.mark(Mark::Step("insert.durable"));
+            block.flush_slot(slot);
+            // Before the caller is told, and before readers no longer help.
+            media.drain();
+        }
+        drop(flight);
+        word
+    }
+}
+
+/// What there is of the same key beside a candidate.
+enum Rivals {
+    /// Nothing that keeps the candidate from becoming an entry.
+    None { dead: u64 },
+    /// An insert in a lower slot, which comes first.
+    Lower(usize),
+    /// Enough to know what becomes of the own insert.
+    Decided(Verdict),
+}
+
+/// Claims a slot of an open leaf, at the key's home if there is room.
+#[inline(always)]
+fn claim<M: Media, const W: usize, D: Design>(
+    place: &Place<'_, '_, M, W, D>,
+    hash: Hash,
+) -> Option<usize> {
+    let home = Block::<M, W>::home(hash);
+    loop {
+        let control = place.leaf.control();
+        let (claimed, slot) = control.with_claim(home, Block::<M, W>::SLOTS)?;
+        // Not always the line that was asked for: fetched while the claim is made.
+        place.block.prefetch_slot(slot);
+        if place.leaf.exchange_control(control, claimed) {
+            return Some(slot);
+        }
+    }
+}

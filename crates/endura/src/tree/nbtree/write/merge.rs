@@ -1,0 +1,111 @@
+//! Merges: a leaf with few entries and its right neighbour go into one block.
+//!
+//! | step | what |
+//! | --- | --- |
+//! | M0 | the changes that made both leaves have ended; both are open, and few entries are in them |
+//! | M1 | the left leaf: OPEN to MERGING(right) |
+//! | M2 | the right leaf: OPEN to CAPTURED(left), by anybody; if it went its own way meanwhile the left one does as well (SPLITTING) |
+//! | S1.. | as for one leaf, with the entries of both; S5 replaces the left block, which takes the right one out of the chain with it |
+//!
+//! M2 is decided by one exchange of the right leaf's control word, which is final. The left leaf names
+//! the right one by number and *stamp*: should that leaf be retired, and its memory be a leaf again,
+//! while a thread is still about to capture it, the stamp tells.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::nbtree::blocks::block::Block;
+use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::control::Phase;
+use crate::tree::nbtree::tree::Tree;
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Merges the leaf of `key` with neighbours, as long as there is one that suits: one may have
+    /// become empty when its own neighbours were full.
+    #[cold]
+    pub(crate) fn try_merge(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        key: Local,
+    ) -> Result<()> {
+        loop {
+            let top = self.top(partition)?;
+            let number = self.meta.descend(top, key);
+            let leaf = self.meta.leaves.get(number);
+            let right = (leaf.high() < Local::END).then(|| self.meta.descend(top, leaf.high()));
+            let left = (leaf.low() > Local(0)).then(|| self.meta.before(partition, leaf.low()));
+            let merged = match right {
+                Some(right) => self.merge(guard, partition, number, right)?,
+                None => false,
+            };
+            if !merged && !matches!(left, Some(left) if self.merge(guard, partition, left, number)?)
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Merges two leaves if they are neighbours, current, and go into half a block.
+    fn merge(&self, guard: &Guard<'_, M>, partition: usize, left: u32, right: u32) -> Result<bool> {
+        let leaves = [left, right].map(|number| self.meta.leaves.get(number));
+        for (number, leaf) in [left, right].into_iter().zip(leaves) {
+            if leaf.successor() != 0 {
+                return Ok(false);
+            }
+            self.ensure_read(guard, leaf)?;
+            // A leaf that was only just made may still be linked through the old one.
+            self.settle_origin(guard, partition, number)?;
+        }
+        let controls = leaves.map(|leaf| leaf.control());
+        let [Some(left_entries), Some(right_entries)] =
+            [0, 1].map(|side| leaves[side].entries(controls[side]))
+        else {
+            return Ok(false);
+        };
+        if leaves[0].high() != leaves[1].low()
+            || left_entries + right_entries > Block::<M, W>::SLOTS / 2
+        {
+            return Ok(false);
+        }
+        let merging = controls[0].closing(Phase::Merging(right, controls[1].stamp()));
+        guard.media().mark(Mark::Step("merge.M1"));
+        if !leaves[0].exchange_control(controls[0], merging) {
+            return Ok(false);
+        }
+        guard.media().mark(Mark::Step("merge.M2"));
+        // Before anything can fail: from here on the left leaf does not need the right one's stamp.
+        self.capture(left, right, controls[1].stamp());
+        self.change(guard, partition, left)?;
+        Ok(true)
+    }
+
+    /// M2: whether `left` absorbs `right`. If not, `left` is SPLITTING on return.
+    pub(crate) fn capture(&self, left: u32, right: u32, stamp: u8) -> bool {
+        let leaf = self.meta.leaves.get(right);
+        loop {
+            let control = leaf.control();
+            match control.phase() {
+                Phase::Captured(by) if by == left && control.stamp() == stamp => return true,
+                Phase::Open if control.stamp() == stamp => {
+                    let captured = control.closing(Phase::Captured(left));
+                    if leaf.exchange_control(control, captured) {
+                        return true;
+                    }
+                }
+                _ => break,
+            }
+        }
+        let leaf = self.meta.leaves.get(left);
+        loop {
+            let control = leaf.control();
+            if control.phase() != Phase::Merging(right, stamp)
+                || leaf.exchange_control(control, control.closing(Phase::Splitting))
+            {
+                return false;
+            }
+        }
+    }
+}

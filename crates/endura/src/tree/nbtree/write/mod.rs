@@ -1,0 +1,7 @@
+//! Writes, and the structure changes that they lead to.
+
+pub(crate) mod change;
+pub(crate) mod insert;
+pub(crate) mod merge;
+pub(crate) mod settle;
+pub(crate) mod update;

@@ -1,0 +1,250 @@
+//! The second half of a structural change: making it happen, and leaving the old leaf behind.
+//!
+//! | step | what | from here on |
+//! | --- | --- | --- |
+//! | S5 | the old block's `next` becomes the way to the new blocks; durable | the change has happened, also for a crash |
+//! | S6 | the inner nodes lead to the new leaves | nobody new finds the old leaf; writers use the new ones; the block of an absorbed leaf is retired, for nothing leads to it since S5 |
+//! | S7 | the block before the old one leads to the first new one; durable | the old block is out of the chain |
+//! | S8 | the new leaves forget the old one; it is retired | |
+//!
+//! In the published tree, and in many like it, one store in the block *before* makes the change
+//! happen. Then two neighbours that change at once depend on each other: the one on the right links
+//! its new block into a block that is being replaced, or that is not linked itself yet, and what it
+//! acknowledged is lost. Here the old block is a signpost: S5 stores into it alone, and S7 is only
+//! about getting the space back.
+//!
+//! A change of a leaf begins (S0) when the change that made it has ended (S8). So two signposts never
+//! follow each other, and no step of an old change can undo one of a later one: every thread that
+//! was stopped in the middle finds each step done, by a comparison that fails.
+//!
+//! What has to come first may itself have to wait for something else: S7 needs the block before, which may
+//! be frozen and has to be replaced first, which needs the change that made it to end, and so on along the
+//! chain. Threads that stopped leave few of these, a damaged file as many as it has blocks. So this is a
+//! loop over a list of [`Task`]s and no recursion; each is about a lower key than the one that waits for it,
+//! so that the list ends at the first block.
+
+use crate::Result;
+use crate::media::{Mark, Media, Region};
+use crate::pool::Guard;
+
+use crate::tree::nbtree::blocks::block::{Block, Next};
+use crate::tree::nbtree::blocks::key::Local;
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::metadata::body::Child;
+use crate::tree::nbtree::metadata::reroute::Exchange;
+use crate::tree::nbtree::tree::Tree;
+
+/// A part of a structural change, about the leaf with this number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Task {
+    /// S0 to S8.
+    Change(u32),
+    /// S0 to S6.
+    Advance(u32),
+    /// S7 and S8 of a leaf that was replaced and linked.
+    Detach(u32),
+}
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Does a task, and before it what has to be done first.
+    pub(crate) fn complete(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        task: Task,
+    ) -> Result<()> {
+        let mut waiting = Vec::new();
+        let mut next = Some(task);
+        while let Some(task) = next {
+            next = match task {
+                Task::Change(number) | Task::Advance(number) => {
+                    match self.advance(guard, partition, number)? {
+                        Ok(replaced) if matches!(task, Task::Change(_)) => {
+                            Some(Task::Detach(replaced))
+                        }
+                        Ok(_) => waiting.pop(),
+                        Err(first) => {
+                            waiting.push(task);
+                            Some(first)
+                        }
+                    }
+                }
+                Task::Detach(replaced) => match self.detach(guard, partition, replaced)? {
+                    None => waiting.pop(),
+                    Some(before) => {
+                        waiting.push(task);
+                        Some(Task::Advance(before))
+                    }
+                },
+            };
+        }
+        Ok(())
+    }
+
+    /// Completes the change that made a leaf.
+    pub(crate) fn settle_origin(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        number: u32,
+    ) -> Result<()> {
+        match self.meta.leaves.get(number).origin() {
+            0 => Ok(()),
+            origin => {
+                self.link(guard, partition, origin)?;
+                self.complete(guard, partition, Task::Detach(origin))
+            }
+        }
+    }
+
+    /// S5 and S6.
+    pub(crate) fn link(&self, guard: &Guard<'_, M>, partition: usize, replaced: u32) -> Result<()> {
+        let leaves = &self.meta.leaves;
+        let (old, number) = (leaves.get(replaced), leaves.get(replaced).successor());
+        let first = leaves.get(number);
+        let absorbed = first.absorbed();
+        if absorbed != 0 {
+            // Before anybody writes to the new leaf: readers of the absorbed one must go there.
+            leaves.get(absorbed).replace_by(number);
+        }
+        if !old.is_committed() {
+            // Before anything leads past them: another thread may retire them, and much later.
+            guard.keep(old.block(), Block::<M, W>::BYTES);
+            if absorbed != 0 {
+                guard.keep(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
+            }
+            let block = Block::<M, W>::at(guard.media(), old.block())?;
+            let forward = Next::forward(first.block());
+            loop {
+                let next = block.next();
+                if next.is_forward() || block.exchange_next(next, forward) {
+                    break;
+                }
+            }
+            guard.media().mark(Mark::Step("settle.S5"));
+            block.flush_next();
+            // Before anything is acknowledged that only the new blocks hold.
+            guard.media().fence();
+            old.set_committed();
+        }
+        if first.origin() != replaced {
+            return Ok(());
+        }
+        let twin = first.twin();
+        let child = |number| {
+            let leaf = leaves.get(number);
+            Child::leaf(leaf.low(), number, leaf.block())
+        };
+        let new = [child(number), child(twin)];
+        let exchange = Exchange {
+            partition,
+            old: child(replaced),
+            absorbed: (absorbed != 0).then(|| child(absorbed)),
+            new: if twin == 0 { &new[..1] } else { &new },
+        };
+        self.meta.reroute(guard, exchange);
+        guard.media().mark(Mark::Step("settle.S6"));
+        if absorbed != 0 && old.claim_absorbed() {
+            // Not with the old block in S8: S7 may have to wait for room, and the next session would not
+            // know of this one.
+            self.map.note_retired();
+            guard.retire(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
+        }
+        Ok(())
+    }
+
+    /// S7 and S8, but for a leaf that has to be replaced first: that one.
+    fn detach(&self, guard: &Guard<'_, M>, partition: usize, replaced: u32) -> Result<Option<u32>> {
+        let leaves = &self.meta.leaves;
+        let old = leaves.get(replaced);
+        let first = leaves.get(old.successor());
+        if first.origin() != replaced {
+            return Ok(None);
+        }
+        let bypass = Bypass { from: old.block(), to: first.block() };
+        let frozen = self.unlink(guard, partition, old.low(), bypass)?;
+        if frozen.is_some() {
+            return Ok(frozen);
+        }
+        guard.media().mark(Mark::Step("settle.S7"));
+        let twin = first.twin();
+        if twin != 0 {
+            leaves.get(twin).leave(replaced);
+        }
+        let absorbed = first.absorbed();
+        if first.leave(replaced) {
+            guard.media().mark(Mark::Step("settle.S8"));
+            // Before the tag: who misses the note is inside until the leaf's number can be used again.
+            self.map.note_retired();
+            let (tag, now) = (guard.space().tag(), guard.space().now());
+            guard.retire(old.block(), Block::<M, W>::BYTES);
+            for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {
+                leaves.retire(tag, now, number);
+            }
+        }
+        Ok(None)
+    }
+
+    /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain. The leaf
+    /// before, if that is frozen and leads there: its copy will have the same `next`, and is to be made first.
+    fn unlink(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        low: Local,
+        bypass: Bypass,
+    ) -> Result<Option<u32>> {
+        if low == Local(0) {
+            let head = Region::new(guard.media(), self.head(partition), 1)?;
+            // If it fails it was done. Everybody makes it durable before going on.
+            let _ = head.compare_exchange(0, bypass.from, bypass.to);
+            head.flush(0, 1);
+            guard.media().fence();
+            return Ok(None);
+        }
+        loop {
+            let number = self.meta.before(partition, low);
+            let leaf = self.meta.leaves.get(number);
+            if leaf.successor() != 0 {
+                if let Some(replaced) = self.replaced_with(number) {
+                    self.link(guard, partition, replaced)?;
+                }
+                continue;
+            }
+            let block = Block::<M, W>::at(guard.media(), leaf.block())?;
+            let next = block.next();
+            if next.is_forward() {
+                // It was replaced since.
+                continue;
+            }
+            if next.at() == bypass.from {
+                if next.is_frozen() {
+                    return Ok(Some(number));
+                }
+                guard.media().mark(Mark::Step("settle.unlink"));
+                if !block.exchange_next(next, Next(bypass.to)) {
+                    continue;
+                }
+            }
+            // By this thread or by another: it is durable before the old block can be used again.
+            block.flush_next();
+            guard.media().fence();
+            return Ok(None);
+        }
+    }
+
+    /// The leaf whose change replaced this one: itself, or the one that absorbed it. None if that change
+    /// has ended; whoever looks again then finds what came of it. (An absorbed leaf must not be taken for
+    /// the one that was replaced: its block is no signpost, for it covers other keys than the new one.)
+    fn replaced_with(&self, number: u32) -> Option<u32> {
+        let first = self.meta.leaves.get(self.meta.leaves.get(number).successor());
+        Some(first.origin()).filter(|&origin| origin != 0)
+    }
+}
+
+/// A block that goes, and where to instead.
+#[derive(Debug, Clone, Copy)]
+struct Bypass {
+    from: u64,
+    to: u64,
+}

@@ -1,0 +1,114 @@
+//! What a map is made of, by this tree.
+
+use std::io;
+use std::ops::{Bound, ControlFlow};
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::tree::ends::Trust;
+use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
+
+use crate::tree::roart::path::lookup::lookup;
+use crate::tree::roart::read::scan::Cursor;
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+use crate::tree::roart::upkeep::verify::{Survey, survey};
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Checks the whole tree and tells `visit` of every chunk, records included: its offset and its
+    /// bytes. Exact only while nobody writes ([`Space::quiesce`]). O(n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
+    pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
+        survey(&self.pin()?, self.map.root(), visit)
+    }
+}
+
+impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
+    type Cursor = Cursor;
+
+    fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
+        let guard = self.pin()?;
+        guard.media().mark(Mark::Begin);
+        let found = lookup(&guard, self.root, key)?;
+        let result = found.map(|record| read(record.value()));
+        guard.media().mark(Mark::Acknowledged);
+        Ok(result)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.lookup_many(keys)
+    }
+
+    fn modify<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        self.space.with_room(|| {
+            self.write(key, &mut |old: Option<Bytes<'_>>| {
+                let change = decide(old);
+                (!self.space.is_elsewhere()).then_some(change)
+            })
+        })
+    }
+
+    fn apply<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<()> {
+        self.space.with_room(|| self.write(key, &mut |old: Option<Bytes<'_>>| Some(decide(old))))
+    }
+
+    #[inline(always)]
+    fn is_elsewhere(&self) -> bool {
+        self.space.is_elsewhere()
+    }
+
+    fn insert_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        mut write: impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        self.space.with_room(|| self.write_from(key, len, &mut write))
+    }
+
+    fn scan_up(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<true>(cursor, from, to, &mut visit)
+    }
+
+    fn scan_down(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan::<false>(cursor, to, from, &mut visit)
+    }
+
+    fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        self.end::<true, R>(Trust::Blind, read)
+    }
+
+    fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
+        self.end::<false, R>(Trust::Blind, read)
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        self.end::<true, _>(Trust::Checked, |_, _| ())?;
+        self.end::<false, _>(Trust::Checked, |_, _| ()).map(drop)
+    }
+
+    fn len(&self) -> Result<Len> {
+        self.length()
+    }
+}

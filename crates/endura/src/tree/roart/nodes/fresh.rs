@@ -1,0 +1,56 @@
+//! Chunks that an operation has taken and that nothing leads to.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Guard;
+
+/// Chunks on their way into the tree; those that do not get there are given back.
+pub(crate) struct Fresh<'g, M: Media> {
+    guard: &'g Guard<'g, M>,
+    /// By itself: most operations need no other.
+    first: Option<(u64, u64)>,
+    others: Vec<(u64, u64)>,
+}
+
+impl<'g, M: Media> Fresh<'g, M> {
+    pub(crate) fn new(guard: &'g Guard<'g, M>) -> Self {
+        Self { guard, first: None, others: Vec::new() }
+    }
+
+    /// One chunk more.
+    pub(crate) fn alloc(&mut self, bytes: u64) -> Result<u64> {
+        let at = self.guard.alloc(bytes)?;
+        match self.first {
+            None => self.first = Some((at, bytes)),
+            Some(_) => self.others.push((at, bytes)),
+        }
+        Ok(at)
+    }
+
+    /// Something leads to all of them now.
+    pub(crate) fn linked(&mut self) {
+        self.first = None;
+        self.others.clear();
+    }
+
+    /// Gives back all of them.
+    #[cold]
+    pub(crate) fn give_back(&mut self) {
+        self.keep_first();
+        self.first.take().into_iter().for_each(|(at, bytes)| self.guard.discard(at, bytes));
+    }
+
+    /// Gives back all but the first.
+    pub(crate) fn keep_first(&mut self) {
+        self.others.drain(..).for_each(|(at, bytes)| self.guard.discard(at, bytes));
+    }
+}
+
+impl<M: Media> Drop for Fresh<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.first.is_some() || !self.others.is_empty() {
+            self.give_back();
+        }
+    }
+}

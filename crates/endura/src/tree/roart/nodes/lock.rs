@@ -1,0 +1,307 @@
+//! The first word of a node or leaf array: lock, version, and how many children there are.
+//!
+//! ```text
+//! 63           44 43        13 12        11    3 2       1          0
+//! | generation 20 | version 31 | ordered | live 9 | ready | obsolete | locked |
+//! ```
+//!
+//! A word of an earlier generation than the session's means: unlocked, not obsolete, and nothing
+//! volatile in the chunk can be trusted. Who locks it first in a session makes it ready.
+//!
+//! No crash leaves a word of this generation, or of a later one: who would wait for a lock, and who locks a
+//! chunk first, looks at that, as in a FAST & FAIR tree.
+//!
+//! Ordered says that an array remembers the order of its keys ([`order`](crate::tree::roart::nodes::order)); writers who
+//! enter a key take it back.
+//!
+//! The version counts locks of writers. A chunk whose word was unlocked and is the same later has not changed
+//! in between; that is all that the version is for: searches do not need it.
+
+use std::thread::panicking;
+
+use crate::media::{LINE, Media, Ordering, Region};
+use crate::pool::{Guard, Space};
+use crate::sync::{Backoff, fence, fence_behind_exchange};
+use crate::{Error, Result};
+
+use crate::tree::roart::techniques::Techniques;
+
+pub(crate) const LOCK: usize = 0;
+
+const LOCKED: u64 = 1;
+const OBSOLETE: u64 = 1 << 1;
+const READY: u64 = 1 << 2;
+const LIVE_SHIFT: u32 = 3;
+const LIVE: u64 = 0x1FF << LIVE_SHIFT;
+const ORDERED: u64 = 1 << 12;
+const VERSION_ONE: u64 = 1 << 13;
+const VERSION: u64 = 0x7FFF_FFFF << 13;
+const GENERATION_SHIFT: u32 = 44;
+
+/// A lock word as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Version(u64);
+
+impl Version {
+    /// One that never holds.
+    pub(crate) const NEVER: Self = Self(LOCKED);
+
+    /// The word of a chunk that is made at `at`, with so many children.
+    pub(crate) fn created<M: Media>(guard: &Guard<'_, M>, at: u64, live: usize) -> u64 {
+        guard.space().note_lock(at);
+        guard.space().generation() << GENERATION_SHIFT | READY | (live as u64) << LIVE_SHIFT
+    }
+
+    /// A void word.
+    pub(crate) fn void(generation: u64) -> u64 {
+        generation.wrapping_sub(1) << GENERATION_SHIFT
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn read<M: Media>(words: &Region<'_, M>) -> Self {
+        // Acquire pairs with the Release of the unlock: what the last holder wrote is seen.
+        Self(words.load(LOCK, Ordering::Acquire))
+    }
+
+    /// Whether no correct run can leave the word to the session of this generation: it is of a later one.
+    /// (All ones are what a turn of the generations leaves.)
+    fn is_impossible(self, generation: u64) -> bool {
+        let own = generation << GENERATION_SHIFT >> GENERATION_SHIFT;
+        let stamp = self.0 >> GENERATION_SHIFT;
+        stamp > own && stamp != u64::MAX >> GENERATION_SHIFT
+    }
+
+    #[inline(always)]
+    fn is_current(self, generation: u64) -> bool {
+        (self.0 ^ generation << GENERATION_SHIFT) >> GENERATION_SHIFT == 0
+    }
+
+    /// Whether what is volatile in the chunk is right.
+    #[inline(always)]
+    pub(crate) fn is_ready(self, generation: u64) -> bool {
+        self.0 & READY != 0 && self.is_current(generation)
+    }
+
+    pub(crate) fn is_locked(self) -> bool {
+        self.0 & LOCKED != 0
+    }
+
+    /// Whether the chunk is no part of the tree any more, or about to be none.
+    #[inline]
+    pub(crate) fn is_obsolete(self, generation: u64) -> bool {
+        self.0 & OBSOLETE != 0 && self.is_current(generation)
+    }
+
+    /// Whether the order of the keys is remembered.
+    #[inline]
+    pub(crate) fn is_ordered(self, generation: u64) -> bool {
+        self.0 & (LOCKED | ORDERED) == ORDERED && self.is_ready(generation)
+    }
+
+    /// How many children there are, where it is known.
+    pub(crate) fn live(self, generation: u64) -> Option<usize> {
+        self.is_ready(generation).then_some(((self.0 & LIVE) >> LIVE_SHIFT) as usize)
+    }
+
+    /// Whether no writer but one who held the lock when this word was read can have changed the chunk since.
+    #[track_caller]
+    pub(crate) fn is_of_one_holder<M: Media>(self, words: &Region<'_, M>) -> bool {
+        // As in `still_holds`.
+        fence(Ordering::Acquire);
+        let now = words.load(LOCK, Ordering::Relaxed);
+        (now ^ self.0) & (VERSION | u64::MAX << GENERATION_SHIFT) == 0
+    }
+
+    /// Whether no writer has locked the chunk since this word was read, nor held it then.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn still_holds<M: Media>(self, words: &Region<'_, M>) -> bool {
+        // Keeps the loads before it before the one after it. Pairs with the Release of a holder's
+        // stores: whoever saw one of them sees the lock that came before it.
+        fence(Ordering::Acquire);
+        let now = words.load(LOCK, Ordering::Relaxed);
+        self.0 & (LOCKED | OBSOLETE) == 0 && (now ^ self.0) & !ORDERED == 0
+    }
+}
+
+#[cold]
+fn impossible(offset: u64) -> Error {
+    Error::Corrupt { offset, what: "a lock word that no session has left" }
+}
+
+/// Whether a chunk that says that it is obsolete became so in this session; no matter what, of one that does not.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if not.
+#[cold]
+pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) -> Result<()> {
+    let is_obsolete = Version::read(words).is_obsolete(space.generation());
+    if is_obsolete && !space.has_set_lock(words.offset()) {
+        return Err(impossible(words.offset()));
+    }
+    Ok(())
+}
+
+/// Whether a chunk to which nobody writes has a lock word that a session can have left, or this one has set.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if not.
+pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, words: &Region<'_, M>) -> Result<()> {
+    let (found, generation) = (Version::read(words), guard.space().generation());
+    let is_sound = match found.is_current(generation) {
+        true => guard.space().has_set_lock(words.offset()),
+        false => !found.is_impossible(generation),
+    };
+    if is_sound { Ok(()) } else { Err(impossible(words.offset())) }
+}
+
+/// A chunk whose lock this thread holds; dropping it unlocks.
+pub(crate) struct Locked<'g, M: Media> {
+    words: Region<'g, M>,
+    guard: &'g Guard<'g, M>,
+    word: u64,
+    /// Whether the thread was unwinding when it took the lock, for a reason that is none of the chunk's.
+    was_panicking: bool,
+    /// The word that was found.
+    found: u64,
+}
+
+impl<'g, M: Media> Locked<'g, M> {
+    /// Waits for the lock; `None` if the chunk is obsolete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if its lock word is none that a correct run leaves: nobody would ever unlock it.
+    #[track_caller]
+    pub(crate) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Result<Option<Self>> {
+        let generation = guard.space().generation();
+        let mut backoff = Backoff::default();
+        loop {
+            let found = Version::read(&words);
+            let word = match found.is_current(generation) {
+                true if found.0 & (OBSOLETE | LOCKED) != 0 => {
+                    if !guard.space().has_set_lock(words.offset()) {
+                        return Err(impossible(words.offset()));
+                    }
+                    // Waits also if it is about to be left: who looks for it again must not find it.
+                    if found.0 & LOCKED == 0 {
+                        return Ok(None);
+                    }
+                    backoff.wait();
+                    continue;
+                }
+                true => found.0 & !VERSION | found.0.wrapping_add(VERSION_ONE) & VERSION | LOCKED,
+                false if found.is_impossible(generation) => return Err(impossible(words.offset())),
+                false => {
+                    // Before anybody sees the word.
+                    guard.space().note_lock(words.offset());
+                    generation << GENERATION_SHIFT | LOCKED
+                }
+            };
+            // AcqRel: pairs with the Release of the last unlock.
+            if words.compare_exchange(LOCK, found.0, word).is_ok() {
+                let (found, was_panicking) = (found.0, panicking());
+                return Ok(Some(Self { words, guard, word, found, was_panicking }));
+            }
+        }
+    }
+
+    /// Locks an array for leaving its order, if it is ready and has none, and nobody has locked it since
+    /// `seen` was read. The version stays: the holder changes nothing that readers of it have seen.
+    #[track_caller]
+    pub(crate) fn try_acquire(
+        guard: &'g Guard<'g, M>,
+        words: Region<'g, M>,
+        seen: Version,
+    ) -> Option<Self> {
+        let is_free = seen.0 & (LOCKED | OBSOLETE | ORDERED) == 0;
+        if !is_free || !seen.is_ready(guard.space().generation()) {
+            return None;
+        }
+        let word = seen.0 | LOCKED;
+        // AcqRel, as in `acquire`.
+        let exchanged = words.compare_exchange(LOCK, seen.0, word);
+        let (found, was_panicking) = (seen.0, panicking());
+        exchanged.is_ok().then(|| Self { words, guard, word, found, was_panicking })
+    }
+
+    /// Says whether from the unlock on the order of the keys is remembered.
+    pub(crate) fn set_ordered(&mut self, is_ordered: bool) {
+        self.word = if is_ordered { self.word | ORDERED } else { self.word & !ORDERED };
+    }
+
+    /// Whether what is volatile in the chunk is right.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.word & READY != 0
+    }
+
+    /// Says that from the unlock on what is volatile is right, and how many children there are.
+    pub(crate) fn make_ready(&mut self, live: usize) {
+        self.word |= READY;
+        self.set_live(live);
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        ((self.word & LIVE) >> LIVE_SHIFT) as usize
+    }
+
+    pub(crate) fn set_live(&mut self, live: usize) {
+        self.word = self.word & !LIVE | (live as u64) << LIVE_SHIFT;
+    }
+
+    /// Without selective persistence: starts the write-back of the count and of word `metadata`. What is
+    /// published next waits for it.
+    // no mutant: a technique that is switched for measuring only.
+    pub(crate) fn keep_metadata<T: Techniques>(&self, metadata: usize) {
+        if !T::SELECTIVE_PERSISTENCE {
+            // Release: still locked, and the rest is the holder's.
+            self.words.store(LOCK, self.word, Ordering::Release);
+            self.words.flush(LOCK, 1);
+            if 8 * metadata as u64 >= LINE {
+                self.words.flush(metadata, 1);
+            }
+        }
+    }
+
+    /// Says that the chunk is about to be replaced, or to give way: before the word is published that leads
+    /// past it. Readers who are inside of it then know ([`sample`](crate::tree::roart::nodes::sample)).
+    pub(crate) fn leave(&mut self) {
+        self.word |= OBSOLETE;
+        // Release: pairs with the Acquire of who asks for proof. Still locked.
+        // equivalent mutant, without: not seen: takes a reader in the chunk, a writer between the link past it and
+        // the unlock, and a foreign key that a third one brings.
+        // equivalent mutant, relaxed: not seen: the same, and late visibility.
+        self.words.store(LOCK, self.word, Ordering::Release);
+    }
+
+    /// Unlocks a chunk in which nothing was changed: the version is as before.
+    #[cold]
+    pub(crate) fn unchanged(mut self) {
+        // Else it was made ready.
+        if Version(self.found).is_ready(self.guard.space().generation()) {
+            self.word = self.found;
+        }
+    }
+
+    /// Unlocks for good: nobody can lock the chunk any more, and what is in it stays as it is.
+    pub(crate) fn retire(mut self) {
+        self.word |= OBSOLETE;
+    }
+}
+
+impl<M: Media> Drop for Locked<'_, M> {
+    fn drop(&mut self) {
+        // As `std`'s mutex: only a panic that began under the lock leaves the chunk in doubt.
+        if panicking() && !self.was_panicking {
+            self.guard.space().poison();
+        }
+        // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was
+        // changed under the lock, with that of every other write: of two that returned, one's next lookup
+        // sees the other. SeqCst: on x86-64 an exchange.
+        self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
+        fence_behind_exchange();
+    }
+}

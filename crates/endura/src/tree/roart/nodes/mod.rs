@@ -1,0 +1,14 @@
+//! Nodes, leaf arrays and records: their words, their locks, how they are published.
+
+pub(crate) mod array;
+pub(crate) mod entered;
+pub(crate) mod fresh;
+pub(crate) mod lock;
+pub(crate) mod node;
+pub(crate) mod order;
+pub(crate) mod publish;
+pub(crate) mod record;
+pub(crate) mod root;
+pub(crate) mod sample;
+pub(crate) mod sort;
+pub(crate) mod word;

@@ -1,0 +1,346 @@
+//! A record: one key with its value. Never written to once something leads to it.
+//!
+//! | byte | |
+//! | --- | --- |
+//! | 0 | bytes of the key |
+//! | 4 | bytes of the value |
+//! | 8 | CRC-32C of bytes 0 to 8, the key and the value |
+//! | 12 | 0 |
+//! | 16 | the key, and right behind it the value, filled up with zeros to a whole word |
+
+use std::cmp::Ordering as Order;
+
+use crate::cpu::crc32c;
+use crate::media::{LINE, Media, Ordering, Region};
+use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::{Error, Result};
+
+const HEADER: usize = 2;
+
+/// Bytes of a record that are asked for before its length is known: header, a key and a value of some
+/// hundred bytes.
+const AHEAD: u64 = 2 * LINE + 1;
+
+/// Bytes of the record of a key and a value of so many bytes.
+pub(crate) fn bytes_for(key: usize, value: usize) -> u64 {
+    (8 * HEADER + key + value + 7) as u64 & !7
+}
+
+/// Whether the key in a record's words begins with `key`; there are so many.
+#[inline(always)]
+fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
+    let (whole, rest) = key.as_chunks();
+    // Relaxed, as in `key_word`.
+    let load = |i: usize| words.load(HEADER + i, Ordering::Relaxed).to_le_bytes();
+    for (i, chunk) in whole.iter().enumerate() {
+        if load(i) != *chunk {
+            return false;
+        }
+    }
+    rest.is_empty() || load(whole.len()).starts_with(rest)
+}
+
+/// Eight bytes from byte `from` on of a key of so many bytes, which has a part in each of two words: as a
+/// number that sorts as they do.
+#[inline(always)]
+fn sort_number([first, second]: [u64; 2], from: usize, key: usize) -> u64 {
+    let shift = 8 * (from % 8) as u32;
+    // Two shifts: one of 64 bits would be none at all.
+    let bytes = first >> shift | second << 1 << (63 - shift);
+    let counting = match key.saturating_sub(from) {
+        few @ 0..8 => (1 << (8 * few)) - 1,
+        _ => u64::MAX,
+    };
+    (bytes & counting).swap_bytes()
+}
+
+/// A record that something leads to.
+pub(crate) struct Record<'m, M> {
+    words: Region<'m, M>,
+    key: usize,
+    value: usize,
+}
+
+impl<M> Clone for Record<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Record<'_, M> {}
+
+impl<'m, M: Media> Record<'m, M> {
+    #[inline]
+    pub(crate) fn enter(media: &'m M, at: u64) -> Result<Self> {
+        // Relaxed: the word that led here was loaded with Acquire.
+        let header = Region::new(media, at, HEADER)?;
+        let lengths = header.load(0, Ordering::Relaxed);
+        let (key, value) = (lengths as u32 as usize, (lengths >> 32) as usize);
+        if key > LONGEST_KEY || value > LONGEST_VALUE {
+            return Err(Error::Corrupt { offset: at, what: "a record of an impossible length" });
+        }
+        let words = header.with_words(bytes_for(key, value) as usize / 8)?;
+        Ok(Self { words, key, value })
+    }
+
+    /// How many bytes the value has of the record at `at`, if that is the record of `key`. As
+    /// [`enter`](Self::enter) and [`is_of`](Self::is_of), with less to check where it is.
+    #[inline(always)]
+    pub(crate) fn value_for(media: &'m M, at: u64, key: &[u8]) -> Result<Option<usize>> {
+        if let Some(words) = Region::within(media, at, HEADER + key.len().div_ceil(8)) {
+            // Relaxed, as in `enter`.
+            let lengths = words.load(0, Ordering::Relaxed);
+            let value = (lengths >> 32) as usize;
+            let is_sound = key.len() <= LONGEST_KEY && value <= LONGEST_VALUE;
+            if is_sound && lengths as u32 as usize == key.len() && has_key(words, key) {
+                return Ok(Some(value));
+            }
+        }
+        Self::value_for_other(media, at, key)
+    }
+
+    #[inline(never)]
+    fn value_for_other(media: &'m M, at: u64, key: &[u8]) -> Result<Option<usize>> {
+        let record = Self::enter(media, at)?;
+        Ok(record.is_of(key).then_some(record.value))
+    }
+
+    /// The record at `at` of a key and a value of so many bytes, which was looked at before.
+    #[inline(always)]
+    pub(crate) fn of_lengths(media: &'m M, at: u64, key: usize, value: usize) -> Result<Self> {
+        let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;
+        Ok(Self { words, key, value })
+    }
+
+    /// The record at `at` if it is that of `key`.
+    #[inline]
+    pub(crate) fn find(media: &'m M, at: u64, key: &[u8]) -> Result<Option<Self>> {
+        let value = Self::value_for(media, at, key)?;
+        value.map(|value| Self::of_lengths(media, at, key.len(), value)).transpose()
+    }
+
+    /// Asks for the lines of a record that is about to be read: it says how many only when it is there,
+    /// and then the rest of them would be a second wait.
+    #[inline]
+    pub(crate) fn prefetch(media: &M, at: u64) {
+        media.prefetch(at, AHEAD);
+    }
+
+    /// Asks for what scans look at: the header, a key, the first bytes of a value.
+    #[inline]
+    pub(crate) fn prefetch_key(media: &M, at: u64) {
+        media.prefetch(at, 48);
+    }
+
+    #[inline]
+    pub(crate) fn at(&self) -> u64 {
+        self.words.offset()
+    }
+
+    /// Bytes of the chunk.
+    pub(crate) fn bytes(&self) -> u64 {
+        8 * self.words.words() as u64
+    }
+
+    pub(crate) fn key_len(&self) -> usize {
+        self.key
+    }
+
+    /// The key.
+    #[inline]
+    pub(crate) fn key(&self) -> Bytes<'m> {
+        Bytes::new(&self.words, 8 * HEADER, self.key)
+    }
+
+    /// The value.
+    #[inline]
+    pub(crate) fn value(&self) -> Bytes<'m> {
+        Bytes::new(&self.words, 8 * HEADER + self.key, self.value)
+    }
+
+    /// Copies the key to the end of `out`.
+    pub(crate) fn copy_key(&self, out: &mut Vec<u8>) {
+        let from = out.len();
+        out.resize(from + self.key, 0);
+        self.words.read(8 * HEADER, &mut out[from..]);
+    }
+
+    /// Byte `i` of the key, if it is that long.
+    pub(crate) fn key_byte(&self, i: usize) -> Option<u8> {
+        (i < self.key).then(|| self.key_word(i / 8).to_le_bytes()[i % 8])
+    }
+
+    #[inline(always)]
+    fn key_word(&self, i: usize) -> u64 {
+        self.words.load(HEADER + i, Ordering::Relaxed)
+    }
+
+    /// Whether this is the record of `key`.
+    #[inline]
+    pub(crate) fn is_of(self, key: &[u8]) -> bool {
+        self.key == key.len() && has_key(self.words, key)
+    }
+
+    /// How many bytes the key has in common with `key`, from byte `from` on, of which that is known
+    /// already.
+    pub(crate) fn common_with(&self, key: &[u8], from: usize) -> usize {
+        let end = self.key.min(key.len());
+        let mut at = from.min(end);
+        while at < end {
+            let theirs = self.key_word(at / 8).to_le_bytes();
+            let inside = at % 8;
+            let ours = &key[at..end.min(at + 8 - inside)];
+            let same = ours.iter().zip(&theirs[inside..]).take_while(|(a, b)| a == b).count();
+            at += same;
+            if same < ours.len() {
+                break;
+            }
+        }
+        at
+    }
+
+    /// How the key compares with `key`, with which it is known to have `from` bytes in common.
+    pub(crate) fn compare(&self, key: &[u8], from: usize) -> Order {
+        let at = self.common_with(key, from);
+        self.key_byte(at).cmp(&key.get(at).copied())
+    }
+
+    /// Eight bytes of the key of the record at `at`, from byte `from` on, as a number that sorts as they do;
+    /// bytes beyond the end count as 0. And how long the key is.
+    #[inline(always)]
+    pub(crate) fn sort_key(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
+        let first = HEADER + from / 8;
+        if let Some(words) = Region::within(media, at, first + 2) {
+            // Relaxed, as in `enter`. The second word may be another chunk's: then none of it counts.
+            let load = |i| words.load(i, Ordering::Relaxed);
+            let key = load(0) as u32 as usize;
+            if key <= LONGEST_KEY {
+                return Ok((sort_number([load(first), load(first + 1)], from, key), key));
+            }
+        }
+        Self::sort_key_at_end(media, at, from)
+    }
+
+    /// Where the medium ends behind the record; or there is none.
+    #[cold]
+    fn sort_key_at_end(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
+        let record = Self::enter(media, at)?;
+        let word = |i: usize| if 8 * i < record.key { record.key_word(i) } else { 0 };
+        let pair = [word(from / 8), word(from / 8 + 1)];
+        Ok((sort_number(pair, from, record.key), record.key))
+    }
+
+    /// How the keys of two records compare.
+    pub(crate) fn compare_with(&self, other: &Self) -> Order {
+        let end = self.key.min(other.key);
+        for word in 0..end.div_ceil(8) {
+            let mask = |word: u64, left: usize| match left {
+                8.. => word,
+                _ => word & ((1 << (8 * left)) - 1),
+            };
+            let left = end - 8 * word;
+            let pair = [self.key_word(word), other.key_word(word)].map(|w| mask(w, left));
+            match pair[0].swap_bytes().cmp(&pair[1].swap_bytes()) {
+                Order::Equal => {}
+                order => return order,
+            }
+        }
+        self.key.cmp(&other.key)
+    }
+
+    /// Whether the checksum is that of the contents.
+    pub(crate) fn is_sound(&self) -> bool {
+        let [lengths, sum] = [0, 1].map(|i| self.words.load(i, Ordering::Relaxed));
+        let mut expected = crc32c::append(0, &lengths.to_le_bytes());
+        let mut piece = [0; 512];
+        let (mut at, mut left) = (8 * HEADER, self.key + self.value);
+        while left > 0 {
+            let now = left.min(piece.len());
+            self.words.read(at, &mut piece[..now]);
+            expected = crc32c::append(expected, &piece[..now]);
+            (at, left) = (at + now, left - now);
+        }
+        sum == u64::from(expected)
+    }
+}
+
+/// A record in the making: nothing leads to it.
+pub(crate) struct Writer<'m, M> {
+    words: Region<'m, M>,
+    next: usize,
+    pending: u64,
+    filled: u32,
+    lengths: u64,
+    sum: u32,
+}
+
+impl<'m, M: Media> Writer<'m, M> {
+    /// Begins the record of `key` with a value of `value` bytes in a chunk of [`bytes_for`] bytes.
+    pub(crate) fn new(media: &'m M, at: u64, key: &[u8], value: usize) -> Result<Self> {
+        let words = Region::new(media, at, bytes_for(key.len(), value) as usize / 8)?;
+        let lengths = key.len() as u64 | (value as u64) << 32;
+        let sum = crc32c::append(0, &lengths.to_le_bytes());
+        let mut writer = Self { words, next: HEADER, pending: 0, filled: 0, lengths, sum };
+        writer.write(key);
+        Ok(writer)
+    }
+
+    /// Bytes of the value that are still to come.
+    pub(crate) fn left(&self) -> usize {
+        let all = self.lengths as u32 as usize + (self.lengths >> 32) as usize;
+        all - (8 * (self.next - HEADER) + self.filled as usize / 8)
+    }
+
+    /// Appends bytes, no more than are left.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        self.sum = crc32c::append(self.sum, bytes);
+        let (words, rest) = bytes.as_chunks();
+        let (mut pending, filled) = (self.pending, self.filled);
+        let stored = words.iter().map(|&word| {
+            let word = u64::from_le_bytes(word);
+            let whole = pending | word << filled;
+            // Two shifts: one of 64 bits would be none at all.
+            pending = word >> 1 >> (63 - filled);
+            whole
+        });
+        match self.words.in_memory() {
+            Some(places) => {
+                let places = places[self.next..][..words.len()].iter();
+                // Relaxed, as in `store`.
+                places.zip(stored).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+                self.next += words.len();
+            }
+            None => stored.for_each(|word| self.store(word)),
+        }
+        self.pending = pending;
+        for &byte in rest {
+            self.pending |= u64::from(byte) << self.filled;
+            self.filled += 8;
+            if self.filled == 64 {
+                self.store(self.pending);
+                (self.pending, self.filled) = (0, 0);
+            }
+        }
+    }
+
+    fn store(&mut self, word: u64) {
+        // Relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
+        self.words.store(self.next, word, Ordering::Relaxed);
+        self.next += 1;
+    }
+
+    /// Writes what is left of the last word and the header, and starts the write-back. The caller
+    /// fences before anything leads here.
+    pub(crate) fn finish(mut self) -> Record<'m, M> {
+        debug_assert_eq!(self.left(), 0);
+        if self.filled > 0 {
+            self.store(self.pending);
+        }
+        // Relaxed, as in `store`.
+        self.words.store(0, self.lengths, Ordering::Relaxed);
+        self.words.store(1, u64::from(self.sum), Ordering::Relaxed);
+        self.words.flush(0, self.words.words());
+        let (key, value) = (self.lengths as u32 as usize, (self.lengths >> 32) as usize);
+        Record { words: self.words, key, value }
+    }
+}

@@ -1,0 +1,329 @@
+//! The words that lead from one chunk to another.
+//!
+//! ```text
+//!          63       60 59  56 55  48 47           4 3     1   0
+//! in nodes | hint 4   | kind 4 | byte 8 | offset / 16  | 0 0 0 | DIRTY |
+//! in arrays | fingerprint 16            | offset / 16  | 0 0 0 | DIRTY |
+//! ```
+//!
+//! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the
+//! fingerprint of what was there. DIRTY says that the word may not be durable yet.
+
+use crate::cpu::crc32c;
+use crate::media::LINE;
+use crate::{Error, Result};
+
+pub(crate) const DIRTY: u64 = 1;
+const OFFSET: u64 = ((1 << 48) - 1) & !0xF;
+const BYTE_SHIFT: u32 = 48;
+const KIND_SHIFT: u32 = 56;
+const HINT_SHIFT: u32 = 60;
+const FINGERPRINT_SHIFT: u32 = 48;
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NodeKind {
+    N4 = 2,
+    N16 = 3,
+    N48 = 4,
+    N256 = 5,
+}
+
+impl NodeKind {
+    const ALL: [Self; 4] = [Self::N4, Self::N16, Self::N48, Self::N256];
+
+    /// The smallest that has room for so many children.
+    pub(crate) fn for_children(children: usize) -> Self {
+        Self::ALL.into_iter().find(|kind| kind.children() >= children).unwrap_or(Self::N256)
+    }
+
+    /// Most children.
+    #[inline(always)]
+    pub(crate) fn children(self) -> usize {
+        match self {
+            Self::N4 => 4,
+            Self::N16 => 16,
+            Self::N48 => 48,
+            Self::N256 => 256,
+        }
+    }
+
+    /// With so many children or fewer, a node is replaced by a smaller one. Well below what the
+    /// smaller one holds: a key that comes and goes must not replace the node each time.
+    pub(crate) fn sparse(self) -> usize {
+        match self {
+            Self::N4 => 0,
+            Self::N16 => 3,
+            Self::N48 => 12,
+            Self::N256 => 37,
+        }
+    }
+}
+
+/// How many records a leaf array has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ArrayKind(u8);
+
+impl ArrayKind {
+    const CAPACITIES: [u8; 8] = [4, 8, 16, 24, 40, 64, 96, 128];
+    const FIRST: u8 = 6;
+
+    /// Records of the largest.
+    pub(crate) const MOST: usize = Self::CAPACITIES[Self::CAPACITIES.len() - 1] as usize;
+
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..Self::CAPACITIES.len() as u8).map(Self)
+    }
+
+    /// The smallest with room for so many.
+    pub(crate) fn for_records(records: usize) -> Option<Self> {
+        Self::all().find(|kind| kind.capacity() >= records)
+    }
+
+    /// Most records.
+    #[inline(always)]
+    pub(crate) fn capacity(self) -> usize {
+        Self::CAPACITIES[usize::from(self.0)].into()
+    }
+
+    /// The size below, if there is one.
+    pub(crate) fn smaller(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+
+    pub(crate) fn code(self) -> u64 {
+        u64::from(Self::FIRST + self.0)
+    }
+}
+
+/// What a word leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Record,
+    Node(NodeKind),
+    Array(ArrayKind),
+}
+
+impl Kind {
+    fn code(self) -> u64 {
+        match self {
+            Self::Record => 1,
+            Self::Node(kind) => kind as u64,
+            Self::Array(kind) => kind.code(),
+        }
+    }
+
+    /// How many records to expect behind the word, for reading ahead: an array is half full on average.
+    pub(crate) fn likely_records(self) -> usize {
+        match self {
+            Self::Record => 1,
+            Self::Array(kind) => kind.capacity() / 2,
+            Self::Node(_) => 64,
+        }
+    }
+
+    #[inline(always)]
+    fn from_code(code: u64) -> Option<Self> {
+        match code {
+            1 => Some(Self::Record),
+            2 => Some(Self::Node(NodeKind::N4)),
+            3 => Some(Self::Node(NodeKind::N16)),
+            4 => Some(Self::Node(NodeKind::N48)),
+            5 => Some(Self::Node(NodeKind::N256)),
+            6..14 => Some(Self::Array(ArrayKind(code as u8 - ArrayKind::FIRST))),
+            _ => None,
+        }
+    }
+}
+
+/// 16 bits that tell most keys of an array apart. Part of the format: a function of the key's bytes
+/// that is the same everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fingerprint(pub(crate) u16);
+
+impl Fingerprint {
+    #[inline]
+    pub(crate) fn of(key: &[u8]) -> Self {
+        let sum = crc32c::append(0, key);
+        Self((sum ^ sum >> 16) as u16)
+    }
+
+    /// What fits beside a record in a node's word.
+    fn hint(self) -> u64 {
+        u64::from(self.0) & 0xF
+    }
+}
+
+/// A word of a node: a child under its byte, or the record of the key that ends at the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link(pub(crate) u64);
+
+impl Link {
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn record(at: u64, fingerprint: Fingerprint, byte: u8) -> Self {
+        Self(fingerprint.hint() << HINT_SHIFT | Self::new(Kind::Record, at, byte).0)
+    }
+
+    pub(crate) fn node(at: u64, kind: NodeKind, byte: u8) -> Self {
+        Self::new(Kind::Node(kind), at, byte)
+    }
+
+    pub(crate) fn array(at: u64, kind: ArrayKind, byte: u8) -> Self {
+        Self::new(Kind::Array(kind), at, byte)
+    }
+
+    /// The root of a tree, if one can be at `at`.
+    #[inline]
+    pub(crate) fn root(at: u64) -> Option<Self> {
+        (at & !OFFSET == 0 && at != 0).then(|| Self::node(at, NodeKind::N256, 0))
+    }
+
+    fn new(kind: Kind, at: u64, byte: u8) -> Self {
+        debug_assert_eq!(at & !OFFSET, 0, "{at:#x} cannot stand in a word");
+        Self(kind.code() << KIND_SHIFT | u64::from(byte) << BYTE_SHIFT | at)
+    }
+
+    /// The same child under another byte.
+    pub(crate) fn under(self, byte: u8) -> Self {
+        Self(self.0 & !(0xFF << BYTE_SHIFT | DIRTY) | u64::from(byte) << BYTE_SHIFT)
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(self) -> u64 {
+        self.0 & OFFSET
+    }
+
+    #[inline(always)]
+    pub(crate) fn byte(self) -> u8 {
+        (self.0 >> BYTE_SHIFT) as u8
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.at() == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_dirty(self) -> bool {
+        self.0 & DIRTY != 0
+    }
+
+    /// Whether it leads to a node of this kind, at a line, if anywhere.
+    #[inline(always)]
+    pub(crate) fn is_to(self, kind: NodeKind) -> bool {
+        const WITHIN_A_LINE: u64 = OFFSET & (LINE - 1);
+        self.0 & (0xF << KIND_SHIFT | WITHIN_A_LINE) == (kind as u64) << KIND_SHIFT
+    }
+
+    /// Whether a record behind this word may have a key of this fingerprint.
+    pub(crate) fn admits(self, fingerprint: Fingerprint) -> bool {
+        self.0 >> HINT_SHIFT == fingerprint.hint()
+    }
+
+    #[cold]
+    fn of_no_kind(self) -> Error {
+        Error::Corrupt { offset: self.at(), what: "a link to a chunk of no known kind" }
+    }
+
+    /// What it leads to; it is not empty.
+    #[inline(always)]
+    pub(crate) fn kind(self) -> Result<Kind> {
+        Kind::from_code(self.0 >> KIND_SHIFT & 0xF).ok_or_else(|| self.of_no_kind())
+    }
+}
+
+/// A word of a leaf array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(pub(crate) u64);
+
+impl Slot {
+    pub(crate) fn new(at: u64, fingerprint: Fingerprint) -> Self {
+        debug_assert_eq!(at & !OFFSET, 0, "{at:#x} cannot stand in a word");
+        Self(u64::from(fingerprint.0) << FINGERPRINT_SHIFT | at)
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(self) -> u64 {
+        self.0 & OFFSET
+    }
+
+    #[inline(always)]
+    pub(crate) fn fingerprint(self) -> Fingerprint {
+        Fingerprint((self.0 >> FINGERPRINT_SHIFT) as u16)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.at() == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_dirty(self) -> bool {
+        self.0 & DIRTY != 0
+    }
+
+    /// The record as the child of a node.
+    pub(crate) fn link(self, byte: u8) -> Link {
+        Link::record(self.at(), self.fingerprint(), byte)
+    }
+}
+
+/// What stays of a word that a remove empties: enough to tell readers whose absence is not yet
+/// durable.
+pub(crate) fn emptied(word: u64) -> u64 {
+    word & !OFFSET
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_survive_the_word() {
+        let arrays = ArrayKind::all().map(Kind::Array);
+        let nodes = NodeKind::ALL.map(Kind::Node);
+        for kind in arrays.chain(nodes).chain([Kind::Record]) {
+            let link = Link::new(kind, 0xFFFF_FFFF_FFF0, 0xA5);
+            assert_eq!((link.kind().unwrap(), link.byte()), (kind, 0xA5));
+            assert_eq!(link.at(), 0xFFFF_FFFF_FFF0);
+            assert_eq!(Link(link.0 | DIRTY).under(7).byte(), 7);
+            assert!(!Link(link.0 | DIRTY).under(7).is_dirty());
+            assert!(Link(emptied(link.0)).is_empty() && Link(emptied(link.0)).byte() == 0xA5);
+        }
+        for code in [0, 14, 15] {
+            assert!(Link(code << KIND_SHIFT | 64).kind().is_err());
+        }
+    }
+
+    #[test]
+    fn a_record_keeps_its_fingerprint_between_array_and_node() {
+        for key in [&b""[..], b"a", b"\xFF\x80\x00", b"a longer key, of many words"] {
+            let fingerprint = Fingerprint::of(key);
+            let slot = Slot::new(4096, fingerprint);
+            assert_eq!((slot.at(), slot.fingerprint()), (4096, fingerprint));
+            assert!(slot.link(9).admits(fingerprint));
+            assert_eq!(slot.link(9), Link::record(4096, fingerprint, 9));
+        }
+    }
+
+    /// The format depends on it.
+    #[test]
+    fn fingerprints_never_change() {
+        assert_eq!(Fingerprint::of(b""), Fingerprint(0));
+        assert_eq!(Fingerprint::of(b"123456789"), Fingerprint(0xE306 ^ 0x9283));
+    }
+
+    #[test]
+    fn sizes_follow_each_other() {
+        assert_eq!(ArrayKind::for_records(2).unwrap().capacity(), 4);
+        assert_eq!(ArrayKind::for_records(129), None);
+        for kind in ArrayKind::all() {
+            let above = ArrayKind::for_records(kind.capacity() + 1);
+            assert!(above.is_none_or(|above| above.smaller() == Some(kind)));
+        }
+        for (children, kind) in [(0, NodeKind::N4), (5, NodeKind::N16), (49, NodeKind::N256)] {
+            assert_eq!(NodeKind::for_children(children), kind);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The way from the root to the place of a key, without locks.
+//!
+//! A node remembers eight bytes of its prefix. Where more lie between it and its parent, a search
+//! goes on in hope, and the record at the end decides. An insert must know: it takes any record
+//! below the node, which has all of the prefix.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::{Guard, Space};
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::sample::{Reached, Sample};
+use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link};
+use crate::tree::roart::path::attempt::{Attempt, Seen};
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+
+/// A key that is looked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought<'k> {
+    pub(crate) bytes: &'k [u8],
+    pub(crate) fingerprint: Fingerprint,
+}
+
+impl<'k> Sought<'k> {
+    #[inline]
+    pub(crate) fn new(bytes: &'k [u8]) -> Self {
+        Self { bytes, fingerprint: Fingerprint::of(bytes) }
+    }
+}
+
+/// Where a key leaves the prefix of a node, and which byte the keys below have there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fork {
+    pub(crate) at: usize,
+    pub(crate) byte: u8,
+}
+
+/// What stands at the place of a key.
+pub(crate) enum Below<'g, M> {
+    /// The key is not below the node: it leaves the node's prefix, where is known or not.
+    Elsewhere(Option<Fork>),
+    /// The same, perhaps: nothing is below the node that could tell.
+    Barren,
+    /// Nothing.
+    Nothing,
+    /// A record, of this key or of another.
+    Record(Record<'g, M>, bool),
+    /// An array, and the key's slot and record in it.
+    Array(Array<'g, M>, Option<Record<'g, M>>),
+}
+
+/// The last node on the way to a key, and what is below it.
+pub(crate) struct Spot<'g, M> {
+    pub(crate) parent: Option<Node<'g, M>>,
+    pub(crate) node: Node<'g, M>,
+    pub(crate) below: Below<'g, M>,
+    /// Whether part of a prefix on the way was not compared.
+    pub(crate) in_hope: bool,
+}
+
+impl<'g, M: Media> Spot<'g, M> {
+    /// The record of the key.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<Record<'g, M>> {
+        match self.below {
+            Below::Record(record, true) => Some(record),
+            Below::Array(_, found) => found,
+            _ => None,
+        }
+    }
+
+    /// The byte of the key by which the node decides; `None` if the key ends there.
+    pub(crate) fn byte(&self, key: &Sought<'_>) -> Option<u8> {
+        key.bytes.get(self.node.depth()).copied()
+    }
+
+    /// The byte of the key by which the parent decides.
+    pub(crate) fn parent_byte(&self, key: &Sought<'_>) -> Option<u8> {
+        key.bytes.get(self.parent?.depth()).copied()
+    }
+
+    /// What came of an attempt to change something here.
+    #[inline]
+    pub(crate) fn outcome(&self, done: bool) -> Attempt {
+        if done { Attempt::Done } else { self.failed() }
+    }
+
+    #[cold]
+    fn failed(&self) -> Attempt {
+        let array = match &self.below {
+            Below::Array(array, _) => Some(array),
+            _ => None,
+        };
+        Attempt::Failed(Seen::of(self.parent.as_ref(), &self.node, array))
+    }
+
+    /// Whether it is certain that the key belongs here, present or not.
+    pub(crate) fn is_exact(&self) -> bool {
+        !self.in_hope && !matches!(self.below, Below::Elsewhere(None))
+    }
+}
+
+/// Whether a search must know all prefixes on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Care {
+    /// It goes on in hope: enough for a key that is present.
+    Hope,
+    /// It makes sure: needed where a key is entered.
+    Exact,
+}
+
+/// The place of a key below `root`. What it rests on is durable.
+#[inline]
+pub(crate) fn find<'g, M: Media>(
+    guard: &'g Guard<'g, M>,
+    root: Node<'g, M>,
+    key: &Sought<'_>,
+    care: Care,
+) -> Result<Spot<'g, M>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
+    let mut spot = Spot { parent: None, node: root, below: Below::Nothing, in_hope: false };
+    let mut from = 0;
+    loop {
+        let node = spot.node;
+        match (node.compare_prefix(key.bytes, from), care) {
+            (Prefix::Matches, _) => {}
+            (Prefix::MayMatch, Care::Hope) => spot.in_hope = true,
+            (remembered, _) => {
+                if let Some(below) = leaves(&spot, key, from, care, remembered, guard.space())? {
+                    return Ok(Spot { below, ..spot });
+                }
+            }
+        }
+        let link = step(&node, key.bytes, generation)?;
+        media.mark(Mark::Step("find.step"));
+        if link.is_empty() {
+            return Ok(spot);
+        }
+        let below = match link.kind()? {
+            Kind::Node(kind) => {
+                let next = key.bytes.get(node.depth() + 1);
+                Node::prefetch_for_search(media, (link.at(), kind), next);
+                spot.parent = Some(node);
+                spot.node = enter_child(media, &node, link)?;
+                from = node.depth() + 1;
+                continue;
+            }
+            Kind::Array(kind) => {
+                Array::prefetch_for_search(media, link.at(), kind);
+                let array = Array::enter(media, link.at(), kind)?;
+                let found = array.find(key.bytes, key.fingerprint, generation)?;
+                Below::Array(array, found.map(|(_, record)| record))
+            }
+            Kind::Record => {
+                let record = Record::enter(media, link.at())?;
+                // A hint that does not fit spares the look at the key.
+                let is_it = link.admits(key.fingerprint) && record.is_of(key.bytes);
+                Below::Record(record, is_it)
+            }
+        };
+        return Ok(Spot { below, ..spot });
+    }
+}
+
+/// The word for `key` in a node whose prefix it has.
+#[inline(always)]
+pub(crate) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) -> Result<Link> {
+    if let Some(&byte) = key.get(node.depth()) {
+        return Ok(node.child(byte, generation).map_or(Link::NONE, |(_, link)| link));
+    }
+    let eok = node.load(EOK);
+    if eok.is_empty() || eok.kind()? == Kind::Record {
+        Ok(eok)
+    } else {
+        Err(node.corrupt("a key that ends at a node and has no record"))
+    }
+}
+
+/// How the key leaves the prefix of the spot's node, if it does: what the node remembers does not say that it
+/// matches.
+#[cold]
+fn leaves<'g, M: Media>(
+    spot: &Spot<'g, M>,
+    key: &Sought<'_>,
+    from: usize,
+    care: Care,
+    remembered: Prefix,
+    space: &Space<M>,
+) -> Result<Option<Below<'g, M>>> {
+    let remembers_all = spot.node.remembers_from() <= from;
+    match (remembered, care) {
+        (Prefix::LeavesAt(at, byte), _) if remembers_all => {
+            Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
+        }
+        (_, Care::Hope) => Ok(Some(Below::Elsewhere(None))),
+        (_, Care::Exact) => compare_whole(spot, key, from, remembered, space),
+    }
+}
+
+/// Compares the whole prefix of the spot's node, which every record below it has. `remembered` is what the
+/// node says of its end.
+fn compare_whole<'g, M: Media>(
+    spot: &Spot<'g, M>,
+    key: &Sought<'_>,
+    from: usize,
+    remembered: Prefix,
+    space: &Space<M>,
+) -> Result<Option<Below<'g, M>>> {
+    let node = &spot.node;
+    let above = spot.parent.as_ref().zip(spot.parent_byte(key));
+    let record = match (Reached { node, above }).sample(space)? {
+        Sample::Record(record) => record,
+        Sample::Barren => return Ok(Some(Below::Barren)),
+        Sample::Moved => return Ok(Some(Below::Elsewhere(None))),
+    };
+    let at = record.common_with(key.bytes, from);
+    let leaves_at = match remembered {
+        Prefix::LeavesAt(at, _) => at,
+        _ => node.depth(),
+    };
+    match record.key_byte(at) {
+        // Before what the node remembers, or where it says.
+        Some(byte) if at < node.remembers_from() || at == leaves_at && at < node.depth() => {
+            Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
+        }
+        _ if at >= node.depth() && leaves_at == node.depth() => Ok(None),
+        _ => Err(node.corrupt("a node whose prefix is not that of its keys")),
+    }
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// The place of a key.
+    pub(crate) fn find<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        care: Care,
+    ) -> Result<Spot<'g, M>> {
+        find(guard, self.root(guard)?, key, care)
+    }
+}

@@ -1,0 +1,119 @@
+//! A search for a value: in hope, the record at the end decides.
+//!
+//! It follows the words that [`find`](crate::tree::roart::path::descend::find) follows, and remembers nothing of its way. Few
+//! instructions: while one lookup waits for a line, the processor begins the next, as far as it looks ahead.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::node::{Node, Prefix};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link, NodeKind};
+use crate::tree::roart::path::descend::step;
+
+/// Where a search goes on behind a node.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    /// The word that leads on; empty if the key is not below the node.
+    pub(crate) link: Link,
+    /// How many bytes of the key have led here.
+    pub(crate) from: usize,
+}
+
+/// Takes a search through the node of this kind at `at`, to which the first `from` bytes of the key led: to
+/// the root none.
+#[inline(never)]
+pub(crate) fn through<M: Media>(
+    media: &M,
+    (at, kind): (u64, NodeKind),
+    key: &[u8],
+    from: usize,
+    generation: u64,
+) -> Result<Way> {
+    let node = Node::enter(media, at, kind)?;
+    match (from, node.depth()) {
+        (0, 1..) => return Err(node.corrupt("a root with a prefix")),
+        (from, depth) if depth < from => {
+            return Err(node.corrupt("a node that is no deeper than its parent"));
+        }
+        _ => {}
+    }
+    let way = Way { link: Link::NONE, from: node.depth() + 1 };
+    if let Prefix::LeavesAt(..) = node.compare_prefix(key, from) {
+        return Ok(way);
+    }
+    let link = step(&node, key, generation)?;
+    media.mark(Mark::Step("lookup.step"));
+    Ok(Way { link, ..way })
+}
+
+/// The record of `key` below `root`. What it rests on is durable, also that there is none.
+#[inline(always)]
+pub(crate) fn lookup<'g, M: Media>(
+    guard: &'g Guard<'_, M>,
+    root: Link,
+    key: &[u8],
+) -> Result<Option<Record<'g, M>>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
+    let Some((link, at)) = candidate(guard, root, key)? else { return Ok(None) };
+    if let Some(value) = Record::value_for(media, at, key)? {
+        return Record::of_lengths(media, at, key.len(), value).map(Some);
+    }
+    match link.kind()? {
+        Kind::Array(kind) => behind(Array::enter(media, link.at(), kind)?, key, generation),
+        _ => Ok(None),
+    }
+}
+
+/// Where the one record is that may be that of `key`, or the first of an array; and the word that leads to
+/// the record or to the array.
+#[inline(always)]
+fn candidate<M: Media>(
+    guard: &Guard<'_, M>,
+    root: Link,
+    key: &[u8],
+) -> Result<Option<(Link, u64)>> {
+    let (media, generation) = (guard.media(), guard.space().generation());
+    let mut way = Way { link: root, from: 0 };
+    loop {
+        // Most nodes of a large tree have 256 children and decide by the very next byte.
+        while let Some(link) = Node::child_by_byte(media, way.link, key, way.from) {
+            media.mark(Mark::Step("lookup.step"));
+            way = Way { link, from: way.from + 1 };
+        }
+        let Way { link, from } = way;
+        if link.is_empty() {
+            return Ok(None);
+        }
+        match link.kind()? {
+            // A hint that does not fit spares the look at the key.
+            Kind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
+            Kind::Record => return Ok(Some((link, link.at()))),
+            Kind::Array(kind) => {
+                Array::prefetch_for_search(media, link.at(), kind);
+                let array = Array::enter(media, link.at(), kind)?;
+                let first =
+                    array.find_by(Fingerprint::of(key), generation, |_, at| Ok(Some(at)))?;
+                return Ok(first.map(|at| (link, at)));
+            }
+            Kind::Node(kind) => {
+                let node = (link.at(), kind);
+                Node::prefetch_for_search(media, node, key.get(from));
+                way = through(media, node, key, from, generation)?;
+            }
+        }
+    }
+}
+
+/// The record of `key` in an array of which one record has its fingerprint and another key.
+#[cold]
+fn behind<'g, M: Media>(
+    array: Array<'g, M>,
+    key: &[u8],
+    generation: u64,
+) -> Result<Option<Record<'g, M>>> {
+    let found = array.find(key, Fingerprint::of(key), generation)?;
+    Ok(found.map(|(_, record)| record))
+}

@@ -1,0 +1,5 @@
+//! From the root to the place of a key.
+
+pub(crate) mod attempt;
+pub(crate) mod descend;
+pub(crate) mod lookup;

@@ -1,0 +1,24 @@
+//! Whether a key lies within the bound of a scan.
+
+use std::cmp::Ordering as Order;
+use std::ops::Bound;
+
+use crate::media::Media;
+
+use crate::tree::roart::nodes::record::Record;
+
+/// Whether a key that agrees with the bound in its first `from` bytes is within it. `UP`: keys begin
+/// at the bound; else they end there.
+#[inline]
+pub(crate) fn is_within<M: Media, const UP: bool>(
+    record: &Record<'_, M>,
+    bound: Bound<&[u8]>,
+    from: usize,
+) -> bool {
+    let beyond = if UP { Order::Greater } else { Order::Less };
+    match bound {
+        Bound::Unbounded => true,
+        Bound::Included(key) => [beyond, Order::Equal].contains(&record.compare(key, from)),
+        Bound::Excluded(key) => record.compare(key, from) == beyond,
+    }
+}

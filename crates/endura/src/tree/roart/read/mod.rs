@@ -1,0 +1,8 @@
+//! Lookups of many keys, and scans.
+
+pub(crate) mod batch;
+pub(crate) mod bound;
+pub(crate) mod ends;
+pub(crate) mod many;
+pub(crate) mod scan;
+pub(crate) mod walk;

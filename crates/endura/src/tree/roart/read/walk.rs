@@ -1,0 +1,355 @@
+//! A walk over records in key order, from a bound on.
+//!
+//! It compares prefixes with the bound only along the border, where keys on both sides of it lie;
+//! inside, nothing is compared. It keeps its own stack: keys can be 64 KiB deep. Of a node it takes
+//! several children at a time, and asks for all of them before it enters the first.
+
+use std::cmp::Ordering as Order;
+use std::ops::Bound;
+
+use crate::Result;
+use crate::media::{LINE, Media};
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::entered::{Entered, TWICE};
+use crate::tree::roart::nodes::lock::Version;
+use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
+use crate::tree::roart::nodes::order::remember;
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::sample::{Reached, Sample};
+use crate::tree::roart::nodes::sort::Sorted;
+use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link};
+use crate::tree::roart::read::batch::Batch;
+use crate::tree::roart::read::bound::is_within;
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+
+/// A node that the walk is inside of.
+struct Frame<'g, M> {
+    node: Node<'g, M>,
+    /// Of the node, when its children were taken.
+    version: Version,
+    /// Where its children begin among those that were taken.
+    first: usize,
+    /// The byte from which on children are still to be taken, if there may be any.
+    next: Option<u8>,
+    /// Whether the key that ends at the node is still to come.
+    eok: bool,
+    /// Whether keys on both sides of the bound may be below, under this byte.
+    border: Option<u8>,
+}
+
+/// A walk over records in key order.
+pub(crate) struct Walk<'g, 'b, M: Media, T, const UP: bool> {
+    tree: &'g Tree<M, T>,
+    path: Vec<Frame<'g, M>>,
+    /// Children that were taken: of each node of the path, the next one last.
+    taken: Vec<(u8, Link)>,
+    bound: Bound<&'b [u8]>,
+    entered: Entered,
+    /// Whether a node on the way to the bound was left by others, so that the walk has to begin again.
+    has_moved: bool,
+}
+
+/// Where the keys below a node are, seen from the bound.
+enum Side {
+    /// Some agree with the bound as far as the node decides; or all come before or after it.
+    At(Order),
+    /// There are none.
+    Nowhere,
+    /// The node was left by others.
+    Moved,
+}
+
+impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
+    pub(crate) fn new(
+        tree: &'g Tree<M, T>,
+        root: Node<'g, M>,
+        bound: Bound<&'b [u8]>,
+    ) -> Result<Self> {
+        let (path, taken) = (Vec::with_capacity(4), Vec::with_capacity(32));
+        let entered = Entered::default();
+        let mut walk = Self { tree, path, taken, bound, entered, has_moved: false };
+        let root = Reached { node: &root, above: None };
+        walk.enter(root, 0, !matches!(bound, Bound::Unbounded))?;
+        Ok(walk)
+    }
+
+    /// Whether others have changed the way to the bound meanwhile: then nothing was noted, and another walk
+    /// has to begin. That comes before the first entry is noted, or not at all.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.has_moved
+    }
+
+    /// Whether all was noted.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    fn bound_key(&self) -> &'b [u8] {
+        match self.bound {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => &[],
+        }
+    }
+
+    /// Goes into a node; `is_border` if its keys agree with the bound in their first `from` bytes,
+    /// and may lie on both sides of it.
+    fn enter(&mut self, reached: Reached<'_, 'g, M>, from: usize, is_border: bool) -> Result<()> {
+        let node = *reached.node;
+        if !self.entered.is_new(node.at()) {
+            return Err(node.corrupt(TWICE));
+        }
+        let next = Some(if UP { 0 } else { 255 });
+        let version = node.version();
+        let first = self.taken.len();
+        let all = Frame { node, version, first, next, eok: true, border: None };
+        if !is_border {
+            self.path.push(all);
+            return Ok(());
+        }
+        let (bound, inside) = (self.bound_key(), if UP { Order::Greater } else { Order::Less });
+        match self.compare(&reached, from)? {
+            Side::At(Order::Equal) => {}
+            Side::At(order) if order == inside => {
+                self.path.push(all);
+                return Ok(());
+            }
+            // Nothing below, or all of it outside.
+            Side::At(_) | Side::Nowhere => return Ok(()),
+            Side::Moved => {
+                self.has_moved = true;
+                self.path.clear();
+                self.taken.clear();
+                return Ok(());
+            }
+        }
+        let eok_is_bound = matches!(self.bound, Bound::Included(_));
+        match (bound.get(node.depth()), UP) {
+            // The key that ends here is shorter than the bound, which goes on: before it.
+            (Some(&byte), true) => {
+                self.path.push(Frame { next: Some(byte), eok: false, border: Some(byte), ..all });
+            }
+            (Some(&byte), false) => {
+                self.path.push(Frame { next: Some(byte), border: Some(byte), ..all });
+            }
+            // The bound ends here: it is the key that may end here, and before all others.
+            (None, true) => self.path.push(Frame { eok: eok_is_bound, ..all }),
+            (None, false) => self.path.push(Frame { next: None, eok: eok_is_bound, ..all }),
+        }
+        Ok(())
+    }
+
+    /// How the keys below a node compare with the bound.
+    fn compare(&self, reached: &Reached<'_, 'g, M>, from: usize) -> Result<Side> {
+        let (bound, node) = (self.bound_key(), reached.node);
+        let (at, byte) = match node.compare_prefix(bound, from) {
+            Prefix::Matches => return Ok(Side::At(Order::Equal)),
+            Prefix::LeavesAt(at, byte) if node.remembers_from() <= from => (at, Some(byte)),
+            _ => match reached.sample(self.tree.space())? {
+                Sample::Barren => return Ok(Side::Nowhere),
+                Sample::Moved => return Ok(Side::Moved),
+                Sample::Record(record) => {
+                    let at = record.common_with(bound, from);
+                    if at >= node.depth() {
+                        return Ok(Side::At(Order::Equal));
+                    }
+                    (at, record.key_byte(at))
+                }
+            },
+        };
+        Ok(Side::At(byte.cmp(&bound.get(at).copied())))
+    }
+
+    /// Notes at least `want` entries, as far as there are any.
+    pub(crate) fn note(&mut self, out: &mut Batch, want: usize) -> Result<()> {
+        let end = out.len() + want;
+        while out.len() < end
+            && let Some(frame) = self.path.last_mut()
+        {
+            let has_none = self.taken.len() == frame.first;
+            if frame.eok && (UP || frame.next.is_none() && has_none) {
+                frame.eok = false;
+                let version = frame.node.version();
+                let eok = frame.node.load(EOK);
+                if !eok.is_empty() {
+                    out.push(eok.at());
+                    out.held_by(frame.node.at(), version);
+                }
+                continue;
+            }
+            if has_none {
+                frame.take_children::<UP>(end - out.len(), &mut self.taken)?;
+            }
+            if self.taken.len() == frame.first {
+                if !frame.eok {
+                    self.path.pop();
+                }
+                continue;
+            }
+            let Some((byte, link)) = self.taken.pop() else { continue };
+            let (node, version, is_border) =
+                (frame.node, frame.version, frame.border == Some(byte));
+            self.note_child((&node, byte), version, link, is_border, out)?;
+            debug_assert!(!self.has_moved || out.len() == 0, "the way to the bound comes first");
+        }
+        Ok(())
+    }
+
+    /// Asks for what the next call of [`note`](Self::note) begins with.
+    pub(crate) fn ask_ahead(&mut self, want: usize) -> Result<()> {
+        match self.path.last_mut() {
+            Some(frame) if self.taken.len() == frame.first => {
+                frame.take_children::<UP>(want, &mut self.taken)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note_child(
+        &mut self,
+        (node, byte): (&Node<'g, M>, u8),
+        version: Version,
+        link: Link,
+        is_border: bool,
+        out: &mut Batch,
+    ) -> Result<()> {
+        let (media, from) = (node.words().media(), node.depth() + 1);
+        match link.kind()? {
+            Kind::Record => {
+                let record = link.at();
+                if !is_border
+                    || is_within::<M, UP>(&Record::enter(media, record)?, self.bound, from)
+                {
+                    out.push(record);
+                    out.held_by(node.at(), version);
+                }
+            }
+            Kind::Array(kind) => {
+                let array = Array::enter(media, link.at(), kind)?;
+                self.note_child_array(node, &array, is_border, out)?;
+            }
+            Kind::Node(_) => {
+                let child = enter_child(media, node, link)?;
+                let reached = Reached { node: &child, above: Some((node, byte)) };
+                self.enter(reached, from, is_border)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the records of an array that a word of `node` leads to.
+    ///
+    /// If the node has given way, the array may have moved up, and taken keys that have nothing to do with
+    /// the node ([`sample`](crate::tree::roart::nodes::sample)). Then only whole keys tell their order, which must not be left
+    /// there, and what was noted is not shown but as the first entry: the next walk finds the array where it
+    /// is. So the node is asked twice: after the array's version was read, for the order that is left goes by
+    /// that; and after the slots were, for the first entry is shown whatever the version is by then.
+    fn note_child_array(
+        &self,
+        node: &Node<'g, M>,
+        array: &Array<'g, M>,
+        is_border: bool,
+        out: &mut Batch,
+    ) -> Result<()> {
+        let (start, generation) = (out.len(), self.tree.space().generation());
+        let (mut version, mut from) = (array.version(), node.depth() + 1);
+        let reached = Reached { node, above: None };
+        let mut is_noted = reached.is_in_place(generation);
+        if is_noted {
+            self.note_array(array, version, from, out)?;
+            is_noted = reached.is_in_place(generation);
+        }
+        if !is_noted {
+            out.keep_since(start, start..start);
+            (version, from) = (Version::NEVER, 0);
+            self.note_array(array, version, from, out)?;
+        }
+        if is_border {
+            self.leave_out(array, from, start, out)?;
+        }
+        out.held_by(array.at(), version);
+        Ok(())
+    }
+
+    /// Notes the records of an array, in key order. Their keys agree in their first `from` bytes.
+    fn note_array(
+        &self,
+        array: &Array<'g, M>,
+        version: Version,
+        from: usize,
+        out: &mut Batch,
+    ) -> Result<()> {
+        let (start, generation) = (out.len(), self.tree.space().generation());
+        out.reserve(array.kind().capacity());
+        if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
+            out.keep_since(start, start..start);
+            let mut sorted = Sorted::empty();
+            sorted.take(array, from)?;
+            out.extend(sorted.records());
+            remember(self.tree.space(), array, version, &sorted);
+        }
+        if !UP {
+            out.since(start).reverse();
+        }
+        Ok(())
+    }
+
+    /// Leaves out those of the entries from `start` on, which are in order, that are not within the
+    /// bound: the first ones.
+    fn leave_out(
+        &self,
+        array: &Array<'g, M>,
+        from: usize,
+        start: usize,
+        out: &mut Batch,
+    ) -> Result<()> {
+        let (media, end) = (array.words().media(), out.len());
+        // Most scans begin at a key that is there, or behind one: the fingerprints tell where, and no other
+        // record has to be looked at.
+        let key = self.bound_key();
+        if let Some(record) = array.peek_for(key, Fingerprint::of(key))?
+            && let Some(at) = out.since(start).iter().position(|&noted| noted == record)
+        {
+            let at = start + at + usize::from(matches!(self.bound, Bound::Excluded(_)));
+            out.keep_since(start, at..end);
+            return Ok(());
+        }
+        // One wait for all of them in place of one for each step; half are shown soon anyway.
+        out.since(start).iter().for_each(|&record| media.prefetch(record, LINE));
+        let (mut low, mut high) = (start, end);
+        while low < high {
+            let middle = low.midpoint(high);
+            let record = Record::enter(media, out.since(0)[middle])?;
+            if is_within::<M, UP>(&record, self.bound, from) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        out.keep_since(start, low..end);
+        Ok(())
+    }
+}
+
+impl<M: Media> Frame<'_, M> {
+    /// Takes the next children, and asks for them: as many as may hold `want` entries.
+    fn take_children<const UP: bool>(
+        &mut self,
+        want: usize,
+        taken: &mut Vec<(u8, Link)>,
+    ) -> Result<()> {
+        self.version = self.node.version();
+        let Some(from) = self.next else { return Ok(()) };
+        self.next = self.node.take_children::<UP>(from, want, taken)?;
+        let media = self.node.words().media();
+        for (_, link) in &taken[self.first..] {
+            match link.kind()? {
+                Kind::Array(kind) => Array::prefetch_all(media, link.at(), kind),
+                Kind::Record | Kind::Node(_) => media.prefetch(link.at(), LINE),
+            }
+        }
+        taken[self.first..].reverse();
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! A tree in an open map.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::media::Media;
+use crate::pool::{Guard, MapState, Space};
+use crate::{Error, Result};
+
+use crate::tree::roart::nodes::node::{NewNode, Node};
+use crate::tree::roart::nodes::root::root_link;
+use crate::tree::roart::nodes::word::{Link, NodeKind};
+use crate::tree::roart::techniques::{Full, Techniques};
+
+/// The number of this kind of map in the directory.
+pub(crate) const KIND: u8 = 3;
+
+/// The format of nodes, arrays and records, as the directory records it.
+pub(crate) const PARAMETERS: u64 = 1;
+
+/// A ROART tree.
+///
+/// ```
+/// use std::sync::Arc;
+/// use endura::ByteMap;
+/// use endura::lab::media::Heap;
+/// use endura::lab::pool::{PAGE, Session, Space};
+/// use endura::lab::tree::roart::Tree;
+///
+/// let medium = Heap::new(8 * PAGE);
+/// Space::format(&medium)?;
+/// let session = Session { generation: 1, clean: true, read_only: false };
+/// let space = Arc::new(Space::mount(medium, session)?);
+///
+/// let map = ByteMap::over(Tree::<_>::open(&space, "docs")?);
+/// map.insert(b"user:1", b"Ada")?;
+/// assert_eq!(map.get(b"user:1")?.as_deref(), Some(&b"Ada"[..]));
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct Tree<M: Media, T = Full> {
+    pub(crate) space: Arc<Space<M>>,
+    pub(crate) map: Arc<MapState>,
+    /// The root is never replaced.
+    pub(crate) root: Link,
+    pub(crate) techniques: PhantomData<T>,
+}
+
+impl<M: Media, T> Clone for Tree<M, T> {
+    fn clone(&self) -> Self {
+        let (space, map) = (Arc::clone(&self.space), Arc::clone(&self.map));
+        Self { space, map, root: self.root, techniques: PhantomData }
+    }
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Opens the map `name` of a pool; makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] if there is a map of that name and another kind, [`Error::Corrupt`] if it cannot
+    /// have a root, and those of [`Space::open_map`].
+    pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        let map = space.open_map(name, KIND, PARAMETERS, |guard, _| Self::create(guard))?;
+        Self::over(space, map)
+    }
+
+    /// The tree in an open map.
+    pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
+        if map.kind() == KIND && map.parameters() == PARAMETERS {
+            // As in every operation: the place of a map that was dropped may be another's by now.
+            let guard = space.pin()?;
+            let root = match map.is_dropped() {
+                true => Link::NONE,
+                false => root_link(guard.media(), map.root())?,
+            };
+            Ok(Self { space: Arc::clone(space), map, root, techniques: PhantomData })
+        } else {
+            let (name, found) = (map.name().to_string(), "map of another kind or format");
+            Err(Error::WrongKind { name, found, want: "Roart" })
+        }
+    }
+
+    /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
+    /// the caller's next fence is.
+    fn create(guard: &Guard<'_, M>) -> Result<u64> {
+        let root = NewNode { kind: NodeKind::N256, prefix: &[], eok: Link::NONE, children: &[] };
+        let at = guard.alloc(Node::<M>::bytes_of(root.kind))?;
+        Node::create(guard, at, &root)?;
+        Ok(at)
+    }
+
+    pub(crate) fn root<'g>(&self, guard: &'g Guard<'_, M>) -> Result<Node<'g, M>> {
+        Node::root(guard.media(), self.root.at())
+    }
+
+    pub(crate) fn map(&self) -> &MapState {
+        &self.map
+    }
+
+    pub(crate) fn space(&self) -> &Space<M> {
+        &self.space
+    }
+
+    #[inline(always)]
+    pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin()?)
+    }
+
+    pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    #[inline]
+    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
+        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+    }
+}

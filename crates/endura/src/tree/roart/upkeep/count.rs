@@ -1,0 +1,93 @@
+//! How many entries the tree has.
+//!
+//! Writers count what they do, in counters that no two cores share. After an unclean close these
+//! start from nothing, and the entries of earlier sessions are added where they are found: by
+//! whoever locks a node or array first in this session, which is before anything in it changes. A
+//! thread goes round ([`tour`](crate::tree::roart::upkeep::tour)), some in each pin, and locks them all. What a node or array holds is thus counted exactly once,
+//! wherever it moves later.
+
+use std::ops::{Bound, ControlFlow};
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Counted;
+use crate::tree::{ByteIndex, Len};
+
+use crate::tree::roart::read::scan::Cursor;
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+use crate::tree::roart::upkeep::tour::{Chunk, Tour};
+
+/// Chunks that are looked at in one pin.
+const BITE: usize = 512;
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Notes records that an earlier session left in a chunk. To be called under its first lock.
+    pub(crate) fn note_found(&self, records: usize) {
+        if self.map().counted() != Counted::All {
+            self.map().add(records as i64);
+        }
+    }
+
+    /// The number of entries; sets a count going where it is not known.
+    pub(crate) fn length(&self) -> Result<Len> {
+        drop(self.pin()?);
+        if self.map().counted() == Counted::All {
+            return Ok(Len::Exact(self.map().sum()));
+        }
+        if self.map().claim_count() {
+            let tree = self.clone();
+            let counter = std::thread::Builder::new().name("endura-count".to_owned());
+            // An error ends the count; the next operation on the map reports it.
+            if counter.spawn(move || _ = tree.count_all()).is_err() {
+                // No room for a thread: the caller counts.
+                self.count_all()?;
+                return Ok(Len::Exact(self.map().sum()));
+            }
+        }
+        Ok(Len::AtLeast(self.map().sum()))
+    }
+
+    /// Counts, in this thread: locks everything once. Others may write meanwhile, and count as well. O(n).
+    ///
+    /// # Errors
+    ///
+    /// As for [`ByteIndex::get_with`].
+    pub fn count_all(&self) -> Result<()> {
+        if self.space().session().read_only {
+            return self.count_unchanging();
+        }
+        let mut tour = Tour::default();
+        loop {
+            let guard = self.pin_mut()?;
+            let mut lock = |chunk: Chunk<'_, M>| {
+                let lock = match chunk {
+                    Chunk::Node(node) => self.lock_node(&guard, &node)?,
+                    Chunk::Array(array) => self.lock_array(&guard, &array)?,
+                    Chunk::Record(_) => None,
+                };
+                if let Some(lock) = lock {
+                    lock.unchanged();
+                }
+                Ok(())
+            };
+            if tour.step(&guard, self.root(&guard)?, &mut lock, BITE)? {
+                break;
+            }
+        }
+        self.map().set_counted(Counted::All);
+        Ok(())
+    }
+
+    /// Counts a tree that nobody can change.
+    fn count_unchanging(&self) -> Result<()> {
+        let mut entries = 0;
+        self.scan_up(&mut Cursor::default(), (Bound::Unbounded, Bound::Unbounded), |_, _| {
+            entries += 1;
+            ControlFlow::Continue(())
+        })?;
+        self.map().add(entries);
+        self.map().set_counted(Counted::All);
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! All chunks of a tree that nobody is inside of any more, some at a time: for freeing them.
+
+use crate::Result;
+use crate::media::{LINE, Media};
+use crate::pool::{Guard, MapState};
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::node::{EOK, Node};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::root::root_node;
+use crate::tree::roart::nodes::word::{Kind, Link};
+use crate::tree::roart::upkeep::tour::Chunk;
+
+/// How far the chunks of a tree were told of.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory {
+    has_begun: bool,
+    /// Words of nodes that were told of, whose chunks are still to come.
+    left: Vec<Link>,
+}
+
+impl Inventory {
+    /// Tells `note` of about `bite` chunks more; whether that was the end. What lies below a chunk that was
+    /// told of before is passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere.
+    pub(crate) fn step<M: Media>(
+        &mut self,
+        guard: &Guard<'_, M>,
+        map: &MapState,
+        note: &mut dyn FnMut(u64, u64) -> bool,
+        bite: usize,
+    ) -> Result<bool> {
+        let media = guard.media();
+        if !self.has_begun {
+            self.has_begun = true;
+            let root = root_node(media, map.root())?;
+            if tell(note, &Chunk::Node(root)) {
+                self.enter(&root);
+            }
+        }
+        let mut left = bite;
+        while left > 0
+            && let Some(link) = self.left.pop()
+        {
+            left = left.saturating_sub(self.pass(media, link, note)?);
+        }
+        Ok(self.left.is_empty())
+    }
+
+    /// Tells of what a word leads to; of how many chunks.
+    fn pass<M: Media>(
+        &mut self,
+        media: &M,
+        link: Link,
+        note: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<usize> {
+        match link.kind()? {
+            Kind::Record => {
+                tell(note, &Chunk::Record(Record::enter(media, link.at())?));
+            }
+            Kind::Node(kind) => {
+                let node = Node::enter(media, link.at(), kind)?;
+                if tell(note, &Chunk::Node(node)) {
+                    self.enter(&node);
+                }
+            }
+            Kind::Array(kind) => {
+                let array = Array::enter(media, link.at(), kind)?;
+                if tell(note, &Chunk::Array(array)) {
+                    let slots = array.slots();
+                    // All misses at once.
+                    slots.iter().for_each(|slot| media.prefetch(slot.at(), LINE));
+                    for slot in &slots {
+                        tell(note, &Chunk::Record(Record::enter(media, slot.at())?));
+                    }
+                    return Ok(1 + slots.len());
+                }
+            }
+        }
+        Ok(1)
+    }
+
+    /// Notes what the words of a node lead to.
+    fn enter<M: Media>(&mut self, node: &Node<'_, M>) {
+        let words = [EOK].into_iter().chain(node.places()).map(|i| node.peek(i));
+        self.left.extend(words.filter(|link| !link.is_empty()));
+    }
+}
+
+fn tell<M: Media>(note: &mut dyn FnMut(u64, u64) -> bool, chunk: &Chunk<'_, M>) -> bool {
+    let (at, bytes) = chunk.place();
+    note(at, bytes)
+}

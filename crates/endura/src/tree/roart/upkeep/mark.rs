@@ -1,0 +1,60 @@
+//! A walk over all nodes, arrays and records while others change the tree, for a collection: a
+//! [`tour`](crate::tree::roart::upkeep::tour), whose head says why it meets every chunk that stays.
+//!
+//! A word that is empty and marked as not durable counts as empty: its writer is inside a pin and will
+//! retire what it led to, or was killed. The walk flushes all words that it reads, for those of a
+//! killed process may not be durable.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::{Guard, Walk};
+use crate::tree::roart::nodes::node::EOK;
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+use crate::tree::roart::upkeep::tour::{Chunk, Tour};
+
+/// A walk over a tree.
+struct Marking<M: Media, T> {
+    tree: Tree<M, T>,
+    tour: Tour,
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// A walk over all chunks, for a [`Collector`](crate::pool::Collector).
+    pub fn marking(&self) -> Box<dyn Walk<M>> {
+        Box::new(Marking { tree: self.clone(), tour: Tour::default() })
+    }
+}
+
+impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
+    fn step(
+        &mut self,
+        guard: &Guard<'_, M>,
+        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+        bite: usize,
+    ) -> Result<bool> {
+        if self.tree.map().is_dropped() {
+            return Ok(true);
+        }
+        let root = self.tree.root(guard)?;
+        let mut met = |chunk: Chunk<'_, M>| {
+            flush(&chunk);
+            let (at, bytes) = chunk.place();
+            visit(at, bytes)
+        };
+        self.tour.step(guard, root, &mut met, bite)
+    }
+}
+
+/// Starts the write-back of the words that lead on.
+fn flush<M: Media>(chunk: &Chunk<'_, M>) {
+    match chunk {
+        Chunk::Node(node) if node.words().media().needs_flush() => {
+            node.words().flush(EOK, node.places().end - EOK);
+        }
+        Chunk::Array(array) if array.words().media().needs_flush() => {
+            array.words().flush(array.place(0), array.kind().capacity());
+        }
+        _ => {}
+    }
+}

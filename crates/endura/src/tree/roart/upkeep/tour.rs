@@ -1,0 +1,334 @@
+//! A way through all nodes, arrays and records in key order, some in one pin, while others change the tree.
+//!
+//! # Why it meets every chunk that stays
+//!
+//! Inside one pin: a word was right when it was loaded, and what it leads to does not go away before
+//! the pin ends. A node or array that is replaced keeps the words that it had; a chunk that stays in
+//! the tree moves only along its own way from the root, from a node to one that took its place or to
+//! one above it, when the node between is replaced. Whoever has loaded the word of that one finds the
+//! chunk in it still.
+//!
+//! A later pin goes on by key. The tour goes in key order: keys that end at a node, then its children by
+//! their bytes. It remembers the key of a record met last, and then passes over what lies before that
+//! key entirely. A chunk that does so now did so when the tour went by, for records and prefixes never
+//! change, and what moves up in the tree stands for more keys than before, not for others. What the
+//! way of the key itself leads through is met again.
+//!
+//! # Why it ends
+//!
+//! The key that it remembers never decreases, and a step does not end before it has met a larger one. (Where a
+//! damaged tree has many nodes side by side without any, it ends, and the next one goes twice as far.)
+//! Where a node does not remember all of its prefix, a record below it tells whether it lies before the key
+//! or behind ([`sample`](crate::tree::roart::nodes::sample)); if the node was left by others meanwhile, the step ends with
+//! nothing done, and the next one looks for the way again, in a pin of its own.
+
+use std::cmp::Ordering as Order;
+use std::ops::ControlFlow;
+
+use crate::Result;
+use crate::media::{LINE, Media};
+use crate::pool::{Guard, Seat, Space};
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::sample::{Reached, Sample};
+use crate::tree::roart::nodes::word::{Kind, Link, NodeKind};
+
+/// Strides without a new key that a pin is prolonged by at first: many more than a tree has nodes and arrays
+/// without a record side by side.
+const BARREN: u64 = if cfg!(test) { 8 } else { 1 << 12 };
+
+/// What a tour meets.
+#[derive(Clone, Copy)]
+pub(crate) enum Chunk<'m, M> {
+    Node(Node<'m, M>),
+    Array(Array<'m, M>),
+    Record(Record<'m, M>),
+}
+
+impl<M: Media> Chunk<'_, M> {
+    /// Where it is, and its bytes as asked for.
+    pub(crate) fn place(&self) -> (u64, u64) {
+        match self {
+            Self::Node(node) => (node.at(), Node::<M>::bytes_of(node.kind())),
+            Self::Array(array) => (array.at(), Array::<M>::bytes_of(array.kind())),
+            Self::Record(record) => (record.at(), record.bytes()),
+        }
+    }
+}
+
+/// A node that the tour is inside of, and its children that are still to come, last first.
+struct Frame {
+    at: u64,
+    kind: NodeKind,
+    children: Vec<Link>,
+}
+
+/// How far a tour has come.
+#[derive(Default)]
+pub(crate) struct Tour {
+    path: Vec<Frame>,
+    /// Until when the path can be gone on with; not at all before the first step.
+    walked: Seat<()>,
+    /// The key of the record met last.
+    last: Option<Vec<u8>>,
+    /// How many times more strides without a new key are made in one pin, in powers of two.
+    stretch: u32,
+}
+
+impl Tour {
+    /// Goes on: tells `visit` of about `bite` chunks more, of the tree with this root. Whether that was the
+    /// end. A chunk may be met more than once.
+    pub(crate) fn step<'g, M: Media>(
+        &mut self,
+        guard: &'g Guard<'_, M>,
+        root: Node<'g, M>,
+        visit: &mut dyn FnMut(Chunk<'g, M>) -> Result<()>,
+        bite: usize,
+    ) -> Result<bool> {
+        let (media, space) = (guard.media(), guard.space());
+        let mut strides = Strides { media, visit, left: bite, record: None, space };
+        if self.walked.within(guard).is_none() {
+            self.path.clear();
+            self.walked.leave();
+            if !strides.rejoin(&mut self.path, root, self.last.as_deref())? {
+                return Ok(false);
+            }
+            self.walked = Seat::take(guard, ());
+            // Those of the way were met before: to go on from one of them would be to go back.
+            (strides.left, strides.record) = (bite, None);
+        }
+        // Not before there is a new key to go on with: else the next step might do the same again.
+        let mut barren = BARREN << self.stretch;
+        while strides.left > 0 || (barren > 0 && !strides.is_beyond(self.last.as_deref())) {
+            barren -= u64::from(strides.left == 0);
+            if strides.stride(&mut self.path)?.is_break() {
+                return Ok(true);
+            }
+        }
+        match strides.record {
+            Some(record) if strides.is_beyond(self.last.as_deref()) => {
+                self.stretch = 0;
+                let key = self.last.get_or_insert_default();
+                key.clear();
+                record.copy_key(key);
+            }
+            // If the path cannot be gone on with, the next step does all this again, and has to get farther. One
+            // pin meets each chunk once, and what is met is not reused in it: the pool has no room for more.
+            _ if BARREN << self.stretch > 2 * media.len() / LINE => {
+                return Err(root.corrupt("nodes that are reached more than once"));
+            }
+            _ => self.stretch += 1,
+        }
+        Ok(false)
+    }
+}
+
+/// What one pin does of a tour.
+struct Strides<'g, 'v, M: Media> {
+    media: &'g M,
+    visit: &'v mut dyn FnMut(Chunk<'g, M>) -> Result<()>,
+    left: usize,
+    record: Option<Record<'g, M>>,
+    space: &'g Space<M>,
+}
+
+impl<'g, M: Media> Strides<'g, '_, M> {
+    fn met(&mut self, chunk: Chunk<'g, M>) -> Result<()> {
+        self.left = self.left.saturating_sub(1);
+        (self.visit)(chunk)
+    }
+
+    fn record(&mut self, at: u64) -> Result<()> {
+        let record = Record::enter(self.media, at)?;
+        self.record = Some(record);
+        self.met(Chunk::Record(record))
+    }
+
+    /// Whether the record met last lies behind the key `last`.
+    fn is_beyond(&self, last: Option<&[u8]>) -> bool {
+        self.record
+            .is_some_and(|record| last.is_none_or(|last| record.compare(last, 0) == Order::Greater))
+    }
+
+    /// Goes into a node: meets it and the key that ends there, and notes its children.
+    fn enter(&mut self, path: &mut Vec<Frame>, node: &Node<'g, M>) -> Result<()> {
+        self.met(Chunk::Node(*node))?;
+        let eok = node.peek(EOK);
+        if !eok.is_empty() {
+            self.record(eok.at())?;
+        }
+        let present = node.places().map(|i| (i, node.peek(i))).filter(|(_, link)| !link.is_empty());
+        let mut children: Vec<Link> =
+            present.map(|(i, link)| link.under(node.byte_at(i, link))).collect();
+        children.sort_unstable_by_key(|link| std::cmp::Reverse(link.byte()));
+        path.push(Frame { at: node.at(), kind: node.kind(), children });
+        Ok(())
+    }
+
+    /// Goes on by a child.
+    fn stride(&mut self, path: &mut Vec<Frame>) -> Result<ControlFlow<()>> {
+        let Some(frame) = path.last_mut() else { return Ok(ControlFlow::Break(())) };
+        match frame.children.pop() {
+            None => _ = path.pop(),
+            Some(link) => {
+                let node = Node::enter(self.media, frame.at, frame.kind)?;
+                self.child(path, &node, link)?;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn child(&mut self, path: &mut Vec<Frame>, node: &Node<'g, M>, link: Link) -> Result<()> {
+        match link.kind()? {
+            Kind::Record => self.record(link.at()),
+            Kind::Array(kind) => {
+                let array = Array::enter(self.media, link.at(), kind)?;
+                self.met(Chunk::Array(array))?;
+                let slots: Vec<u64> = (0..kind.capacity())
+                    .map(|i| array.peek(i).at())
+                    .filter(|&at| at != 0)
+                    .collect();
+                // All misses at once.
+                slots.iter().for_each(|&at| self.media.prefetch(at, LINE));
+                slots.into_iter().try_for_each(|at| self.record(at))
+            }
+            Kind::Node(_) => self.enter(path, &enter_child(self.media, node, link)?),
+        }
+    }
+
+    /// Makes the path of a tour that has come to the key `last`: only what lies before it entirely is
+    /// left out. `false` if others have changed the way meanwhile.
+    fn rejoin(
+        &mut self,
+        path: &mut Vec<Frame>,
+        root: Node<'g, M>,
+        last: Option<&[u8]>,
+    ) -> Result<bool> {
+        let mut node = root;
+        self.enter(path, &node)?;
+        let Some(last) = last else { return Ok(true) };
+        // The node's keys have its prefix in common with `last`.
+        while let (Some(&byte), Some(frame)) = (last.get(node.depth()), path.last_mut()) {
+            frame.children.retain(|link| link.byte() >= byte);
+            let Some(link) = frame.children.pop_if(|link| link.byte() == byte) else { break };
+            if !matches!(link.kind()?, Kind::Node(_)) {
+                self.child(path, &node, link)?;
+                break;
+            }
+            let child = enter_child(self.media, &node, link)?;
+            let reached = Reached { node: &child, above: Some((&node, byte)) };
+            match self.side(&reached, last, node.depth() + 1)? {
+                Some(Side::Before) => break,
+                // Of a node without a key all chunks are met: it lies nowhere.
+                Some(Side::Behind) => {
+                    self.enter(path, &child)?;
+                    break;
+                }
+                Some(Side::Around) => self.enter(path, &child)?,
+                None => return Ok(false),
+            }
+            node = child;
+        }
+        Ok(true)
+    }
+
+    /// Where the keys below a node lie, seen from `last`, with which they have the first `from` bytes in
+    /// common; `None` if the node was left by others.
+    fn side(&self, reached: &Reached<'_, 'g, M>, last: &[u8], from: usize) -> Result<Option<Side>> {
+        let node = reached.node;
+        let (at, byte) = match node.compare_prefix(last, from) {
+            Prefix::Matches => return Ok(Some(Side::Around)),
+            Prefix::LeavesAt(at, byte) if node.remembers_from() <= from => (at, Some(byte)),
+            _ => match reached.sample(self.space)? {
+                Sample::Moved => return Ok(None),
+                Sample::Barren => return Ok(Some(Side::Behind)),
+                Sample::Record(record) => {
+                    let at = record.common_with(last, from);
+                    if at >= node.depth() {
+                        return Ok(Some(Side::Around));
+                    }
+                    (at, record.key_byte(at))
+                }
+            },
+        };
+        Ok(Some(if byte < last.get(at).copied() { Side::Before } else { Side::Behind }))
+    }
+}
+
+/// Where the keys below a node lie, seen from a key.
+enum Side {
+    Before,
+    /// The key may be one of them.
+    Around,
+    Behind,
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::{Chunk, Tour};
+    use crate::media::{Heap, Ordering, Region};
+    use crate::pool::{PAGE, Session, Space};
+    use crate::tree::roart::Tree;
+    use crate::{ByteMap, Result};
+
+    /// More nodes and arrays without a record, side by side, than one step passes, and each step has to begin
+    /// again at the record before them.
+    #[test]
+    fn a_tour_passes_any_number_of_nodes_without_a_record() -> Result<()> {
+        let medium = Heap::new(16 * PAGE);
+        Space::format(&medium)?;
+        let session = Session { generation: 1, clean: true, read_only: false };
+        let space = Arc::new(Space::mount(medium, session)?);
+        let map = ByteMap::over(Tree::<_>::open(&space, "m")?);
+        let tree = map.index();
+        let keys = (0..20_000_u32).map(|n| [(n / 1000) as u8, (n / 20 % 50) as u8, (n % 20) as u8]);
+        keys.clone().try_for_each(|key| map.insert(key, "value").map(drop))?;
+        let (mut records, mut others) = (BTreeSet::new(), Vec::new());
+        let mut tour = Tour::default();
+        let all = space.pin()?;
+        let mut note = |chunk: Chunk<'_, _>| {
+            match chunk {
+                Chunk::Record(record) if matches!(record.key().to_vec()[0], 1..=18) => {
+                    records.insert(record.at());
+                }
+                Chunk::Record(_) => {}
+                chunk => others.push(chunk.place()),
+            }
+            Ok(())
+        };
+        while !tour.step(&all, tree.root(&all)?, &mut note, 100)? {}
+        drop(all);
+        for (at, bytes) in others {
+            let words = Region::new(space.media(), at, bytes as usize / 8)?;
+            for i in 0..words.words() {
+                if records.contains(&(words.load(i, Ordering::Relaxed) & ((1 << 48) - 1))) {
+                    words.store(i, 0, Ordering::Relaxed);
+                }
+            }
+        }
+        let (mut tour, mut last, mut steps) = (Tour::default(), Vec::new(), 0);
+        loop {
+            let pin = space.pin()?;
+            let mut note = |chunk: Chunk<'_, _>| {
+                if let Chunk::Record(record) = chunk {
+                    last = record.key().to_vec();
+                }
+                Ok(())
+            };
+            if tour.step(&pin, tree.root(&pin)?, &mut note, 1)? {
+                break;
+            }
+            drop(pin);
+            // Nothing is remembered beyond that.
+            (0..3).try_for_each(|_| space.relieve().map(drop))?;
+            steps += 1;
+            assert!(steps < 20_000, "a tour that does not come past {last:?}");
+        }
+        assert_eq!(last, [19, 49, 19]);
+        Ok(())
+    }
+}

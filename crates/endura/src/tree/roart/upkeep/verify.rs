@@ -1,0 +1,204 @@
+//! Walks over all chunks of a tree to which nobody writes: to check every claim that its structure makes.
+
+use crate::media::{LINE, Media, Ordering};
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::entered::TWICE;
+use crate::tree::roart::nodes::lock::{LOCK, Version, check_lock};
+use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::root::root_node;
+use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link, Slot};
+use crate::tree::roart::path::descend::{Care, Sought, find};
+
+/// What a walk over a tree found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Survey {
+    /// Entries.
+    pub entries: u64,
+    /// Nodes.
+    pub nodes: u64,
+    /// Leaf arrays.
+    pub arrays: u64,
+    /// Nodes on the longest way to a record.
+    pub height: u64,
+    /// Words that an interrupted operation left marked as perhaps not durable.
+    pub dirty: u64,
+    /// Arrays without a record, and nodes but for the root with less than two children or keys: an
+    /// operation was interrupted before it took them out.
+    pub barren: u64,
+}
+
+/// A chunk that a walk came to.
+enum Met<'m, M> {
+    /// A node, and how many are above it.
+    Node(Node<'m, M>, u64),
+    Array(Array<'m, M>),
+    /// A record, and what the word says that leads to it.
+    Record(Record<'m, M>, Claim),
+}
+
+/// What a word says of the record that it leads to.
+enum Claim {
+    Hint(Link),
+    Whole(Fingerprint),
+}
+
+/// Calls `visit` with every chunk below `root`, which comes first.
+///
+/// # Errors
+///
+/// Those of `visit`; [`Error::Corrupt`] where words lead nowhere, or nodes are met more often than the pool has room
+/// for.
+fn walk<'m, M: Media>(
+    root: Node<'m, M>,
+    visit: &mut dyn FnMut(Met<'m, M>) -> Result<()>,
+) -> Result<()> {
+    let media = root.words().media();
+    let (mut to_visit, mut left) = (vec![(root, 0)], media.len() / LINE);
+    while let Some((node, above)) = to_visit.pop() {
+        left = left.checked_sub(1).ok_or_else(|| node.corrupt(TWICE))?;
+        visit(Met::Node(node, above))?;
+        for i in [EOK].into_iter().chain(node.places()) {
+            let link = node.peek(i);
+            if link.is_empty() {
+                continue;
+            }
+            match link.kind()? {
+                Kind::Record => {
+                    visit(Met::Record(Record::enter(media, link.at())?, Claim::Hint(link)))?;
+                }
+                Kind::Node(_) => to_visit.push((enter_child(media, &node, link)?, above + 1)),
+                Kind::Array(kind) => {
+                    let array = Array::enter(media, link.at(), kind)?;
+                    visit(Met::Array(array))?;
+                    for slot in (0..kind.capacity()).map(|i| array.peek(i)) {
+                        if !slot.is_empty() {
+                            let claim = Claim::Whole(slot.fingerprint());
+                            visit(Met::Record(Record::enter(media, slot.at())?, claim))?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<M: Media> Met<'_, M> {
+    /// Where the chunk is, and its bytes as asked for.
+    fn chunk(&self) -> (u64, u64) {
+        match self {
+            Self::Node(node, _) => (node.at(), Node::<M>::bytes_of(node.kind())),
+            Self::Array(array) => (array.at(), Array::<M>::bytes_of(array.kind())),
+            Self::Record(record, _) => (record.at(), record.bytes()),
+        }
+    }
+}
+
+/// Makes every lock word of the tree void, as after a crash. Nobody else uses the tree.
+// no mutant: pools that change their generation while they are open are not simulated.
+pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result<()> {
+    let void = Version::void(guard.space().generation());
+    walk(root_node(guard.media(), root_at)?, &mut |met| {
+        let words = match met {
+            Met::Node(node, _) => node.words(),
+            Met::Array(array) => array.words(),
+            Met::Record(..) => return Ok(()),
+        };
+        words.store(LOCK, void, Ordering::Release);
+        words.flush(LOCK, 1);
+        Ok(())
+    })
+}
+
+/// Checks the tree whose root word is at `root_at`, and tells `visit` of every chunk: its offset and
+/// its bytes. Exact only while nobody writes. O(n): every record is read whole and looked up.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] at the first claim that does not hold.
+pub(crate) fn survey<M: Media>(
+    guard: &Guard<'_, M>,
+    root_at: u64,
+    visit: &mut dyn FnMut(u64, u64),
+) -> Result<Survey> {
+    let root = root_node(guard.media(), root_at)?;
+    let mut survey = Survey::default();
+    walk(root, &mut |met| {
+        let (at, bytes) = met.chunk();
+        visit(at, bytes);
+        match met {
+            Met::Node(node, above) => {
+                check_lock(guard, &node.words())?;
+                survey.nodes += 1;
+                survey.height = survey.height.max(above + 1);
+                let children = node.children().len() + usize::from(!node.eok().is_empty());
+                survey.barren += u64::from(above > 0 && children < 2);
+                let words = [EOK].into_iter().chain(node.places());
+                survey.dirty += words.filter(|&i| node.peek(i).is_dirty()).count() as u64;
+            }
+            Met::Array(array) => {
+                check_lock(guard, &array.words())?;
+                survey.arrays += 1;
+                survey.barren += u64::from(array.slots().is_empty());
+                let slots = 0..array.kind().capacity();
+                survey.dirty += slots.filter(|&i| array.peek(i).is_dirty()).count() as u64;
+                check_order(guard, &array)?;
+            }
+            Met::Record(record, claim) => {
+                survey.entries += 1;
+                check_record(guard, root, &record, &claim)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(survey)
+}
+
+/// Checks that the order of an array's keys, where it is remembered, is one, and of all of them.
+fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<()> {
+    let (mut records, media) = (Vec::new(), guard.media());
+    let note = |slot: Slot| records.push(slot.at());
+    if array.in_order(array.version(), guard.space().generation(), note)? {
+        let is_whole = records.len() == array.slots().len();
+        let records: Vec<_> =
+            records.into_iter().map(|at| Record::enter(media, at)).collect::<Result<_>>()?;
+        if !is_whole || !records.is_sorted_by(|a, b| a.compare_with(b).is_lt()) {
+            return Err(array.corrupt("a leaf array whose order is not that of its keys"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks a record, and that a search for its key finds it and no other: so no key stands in two
+/// places, and none where it cannot be found.
+fn check_record<'g, M: Media>(
+    guard: &Guard<'g, M>,
+    root: Node<'g, M>,
+    record: &Record<'g, M>,
+    claim: &Claim,
+) -> Result<()> {
+    let damage = |what| Err(Error::Corrupt { offset: record.at(), what });
+    if !record.is_sound() {
+        return damage("a record whose checksum is not that of its contents");
+    }
+    let mut key = Vec::with_capacity(record.key_len());
+    record.copy_key(&mut key);
+    let key = Sought::new(&key);
+    let is_claimed = match claim {
+        Claim::Hint(link) => link.admits(key.fingerprint),
+        Claim::Whole(fingerprint) => *fingerprint == key.fingerprint,
+    };
+    if !is_claimed {
+        return damage("a record with a fingerprint that is not its key's");
+    }
+    let found = find(guard, root, &key, Care::Exact)?;
+    if found.record().map(|found| found.at()) != Some(record.at()) {
+        return damage("a record that a search for its key does not find");
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! The record that a write is to enter: written once, however often the write has to look for its place.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Guard;
+use crate::tree::roart::nodes::fresh::Fresh;
+use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
+use crate::tree::roart::nodes::word::{Link, Slot};
+use crate::tree::roart::path::descend::Sought;
+
+/// A record that is written and flushed, and that nothing leads to.
+pub(crate) struct NewRecord {
+    pub(crate) at: u64,
+}
+
+impl NewRecord {
+    pub(crate) fn slot(&self, key: &Sought<'_>) -> Slot {
+        Slot::new(self.at, key.fingerprint)
+    }
+
+    /// As the child of a node that decides by byte `depth`, or the key that ends there.
+    pub(crate) fn link(&self, key: &Sought<'_>, depth: usize) -> Link {
+        Link::record(self.at, key.fingerprint, key.bytes.get(depth).copied().unwrap_or(0))
+    }
+}
+
+/// Where a value was borrowed from, if it was.
+pub(crate) type Source = Option<*const u8>;
+
+/// What was written so far: the first of the operation's fresh chunks.
+#[derive(Default)]
+pub(crate) struct Draft(Option<Written>);
+
+struct Written {
+    at: u64,
+    len: usize,
+    /// Where the value was borrowed from; it has not changed, for the operation borrows it still.
+    source: Source,
+}
+
+impl Draft {
+    /// A record of `key` with this value; the one that is there already if it has it.
+    #[inline]
+    pub(crate) fn of<'g, M: Media>(
+        &mut self,
+        guard: &'g Guard<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        key: &Sought<'_>,
+        (value, source): (&[u8], Source),
+    ) -> Result<NewRecord> {
+        let len = value.len();
+        let at = match &self.0 {
+            None => fresh.alloc(bytes_for(key.bytes.len(), len))?,
+            Some(written) => match self.another(guard, fresh, written, (value, source))? {
+                Some(at) => at,
+                None => return Ok(NewRecord { at: written.at }),
+            },
+        };
+        self.0 = Some(Written { at, len, source });
+        let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
+        writer.write(value);
+        writer.finish();
+        Ok(NewRecord { at })
+    }
+
+    /// Where to write another value; none if it is the same.
+    #[cold]
+    fn another<'g, M: Media>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        written: &Written,
+        (value, source): (&[u8], Source),
+    ) -> Result<Option<u64>> {
+        let record = Record::enter(guard.media(), written.at)?;
+        if written.len != value.len() {
+            let key = record.key_len();
+            fresh.give_back();
+            return fresh.alloc(bytes_for(key, value.len())).map(Some);
+        }
+        let is_same = written.source.is_some() && written.source == source;
+        // Nothing leads to it: it may be written again.
+        Ok((!is_same && record.value() != *value).then_some(written.at))
+    }
+}

@@ -1,0 +1,336 @@
+//! Writes: find the place of a key, decide, prepare what is new, lock, look again, change one word.
+//!
+//! Nothing is decided under a lock but whether the place is still what it was: the same record
+//! stands for the key, or none. Records never change, and none is reused while this operation is
+//! under way, so the same record means the same value.
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::media::{Mark, Media, Region};
+use crate::pool::{Guard, Space};
+use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::{Error, Result};
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::fresh::Fresh;
+use crate::tree::roart::nodes::lock::{LOCK, Locked};
+use crate::tree::roart::nodes::node::{EOK, Node};
+use crate::tree::roart::nodes::publish::{publish, settle, unlink};
+use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
+use crate::tree::roart::nodes::word::Kind;
+use crate::tree::roart::path::attempt::{Attempt, Attempts};
+use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+use crate::tree::roart::write::draft::{Draft, NewRecord};
+
+/// A locked node or array, its words, and which of them is meant.
+type Held<'g, M> = (Locked<'g, M>, Region<'g, M>, usize);
+
+fn check_lengths(key: usize, value: usize) -> Result<()> {
+    if key > LONGEST_KEY {
+        Err(Error::KeyTooLong { len: key as u64, max: LONGEST_KEY as u64 })
+    } else if value > LONGEST_VALUE {
+        Err(Error::ValueTooLong { len: value as u64, max: LONGEST_VALUE as u64 })
+    } else {
+        Ok(())
+    }
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Applies what `decide` makes of the present value of `key`. `None` says that this is a child of a fork
+    /// by now: nothing is stored any more.
+    pub(crate) fn write<'v>(
+        &self,
+        key: &[u8],
+        decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
+    ) -> Result<()> {
+        check_lengths(key.len(), 0)?;
+        let key = Sought::new(key);
+        while !self.write_in_one_pin(&key, decide)? {}
+        Ok(())
+    }
+
+    /// Whether it came to an end.
+    fn write_in_one_pin<'v>(
+        &self,
+        key: &Sought<'_>,
+        decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
+    ) -> Result<bool> {
+        let guard = self.pin_mut()?;
+        guard.media().mark(Mark::Begin);
+        let (mut fresh, mut draft) = (Fresh::new(&guard), Draft::default());
+        let mut attempts = Attempts::new();
+        loop {
+            let spot = self.find(&guard, key, Care::Hope)?;
+            let old = spot.record();
+            guard.media().mark(Mark::Step("write.found"));
+            let Some(change) = decide(old.map(|record| record.value())) else {
+                return Err(Error::Forked);
+            };
+            let attempt = match (change, old) {
+                (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
+                (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
+                (ByteChange::Put(value), _) => {
+                    check_lengths(0, value.len())?;
+                    let source = match &value {
+                        Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
+                        Cow::Owned(_) => None,
+                    };
+                    let new = draft.of(&guard, &mut fresh, key, (&value, source))?;
+                    self.put(&guard, key, spot, &mut fresh, &new)?
+                }
+            };
+            match attempt {
+                Attempt::Done => break,
+                Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
+                Attempt::Failed(_) => return Ok(false),
+            }
+            fresh.keep_first();
+        }
+        guard.media().mark(Mark::Acknowledged);
+        Ok(true)
+    }
+
+    fn no_place(&self) -> Error {
+        let what = "a key whose place is never what it was when it was found";
+        Error::Corrupt { offset: self.map().root(), what }
+    }
+
+    /// Gives `key` a value of `len` bytes that `fill` writes where it will lie.
+    pub(crate) fn write_from(
+        &self,
+        key: &[u8],
+        len: usize,
+        fill: &mut impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        check_lengths(key.len(), len)?;
+        let key = Sought::new(key);
+        while !self.write_from_in_one_pin(&key, len, fill)? {}
+        Ok(())
+    }
+
+    /// Whether it came to an end.
+    fn write_from_in_one_pin(
+        &self,
+        key: &Sought<'_>,
+        len: usize,
+        fill: &mut impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<bool> {
+        let guard = self.pin_mut()?;
+        guard.media().mark(Mark::Begin);
+        let mut fresh = Fresh::new(&guard);
+        let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
+        let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
+        let filled = fill(&mut Filling { writer: &mut writer, space: self.space() });
+        // The chunk is the parent's, if this is a child by now; and so is all that follows.
+        if self.space().is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        filled?;
+        while writer.left() > 0 {
+            let zeros = [0; 256];
+            writer.write(&zeros[..writer.left().min(zeros.len())]);
+        }
+        writer.finish();
+        let (new, mut attempts) = (NewRecord { at }, Attempts::new());
+        loop {
+            let spot = self.find(&guard, key, Care::Hope)?;
+            match self.put(&guard, key, spot, &mut fresh, &new)? {
+                Attempt::Done => break,
+                Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
+                Attempt::Failed(_) => return Ok(false),
+            }
+            fresh.keep_first();
+        }
+        guard.media().mark(Mark::Acknowledged);
+        Ok(true)
+    }
+
+    /// Enters a record at `spot`, or in place of the one that is there, unless the place is no longer what
+    /// it was.
+    fn put<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: Spot<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<Attempt> {
+        if let Some(old) = spot.record() {
+            let done = self.replace(guard, key, &spot, &old, fresh, new)?;
+            return Ok(spot.outcome(done));
+        }
+        let spot = if spot.is_exact() { spot } else { self.find(guard, key, Care::Exact)? };
+        guard.media().mark(Mark::Step("put.exact"));
+        let done = match spot.below {
+            Below::Array(array, None) => {
+                self.insert_into_array(guard, key, &spot, array, fresh, new)?
+            }
+            Below::Record(other, false) => self.pair(guard, key, &spot, other, fresh, new)?,
+            Below::Nothing => self.insert_into_node(guard, key, &spot, fresh, new)?,
+            Below::Elsewhere(Some(fork)) => {
+                self.split_prefix(guard, key, &spot, fork, fresh, new)?
+            }
+            Below::Barren => return self.prune(guard, &spot).map(Attempt::Failed),
+            // The key has come meanwhile, or the node was left.
+            Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => false,
+        };
+        Ok(spot.outcome(done))
+    }
+
+    /// Puts the new record where the old one is.
+    fn replace<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        old: &Record<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        let Some((_lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
+            return Ok(false);
+        };
+        let word = match spot.below {
+            Below::Array(..) => new.slot(key).0,
+            _ => new.link(key, spot.node.depth()).0,
+        };
+        publish::<T, M>(&words, i, word);
+        fresh.linked();
+        // The unlink is durable.
+        guard.retire(old.at(), old.bytes());
+        Ok(true)
+    }
+
+    /// Takes the record out, unless it is no longer there.
+    fn remove<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        old: &Record<'g, M>,
+    ) -> Result<Attempt> {
+        let Some((mut lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
+            return Ok(spot.outcome(false));
+        };
+        let live = lock.live().saturating_sub(1);
+        lock.set_live(live);
+        lock.keep_metadata::<T>(LOCK);
+        unlink::<T, M>(&words, i);
+        self.map().add(-1);
+        // The last unlock but for what follows, so behind the count as well.
+        drop(lock);
+        guard.retire(old.at(), old.bytes());
+        // The operation is done and durable. What follows only improves the shape of the tree: if
+        // it fails, the next remove that comes by does it.
+        let is_sparse = match spot.below {
+            Below::Array(array, _) => {
+                live <= crate::tree::roart::write::shrink::sparse(array.kind())
+            }
+            _ => live <= spot.node.kind().sparse().max(1),
+        };
+        if is_sparse {
+            let _ = self.tidy(guard, key);
+        }
+        Ok(Attempt::Done)
+    }
+
+    /// Locks the array or node that holds `old` and finds its word, if it still does.
+    fn lock_holder<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        old: &Record<'g, M>,
+    ) -> Result<Option<Held<'g, M>>> {
+        let generation = guard.space().generation();
+        let (lock, words, found) = if let Below::Array(array, _) = spot.below {
+            let Some(lock) = self.lock_array(guard, &array)? else { return Ok(None) };
+            let found = array.find(key.bytes, key.fingerprint, generation)?;
+            let found = found.map(|(slot, record)| (array.place(slot), record.at()));
+            (lock, array.words(), found)
+        } else {
+            let node = spot.node;
+            let Some(lock) = self.lock_node(guard, &node)? else { return Ok(None) };
+            let found = match key.bytes.get(node.depth()) {
+                Some(&byte) => node.child(byte, generation),
+                None => Some((EOK, node.load(EOK))),
+            };
+            (lock, node.words(), found.map(|(i, link)| (i, link.at())))
+        };
+        match found.filter(|&(_, at)| at == old.at()) {
+            Some((i, _)) => Ok(Some((lock, words, i))),
+            None => {
+                lock.unchanged();
+                Ok(None)
+            }
+        }
+    }
+
+    /// Locks a node; `None` if it is obsolete. The first lock of a session makes it ready.
+    pub(crate) fn lock_node<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        node: &Node<'g, M>,
+    ) -> Result<Option<Locked<'g, M>>> {
+        guard.media().mark(Mark::Step("lock.node"));
+        let Some(mut lock) = Locked::acquire(guard, node.words())? else { return Ok(None) };
+        if !lock.is_ready() {
+            settle(&node.words(), (EOK..=EOK).chain(node.places()));
+            node.rebuild_index();
+            guard.media().mark(Mark::Step("ready.node"));
+            let mut links = node.children();
+            links.extend(Some(node.eok()).filter(|eok| !eok.is_empty()));
+            let mut records = 0;
+            for link in &links {
+                records += usize::from(link.kind()? == Kind::Record);
+            }
+            self.note_found(records);
+            lock.make_ready(links.len());
+        }
+        Ok(Some(lock))
+    }
+
+    /// Locks an array; `None` if it is obsolete. The first lock of a session makes it ready.
+    pub(crate) fn lock_array<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        array: &Array<'g, M>,
+    ) -> Result<Option<Locked<'g, M>>> {
+        guard.media().mark(Mark::Step("lock.array"));
+        let Some(mut lock) = Locked::acquire(guard, array.words())? else { return Ok(None) };
+        if !lock.is_ready() {
+            settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
+            array.rebuild_fingerprints();
+            guard.media().mark(Mark::Step("ready.array"));
+            let live = array.slots().len();
+            self.note_found(live);
+            lock.make_ready(live);
+        }
+        Ok(Some(lock))
+    }
+}
+
+/// The value of a record in the making.
+struct Filling<'w, 'm, M: Media> {
+    writer: &'w mut Writer<'m, M>,
+    space: &'m Space<M>,
+}
+
+impl<M: Media> io::Write for Filling<'_, '_, M> {
+    /// Takes what there is room for.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.space.is_elsewhere() {
+            return Err(io::Error::other(Error::Forked));
+        }
+        let now = bytes.len().min(self.writer.left());
+        self.writer.write(&bytes[..now]);
+        Ok(now)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

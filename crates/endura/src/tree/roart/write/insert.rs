@@ -1,0 +1,233 @@
+//! Entering a record where there is none: into a node or array with room, beside another record,
+//! or by making what is full larger.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::fresh::Fresh;
+use crate::tree::roart::nodes::lock::{LOCK, Locked};
+use crate::tree::roart::nodes::node::{EOK, NewNode, Node};
+use crate::tree::roart::nodes::publish::{announce, in_order, publish};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::word::{ArrayKind, Fingerprint, Link, NodeKind, Slot};
+use crate::tree::roart::path::descend::{Sought, Spot};
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+use crate::tree::roart::write::draft::NewRecord;
+
+/// A locked node and the word in it that leads to some child.
+pub(crate) struct Holder<'g, M: Media> {
+    pub(crate) lock: Locked<'g, M>,
+    pub(crate) i: usize,
+    pub(crate) link: Link,
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Locks `node` and finds the word that leads to the chunk at `child`; `None` if the node is
+    /// obsolete or has no such child any more. `byte` is where to look first. Locks are taken from
+    /// the leaves up.
+    pub(crate) fn lock_above<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        node: &Node<'g, M>,
+        byte: Option<u8>,
+        child: u64,
+    ) -> Result<Option<Holder<'g, M>>> {
+        let Some(lock) = self.lock_node(guard, node)? else { return Ok(None) };
+        let likely = byte.and_then(|byte| node.child(byte, guard.space().generation()));
+        let mut words = likely.into_iter().chain(node.places().map(|i| (i, node.load(i))));
+        let Some((i, link)) = words.find(|(_, link)| link.at() == child) else {
+            lock.unchanged();
+            return Ok(None);
+        };
+        Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
+    }
+
+    /// The key's array has no record of it.
+    pub(crate) fn insert_into_array<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        array: Array<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        let Some(mut lock) = self.lock_array(guard, &array)? else { return Ok(false) };
+        // Under the lock: another thread may have entered the key since it was not found.
+        if array.find(key.bytes, key.fingerprint, guard.space().generation())?.is_some() {
+            lock.unchanged();
+            return Ok(false);
+        }
+        let live = lock.live();
+        if live < array.kind().capacity().min(T::LARGEST_ARRAY.max(1)) {
+            let slot =
+                array.vacancy(live).ok_or_else(|| array.corrupt("a full array with room"))?;
+            let noted = array.note(slot, key.fingerprint);
+            lock.set_live(live + 1);
+            lock.set_ordered(false);
+            lock.keep_metadata::<T>(noted);
+            publish::<T, M>(&array.words(), array.place(slot), new.slot(key).0);
+            fresh.linked();
+            self.map().add(1);
+            return Ok(true);
+        }
+        let Some(above) = self.lock_above(guard, &spot.node, spot.byte(key), array.at())? else {
+            lock.unchanged();
+            return Ok(false);
+        };
+        let mut slots = array.slots();
+        slots.push(new.slot(key));
+        let link = self.hold(guard, key, &spot.node, slots, fresh)?;
+        guard.media().mark(Mark::Step("array.replaced"));
+        publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
+        fresh.linked();
+        self.map().add(1);
+        lock.retire();
+        self.map().note_retired();
+        guard.retire(array.at(), Array::<M>::bytes_of(array.kind()));
+        Ok(true)
+    }
+
+    /// Another record stands at the key's place.
+    pub(crate) fn pair<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        other: Record<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        let Some(byte) = spot.byte(key) else {
+            return Err(spot.node.corrupt("the record of a key that does not end here"));
+        };
+        let above = self.lock_above(guard, &spot.node, Some(byte), other.at())?;
+        let Some(above) = above else { return Ok(false) };
+        let mut bytes = Vec::new();
+        other.copy_key(&mut bytes);
+        let slots = vec![Slot::new(other.at(), Fingerprint::of(&bytes)), new.slot(key)];
+        let link = self.hold(guard, key, &spot.node, slots, fresh)?;
+        publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
+        fresh.linked();
+        self.map().add(1);
+        Ok(true)
+    }
+
+    /// Nothing stands at the key's place.
+    pub(crate) fn insert_into_node<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        let node = spot.node;
+        let Some(mut lock) = self.lock_node(guard, &node)? else { return Ok(false) };
+        let link = new.link(key, node.depth());
+        let mut noted = LOCK;
+        let place = match key.bytes.get(node.depth()) {
+            None if !node.load(EOK).is_empty() => {
+                lock.unchanged();
+                return Ok(false);
+            }
+            None => Some(EOK),
+            Some(&byte) => {
+                let present = node.child(byte, guard.space().generation());
+                if present.is_some_and(|(_, link)| !link.is_empty()) {
+                    lock.unchanged();
+                    return Ok(false);
+                }
+                node.vacancy(byte).inspect(|&i| noted = node.note(byte, i))
+            }
+        };
+        let Some(i) = place else {
+            return self.grow(guard, key, spot, lock, fresh, link);
+        };
+        lock.set_live(lock.live() + 1);
+        lock.keep_metadata::<T>(noted);
+        if i != EOK && node.kind() != NodeKind::N256 {
+            announce::<T, M>(&node.words(), i, link);
+        }
+        publish::<T, M>(&node.words(), i, link.0);
+        fresh.linked();
+        self.map().add(1);
+        Ok(true)
+    }
+
+    /// Replaces a full node by a larger one that has the new child as well.
+    fn grow<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        mut lock: Locked<'g, M>,
+        fresh: &mut Fresh<'g, M>,
+        link: Link,
+    ) -> Result<bool> {
+        let node = spot.node;
+        let Some(parent) = spot.parent else {
+            return Err(node.corrupt("a full node without a parent"));
+        };
+        let Some(above) = self.lock_above(guard, &parent, spot.parent_byte(key), node.at())? else {
+            lock.unchanged();
+            return Ok(false);
+        };
+        let mut children = node.children();
+        children.push(link);
+        let larger = NewNode {
+            kind: NodeKind::for_children(children.len()),
+            prefix: &key.bytes[..node.depth()],
+            eok: node.eok(),
+            children: &children,
+        };
+        let at = fresh.alloc(Node::<M>::bytes_of(larger.kind))?;
+        Node::create(guard, at, &larger)?;
+        guard.media().mark(Mark::Step("node.grown"));
+        lock.leave();
+        publish::<T, M>(&parent.words(), above.i, Link::node(at, larger.kind, above.link.byte()).0);
+        fresh.linked();
+        self.map().add(1);
+        lock.retire();
+        self.map().note_retired();
+        guard.retire(node.at(), Node::<M>::bytes_of(node.kind()));
+        Ok(true)
+    }
+
+    /// Makes what is to stand below `node` for these records, the last of which is that of `key`: an
+    /// array if they fit one, else a node.
+    fn hold<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        node: &Node<'g, M>,
+        slots: Vec<Slot>,
+        fresh: &mut Fresh<'g, M>,
+    ) -> Result<Link> {
+        match array_for::<T>(slots.len()) {
+            Some(kind) => create_array::<T, M>(guard, kind, &slots, fresh),
+            None => self.split(guard, key, node.depth() + 1, &slots, fresh),
+        }
+    }
+}
+
+/// The array for so many records, if there is one.
+pub(crate) fn array_for<T: Techniques>(records: usize) -> Option<ArrayKind> {
+    ArrayKind::for_records(records).filter(|_| records <= T::LARGEST_ARRAY)
+}
+
+/// Writes an array that nothing leads to yet, and gives the word for it (under byte 0).
+pub(crate) fn create_array<'g, T: Techniques, M: Media>(
+    guard: &'g Guard<'g, M>,
+    kind: ArrayKind,
+    slots: &[Slot],
+    fresh: &mut Fresh<'g, M>,
+) -> Result<Link> {
+    let at = fresh.alloc(Array::<M>::bytes_of(kind))?;
+    in_order::<T>(guard.media());
+    Array::create(guard, at, kind, slots)?;
+    Ok(Link::array(at, kind, 0))
+}

@@ -1,0 +1,7 @@
+//! Writes, and the structure changes that they lead to.
+
+pub(crate) mod draft;
+pub(crate) mod entry;
+pub(crate) mod insert;
+pub(crate) mod shrink;
+pub(crate) mod split;

@@ -1,0 +1,131 @@
+//! New nodes: where the records of a full array part, and where a key leaves the prefix of a node.
+
+use crate::media::{Mark, Media};
+use crate::pool::Guard;
+use crate::{Error, Result};
+
+use crate::tree::roart::nodes::fresh::Fresh;
+use crate::tree::roart::nodes::node::{NewNode, Node};
+use crate::tree::roart::nodes::publish::{in_order, publish};
+use crate::tree::roart::nodes::record::Record;
+use crate::tree::roart::nodes::word::{Link, NodeKind, Slot};
+use crate::tree::roart::path::descend::{Fork, Sought, Spot};
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+use crate::tree::roart::write::draft::NewRecord;
+use crate::tree::roart::write::insert::{array_for, create_array};
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Makes a node for records that agree in their first `from` bytes and are too many for one
+    /// array; the last is that of `key`. It decides by the first byte in which they differ, so that
+    /// there are at least two groups, none of which is too large.
+    pub(crate) fn split<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        from: usize,
+        slots: &[Slot],
+        fresh: &mut Fresh<'g, M>,
+    ) -> Result<Link> {
+        let mut records = Vec::with_capacity(slots.len());
+        for slot in slots {
+            records.push(Record::enter(guard.media(), slot.at())?);
+        }
+        // What all share with one of them, they share with each other.
+        let common = |record: &Record<'_, M>| record.common_with(key.bytes, from);
+        let others = &records[..records.len() - 1];
+        let depth = others.iter().map(common).min().unwrap_or(from);
+        let mut eok = Link::NONE;
+        let mut groups: Vec<(u8, Slot)> = Vec::with_capacity(slots.len());
+        for (record, slot) in records.iter().zip(slots) {
+            match record.key_byte(depth) {
+                Some(byte) => groups.push((byte, *slot)),
+                None if eok.is_empty() => eok = slot.link(0),
+                None => {
+                    return Err(Error::Corrupt {
+                        offset: record.at(),
+                        what: "a key in two places",
+                    });
+                }
+            }
+        }
+        groups.sort_by_key(|&(byte, _)| byte);
+        let mut children = Vec::new();
+        for group in groups.chunk_by(|a, b| a.0 == b.0) {
+            let byte = group[0].0;
+            let slots: Vec<Slot> = group.iter().map(|&(_, slot)| slot).collect();
+            let link = match (slots.len(), array_for::<T>(slots.len())) {
+                (1, _) => slots[0].link(byte),
+                (_, Some(kind)) => create_array::<T, M>(guard, kind, &slots, fresh)?,
+                (_, None) => self.split_group(guard, depth + 1, &slots, fresh)?,
+            };
+            children.push(link.under(byte));
+        }
+        let node = NewNode {
+            kind: NodeKind::for_children(children.len()),
+            prefix: &key.bytes[..depth],
+            eok,
+            children: &children,
+        };
+        guard.media().mark(Mark::Step("split"));
+        link_to_new::<T, M>(guard, &node, fresh)
+    }
+
+    /// A group that is itself too many for one array (without leaf compaction, that is two).
+    fn split_group<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        from: usize,
+        slots: &[Slot],
+        fresh: &mut Fresh<'g, M>,
+    ) -> Result<Link> {
+        let mut key = Vec::new();
+        Record::enter(guard.media(), slots[slots.len() - 1].at())?.copy_key(&mut key);
+        self.split(guard, &Sought::new(&key), from, slots, fresh)
+    }
+
+    /// The key leaves the prefix of `spot.node` at `fork`: a node goes in between. The old node is
+    /// not touched, and need not be locked: who locks its parent decides what leads to it.
+    pub(crate) fn split_prefix<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        key: &Sought<'_>,
+        spot: &Spot<'g, M>,
+        fork: Fork,
+        fresh: &mut Fresh<'g, M>,
+        new: &NewRecord,
+    ) -> Result<bool> {
+        let Some(parent) = spot.parent else {
+            return Err(spot.node.corrupt("a root with a prefix"));
+        };
+        let above = self.lock_above(guard, &parent, spot.parent_byte(key), spot.node.at())?;
+        let Some(above) = above else { return Ok(false) };
+        let record = new.link(key, fork.at);
+        let old = above.link.under(fork.byte);
+        let ends = key.bytes.len() == fork.at;
+        let node = NewNode {
+            kind: NodeKind::N4,
+            prefix: &key.bytes[..fork.at],
+            eok: if ends { record } else { Link::NONE },
+            children: if ends { &[old] } else { &[old, record] },
+        };
+        let link = link_to_new::<T, M>(guard, &node, fresh)?;
+        guard.media().mark(Mark::Step("prefix.split"));
+        publish::<T, M>(&parent.words(), above.i, link.under(above.link.byte()).0);
+        fresh.linked();
+        self.map().add(1);
+        Ok(true)
+    }
+}
+
+/// Writes a node that nothing leads to yet, and gives the word for it (under byte 0).
+fn link_to_new<'g, T: Techniques, M: Media>(
+    guard: &'g Guard<'g, M>,
+    node: &NewNode<'_>,
+    fresh: &mut Fresh<'g, M>,
+) -> Result<Link> {
+    let at = fresh.alloc(Node::<M>::bytes_of(node.kind))?;
+    in_order::<T>(guard.media());
+    Node::create(guard, at, node)?;
+    Ok(Link::node(at, node.kind, 0))
+}
