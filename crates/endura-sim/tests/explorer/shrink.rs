@@ -43,7 +43,7 @@ fn a_missing_flush_is_told_in_one_operation() {
     assert!(lost.clone().count() > 0, "{short}");
     assert!(lost.clone().all(|(store, _)| store.site.file().contains("fast_fair")), "{short}");
     let text = short.to_string();
-    for part in ["key ", "lost ", "write.rs:", "planted  without Flush", "WEAKEST_ADR", ", 7)"] {
+    for part in ["key ", "lost ", "shift.rs:", "planted  without Flush", "WEAKEST_ADR", ", 7)"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     let again = explorer.attempt(&short.before, &short.ops, short.origin.from).unwrap();
