@@ -8,6 +8,7 @@ use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Explorer, Next, visible};
+use endura_sim::failure::Failure;
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::{Sim, act_as};
@@ -136,6 +137,53 @@ fn taken_behind_a_shorter_run(mutant: Option<Mutant>) -> Result<(), String> {
     relied_on(&[Link { slot: 0, size: 4 }], &[freed, shorter], &then, mutant)
 }
 
+/// The process that renames a map is killed when it has said RENAMED; those that open the pool next, each after any
+/// store of completing that. The last one renames another map, and the power fails anywhere in what it does, or in
+/// what one of those did. How many were killed.
+fn completed_by_opens(mutant: Option<Mutant>) -> Result<usize, String> {
+    let mut explorer = explorer(mutant);
+    let told = |failure: Failure<PoolOp>| failure.to_string();
+    let start = explorer.start(&[Make("first", 3), Make("another", 4)]).map_err(told)?;
+    let (renamed, next) = (Rename("first", LONG), Rename("another", "first"));
+    let mut states = vec![start.model.clone()];
+    for op in [&renamed, &next] {
+        let mut state = states[states.len() - 1].clone();
+        assert!(PoolSpace.specify(&mut state, op));
+        states.push(state);
+    }
+    let mut trace = explorer.trace(&start, &[renamed])?;
+    trace.events.truncate(last_store_before("pool.rename.renamed", &trace.events));
+    let (mut left, mut killed) = (vec![(trace, 3)], 0);
+    while let Some((trace, thread)) = left.pop() {
+        // An open, which is killed or goes on.
+        for ops in [&[][..], &[next.clone()]] {
+            let events = session_after(&trace, thread, mutant, |open| {
+                ops.iter().try_for_each(|op| PoolSpace.apply(open, op).map(drop))?;
+                let found = PoolSpace.observe(open)?;
+                if found == states[1 + ops.len()] { Ok(()) } else { Err(format!("{found:?}")) }
+            })?;
+            let mut whole = trace.clone();
+            whole.events.extend(events);
+            let (from, end) = (trace.events.len(), whole.events.len());
+            // What was seen is there ever after; before that, one of those names is.
+            let expect =
+                |at| if at < end { states.clone() } else { vec![states[1 + ops.len()].clone()] };
+            explorer.crash_trace(&whole, from, expect).map_err(|(finding, _)| finding)?;
+            if ops.is_empty() && thread < 5 {
+                let stores = (from..end).filter(|&i| whole.events[i].changes_words());
+                let entry = |i: &usize| whole.events[*i].site.file().ends_with("pool/entry.rs");
+                for i in stores.filter(entry) {
+                    let mut events = whole.events.clone();
+                    events.truncate(i + 1);
+                    left.push((Trace { start: whole.start.clone(), events }, thread + 1));
+                    killed += 1;
+                }
+            }
+        }
+    }
+    Ok(killed)
+}
+
 /// The flushes of `file` by which an open makes durable what it found.
 fn flushes_of_an_open(before: &[PoolOp], file: &str) -> Vec<Call> {
     let start = explorer(None).start(before).unwrap();
@@ -155,6 +203,28 @@ fn maps_that_killed_processes_made_dropped_or_renamed() {
     }
     made_behind_a_link(None).unwrap();
     taken_behind_a_shorter_run(None).unwrap();
+}
+
+#[test]
+fn opens_that_are_killed_while_they_complete_a_renaming() {
+    let killed = completed_by_opens(None).unwrap();
+    assert!(killed > 1_000, "{killed}");
+    // Each store, flush, fence and drain of it counts, but for the last drain: the open ends with another one.
+    let explorer = explorer(None);
+    let start = explorer.start(&[Make("first", 3)]).unwrap();
+    let trace = explorer.trace(&start, &RENAMES[..1]).unwrap();
+    let left = visible(&trace, last_store_before("pool.rename.renamed", &trace.events));
+    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
+    sim.count_calls();
+    drop(PoolSpace.open(sim.clone(), 3).unwrap());
+    let is_of_entry = |call: &Call| call.site.file().ends_with("pool/entry.rs");
+    let calls = sim.calls().into_keys().filter(|call| call.what != Use::Load);
+    let calls: Vec<Call> = calls.filter(is_of_entry).collect();
+    let [but @ .., last] = &calls[..] else { panic!("no calls") };
+    assert!(but.len() > 6 && last.what == Use::Drain, "{calls:?}");
+    for &call in but {
+        assert!(completed_by_opens(Some(Mutant::Drop(call))).is_err(), "{call:?}");
+    }
 }
 
 /// An open that relies on what it sees, and does not make it durable, is noticed in each case.
