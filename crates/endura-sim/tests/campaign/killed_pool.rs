@@ -3,6 +3,8 @@
 //!
 //! (Only under ADR: where the caches are durable, all that was visible is.)
 
+use std::slice;
+
 use endura::lab::pool::PAGE;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
@@ -156,7 +158,7 @@ fn completed_by_opens(mutant: Option<Mutant>) -> Result<usize, String> {
     let (mut left, mut killed) = (vec![(trace, 3)], 0);
     while let Some((trace, thread)) = left.pop() {
         // An open, which is killed or goes on.
-        for ops in [&[][..], &[next.clone()]] {
+        for ops in [&[][..], slice::from_ref(&next)] {
             let events = session_after(&trace, thread, mutant, |open| {
                 ops.iter().try_for_each(|op| PoolSpace.apply(open, op).map(drop))?;
                 let found = PoolSpace.observe(open)?;
