@@ -1,223 +1,246 @@
-//! Who takes part: endura's indexes, the stores that people would use instead, maps in DRAM.
+//! Who takes part: endura's indexes, the stores that people would use instead, maps in DRAM. All that is known of
+//! a store stands in one list.
+
+use std::path::Path;
 
 use endura::Kind;
 
 use crate::entrant::{Entrant, Maps};
-use crate::result::{Promise, Role};
+use crate::result::{Promise, Role, StoreInfo};
 use crate::store::{
-    BTreeBytes, BTreeStore, EnduraStore, Lmdb, LmdbBytes, Place, RoartStore, Shape,
+    BTreeBytes, BTreeStore, EnduraStore, Lmdb, LmdbBytes, Place, RoartStore, Shape, Store,
 };
 use crate::{Error, Result};
 
-/// A store that can be measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Contender {
+/// What is known of a contender.
+#[derive(Clone, Copy)]
+struct Row {
+    /// The name in tables, as its [`Store`] has it.
+    name: &'static str,
+    /// The name on a command line.
+    argument: &'static str,
+    role: Role,
+    promise: Promise,
+    /// The index of endura that it is.
+    kind: Option<Kind>,
+    /// The feature that it needs.
+    feature: Option<&'static str>,
+    /// Whether it holds numbers only.
+    only_words: bool,
+    /// Its place among the colours of a report.
+    colour: usize,
+    /// Opens its maps; none if this build does not have it.
+    open: Option<Open>,
+}
+
+type Open = fn(Contender, &Place) -> Result<Box<dyn Entrant>>;
+
+impl Row {
+    const fn peer(name: &'static str, argument: &'static str, colour: usize) -> Self {
+        let (role, promise) = (Role::Peer, Promise::Sigkill);
+        let (kind, feature, only_words, open) = (None, None, false, None);
+        Self { name, argument, role, promise, kind, feature, only_words, colour, open }
+    }
+
+    const fn ours(name: &'static str, kind: Kind, colour: usize) -> Self {
+        Self { role: Role::Ours, kind: Some(kind), ..Self::peer(name, name, colour) }
+    }
+
+    const fn bound(name: &'static str, argument: &'static str, colour: usize) -> Self {
+        let (role, promise) = (Role::VolatileBound, Promise::Volatile);
+        Self { role, promise, ..Self::peer(name, argument, colour) }
+    }
+
+    const fn always(self, open: Open) -> Self {
+        Self { open: Some(open), ..self }
+    }
+}
+
+/// A row that only a build with a feature has a store for.
+macro_rules! needs {
+    ($feature:literal, $row:expr, $open:expr) => {{
+        #[cfg(feature = $feature)]
+        let open: Option<Open> = Some($open);
+        #[cfg(not(feature = $feature))]
+        let open: Option<Open> = None;
+        Row { feature: Some($feature), open, ..$row }
+    }};
+}
+
+macro_rules! contenders {
+    ($($(#[$doc:meta])* $name:ident = $row:expr,)*) => {
+        /// A store that can be measured.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Contender {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Contender {
+            /// All of them: ours, peers, bounds.
+            pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
+
+            const fn row(self) -> Row {
+                match self {
+                    $(Self::$name => $row,)*
+                }
+            }
+        }
+    };
+}
+
+contenders! {
     /// endura's FAST & FAIR.
-    FastFair,
+    FastFair = Row {
+        only_words: true,
+        ..Row::ours("fast-fair", Kind::FastFair, 0)
+            .always(|it, place| it.pool(EnduraStore::fast_fair(place)?))
+    },
     /// endura's NBTree.
-    NbTree,
+    NbTree = Row {
+        only_words: true,
+        ..Row::ours("nbtree", Kind::NbTree, 1)
+            .always(|it, place| it.pool(EnduraStore::nbtree(place)?))
+    },
     /// endura's ROART.
-    Roart,
+    Roart = Row::ours("roart", Kind::Roart, 2)
+        .always(|it, place| it.pool(RoartStore::open(place)?)),
     /// LMDB.
-    Lmdb,
+    Lmdb = Row::peer("LMDB", "lmdb", 3).always(|it, place| {
+        let bytes = place.lmdb_map_size();
+        match place.shape == Shape::WORDS {
+            true => it.each(place, |dir| Lmdb::open(dir, bytes)),
+            false => it.each(place, |dir| LmdbBytes::open(dir, bytes, place.shape)),
+        }
+    }),
     /// redb.
-    Redb,
+    Redb = needs!("redb", Row::peer("redb", "redb", 4), |it, place| {
+        it.each(place, |dir| crate::store::RedbStore::open(dir, place.shape))
+    }),
     /// fjall.
-    Fjall,
+    Fjall = needs!("fjall", Row::peer("fjall", "fjall", 6), |it, place| {
+        it.each(place, |dir| crate::store::FjallStore::open(dir, place.shape))
+    }),
     /// RocksDB, the system's library.
-    RocksDb,
+    RocksDb = needs!("rocksdb", Row::peer("RocksDB", "rocksdb", 7), |it, place| {
+        it.each(place, |dir| crate::store::RocksDbStore::open(dir, place.shape))
+    }),
     /// The standard library's B-tree.
-    BTreeMap,
+    BTreeMap = Row::bound("BTreeMap", "btreemap", 5).always(|it, place| {
+        match place.shape == Shape::WORDS {
+            true => it.volatile(place, BTreeStore::default),
+            false => it.volatile(place, || BTreeBytes::new(place.shape)),
+        }
+    }),
     /// `congee`, a radix tree.
-    Congee,
-    /// `crossbeam-skiplist`.
-    SkipList,
-    /// `scc::TreeIndex`, a B+-tree.
-    Scc,
+    Congee = needs!(
+        "congee",
+        Row { only_words: true, ..Row::bound("congee", "congee", 8) },
+        |it, place| it.volatile(place, crate::store::CongeeStore::default)
+    ),
 }
 
 impl Contender {
-    /// All of them: ours, peers, bounds.
-    pub const ALL: [Self; 11] = [
-        Self::FastFair,
-        Self::NbTree,
-        Self::Roart,
-        Self::Lmdb,
-        Self::Redb,
-        Self::Fjall,
-        Self::RocksDb,
-        Self::BTreeMap,
-        Self::Congee,
-        Self::SkipList,
-        Self::Scc,
-    ];
-
-    /// The name in tables, as its [`Store`](crate::store::Store) has it.
+    /// The name in tables, as its [`Store`] has it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::FastFair => "fast-fair",
-            Self::NbTree => "nbtree",
-            Self::Roart => "roart",
-            Self::Lmdb => "LMDB",
-            Self::Redb => "redb",
-            Self::Fjall => "fjall",
-            Self::RocksDb => "RocksDB",
-            Self::BTreeMap => "BTreeMap",
-            Self::Congee => "congee",
-            Self::SkipList => "crossbeam-skiplist",
-            Self::Scc => "scc",
-        }
+        self.row().name
     }
 
     /// The name on a command line.
     pub const fn argument(self) -> &'static str {
-        match self {
-            Self::Lmdb => "lmdb",
-            Self::RocksDb => "rocksdb",
-            Self::BTreeMap => "btreemap",
-            other => other.name(),
-        }
+        self.row().argument
     }
 
     /// Whose it is.
     pub const fn role(self) -> Role {
-        match self {
-            Self::FastFair | Self::NbTree | Self::Roart => Role::Ours,
-            Self::Lmdb | Self::Redb | Self::Fjall | Self::RocksDb => Role::Peer,
-            Self::BTreeMap | Self::Congee | Self::SkipList | Self::Scc => Role::VolatileBound,
-        }
+        self.row().role
     }
 
     /// What it is set up to promise.
     pub const fn promise(self) -> Promise {
-        match self.role() {
-            Role::Ours | Role::Peer => Promise::Sigkill,
-            Role::VolatileBound | Role::Floor => Promise::Volatile,
-        }
-    }
-
-    /// The feature that it needs, if any.
-    pub const fn feature(self) -> Option<&'static str> {
-        match self {
-            Self::Redb => Some("redb"),
-            Self::Fjall => Some("fjall"),
-            Self::RocksDb => Some("rocksdb"),
-            Self::Congee => Some("congee"),
-            Self::SkipList => Some("crossbeam-skiplist"),
-            Self::Scc => Some("scc"),
-            _ => None,
-        }
+        self.row().promise
     }
 
     /// Whether this build has it.
-    pub fn is_built(self) -> bool {
-        let built = [
-            ("redb", cfg!(feature = "redb")),
-            ("fjall", cfg!(feature = "fjall")),
-            ("rocksdb", cfg!(feature = "rocksdb")),
-            ("congee", cfg!(feature = "congee")),
-            ("crossbeam-skiplist", cfg!(feature = "crossbeam-skiplist")),
-            ("scc", cfg!(feature = "scc")),
-        ];
-        self.feature().is_none_or(|needed| built.contains(&(needed, true)))
+    pub const fn is_built(self) -> bool {
+        self.row().open.is_some()
     }
 
     /// Whether it can hold such keys and values.
     pub fn takes(self, shape: Shape) -> bool {
-        match self {
-            Self::FastFair | Self::NbTree | Self::Congee | Self::SkipList | Self::Scc => {
-                shape == Shape::WORDS
-            }
-            _ => shape.check().is_ok(),
-        }
+        if self.row().only_words { shape == Shape::WORDS } else { shape.check().is_ok() }
     }
 
     /// The index of endura that this is.
     pub const fn kind(self) -> Option<Kind> {
-        match self {
-            Self::FastFair => Some(Kind::FastFair),
-            Self::NbTree => Some(Kind::NbTree),
-            Self::Roart => Some(Kind::Roart),
-            _ => None,
-        }
+        self.row().kind
+    }
+
+    /// Which of a report's colours it has.
+    pub(crate) const fn colour(self) -> usize {
+        self.row().colour
+    }
+
+    /// endura's indexes.
+    pub fn ours() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|contender| contender.role() == Role::Ours)
     }
 
     /// The contender that an index of endura is.
-    pub const fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::NbTree => Self::NbTree,
-            Kind::Roart => Self::Roart,
-            _ => Self::FastFair,
-        }
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] for one that takes no part.
+    pub fn of(kind: Kind) -> Result<Self> {
+        let found = Self::ours().find(|contender| contender.kind() == Some(kind));
+        found.ok_or(Error::Config("an index that takes no part"))
     }
 
     /// Opens its maps at `place`, which are made if they are not there.
     ///
     /// # Errors
     ///
-    /// Whatever the store says; [`Error::Config`] if this build has it not, or if it
+    /// Whatever the store says; [`Error::NotBuilt`] if this build has it not, and [`Error::Shape`] if it
     /// [takes](Self::takes) no such keys and values.
     pub fn open(self, place: &Place) -> Result<Box<dyn Entrant>> {
+        let Row { name: store, feature, open, .. } = self.row();
         if !self.takes(place.shape) {
-            return Err(Error::Shape { store: self.name(), shape: place.shape.name() });
+            return Err(Error::Shape { store, shape: place.shape.name() });
         }
-        let words = place.shape == Shape::WORDS;
-        match self {
-            Self::FastFair => self.pool(EnduraStore::fast_fair(place)?),
-            Self::NbTree => self.pool(EnduraStore::nbtree(place)?),
-            Self::Roart => self.pool(RoartStore::open(place)?),
-            Self::Lmdb if words => self.each(place, |dir| Lmdb::open(dir, place.lmdb_map_size())),
-            Self::Lmdb => {
-                self.each(place, |dir| LmdbBytes::open(dir, place.lmdb_map_size(), place.shape))
-            }
-            #[cfg(feature = "redb")]
-            Self::Redb => self.each(place, |dir| crate::store::RedbStore::open(dir, place.shape)),
-            #[cfg(feature = "fjall")]
-            Self::Fjall => self.each(place, |dir| crate::store::FjallStore::open(dir, place.shape)),
-            #[cfg(feature = "rocksdb")]
-            Self::RocksDb => {
-                self.each(place, |dir| crate::store::RocksDbStore::open(dir, place.shape))
-            }
-            Self::BTreeMap if words => self.volatile(place, BTreeStore::default),
-            Self::BTreeMap => self.volatile(place, || BTreeBytes::new(place.shape)),
-            #[cfg(feature = "congee")]
-            Self::Congee => self.volatile(place, crate::store::CongeeStore::default),
-            #[cfg(feature = "crossbeam-skiplist")]
-            Self::SkipList => self.volatile(place, crate::store::SkipListStore::default),
-            #[cfg(feature = "scc")]
-            Self::Scc => self.volatile(place, crate::store::SccStore::default),
-            #[allow(unreachable_patterns, reason = "a build with all features has all stores")]
-            _ => Err(Error::NotBuilt {
-                store: self.name(),
-                feature: self.feature().unwrap_or_default(),
-            }),
-        }
+        let feature = feature.unwrap_or_default();
+        open.ok_or(Error::NotBuilt { store, feature })?(self, place)
     }
 
     /// Maps in one pool.
-    fn pool<S: crate::store::Store + Send + 'static>(
-        self,
-        maps: Vec<S>,
-    ) -> Result<Box<dyn Entrant>> {
-        Ok(Box::new(Maps { contender: self, maps, in_one_file: true }))
+    fn pool<S: Store + Send + 'static>(self, maps: Vec<S>) -> Result<Box<dyn Entrant>> {
+        Ok(Box::new(Maps { info: self.info(&maps), maps, in_one_file: true }))
     }
 
     /// Maps in a folder each.
-    fn each<S: crate::store::Store + Send + 'static>(
+    fn each<S: Store + Send + 'static>(
         self,
         place: &Place,
-        open: impl Fn(&std::path::Path) -> Result<S>,
+        open: impl Fn(&Path) -> Result<S>,
     ) -> Result<Box<dyn Entrant>> {
         let maps = place.folders()?.iter().map(|dir| open(dir)).collect::<Result<Vec<S>>>()?;
-        Ok(Box::new(Maps { contender: self, maps, in_one_file: false }))
+        Ok(Box::new(Maps { info: self.info(&maps), maps, in_one_file: false }))
     }
 
-    fn volatile<S: crate::store::Store + Send + 'static>(
+    fn volatile<S: Store + Send + 'static>(
         self,
         place: &Place,
         make: impl Fn() -> S,
     ) -> Result<Box<dyn Entrant>> {
-        let maps = (0..place.maps).map(|_| make()).collect();
-        Ok(Box::new(Maps::<S> { contender: self, maps, in_one_file: false }))
+        let maps: Vec<S> = (0..place.maps).map(|_| make()).collect();
+        Ok(Box::new(Maps { info: self.info(&maps), maps, in_one_file: false }))
+    }
+
+    /// Who it is and how its maps are set up.
+    fn info<S: Store>(self, maps: &[S]) -> StoreInfo {
+        StoreInfo {
+            name: self.name().into(),
+            role: self.role(),
+            promise: self.promise(),
+            setting: maps.first().map(Store::settings).unwrap_or_default(),
+        }
     }
 }

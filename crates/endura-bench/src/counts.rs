@@ -11,10 +11,10 @@ use endura::{ByteMap, Kind, Map, NodeLayout};
 use endura_variants::fast_fair::Paper;
 use endura_variants::media::{Counting, Counts};
 
-use crate::Result;
 use crate::keys::{key, value};
 use crate::store::{RoartSession, Session, Shape};
 use crate::subject::{room, space};
+use crate::{Error, Result};
 
 /// What one kind of operation asked of its medium, per operation.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -72,7 +72,7 @@ pub const SCAN: usize = 100;
 ///
 /// # Errors
 ///
-/// Whatever the map says, and [`Error::Config`](crate::Error::Config) for a shape that holds no numbers.
+/// Whatever the map says, and [`Error::Config`] for a shape that holds no numbers.
 pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
     let Counted { keys, shape, .. } = counted;
     shape.check()?;
@@ -91,7 +91,7 @@ pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
             let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
             count.rows(&mut RoartSession::new(map, shape))
         }
-        _ => match counted.nodes {
+        Kind::FastFair => match counted.nodes {
             Nodes::Pool(layout) => {
                 count.rows(&mut Map::over(AnyLayout::open(&space, "counts", layout)?))
             }
@@ -99,6 +99,7 @@ pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
                 count.rows(&mut Map::over(Paper::<_, LineBinary>::open(&space, "counts")?))
             }
         },
+        _ => Err(Error::Config("an index whose calls are not counted")),
     }
 }
 

@@ -1,6 +1,5 @@
-//! An open store of whatever type: what a [`Contender`] has become at a [`Place`](crate::store::Place).
+//! An open store of whatever type: what a [`Contender`](crate::contender::Contender) has become at a [`Place`](crate::store::Place).
 
-use crate::contender::Contender;
 use crate::result::StoreInfo;
 use crate::store::{Footprint, Session, Store};
 use crate::tpcc::{self, Mix, Scale};
@@ -58,7 +57,7 @@ pub trait Entrant: Sync + Send {
 
 /// The maps of one store.
 pub(crate) struct Maps<S> {
-    pub(crate) contender: Contender,
+    pub(crate) info: StoreInfo,
     pub(crate) maps: Vec<S>,
     /// Whether each map's footprint is that of all.
     pub(crate) in_one_file: bool,
@@ -72,12 +71,7 @@ impl<S> Maps<S> {
 
 impl<S: Store + Send> Entrant for Maps<S> {
     fn info(&self) -> StoreInfo {
-        StoreInfo {
-            name: self.contender.name().into(),
-            role: self.contender.role(),
-            promise: self.contender.promise(),
-            setting: self.maps.first().map(Store::settings).unwrap_or_default(),
-        }
+        self.info.clone()
     }
 
     fn footprint(&self) -> Result<Footprint> {

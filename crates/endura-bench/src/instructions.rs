@@ -82,7 +82,7 @@ pub fn count(
 ) -> Result<Counter> {
     let _here = OneProcessor::stay()?;
     let mut counts = Vec::new();
-    for contender in [Contender::FastFair, Contender::NbTree, Contender::Roart] {
+    for contender in Contender::ours() {
         observe(contender.name());
         let mut traced = match Traced::spawn(program, &arguments(contender))? {
             Some(traced) => traced,

@@ -73,8 +73,6 @@ pub enum Role {
     Peer,
     /// A map in DRAM: what a persistent one can hope for.
     VolatileBound,
-    /// The hardware: a memory access, a flush.
-    Floor,
 }
 
 /// What a write that returned survives.
@@ -85,8 +83,6 @@ pub enum Promise {
     Volatile,
     /// SIGKILL of the process.
     Sigkill,
-    /// A loss of power as well, on the medium that was set.
-    PowerLoss,
     /// It promises SIGKILL, and lost acknowledged operations under `endura bench kills`.
     Broken,
 }

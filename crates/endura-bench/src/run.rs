@@ -184,7 +184,7 @@ impl Runner<'_> {
             let store = contender.open(&place)?;
             Ok(Open { name, store, population: Population::new(threads) })
         };
-        let mut stores = vec![open(Contender::of(config.kind), ENDURA)?];
+        let mut stores = vec![open(Contender::of(config.kind)?, ENDURA)?];
         if let Some(peer) = config.peer_at(threads) {
             stores.push(open(peer, peer.name())?);
         }

@@ -15,11 +15,7 @@ mod redb;
 mod roart_store;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
-#[cfg(feature = "scc")]
-mod scc;
 mod shape;
-#[cfg(feature = "crossbeam-skiplist")]
-mod skiplist;
 mod snapshot;
 
 pub use btree::{BTreeBytes, BTreeStore};
@@ -37,11 +33,7 @@ pub use redb::RedbStore;
 pub use roart_store::{RoartSession, RoartStore};
 #[cfg(feature = "rocksdb")]
 pub use rocksdb::RocksDbStore;
-#[cfg(feature = "scc")]
-pub use scc::SccStore;
 pub use shape::Shape;
-#[cfg(feature = "crossbeam-skiplist")]
-pub use skiplist::SkipListStore;
 
 use crate::Result;
 

@@ -123,11 +123,7 @@ impl Subject {
                 AnyIndex::FastFair(_) => 0,
             });
         }
-        let name = match kind {
-            Kind::NbTree => "NbTree",
-            Kind::Roart => "Roart",
-            _ => "FastFair",
-        };
+        let name = kind.name();
         // The pool is closed before its folder goes.
         let held = (pool, folder);
         let medium_bytes =

@@ -81,7 +81,7 @@ impl Race {
         };
         format!(
             "{} beside {}, {} keys, {}{medium}",
-            Contender::of(self.kind).name(),
+            Contender::of(self.kind).map_or(self.kind.name(), Contender::name),
             self.peer.name(),
             grouped(keys),
             self.shape.name()

@@ -2,6 +2,7 @@
 
 use plotters::style::RGBColor;
 
+use crate::contender::Contender;
 use crate::plot::{Plot, Series};
 
 /// What the style sheet knows as `--ink`, `--muted` and `--grid`.
@@ -9,9 +10,9 @@ pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x2e);
 pub(super) const MUTED: RGBColor = RGBColor(0x6b, 0x70, 0x80);
 pub(super) const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xea);
 
-/// What it knows as `--c0` to `--c10`: colours that people who see few of them can tell apart, the last three
-/// pale, for maps in DRAM.
-pub(super) const COLOURS: [RGBColor; 11] = [
+/// What it knows as `--c0` to `--c8`: colours that people who see few of them can tell apart, the last one
+/// pale, for a map in DRAM.
+pub(super) const COLOURS: [RGBColor; 9] = [
     RGBColor(0x25, 0x63, 0xeb),
     RGBColor(0xd9, 0x77, 0x06),
     RGBColor(0x05, 0x96, 0x69),
@@ -21,25 +22,15 @@ pub(super) const COLOURS: [RGBColor; 11] = [
     RGBColor(0x08, 0x91, 0xb2),
     RGBColor(0x85, 0x4d, 0x0e),
     RGBColor(0x87, 0x95, 0xab),
-    RGBColor(0xc2, 0x9f, 0x5f),
-    RGBColor(0x83, 0xb0, 0x8c),
 ];
 
 /// Which colour each series has: a store has one and the same in every plot, others take what is left.
 pub(super) fn colours(plot: &Plot) -> Vec<usize> {
-    let known = |name: &str| match name {
-        "fast-fair" | "FastFair" => Some(0),
-        "nbtree" | "NbTree" => Some(1),
-        "roart" | "Roart" => Some(2),
-        "LMDB" => Some(3),
-        "redb" => Some(4),
-        "BTreeMap" => Some(5),
-        "fjall" => Some(6),
-        "RocksDB" => Some(7),
-        "congee" => Some(8),
-        "crossbeam-skiplist" => Some(9),
-        "scc" => Some(10),
-        _ => None,
+    let is = |contender: &Contender, name: &str| {
+        contender.name() == name || contender.kind().is_some_and(|kind| kind.name() == name)
+    };
+    let known = |name: &str| {
+        Contender::ALL.into_iter().find(|contender| is(contender, name)).map(Contender::colour)
     };
     let mut taken: Vec<usize> = plot.series.iter().filter_map(|s| known(&s.name)).collect();
     let mut of = |series: &Series| {
@@ -55,7 +46,6 @@ pub(super) fn colours(plot: &Plot) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::contender::Contender;
     use crate::plot::Across;
     use crate::result::Better;
 

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use endura::Kind;
 use endura::lab::media::Domain;
 
 use super::workloads::workloads;
 use super::{CountTable, Report, describe};
 use crate::Result;
+use crate::contender::Contender;
 use crate::counts::{Counted, Nodes, counts};
 use crate::floor::{chase, floor};
 use crate::goals::{Judged, RACES};
@@ -211,14 +211,20 @@ fn goals(extent: &Extent, observe: &mut dyn FnMut(f64, &str)) -> Result<Vec<Judg
 fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
     let mut tables = Vec::new();
     for domain in [Domain::Adr, Domain::Eadr, Domain::PageCache] {
-        for (name, kind, shape) in [
-            ("fast-fair", Kind::FastFair, Shape::WORDS),
-            ("nbtree", Kind::NbTree, Shape::WORDS),
-            ("roart, u64", Kind::Roart, Shape::WORDS),
-            ("roart, 24/100 bytes", Kind::Roart, Shape::STRINGS),
-        ] {
-            let rows = counts(Counted { keys, kind, domain, shape, nodes: Nodes::Pool(None) })?;
-            tables.push(CountTable { index: name.into(), domain: domain.to_string(), rows });
+        for ours in Contender::ours() {
+            let Some(kind) = ours.kind() else { continue };
+            let name = ours.name();
+            let shapes = match ours.takes(Shape::STRINGS) {
+                true => vec![
+                    (format!("{name}, u64"), Shape::WORDS),
+                    (format!("{name}, 24/100 bytes"), Shape::STRINGS),
+                ],
+                false => vec![(name.to_owned(), Shape::WORDS)],
+            };
+            for (index, shape) in shapes {
+                let rows = counts(Counted { keys, kind, domain, shape, nodes: Nodes::Pool(None) })?;
+                tables.push(CountTable { index, domain: domain.to_string(), rows });
+            }
         }
     }
     Ok(tables)

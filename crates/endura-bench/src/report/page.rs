@@ -251,12 +251,10 @@ fn settings(report: &Report) -> String {
         Role::Ours => "ours",
         Role::Peer => "peer",
         Role::VolatileBound => "bound, in DRAM",
-        Role::Floor => "the hardware",
     };
     let promise = |promise| match promise {
         Promise::Volatile => "nothing",
         Promise::Sigkill => "SIGKILL",
-        Promise::PowerLoss => "power loss",
         Promise::Broken => "SIGKILL promised, and broken under torture",
     };
     let rows: Vec<Vec<String>> = report

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Leave the peer out
     #[arg(long)]
     alone: bool,
-    /// Who runs beside endura; redb, fjall, rocksdb, congee, crossbeam-skiplist and scc need a build with
+    /// Who runs beside endura; redb, fjall, rocksdb and congee need a build with
     /// a feature of that name
     #[arg(long, value_parser = contender(), default_value = "lmdb", conflicts_with = "alone")]
     peer: Contender,

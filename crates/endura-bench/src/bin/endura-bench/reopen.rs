@@ -15,7 +15,7 @@ use crate::after_kill::load_and_kill;
 use crate::plain::Args;
 
 pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
-    let contender = Contender::of(args.kind.kind());
+    let contender = Contender::of(args.kind.kind())?;
     let killed = load_and_kill(contender, args.shape(), keys, dir, args.layout, args.media)?;
     let begun = Instant::now();
     let open = killed.open()?;

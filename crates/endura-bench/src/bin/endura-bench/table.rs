@@ -79,7 +79,6 @@ pub(super) fn promise(promise: Promise) -> &'static str {
     match promise {
         Promise::Volatile => "volatile",
         Promise::Sigkill => "survives SIGKILL",
-        Promise::PowerLoss => "survives a loss of power",
         Promise::Broken => "LOSES what it acknowledged",
     }
 }

@@ -12,15 +12,13 @@ use crate::result::Results;
 use crate::suite::{self, Settings};
 use crate::tpcc;
 
-const CONTENDERS: [Contender; 3] = [Contender::FastFair, Contender::NbTree, Contender::Roart];
-
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let tables = match scale.keys {
         0..1_000_000 => tpcc::Scale::hundredth(1),
         _ => tpcc::Scale { warehouses: 1, items: 20_000, customers: 600 },
     };
     let settings = Settings {
-        contenders: CONTENDERS.to_vec(),
+        contenders: Contender::ours().collect(),
         threads: vec![1],
         rounds: scale.rounds,
         rate: None,
@@ -47,7 +45,7 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
         series(contender.name(), points)
     };
     let names = groups(mixes.iter().map(|mix| mix.0));
-    let plot = rates("transactions", names, CONTENDERS.map(curve).to_vec());
+    let plot = rates("transactions", names, Contender::ours().map(curve).collect());
     let plot = Plot { unit: "Ktx/s".into(), ..plot };
     let checks = checks(&plot);
     Ok(Finding {
