@@ -234,7 +234,9 @@ fn opens_that_are_killed_while_they_complete_a_renaming() {
 fn an_open_that_flushes_nothing_is_noticed() {
     let made = [Make("first", 3)];
     // By their places: that of links stands before that of entries.
-    let [link, state] = flushes_of_an_open(&made, "pool/directory.rs")[..] else { panic!("two") };
+    let [link, state] = flushes_of_an_open(&made, "pool/directory/registry.rs")[..] else {
+        panic!("two")
+    };
     let [header] = flushes_of_an_open(&made, "pool/alloc/tails.rs")[..] else { panic!("one") };
     for op in [Make("another", 4), Drop("first"), Rename("first", LONG)] {
         assert!(killed(&op, Some(Mutant::Drop(state))).is_err(), "{op:?}");

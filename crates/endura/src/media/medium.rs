@@ -9,9 +9,9 @@
 //!
 //! | domain | [`flush`](Media::flush) | [`fence`](Media::fence) | [`drain`](Media::drain) | an operation that returned survives |
 //! | --- | --- | --- | --- | --- |
-//! | [`Domain::Adr`] | `clwb`, `clflushopt`, `clflush`, `dc cvap` | `sfence`, `dsb` | the same | power loss |
-//! | [`Domain::Eadr`] | nothing | nothing | `sfence`, `dsb` | power loss |
-//! | [`Domain::PageCache`] | nothing | nothing | nothing | the end of the process |
+//! | [`Domain::Adr`](crate::media::Domain::Adr) | `clwb`, `clflushopt`, `clflush`, `dc cvap` | `sfence`, `dsb` | the same | power loss |
+//! | [`Domain::Eadr`](crate::media::Domain::Eadr) | nothing | nothing | `sfence`, `dsb` | power loss |
+//! | [`Domain::PageCache`](crate::media::Domain::PageCache) | nothing | nothing | nothing | the end of the process |
 //!
 //! A word is stored whole: after a crash it holds its old or its new value. Of the stores of one thread
 //! to one 64-byte line, a `Release` store reaches persistence after all that were made before it.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::map::MapState;
-use super::space::{Session, Space};
 use crate::media::loom::Modelled;
 use crate::media::{Media, Ordering, Region};
 use crate::os::barrier::Barriers;
 use crate::pool::PAGE;
+use crate::pool::directory::map_state::MapState;
+use crate::pool::session::Session;
+use crate::pool::space::Space;
 use crate::runtime::thread::be;
 use crate::sync::loom::{Fault, check, check_finds, spawn};
 

@@ -1,43 +1,40 @@
 //! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
 
 mod alloc;
-mod chunk_set;
+mod chunks;
+mod close;
 mod collect;
-mod create;
 mod directory;
-mod drops;
-mod entry;
+mod drop_map;
 mod file;
-mod gate;
-mod guard;
 mod layout;
-mod lengths;
-mod limbo;
 #[cfg(all(test, loom))]
 mod loom;
-mod map;
+mod maps;
 mod partition;
+mod patience;
+mod pins;
 mod reclaim;
-mod save;
-mod seat;
+mod session;
 mod space;
 mod stamps;
-mod stock;
-#[doc(hidden)]
-pub mod superblock;
 #[cfg(test)]
 mod tests;
 
 pub use crate::runtime::thread::Worker;
 pub use crate::sync::set_waiting;
-pub use alloc::PartlyUsed;
-pub use collect::{Collection, CollectionState, Collector, Step, Walk};
-pub(crate) use file::{Access, PoolFile};
-pub use gate::Quiesced;
-pub use guard::Guard;
+pub use alloc::marks::{Collection, CollectionState};
+pub use alloc::slab::PartlyUsed;
+pub use collect::collector::Collector;
+pub use collect::walk::{Step, Walk};
+pub use directory::map_state::{Counted, MapState};
+pub(crate) use file::pool_file::{Access, PoolFile};
+pub use file::superblock;
 pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
-pub use map::{Counted, MapState};
 pub use partition::{Partition, Shares};
-pub(crate) use seat::Seat;
-pub use space::{Session, Space, SpaceStats};
+pub use pins::guard::Guard;
+pub use pins::quiesce::Quiesced;
+pub(crate) use pins::seat::Seat;
+pub use session::Session;
+pub use space::{Space, SpaceStats};

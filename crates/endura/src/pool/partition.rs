@@ -3,12 +3,16 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alloc::{Bitmap, Class, Kind, chunk_number, header, run_of};
-use super::directory::directory_pages;
-use super::gate::Quiesced;
-use super::layout::PAGE;
-use super::space::Space;
 use crate::media::{LINE, Media};
+use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::{Class, run_of};
+use crate::pool::alloc::header;
+use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::slab::chunk_number;
+use crate::pool::directory::registry::directory_pages;
+use crate::pool::layout::PAGE;
+use crate::pool::pins::quiesce::Quiesced;
+use crate::pool::space::Space;
 use crate::{Error, Result};
 
 /// What a chunk was found to be.

@@ -15,11 +15,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::collect::Patience;
-use super::guard::Guard;
-use super::space::Space;
-use super::stock::{Bite, Stock};
 use crate::media::Media;
+use crate::pool::alloc::stock::{Bite, Stock};
+use crate::pool::patience::Patience;
+use crate::pool::pins::guard::Guard;
+use crate::pool::space::Space;
 use crate::runtime::epoch::Slot;
 use crate::runtime::thread;
 use crate::sync::{self, Mutex};
@@ -41,7 +41,7 @@ const LOOKS: usize = 2;
 impl<M: Media> Space<M> {
     /// Moves the epoch on if nobody is left behind, and frees a bite of what is ripe: of what the caller has
     /// retired, whose slot this is, and of others.
-    pub(super) fn ripen(&self, own: &Slot<Mutex<Stock>>) -> Result<()> {
+    pub(crate) fn ripen(&self, own: &Slot<Mutex<Stock>>) -> Result<()> {
         let now = self.epochs.advance();
         let look = {
             let mut stock = own.contents.lock();
@@ -70,7 +70,7 @@ impl<M: Media> Space<M> {
 
     /// Before the pool grows: takes back what others have that is not in use, as far as it can be had at
     /// once. What they have cached may be all that keeps pages of sizes that are no longer asked for.
-    pub(super) fn look_around(&self) -> Result<()> {
+    pub(crate) fn look_around(&self) -> Result<()> {
         let now = self.epochs.advance();
         let mut left = Bite::SHORT;
         for slot in self.epochs.slots() {
@@ -107,7 +107,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Frees a bite of what is ripe in all limbos, and empties all caches. How many chunks left limbo.
-    pub(super) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
+    pub(crate) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
         self.epochs.advance();
         let now = self.epochs.advance();
         self.free_some_of_drops(guard, now)?;
@@ -124,7 +124,7 @@ impl<M: Media> Space<M> {
 
     /// Frees what may be reused at epoch `now`, a bite of it, takes back all caches, and lets go of the
     /// pages that become wholly free.
-    pub(super) fn empty_stocks(&self, now: u64, bite: Bite) -> Result<usize> {
+    pub(crate) fn empty_stocks(&self, now: u64, bite: Bite) -> Result<usize> {
         let mut left = bite;
         for slot in self.epochs.slots() {
             // Each in turn: to hold two of these locks could be a deadlock.

@@ -2,31 +2,23 @@
 
 use std::sync::Arc;
 
-use super::alloc::{Allocator, PartlyUsed};
-use super::collect::{Collection, CollectionState, Patience};
-use super::directory::Directory;
-use super::gate::READ_ONLY;
-use super::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
-use super::stamps::Stamps;
-use super::stock::Stock;
 use crate::Result;
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::os::barrier::Barriers;
 use crate::os::fork::ForkGuard;
+use crate::pool::alloc::allocator::Allocator;
+use crate::pool::alloc::marks::{Collection, CollectionState};
+use crate::pool::alloc::slab::PartlyUsed;
+use crate::pool::alloc::stock::Stock;
+use crate::pool::directory::registry::Directory;
+use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
+use crate::pool::patience::Patience;
+use crate::pool::session::READ_ONLY;
+use crate::pool::session::Session;
+use crate::pool::stamps::Stamps;
 use crate::runtime::epoch::Epochs;
 use crate::runtime::thread::Heir;
 use crate::sync::{Mutex, OnceLock};
-
-/// How a pool was opened.
-#[derive(Debug, Clone, Copy)]
-pub struct Session {
-    /// Counts the opens of the pool; locks of other generations do not count.
-    pub generation: u64,
-    /// Whether the last session closed the pool.
-    pub clean: bool,
-    /// Whether nothing may be written.
-    pub read_only: bool,
-}
 
 /// An open pool over any medium: who may use which bytes, and until when.
 ///
@@ -49,21 +41,21 @@ pub struct Session {
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Space<M: Media> {
-    pub(super) media: M,
-    pub(super) session: Session,
-    pub(super) epochs: Epochs<Mutex<Stock>>,
-    pub(super) birthplace: ForkGuard,
-    pub(super) allocator: Allocator,
-    pub(super) directory: Directory<M>,
+    pub(crate) media: M,
+    pub(crate) session: Session,
+    pub(crate) epochs: Epochs<Mutex<Stock>>,
+    pub(crate) birthplace: ForkGuard,
+    pub(crate) allocator: Allocator,
+    pub(crate) directory: Directory<M>,
     stamps: Stamps,
     /// The first finding that made this session stop: where, and what.
-    pub(super) damage: OnceLock<(u64, &'static str)>,
+    pub(crate) damage: OnceLock<(u64, &'static str)>,
     /// Held by whoever keeps writers out.
-    pub(super) quiescing: Mutex<()>,
+    pub(crate) quiescing: Mutex<()>,
     /// Has the collection finished, if there is one; whether it is.
-    pub(super) finish_collection: OnceLock<Box<Finish>>,
+    pub(crate) finish_collection: OnceLock<Box<Finish>>,
     /// Called with the number of a thread that exits.
-    pub(super) heir: OnceLock<Arc<Heir>>,
+    pub(crate) heir: OnceLock<Arc<Heir>>,
 }
 
 type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
@@ -119,7 +111,7 @@ impl<M: Media> Space<M> {
     }
 
     /// As [`mount`](Self::mount), with a choice of barriers.
-    pub(super) fn mount_with(media: M, session: Session, barriers: Barriers) -> Result<Self> {
+    pub(crate) fn mount_with(media: M, session: Session, barriers: Barriers) -> Result<Self> {
         let allocator = Allocator::load(&media, session)?;
         let directory = Directory::load(&media, session, allocator.pages())?;
         Ok(Self {

@@ -10,8 +10,8 @@
 //! A bit for each line, made for a page when it is needed first: 1/512 of the memory of the pages in which
 //! nodes were written to in this session. A bit is never taken back.
 
-use super::layout::PAGE;
 use crate::media::LINE;
+use crate::pool::layout::PAGE;
 use crate::sync::{AtomicU64, OnceLock, Ordering};
 
 /// Words of bits for the lines of a page.
@@ -24,7 +24,7 @@ type Bucket = Box<[OnceLock<Box<Lines>>]>;
 
 /// Where lock words were set in this session.
 #[derive(Debug)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     buckets: [OnceLock<Bucket>; BUCKETS],
 }
 
@@ -42,12 +42,12 @@ fn bit(at: u64) -> (usize, u64) {
 }
 
 impl Stamps {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { buckets: [const { OnceLock::new() }; BUCKETS] }
     }
 
     /// Notes that a word in the line at `at` is about to be set: before anybody can see it.
-    pub(super) fn note(&self, at: u64) {
+    pub(crate) fn note(&self, at: u64) {
         let (bucket, page) = place(at / PAGE);
         let (word, mask) = bit(at);
         let Some(pages) = self.buckets.get(bucket) else { return };
@@ -62,7 +62,7 @@ impl Stamps {
     }
 
     /// Whether that was noted. To be asked after the lock word was loaded.
-    pub(super) fn has(&self, at: u64) -> bool {
+    pub(crate) fn has(&self, at: u64) -> bool {
         let (bucket, page) = place(at / PAGE);
         let (word, mask) = bit(at);
         let pages = self.buckets.get(bucket).and_then(OnceLock::get);

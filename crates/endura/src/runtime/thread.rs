@@ -7,7 +7,7 @@
 //! see [`on_exit`]. What they cannot take stays for the next owner of the number.
 //!
 //! A destructor of one of the thread's own thread-locals may use a pool after the number was given back. The
-//! thread then takes another one, and gives that back as well ([`late`](super::late)).
+//! thread then takes another one, and gives that back as well ([`late`](crate::os::thread_end)).
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};

@@ -79,7 +79,7 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
             // What is damaged is not gone through again.
             waited.is_ok()
         };
-        while !inventory(&guard, &map, &mut wait, usize::MAX)? {}
+        while !inventory(space.media(), &map, &mut wait, usize::MAX)? {}
         waited?;
     }
     Ok(Report { maps, shares: partition.finish()? })

@@ -159,14 +159,14 @@ pub(super) fn survey<M: Media>(
 /// Tells `note` of some nodes more of the FAST & FAIR tree of `map`; whether that was the end.
 pub(super) fn inventory<M: Media>(
     inventory: &mut fast_fair::Inventory,
-    guard: &Guard<'_, M>,
+    media: &M,
     map: &MapState,
     note: &mut dyn FnMut(u64, u64) -> bool,
     bite: usize,
 ) -> Result<bool> {
     match NodeLayout::of(map) {
-        Some(NodeLayout::Wide) => inventory.step::<M, 256, 128>(guard, map, note, bite),
-        Some(NodeLayout::NarrowLeaves) => inventory.step::<M, 128, 64>(guard, map, note, bite),
+        Some(NodeLayout::Wide) => inventory.step::<M, 256, 128>(media, map, note, bite),
+        Some(NodeLayout::NarrowLeaves) => inventory.step::<M, 128, 64>(media, map, note, bite),
         None => unknown_nodes(map),
     }
 }

@@ -87,17 +87,17 @@ fn unknown<T>(map: &MapState) -> Result<T> {
 /// Tells of the chunks of a dropped map.
 #[expect(clippy::type_complexity, reason = "what a pool asks for when a map is dropped")]
 pub(crate) fn inventory<M: Media>()
--> impl FnMut(&Guard<'_, M>, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> {
+-> impl FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> {
     let mut fast_fair = tree::fast_fair::Inventory::default();
     let mut nbtree = tree::nbtree::Inventory::default();
     let mut roart = roart::Inventory::default();
-    move |guard, map, note, bite| match Kind::of(map) {
-        Some(Kind::FastFair) => fast_fair::inventory(&mut fast_fair, guard, map, note, bite),
+    move |media, map, note, bite| match Kind::of(map) {
+        Some(Kind::FastFair) => fast_fair::inventory(&mut fast_fair, media, map, note, bite),
         Some(Kind::NbTree) if map.parameters() == nbtree::WORDS as u64 => {
-            nbtree.step::<M, { nbtree::WORDS }>(guard, map, note, bite)
+            nbtree.step::<M, { nbtree::WORDS }>(media, map, note, bite)
         }
         Some(Kind::Roart) if map.parameters() == roart::PARAMETERS => {
-            roart.step(guard, map, note, bite)
+            roart.step(media, map, note, bite)
         }
         _ => unknown(map),
     }

@@ -139,7 +139,7 @@ impl Pool {
     ///
     /// [`Error::BadName`]; [`Error::WrongKind`] if `name` is another kind of map, [`Error::UnknownNodes`] if it
     /// has nodes that this build does not know; [`Error::NoSuchMap`] if the pool is read-only; [`Error::Full`]; and those of
-    /// [`Map`](crate::Map).
+    /// [`Map`].
     pub fn fast_fair(&self, name: &str) -> Result<FastFair> {
         self.open_fast_fair(name, None)
     }
@@ -263,7 +263,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNodes`]: which chunks are its own is not known. Those of [`Map`](crate::Map) for methods that
+    /// [`Error::UnknownNodes`]: which chunks are its own is not known. Those of [`Map`] for methods that
     /// write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
         if let Some(map) = self.inner.space.find_map(name)? {
@@ -282,7 +282,7 @@ impl Pool {
     /// # Errors
     ///
     /// [`Error::NoSuchMap`] if there is no map `from`; [`Error::MapExists`] if there is a map `to`, also if both are
-    /// one name; [`Error::BadName`]; and those of [`Map`](crate::Map) for methods that write. Nothing is changed then.
+    /// one name; [`Error::BadName`]; and those of [`Map`] for methods that write. Nothing is changed then.
     ///
     /// # Example
     ///
@@ -308,7 +308,7 @@ impl Pool {
     ///
     /// [`Error::Corrupt`] at the first claim that does not hold; [`Error::InsideOperation`] if the
     /// calling thread is inside one; [`Error::WritersStay`] if another one stays inside an operation that writes
-    /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
+    /// for about a second: the other writers then go on; and those of [`Map`] for methods that read.
     pub fn verify(&self) -> Result<Report> {
         check::verify(&self.inner.space)
     }
@@ -319,7 +319,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of [`Map`](crate::Map) for methods that write.
+    /// Those of [`Map`] for methods that write.
     pub fn collect(&self) -> Result<bool> {
         drop(self.inner.space.pin_mut()?);
         Ok(self.inner.space.collection().is_done() || self.inner.background.finish()?)

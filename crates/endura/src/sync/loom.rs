@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 pub(crate) use loom::sync::MutexGuard;
 use loom::sync::atomic::Ordering;
 
-/// As [`Mutex`](super::mutex::Mutex).
+/// As that of ordinary builds.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 

@@ -9,7 +9,8 @@ mod backoff;
 mod fence;
 #[cfg(all(test, loom))]
 pub(crate) mod loom;
-pub(crate) mod mutex;
+#[cfg(not(all(test, loom)))]
+mod mutex;
 mod waiting;
 
 pub(crate) use backoff::Backoff;

@@ -181,8 +181,8 @@ impl OpenSession {
     }
 
     fn drop_map(&self, name: &str) -> Result<bool, Finding> {
-        told(self.space.drop_map(name, |guard, map, note, _| {
-            let root = Region::new(guard.media(), map.root(), 1)?;
+        told(self.space.drop_map(name, |media, map, note, _| {
+            let root = Region::new(media, map.root(), 1)?;
             note(root.load(0, Ordering::Acquire), NODE_BYTES);
             Ok(true)
         }))

@@ -1,6 +1,6 @@
 //! Which chunks of a slab page are free.
 
-use super::class::Class;
+use crate::pool::alloc::class::Class;
 
 /// One bit per place in the page, set where the chunk is free. The places before the first chunk
 /// are never free.

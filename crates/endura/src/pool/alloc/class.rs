@@ -129,6 +129,12 @@ impl Class {
     }
 }
 
+/// Pages that a chunk takes for which there is no class: it lies behind the header line of the
+/// first.
+pub(crate) fn run_of(bytes: u64) -> u64 {
+    bytes.saturating_add(LINE).div_ceil(PAGE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

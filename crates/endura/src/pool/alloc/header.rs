@@ -16,8 +16,8 @@
 //! one. The continuation pages of a run have no header: data lies there. Who walks the pages skips
 //! them by the run's length.
 
-use super::super::layout::PAGE;
 use crate::media::{LINE, Mark, Media, Ordering, Span};
+use crate::pool::layout::PAGE;
 use crate::{Error, Result};
 
 const MARK: u64 = 0xE7D4 << 48;

@@ -17,29 +17,30 @@
 
 use std::collections::BTreeMap;
 
-use super::super::layout::{NEXT_PAGE, PAGE};
-use super::growth;
-use super::header::{self, Kind};
 use crate::media::{Mark, Media, Ordering, Region};
+use crate::pool::alloc::growth;
+use crate::pool::alloc::header;
+use crate::pool::alloc::header::Kind;
+use crate::pool::layout::{GROW_TO, NEXT_PAGE, PAGE};
 use crate::sync::{AtomicU64, Mutex};
 use crate::{Error, Result};
 
 /// The pages of a pool.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    pub(super) stock: Mutex<Stock>,
+    pub(crate) stock: Mutex<Stock>,
     /// Bytes of free chunks in pages that are in use, as the slabs count them.
-    pub(super) loose: AtomicU64,
+    pub(crate) loose: AtomicU64,
 }
 
 #[derive(Debug)]
-pub(super) struct Stock {
+pub(crate) struct Stock {
     /// The number of pages ever taken; NEXT_PAGE says the same, durably.
-    pub(super) next: u64,
+    pub(crate) next: u64,
     /// How many there may be for now: see [`growth`].
-    pub(super) limit: u64,
+    pub(crate) limit: u64,
     /// Whether all free space is known, so that growth is a need.
-    pub(super) knows_all: bool,
+    pub(crate) knows_all: bool,
     /// Free pages: first page of a run -> its length. Neighbouring runs are one run.
     runs: BTreeMap<u64, u64>,
     /// One bit for each page that was there at the open: set once it was free in this session.
@@ -208,7 +209,7 @@ impl Pages {
 
 impl Stock {
     /// Pages that nobody uses.
-    pub(super) fn free(&self) -> u64 {
+    pub(crate) fn free(&self) -> u64 {
         self.runs.values().sum()
     }
 
@@ -288,7 +289,7 @@ impl Stock {
         // Before NEXT_PAGE covers these pages.
         media.fence();
         if self.knows_all {
-            growth::allow(media, growth::in_use(self, loose).saturating_add(count * PAGE))?;
+            growth::allow(media, in_use(self, loose).saturating_add(count * PAGE))?;
         }
         let word = Region::new(media, NEXT_PAGE, 1)?;
         // Its flush takes along what `growth` has stored in the line.
@@ -301,5 +302,54 @@ impl Stock {
         let first = std::mem::replace(&mut self.next, end);
         self.insert(first, count);
         Ok(())
+    }
+}
+
+/// Bytes in use, caches of threads and what waits in limbo among them; `loose` are free chunks.
+pub(crate) fn in_use(stock: &Stock, loose: u64) -> u64 {
+    // The counts of other threads may be a little behind.
+    ((stock.next - stock.free()) * PAGE).saturating_sub(loose)
+}
+
+impl Pages {
+    /// From now on the pool grows up to GROW_TO only.
+    pub(crate) fn hold_back<M: Media>(&self, media: &M) -> Result<()> {
+        // Relaxed: it was written by another session, or by this thread.
+        let limit = Region::new(media, GROW_TO, 1)?.load(0, Ordering::Relaxed);
+        self.stock.lock().limit = if limit == 0 { u64::MAX } else { limit };
+        Ok(())
+    }
+
+    /// Whether the pool is held back: see [`hold_back`](Self::hold_back).
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.stock.lock().limit != u64::MAX
+    }
+
+    /// Lets the pool grow as it must.
+    pub(crate) fn let_grow(&self) {
+        self.stock.lock().limit = u64::MAX;
+    }
+
+    /// Says that all free space is known in this session.
+    pub(crate) fn know_all(&self) {
+        let mut stock = self.stock.lock();
+        (stock.knows_all, stock.limit) = (true, u64::MAX);
+    }
+
+    /// Stores how far the next session may grow if this one, which knows all free space, ends here.
+    pub(crate) fn allow_growth<M: Media>(&self, media: &M) -> Result<()> {
+        let stock = self.stock.lock();
+        // Relaxed: a figure.
+        growth::allow(media, in_use(&stock, self.loose.load(Ordering::Relaxed)))
+    }
+
+    /// Counts bytes of chunks that came to be free in a page in use, or no longer are.
+    pub(crate) fn count_loose(&self, before: u64, after: u64) {
+        // Relaxed: a figure.
+        if after > before {
+            self.loose.fetch_add(after - before, Ordering::Relaxed);
+        } else if before > after {
+            self.loose.fetch_sub(before - after, Ordering::Relaxed);
+        }
     }
 }

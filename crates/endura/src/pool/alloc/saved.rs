@@ -30,14 +30,15 @@
 //! stale list is thus refused three times over (unclean, another generation, a word of 0): two
 //! owners of one chunk are the worst that a list can do.
 
-use super::super::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED};
-use super::super::space::Session;
-use super::Allocator;
-use super::bitmap::Bitmap;
-use super::class::Class;
-use super::header::{self, Kind};
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
+use crate::pool::alloc::allocator::Allocator;
+use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::Class;
+use crate::pool::alloc::header;
+use crate::pool::alloc::header::Kind;
+use crate::pool::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED};
+use crate::pool::session::Session;
 use crate::runtime::epoch::before_reuse;
 
 const RUN: u64 = 1;
@@ -50,7 +51,7 @@ const RECORDS: usize = 3;
 
 /// What is known at an open of the space that is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// All of it.
     All,
     /// What the list of the last close names; more may be stranded.
@@ -149,7 +150,7 @@ impl Allocator {
     }
 
     /// Takes over what the last session left free, and makes sure that no later one does.
-    pub(super) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<Known> {
+    pub(crate) fn restore<M: Media>(&self, media: &M, session: Session) -> Result<Known> {
         let at = session_word(media)?.load(0, Ordering::Acquire);
         if at == 0 {
             return Ok(Known::Nothing);

@@ -15,13 +15,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::collect::Marks;
-use super::super::layout::PAGE;
-use super::bitmap::Bitmap;
-use super::class::Class;
-use super::header::{self, Kind};
-use super::pages::Pages;
 use crate::media::Media;
+use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::Class;
+use crate::pool::alloc::header;
+use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::marks::Marks;
+use crate::pool::alloc::pages::Pages;
+use crate::pool::layout::PAGE;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::{Error, Result};
 

@@ -1,14 +1,14 @@
-//! Freeing what a collection has not marked, page by page (C4 of [`collect`](super::super::collect)).
+//! Freeing what a collection has not marked, page by page (C4 of [`collect`](crate::pool::collect)).
 //!
 //! A page that is wholly free says so in its header from then on: else the next open after an unclean end
 //! would not know it, and each killed session would cost the pages that it has used.
 
-use super::super::collect::Marks;
-use super::super::layout::{GROW_TO, PAGE};
-use super::Allocator;
-use super::class::Class;
-use super::header::Kind;
 use crate::media::{Mark, Media, Region};
+use crate::pool::alloc::allocator::Allocator;
+use crate::pool::alloc::class::Class;
+use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::marks::Marks;
+use crate::pool::layout::{GROW_TO, PAGE};
 use crate::{Error, Result};
 
 impl Allocator {

@@ -20,19 +20,20 @@
 //! * the header of any other page in use: on the medium it may still be that of a longer run, which ended,
 //!   over pages behind it that are FREE, and handed out here.
 //!
-//! That a page is FREE need not be durable, as [`Pages`](super::Pages) says.
+//! That a page is FREE need not be durable, as [`Pages`](crate::pool::alloc::pages::Pages) says.
 //!
 //! # Cost
 //!
 //! An open after an unclean end reads one word of each page, or run of pages, and flushes the line of those
 //! that are in use.
 
-use super::super::layout::{DIRECTORY_NEXT, NEXT_PAGE};
-use super::Allocator;
-use super::bitmap::Bitmap;
-use super::class::Class;
-use super::header::{self, Kind};
 use crate::media::{LINE, Media};
+use crate::pool::alloc::allocator::Allocator;
+use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::Class;
+use crate::pool::alloc::header;
+use crate::pool::alloc::header::Kind;
+use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE};
 
 // `Directory::load` flushes both.
 const _: () = assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE);
@@ -47,7 +48,7 @@ struct Found {
 impl Allocator {
     /// Makes free what the pages themselves say is. Nothing at all if one of them says nonsense: who is
     /// to find the pages of chunks among those of runs has to go by all headers before them. Whether none did.
-    pub(super) fn restore_tails<M: Media>(&self, media: &M) -> bool {
+    pub(crate) fn restore_tails<M: Media>(&self, media: &M) -> bool {
         let found = look(media, self.pages.next());
         let is_sound = found.is_some();
         let Found { free, tails } = found.unwrap_or_default();

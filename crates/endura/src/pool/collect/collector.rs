@@ -4,43 +4,20 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::super::directory::directory_pages;
-use super::super::drops::DropStep;
-use super::super::guard::Guard;
-use super::super::layout::PAGE;
-use super::super::space::Space;
-use super::{CollectionState, Marks};
 use crate::media::{LINE, Mark, Media, Ordering};
+use crate::pool::alloc::marks::{CollectionState, Marks};
+use crate::pool::collect::walk::{Step, Walk};
+use crate::pool::directory::registry::directory_pages;
+use crate::pool::drop_map::DropStep;
+use crate::pool::layout::PAGE;
+use crate::pool::patience::Patience;
+use crate::pool::space::Space;
 use crate::runtime::thread;
 use crate::sync::{self, AtomicBool, Mutex};
 use crate::{Error, Result};
 
 /// Pages that are swept in one pin.
 const PAGES_AT_ONCE: u64 = 2;
-/// How long whoever needs the space waits in a row for others to let the collection go on.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Patience {
-    /// About a second: the operation would fail else.
-    Long,
-    /// A few milliseconds: the pool would grow else.
-    Short,
-}
-
-impl Patience {
-    /// How often it looks, with a yield or a pause in between.
-    fn looks(self) -> usize {
-        match self {
-            Self::Long => 4_000,
-            Self::Short => 16,
-        }
-    }
-
-    /// How often with a yield.
-    fn yields(self) -> usize {
-        self.looks() / 10
-    }
-}
-
 const PAUSE: Duration = Duration::from_micros(250);
 /// How many times the work of a quiet collection is done before it is given up for the moment.
 const MOST_ROUNDS: u64 = 8;
@@ -49,41 +26,6 @@ const FEW_STEPS: u64 = 1_000;
 /// The longest rest after a step. A step may have waited for a verification, and a close waits for the
 /// threads.
 const LONGEST_REST: Duration = Duration::from_millis(10);
-
-/// A walk over chunks that a map reaches: all of them, or those of one part.
-pub trait Walk<M: Media>: Send {
-    /// Goes on: tells `visit` of about `bite` chunks more, where each is and its bytes as asked for.
-    /// Whether that was the end.
-    ///
-    /// Others write meanwhile. All walks of a map together must meet every chunk that is reachable
-    /// from the first step to the last, and that was there when the pool was opened; a chunk may be
-    /// met more than once. Each call has a guard of its own: what was reached under an earlier one
-    /// may be gone. A map that was dropped is at its end.
-    ///
-    /// It starts the write-back of the words that it goes by: what an earlier session stored in them
-    /// may not be durable.
-    ///
-    /// # Errors
-    ///
-    /// Those of `visit`; [`Error::Corrupt`]. The collection is then given up.
-    fn step(
-        &mut self,
-        guard: &Guard<'_, M>,
-        visit: &mut dyn FnMut(u64, u64) -> Result<()>,
-        bite: usize,
-    ) -> Result<bool>;
-}
-
-/// What came of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Something was done.
-    Worked,
-    /// Others have to go on first.
-    Idle,
-    /// Nothing is left to do.
-    Ended,
-}
 
 /// The collection of a session, which any number of threads may do together.
 pub struct Collector<M: Media> {

@@ -12,7 +12,7 @@
 //! | step | what | why |
 //! | --- | --- | --- |
 //! | C0 | at the open, before anybody is let in: `limit` = NEXT_PAGE; no chunk is marked, but what the list of the last close calls free, or without one the tails of pages; pages that are FREE count as new | what is known to be free is handed out, not swept |
-//! | C1 | mark: walks over all maps ([`Walk`]), some chunks in one pin; each chunk that is met is marked | what stays reachable is met |
+//! | C1 | mark: walks over all maps ([`Walk`](crate::pool::Walk)), some chunks in one pin; each chunk that is met is marked | what stays reachable is met |
 //! | C2 | all the while, whoever is to free a chunk (retire, discard), or takes one from where walks find it, marks it first | its owner frees it, nobody else may |
 //! | C3 | when all walks have ended: wait until the maps that were dropped are freed, then until every pin that was there then has ended | whoever unlinked something before C3 has done C2 |
 //! | C4 | sweep: for one old page after the other, what has no mark becomes free | nobody reaches it, nobody will free it |
@@ -40,7 +40,7 @@
 //! What is handed out in C1 to C4 comes from new pages, from tails (marked), from chunks that their owners
 //! freed (marked), or from pages that are swept already, and is never looked at again. A page all of whose chunks were freed by
 //! their owners goes back to the pages and may become one of another size: it is no old page
-//! any more ([`Pages::left_over`](super::alloc::Pages)), and is passed over.
+//! any more ([`Pages::left_over`](crate::pool::alloc::pages::Pages)), and is passed over.
 //!
 //! # Crash after store k: what recovery sees
 //!
@@ -49,73 +49,17 @@
 //! | C0 to C3: nothing is stored | what the operations stored | begins again |
 //! | C4, a page of chunks: nothing is stored | the same | the same |
 //! | C4, a chunk that was swept, taken and written | stranded, with other contents | the same |
-//! | C4, a page without marks: nothing is stored; when it is taken, as in [`alloc`](super::alloc) | the old header, or the new one; nothing linked in both | the same |
-//! | C4, a run: headers as in [`alloc`](super::alloc) | the run, or free pages | the same |
+//! | C4, a page without marks: nothing is stored; when it is taken, as in [`alloc`](crate::pool::alloc) | the old header, or the new one; nothing linked in both | the same |
+//! | C4, a run: headers as in [`alloc`](crate::pool::alloc) | the run, or free pages | the same |
 //! | close: UNCOLLECTED = 1, with the list of free space | closed, with stranded chunks | begins again, from the list |
 //! | close: UNCOLLECTED = 0 | closed, nothing stranded | no collection |
 //!
 //! # Bounded
 //!
-//! A pin of C1 lasts for about [`BITE`](Collector::BITE) chunks, a step of C4 for a few pages; after each
+//! A pin of C1 lasts for about [`BITE`](crate::pool::Collector::BITE) chunks, a step of C4 for a few pages; after each
 //! the thread rests as long as it has worked. Only an operation that finds no room hurries it: it works
-//! along until all is done ([`Space::with_room`](super::Space::with_room)). Marks take 1/2048 to 1/256
+//! along until all is done ([`Space::with_room`](crate::pool::space::Space::with_room)). Marks take 1/2048 to 1/256
 //! of the old pages, in DRAM, until the pool is closed.
 
-mod collector;
-mod marks;
-
-pub(super) use collector::Patience;
-pub use collector::{Collector, Step, Walk};
-pub(crate) use marks::Marks;
-
-/// How far the collection after an unclean end has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Collection {
-    /// What is being done.
-    pub state: CollectionState,
-    /// Pages that there were when the pool was opened, of 2 MiB: those that are looked at.
-    pub pages: u64,
-    /// Chunks in them that were found in use, or freed by their owners.
-    pub chunks_marked: u64,
-    /// Pages that were swept.
-    pub pages_swept: u64,
-    /// Bytes that were given back.
-    pub bytes_freed: u64,
-}
-
-/// What a collection is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CollectionState {
-    /// The last session left nothing to collect, or this one is read-only.
-    NotNeeded,
-    /// It has not begun.
-    Pending,
-    /// It finds out what is in use.
-    Marking,
-    /// It waits for operations that began before all was marked.
-    Waiting,
-    /// It frees what is not in use.
-    Sweeping,
-    /// It has ended: every byte is in use, free, or waits for a grace period.
-    Complete,
-    /// It has met damage, or a map of a kind that this build does not know, and was given up. Nothing
-    /// is lost by that but the space.
-    Failed,
-}
-
-impl Collection {
-    pub(crate) const NOT_NEEDED: Self = Self {
-        state: CollectionState::NotNeeded,
-        pages: 0,
-        chunks_marked: 0,
-        pages_swept: 0,
-        bytes_freed: 0,
-    };
-
-    /// Whether nothing is left to do.
-    pub fn is_done(&self) -> bool {
-        matches!(self.state, CollectionState::NotNeeded | CollectionState::Complete)
-    }
-}
+pub(crate) mod collector;
+pub(crate) mod walk;

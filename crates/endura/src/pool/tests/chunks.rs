@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::Error;
 use crate::media::{LINE, Ordering, Region};
-use crate::pool::alloc::Class;
+use crate::pool::alloc::class::Class;
 
 /// The largest chunk for which there is a class.
 const LARGEST: u64 = (PAGE / 2).next_multiple_of(LINE) - LINE;

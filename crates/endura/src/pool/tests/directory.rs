@@ -61,8 +61,8 @@ fn a_dropped_map_is_gone_and_its_space_is_free() {
     let space = pool(4);
     let map = space.open_map("m", 1, 0, |guard, _| guard.alloc(512)).unwrap();
     let drop = || {
-        space.drop_map("m", |guard, map, note, _| {
-            let root = Region::new(guard.media(), map.root(), 1)?.load(0, Ordering::Acquire);
+        space.drop_map("m", |media, map, note, _| {
+            let root = Region::new(media, map.root(), 1)?.load(0, Ordering::Acquire);
             // Twice told, once freed.
             assert!(note(root, 512) && !note(root, 512));
             Ok(true)
@@ -146,7 +146,7 @@ fn entries_are_counted_by_all_threads() {
 
 #[test]
 fn damaged_entries_are_reported_and_end() {
-    use super::super::layout::{DIRECTORY, DIRECTORY_NEXT};
+    use crate::pool::layout::{DIRECTORY, DIRECTORY_NEXT};
     let space = pool(6);
     for i in 0..2_100 {
         space.open_map(&format!("m{i}"), 1, 0, no_nodes).unwrap();
@@ -184,11 +184,11 @@ fn a_dropped_map_is_freed_piece_by_piece() {
     let mut chunks: Vec<u64> = (0..CHUNKS).map(|_| guard.alloc(512).unwrap()).collect();
     drop(guard);
     let epochs = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let told = Arc::clone(&epochs);
+    let (told, pool) = (Arc::clone(&epochs), Arc::downgrade(&space));
     space
-        .drop_map("m", move |guard, _, note, bite| {
+        .drop_map("m", move |_, _, note, bite| {
             assert!(bite < CHUNKS / 10);
-            told.lock().unwrap().push(guard.space().epochs.now());
+            told.lock().unwrap().push(pool.upgrade().unwrap().epochs.now());
             chunks.drain(..bite.min(chunks.len())).for_each(|at| assert!(note(at, 512)));
             Ok(chunks.is_empty())
         })

@@ -11,20 +11,20 @@ mod tails;
 use super::*;
 use crate::media::{Heap, Media, Ordering, Region};
 
-pub(super) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
+pub(crate) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
 
 /// A formatted, mounted pool of so many pages on the heap.
-pub(super) fn pool(pages: u64) -> Space<Heap> {
+pub(crate) fn pool(pages: u64) -> Space<Heap> {
     mounted(Heap::new(pages * PAGE))
 }
 
-pub(super) fn mounted<M: Media>(medium: M) -> Space<M> {
+pub(crate) fn mounted<M: Media>(medium: M) -> Space<M> {
     Space::format(&medium).unwrap();
     Space::mount(medium, FRESH).unwrap()
 }
 
 /// The words of a medium on another one, as the next open finds them.
-pub(super) fn copy(medium: &Heap) -> Heap {
+pub(crate) fn copy(medium: &Heap) -> Heap {
     let words = medium.len() as usize / 8;
     let target = Heap::new(medium.len());
     let from = Region::new(medium, 0, words).unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::super::layout::{DIRECTORY, NEW_NAME};
 use super::*;
 use crate::Error;
+use crate::pool::layout::{DIRECTORY, NEW_NAME};
 
 const WRITES: Session = Session { generation: 2, clean: false, read_only: false };
 const READS: Session = Session { read_only: true, ..WRITES };

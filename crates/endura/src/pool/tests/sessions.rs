@@ -1,9 +1,9 @@
 //! What a clean close keeps, and what else is found at an open.
 
-use super::layout::{NEXT_PAGE, SAVED_BLOCK, SAVED_FREE};
 use super::*;
 use crate::Error;
 use crate::media::{Ordering, Region};
+use crate::pool::layout::{NEXT_PAGE, SAVED_BLOCK, SAVED_FREE};
 
 /// Closes a session, or does not, and opens the next one.
 fn next_session(space: Space<Heap>, clean: bool) -> Space<Heap> {
@@ -211,8 +211,8 @@ fn nodes_of_a_dropped_map_are_freed_at_the_close_at_the_latest() {
     let mut reader = Worker::new();
     let guard = reader.run(|| space.pin().unwrap());
     space
-        .drop_map("m", |guard, map, note, _| {
-            note(peek(guard.media(), map.root()), 512);
+        .drop_map("m", |media, map, note, _| {
+            note(peek(media, map.root()), 512);
             Ok(true)
         })
         .unwrap();

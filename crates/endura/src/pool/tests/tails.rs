@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::Error;
 use crate::media::{LINE, Ordering, Region};
-use crate::pool::alloc::Class;
+use crate::pool::alloc::class::Class;
 
 const PART: u64 = PAGE / 32;
 

@@ -12,11 +12,11 @@ use crate::tree::fast_fair::upkeep::verify::survey;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Checks the whole tree and tells `visit` of every node: its offset and its bytes. Exact only
-    /// while nobody writes ([`Space::quiesce`]). O(n).
+    /// while nobody writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
+    /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
     pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
         survey::<M, INNER, LEAF>(&self.pin()?, self.root_at(), visit)
     }

@@ -12,11 +12,11 @@ use crate::tree::nbtree::upkeep::verify::survey;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Checks all blocks and tells `visit` of each: its offset and its bytes. Exact only while nobody
-    /// writes ([`Space::quiesce`]). O(n).
+    /// writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
+    /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
     pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
         survey::<M, W>(&self.pin()?, &self.map, visit)
     }

@@ -16,11 +16,11 @@ use crate::tree::roart::upkeep::verify::{Survey, survey};
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Checks the whole tree and tells `visit` of every chunk, records included: its offset and its
-    /// bytes. Exact only while nobody writes ([`Space::quiesce`]). O(n).
+    /// bytes. Exact only while nobody writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] at the first claim that does not hold, and those of [`Space::pin`].
+    /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
     pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
         survey(&self.pin()?, self.map.root(), visit)
     }

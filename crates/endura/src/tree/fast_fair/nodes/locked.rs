@@ -16,7 +16,7 @@ use crate::tree::fast_fair::nodes::node::{FWD, Node};
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if it did not become obsolete in this session: nothing would lead out of a circle.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if it did not become obsolete in this session: nothing would lead out of a circle.
 #[cold]
 pub(crate) fn onward<M: Media, const W: usize>(
     guard: &Guard<'_, M>,

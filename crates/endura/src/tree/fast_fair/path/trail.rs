@@ -41,7 +41,7 @@ impl Trail {
     /// Leaves the obsolete node at `at`.
     ///
     /// A search ends, or others get on: a move down leads to a lower level, one to the right to a node that begins
-    /// further right ([`check_ahead`]), and one out of an obsolete node follows a merge of this session. Before
+    /// further right (`check_ahead`), and one out of an obsolete node follows a merge of this session. Before
     /// that made the node obsolete it took every link to it away, and a search goes by links as they are when it
     /// comes by: it meets no obsolete node twice in one pin, in however many merges. In a damaged pool another
     /// link may be left, and a search may go round in a circle; some obsolete node is in it. One of those that are

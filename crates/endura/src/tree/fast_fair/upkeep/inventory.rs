@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, MapState};
+use crate::pool::MapState;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::path::root::Root;
 
@@ -31,12 +31,11 @@ impl Inventory {
     /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere, or back.
     pub(crate) fn step<M: Media, const INNER: usize, const LEAF: usize>(
         &mut self,
-        guard: &Guard<'_, M>,
+        media: &M,
         map: &MapState,
         note: &mut dyn FnMut(u64, u64) -> bool,
         bite: usize,
     ) -> Result<bool> {
-        let media = guard.media();
         let mut place = match self.0 {
             Some(place) => place,
             None => {

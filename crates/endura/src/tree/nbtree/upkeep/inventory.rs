@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::pool::{Guard, MapState};
+use crate::pool::MapState;
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::PARTITIONS;
@@ -24,12 +24,11 @@ impl Inventory {
     /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere, or back.
     pub(crate) fn step<M: Media, const W: usize>(
         &mut self,
-        guard: &Guard<'_, M>,
+        media: &M,
         map: &MapState,
         note: &mut dyn FnMut(u64, u64) -> bool,
         bite: usize,
     ) -> Result<bool> {
-        let media = guard.media();
         for _ in 0..bite {
             if self.at != 0 {
                 let block = Block::<M, W>::at(media, self.at)?;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::media::{LINE, Media};
-use crate::pool::{Guard, MapState};
+use crate::pool::MapState;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::record::Record;
@@ -27,12 +27,11 @@ impl Inventory {
     /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere.
     pub(crate) fn step<M: Media>(
         &mut self,
-        guard: &Guard<'_, M>,
+        media: &M,
         map: &MapState,
         note: &mut dyn FnMut(u64, u64) -> bool,
         bite: usize,
     ) -> Result<bool> {
-        let media = guard.media();
         if !self.has_begun {
             self.has_begun = true;
             let root = root_node(media, map.root())?;

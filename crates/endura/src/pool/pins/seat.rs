@@ -1,8 +1,8 @@
 //! Places that are remembered from one pin to the next, and between two pins.
 
-use super::guard::Guard;
-use super::space::Space;
 use crate::media::Media;
+use crate::pool::pins::guard::Guard;
+use crate::pool::space::Space;
 use crate::runtime::epoch::EpochStamp;
 
 /// A place that was reached inside a pin, and until when it is that place.

@@ -1,11 +1,66 @@
 //! Which chunks of an earlier session somebody owns.
 
-use super::super::alloc::{Bitmap, Class, Kind, Pages, header, run_of};
-use super::super::layout::PAGE;
-use super::{Collection, CollectionState};
 use crate::media::{LINE, Media};
+use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::{Class, run_of};
+use crate::pool::alloc::header;
+use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::pages::Pages;
+use crate::pool::layout::PAGE;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceLock, Ordering};
 use crate::{Error, Result};
+
+/// How far the collection after an unclean end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Collection {
+    /// What is being done.
+    pub state: CollectionState,
+    /// Pages that there were when the pool was opened, of 2 MiB: those that are looked at.
+    pub pages: u64,
+    /// Chunks in them that were found in use, or freed by their owners.
+    pub chunks_marked: u64,
+    /// Pages that were swept.
+    pub pages_swept: u64,
+    /// Bytes that were given back.
+    pub bytes_freed: u64,
+}
+
+/// What a collection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CollectionState {
+    /// The last session left nothing to collect, or this one is read-only.
+    NotNeeded,
+    /// It has not begun.
+    Pending,
+    /// It finds out what is in use.
+    Marking,
+    /// It waits for operations that began before all was marked.
+    Waiting,
+    /// It frees what is not in use.
+    Sweeping,
+    /// It has ended: every byte is in use, free, or waits for a grace period.
+    Complete,
+    /// It has met damage, or a map of a kind that this build does not know, and was given up. Nothing
+    /// is lost by that but the space.
+    Failed,
+}
+
+impl Collection {
+    pub(crate) const NOT_NEEDED: Self = Self {
+        state: CollectionState::NotNeeded,
+        pages: 0,
+        chunks_marked: 0,
+        pages_swept: 0,
+        bytes_freed: 0,
+    };
+
+    /// Whether nothing is left to do.
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, CollectionState::NotNeeded | CollectionState::Complete)
+    }
+}
 
 /// One bit for each chunk of the pages that were there when the pool was opened. A bit is set once
 /// and for all. Takes between 1/2048 and 1/256 of the memory of a page, from the first mark in it on.
@@ -68,7 +123,7 @@ impl Marks {
     /// # Errors
     ///
     /// [`Error::Corrupt`] if there is no such chunk.
-    pub(super) fn reach<M: Media>(
+    pub(crate) fn reach<M: Media>(
         &self,
         media: &M,
         pages: &Pages,
@@ -105,7 +160,7 @@ impl Marks {
     }
 
     /// Marks a page that is of one piece.
-    pub(super) fn keep_page(&self, page: u64) {
+    pub(crate) fn keep_page(&self, page: u64) {
         if page < self.limit() {
             self.set(page * PAGE + LINE, None);
         }
@@ -164,12 +219,12 @@ impl Marks {
 
     /// Whether the caller is the first that wants to collect. A second sweep would free what was
     /// handed out since the first.
-    pub(super) fn claim(&self) -> bool {
+    pub(crate) fn claim(&self) -> bool {
         // Relaxed: the collection has its own lock.
         !self.is_claimed.swap(true, Ordering::Relaxed)
     }
 
-    pub(super) fn enter(&self, state: CollectionState) {
+    pub(crate) fn enter(&self, state: CollectionState) {
         // Release: whoever sees that all is done sees the counts.
         self.state.store(state as u32, Ordering::Release);
     }
@@ -179,7 +234,7 @@ impl Marks {
         self.enter(CollectionState::Failed);
     }
 
-    pub(super) fn note_swept(&self, pages: u64, bytes: u64) {
+    pub(crate) fn note_swept(&self, pages: u64, bytes: u64) {
         self.swept.fetch_add(pages, Ordering::Relaxed);
         self.freed.fetch_add(bytes, Ordering::Relaxed);
     }

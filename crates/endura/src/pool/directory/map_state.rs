@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::layout::ENTRY;
 use crate::media::LINE;
+use crate::pool::layout::ENTRY;
 use crate::runtime::thread;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
 
@@ -69,7 +69,7 @@ pub struct MapState {
 
 impl MapState {
     /// A map whose entries are not counted yet; with `len`, one that has exactly so many.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: String,
         kind: u8,
         parameters: u64,
@@ -99,7 +99,7 @@ impl MapState {
         Arc::clone(&self.name.lock())
     }
 
-    pub(super) fn set_name(&self, name: &str) {
+    pub(crate) fn set_name(&self, name: &str) {
         *self.name.lock() = name.into();
     }
 
@@ -121,7 +121,7 @@ impl MapState {
     /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte
     /// store.
     pub fn root(&self) -> u64 {
-        self.entry + 8 * super::entry::ROOT as u64
+        self.entry + 8 * crate::pool::directory::entry::ROOT as u64
     }
 
     /// A copy of the root word in memory, 0 = not known yet: every operation begins with it.
@@ -161,7 +161,7 @@ impl MapState {
         self.dropped.load(Ordering::Acquire)
     }
 
-    pub(super) fn mark_dropped(&self) {
+    pub(crate) fn mark_dropped(&self) {
         self.dropped.store(true, Ordering::Release);
     }
 

@@ -5,15 +5,15 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::Space;
-use super::file::{Access, PoolFile};
-use super::layout::PAGE;
-use super::superblock::Superblock;
 use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
 use crate::os::filesystem::Filesystem;
 use crate::os::lock::FileLock;
 use crate::os::new_file::NewFile;
 use crate::os::{disk, identity};
+use crate::pool::file::pool_file::{Access, PoolFile};
+use crate::pool::file::superblock::Superblock;
+use crate::pool::layout::PAGE;
+use crate::pool::space::Space;
 use crate::{Error, Result};
 
 impl PoolFile {

@@ -7,10 +7,10 @@ const BLOCK: usize = 512;
 
 /// A chunk that waits: where it is, its bytes as asked for, and the epoch of its unlink.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Retired {
-    pub(super) tag: u64,
-    pub(super) at: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Retired {
+    pub(crate) tag: u64,
+    pub(crate) at: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The chunks that one thread has retired, oldest first; tags never fall.
@@ -19,7 +19,7 @@ pub(super) struct Retired {
 /// would be copied as a whole each time it has to be larger, which some operation would have to wait for,
 /// and would keep its memory afterwards.
 #[derive(Debug, Default)]
-pub(super) struct Limbo {
+pub(crate) struct Limbo {
     blocks: VecDeque<Vec<Retired>>,
     /// How many of the first block are gone.
     gone: usize,
@@ -27,7 +27,7 @@ pub(super) struct Limbo {
 }
 
 impl Limbo {
-    pub(super) fn push(&mut self, retired: Retired) {
+    pub(crate) fn push(&mut self, retired: Retired) {
         self.bytes = self.bytes.saturating_add(retired.bytes);
         match self.blocks.back_mut() {
             Some(block) if block.len() < BLOCK => block.push(retired),
@@ -40,7 +40,7 @@ impl Limbo {
     }
 
     /// Takes the oldest, if it is ripe at epoch `now`.
-    pub(super) fn pop_ripe(&mut self, now: u64) -> Option<Retired> {
+    pub(crate) fn pop_ripe(&mut self, now: u64) -> Option<Retired> {
         let block = self.blocks.front_mut()?;
         let oldest = *block.get(self.gone)?;
         if oldest.tag.saturating_add(2) > now {
@@ -60,15 +60,15 @@ impl Limbo {
     }
 
     /// Bytes of all that wait.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Retired> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Retired> {
         self.blocks.iter().flatten().skip(self.gone)
     }
 }

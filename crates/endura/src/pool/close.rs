@@ -1,10 +1,11 @@
 //! The end of a session.
 
-use super::drops::DropStep;
-use super::gate::NO_STATE;
-use super::space::Space;
-use super::stock::Bite;
 use crate::media::Media;
+use crate::pool::alloc::stock::Bite;
+use crate::pool::directory::lengths;
+use crate::pool::drop_map::DropStep;
+use crate::pool::session::NO_STATE;
+use crate::pool::space::Space;
 use crate::runtime::epoch::Mode;
 use crate::{Error, Result};
 
@@ -30,7 +31,9 @@ impl<M: Media> Space<M> {
         if self.is_poisoned() {
             return Err(self.doubt());
         }
-        self.save_lengths()?;
+        for map in self.all_maps() {
+            lengths::record(&self.media, &map, self.session)?;
+        }
         // Fences the lengths as well.
         self.allocator.save(&self.media, self.session.generation)
     }

@@ -1,8 +1,8 @@
 //! How many entries each map has, as a clean close writes it down for the next session.
 
-use super::map::Counted;
-use super::space::{Session, Space};
 use crate::media::{Media, Ordering, Span};
+use crate::pool::directory::map_state::{Counted, MapState};
+use crate::pool::session::Session;
 use crate::{Error, Result};
 
 /// The first line of a directory entry.
@@ -21,7 +21,7 @@ const LEAST_BYTES: u64 = 16;
 ///
 /// [`Error::Corrupt`] if the pool has no room for so many. (Whether it is the true
 /// number only a verification finds out.)
-pub(super) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Result<Option<u64>> {
+pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Result<Option<u64>> {
     let header = Header::new(media, entry)?;
     let is_recorded = session.clean
         && header.load(LEN_GENERATION, Ordering::Acquire) == session.generation.wrapping_sub(1);
@@ -36,19 +36,15 @@ pub(super) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Res
     Ok(Some(len))
 }
 
-impl<M: Media> Space<M> {
-    /// Writes the number of entries of every map that knows it. The caller fences.
-    pub(super) fn save_lengths(&self) -> Result<()> {
-        for map in self.all_maps() {
-            if map.counted() == Counted::All {
-                let header = Header::new(&self.media, map.entry())?;
-                // Relaxed: read only if the superblock says that the pool was closed, which comes after
-                // the caller's fence.
-                header.store(LEN, map.sum(), Ordering::Relaxed);
-                header.store(LEN_GENERATION, self.session.generation, Ordering::Relaxed);
-                header.flush(LEN, 2);
-            }
-        }
-        Ok(())
+/// Writes down how many entries a map has that knows it. The caller fences.
+pub(crate) fn record<M: Media>(media: &M, map: &MapState, session: Session) -> Result<()> {
+    if map.counted() == Counted::All {
+        let header = Header::new(media, map.entry())?;
+        // Relaxed: read only if the superblock says that the pool was closed, which comes after
+        // the caller's fence.
+        header.store(LEN, map.sum(), Ordering::Relaxed);
+        header.store(LEN_GENERATION, session.generation, Ordering::Relaxed);
+        header.flush(LEN, 2);
     }
+    Ok(())
 }

@@ -1,32 +1,32 @@
 //! An entry of the directory: its words, its name, and how that is replaced at once.
 //!
-//! [`directory`](super::directory) has the table of the words and of what a crash leaves.
+//! [`directory`](crate::pool::directory::registry) has the table of the words and of what a crash leaves.
 
-use super::layout::{ENTRY, NEW_NAME};
 use crate::media::{Mark, Media, Ordering, Span};
+use crate::pool::layout::{ENTRY, NEW_NAME};
 use crate::{Error, Result};
 
-pub(super) const FREE: u64 = 0;
-pub(super) const LIVE: u64 = 1;
-pub(super) const DROPPING: u64 = 2;
+pub(crate) const FREE: u64 = 0;
+pub(crate) const LIVE: u64 = 1;
+pub(crate) const DROPPING: u64 = 2;
 /// As LIVE, but the map's name is the one at [`NEW_NAME`]. Several bits from the others: damage of one makes
 /// no map another's namesake.
-pub(super) const RENAMED: u64 = 12;
+pub(crate) const RENAMED: u64 = 12;
 
-pub(super) const STATE: usize = 0;
-pub(super) const KIND: usize = 1;
-pub(super) const ROOT: usize = 2;
+pub(crate) const STATE: usize = 0;
+pub(crate) const KIND: usize = 1;
+pub(crate) const ROOT: usize = 2;
 const NAME: usize = 8;
 const NAME_END: usize = 40;
-pub(super) const WORDS: usize = ENTRY as usize / 8;
+pub(crate) const WORDS: usize = ENTRY as usize / 8;
 
 /// The longest name, in bytes.
 const LONGEST: usize = 255;
 /// Where word 1 has the bytes of the name.
 const NAME_BYTES: u32 = 56;
-pub(super) const PARAMETER_BITS: u32 = 48;
+pub(crate) const PARAMETER_BITS: u32 = 48;
 
-pub(super) type Entry<'m, M> = Span<'m, M, WORDS>;
+pub(crate) type Entry<'m, M> = Span<'m, M, WORDS>;
 
 /// The place of a new name: it is laid out as an entry is, and has the name, and in place of the root where the
 /// entry is that it is for.
@@ -34,23 +34,23 @@ fn new_name<M: Media>(media: &M) -> Result<Entry<'_, M>> {
     Entry::new(media, NEW_NAME)
 }
 
-pub(super) fn corrupt<M: Media, T>(entry: Entry<'_, M>, what: &'static str) -> Result<T> {
+pub(crate) fn corrupt<M: Media, T>(entry: Entry<'_, M>, what: &'static str) -> Result<T> {
     Err(Error::Corrupt { offset: entry.offset(), what })
 }
 
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let fits = (1..=LONGEST).contains(&name.len()) && !name.contains('\0');
     if fits { Ok(()) } else { Err(Error::BadName) }
 }
 
 /// Stores the state and starts the write-back; the caller fences.
-pub(super) fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
+pub(crate) fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
     entry.store(STATE, state, Ordering::Release);
     entry.flush(STATE, 1);
 }
 
 /// Stores word 1 and the name; the caller flushes.
-pub(super) fn write_name<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
+pub(crate) fn write_name<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
     let mut bytes = [0; 8 * (NAME_END - NAME)];
     bytes[..name.len()].copy_from_slice(name.as_bytes());
     // Relaxed: the caller fences before the state says that they count.
@@ -63,13 +63,13 @@ pub(super) fn write_name<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, pa
 }
 
 /// The kind and the parameters of a map.
-pub(super) fn kind_of<M: Media>(entry: Entry<'_, M>) -> (u8, u64) {
+pub(crate) fn kind_of<M: Media>(entry: Entry<'_, M>) -> (u8, u64) {
     let what = entry.load(KIND, Ordering::Acquire);
     (what as u8, what >> 8 & ((1 << PARAMETER_BITS) - 1))
 }
 
 /// The name of the map in an entry with this state.
-pub(super) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<String> {
+pub(crate) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<String> {
     let place = if state == RENAMED { new_name(entry.media())? } else { entry };
     if state == RENAMED && place.load(ROOT, Ordering::Acquire) != entry.offset() {
         return corrupt(entry, "a new name that is for another map");
@@ -88,7 +88,7 @@ pub(super) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<Strin
 }
 
 /// Gives the map in a LIVE entry another name, durably.
-pub(super) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
+pub(crate) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
     let media = entry.media();
     let place = new_name(media)?;
     // Relaxed, as the name.
@@ -106,7 +106,7 @@ pub(super) fn rename<M: Media>(entry: Entry<'_, M>, name: &str) -> Result<()> {
 
 /// Completes the renaming of the map in an entry that says RENAMED: the name goes into the entry.
 /// RENAMED has been flushed.
-pub(super) fn settle<M: Media>(entry: Entry<'_, M>, name: &str) {
+pub(crate) fn settle<M: Media>(entry: Entry<'_, M>, name: &str) {
     let media = entry.media();
     // Before the old name is written over. A drain, as the old name is gone for good with the first store.
     media.drain();

@@ -1,58 +1,13 @@
-//! The right to use the pool for the time of one operation.
+//! What an operation does with chunks: takes them, and gives them back.
 
-use std::marker::PhantomData;
-
-use super::alloc::Class;
-use super::space::Space;
-use super::stock::Stock;
 use crate::media::{Mark, Media};
-use crate::runtime::epoch::{EpochStamp, Mode, Slot, before_reuse};
-use crate::sync::Mutex;
+use crate::pool::alloc::class::Class;
+use crate::pool::pins::guard::Guard;
+use crate::pool::space::Space;
+use crate::runtime::epoch::before_reuse;
 use crate::{Error, Result};
 
-/// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
-///
-/// It must be dropped by the thread that made it, before that thread exits; the type is not `Send`.
-/// Allocating and freeing need the guard of a writer. A guard that lives long keeps all memory that
-/// is freed meanwhile from being reused.
-pub struct Guard<'s, M: Media> {
-    space: &'s Space<M>,
-    slot: &'s Slot<Mutex<Stock>>,
-    mode: Mode,
-    _not_send: PhantomData<*const ()>,
-}
-
-impl<M: Media> Drop for Guard<'_, M> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.slot.unpin(self.mode);
-    }
-}
-
-impl<'s, M: Media> Guard<'s, M> {
-    #[inline(always)]
-    pub(super) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>, mode: Mode) -> Self {
-        Self { space, slot, mode, _not_send: PhantomData }
-    }
-
-    /// The pool.
-    #[inline(always)]
-    pub fn space(&self) -> &'s Space<M> {
-        self.space
-    }
-
-    /// The medium.
-    #[inline(always)]
-    pub fn media(&self) -> &'s M {
-        &self.space.media
-    }
-
-    /// The stamp of what is reached inside of this pin, for a [`Seat`](super::Seat).
-    #[inline(always)]
-    pub(super) fn stamp(&self) -> EpochStamp {
-        self.slot.stamp()
-    }
-
+impl<M: Media> Guard<'_, M> {
     /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
     ///
     /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a

@@ -2,7 +2,7 @@
 //!
 //! | step | in one pin | a crash after it |
 //! | --- | --- | --- |
-//! | DROPPING is durable (see [`directory`](super::directory)) | the whole step | no map; its chunks are stranded |
+//! | DROPPING is durable (see [`directory`](crate::pool::directory::registry)) | the whole step | no map; its chunks are stranded |
 //! | two epochs later: all its chunks are noted, in DRAM | some hundred | the same |
 //! | each is freed | some hundred | the same; those that were freed and taken again belong to who took them, if anything leads to them |
 //! | FREE is stored | the whole step | no map |
@@ -16,12 +16,13 @@
 
 use std::sync::Arc;
 
-use super::chunk_set::ChunkSet;
-use super::guard::Guard;
-use super::map::MapState;
-use super::space::Space;
 use crate::Result;
 use crate::media::Media;
+use crate::pool::directory::chunk_set::ChunkSet;
+use crate::pool::directory::drops::Dropped;
+use crate::pool::directory::map_state::MapState;
+use crate::pool::pins::guard::Guard;
+use crate::pool::space::Space;
 use crate::sync::Backoff;
 
 /// Chunks that are noted or freed in one pin.
@@ -31,36 +32,9 @@ const STEPS_AT_ONCE: usize = 4;
 /// How often whoever drops a map looks whether nobody is inside any more.
 const LOOKS: usize = 64;
 
-/// Tells of the chunks of a map, about so many in each call; whether that was the end.
-type Inventory<M> = dyn FnMut(&Guard<'_, M>, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool>
-    + Send;
-
-/// A dropped map whose chunks still have to be freed.
-struct Dropped<M: Media> {
-    tag: u64,
-    map: Arc<MapState>,
-    inventory: Box<Inventory<M>>,
-    /// What is to be freed.
-    chunks: ChunkSet,
-    is_noted: bool,
-}
-
-/// The dropped maps of a pool.
-pub(super) struct Drops<M: Media> {
-    waiting: Vec<Dropped<M>>,
-    /// The entries of those that somebody is at work on.
-    under_way: Vec<u64>,
-}
-
-impl<M: Media> Default for Drops<M> {
-    fn default() -> Self {
-        Self { waiting: Vec::new(), under_way: Vec::new() }
-    }
-}
-
 /// What came of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DropStep {
+pub(crate) enum DropStep {
     Worked,
     /// Somebody may still be inside, or another thread is at work.
     Waiting,
@@ -80,7 +54,7 @@ impl<M: Media> Dropped<M> {
                     false
                 }
             };
-            self.is_noted = (self.inventory)(guard, &self.map, &mut note, BITE)?;
+            self.is_noted = (self.inventory)(guard.media(), &self.map, &mut note, BITE)?;
             return noted.map(|()| false);
         }
         for (at, bytes) in self.chunks.take(BITE) {
@@ -105,19 +79,14 @@ impl<M: Media> Space<M> {
     pub fn drop_map(
         &self,
         name: &str,
-        inventory: impl FnMut(
-            &Guard<'_, M>,
-            &MapState,
-            &mut dyn FnMut(u64, u64) -> bool,
-            usize,
-        ) -> Result<bool>
+        inventory: impl FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool>
         + Send
         + 'static,
     ) -> Result<bool> {
         let (entry, others) = {
-            let guard = self.pin_mut()?;
+            let _guard = self.pin_mut()?;
             let mut registry = self.directory.registry.lock();
-            let Some(map) = registry.begin_drop(&guard, name)? else { return Ok(false) };
+            let Some(map) = registry.begin_drop(&self.media, name)? else { return Ok(false) };
             map.mark_dropped();
             // Who pins after the tag was read sees the mark; who pinned before ends the wait.
             let tag = self.epochs.tag();
@@ -158,7 +127,7 @@ impl<M: Media> Space<M> {
 
     /// Frees a part of a dropped map that nobody is inside of at epoch `now`: of the one with this entry, or
     /// of any.
-    pub(super) fn step_of_drops(
+    pub(crate) fn step_of_drops(
         &self,
         guard: &Guard<'_, M>,
         now: u64,
@@ -184,7 +153,7 @@ impl<M: Media> Space<M> {
         let mut registry = self.directory.registry.lock();
         registry.drops.under_way.retain(|&other| other != entry);
         if outcome? {
-            registry.end_drop(guard, entry)?;
+            registry.end_drop(&self.media, entry)?;
         } else {
             registry.drops.waiting.push(dropped);
         }
@@ -192,7 +161,7 @@ impl<M: Media> Space<M> {
     }
 
     /// A few steps, for an operation that has no room.
-    pub(super) fn free_some_of_drops(&self, guard: &Guard<'_, M>, now: u64) -> Result<()> {
+    pub(crate) fn free_some_of_drops(&self, guard: &Guard<'_, M>, now: u64) -> Result<()> {
         for _ in 0..STEPS_AT_ONCE {
             if self.step_of_drops(guard, now, None)? != DropStep::Worked {
                 break;
@@ -203,7 +172,7 @@ impl<M: Media> Space<M> {
 
     /// All that can be freed now of the map with this entry, or of any, in many pins; whether there was
     /// something. To be called outside of operations.
-    pub(super) fn free_drops(&self, of: Option<u64>) -> Result<bool> {
+    pub(crate) fn free_drops(&self, of: Option<u64>) -> Result<bool> {
         let mut has_worked = false;
         loop {
             let guard = self.pin_mut()?;
@@ -222,7 +191,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Chunks of dropped maps that were noted and are still to be freed.
-    pub(super) fn chunks_of_drops(&self) -> Vec<(u64, u64)> {
+    pub(crate) fn chunks_of_drops(&self) -> Vec<(u64, u64)> {
         let registry = self.directory.registry.lock();
         let noted = registry.drops.waiting.iter().filter(|dropped| dropped.is_noted);
         noted.flat_map(|dropped| dropped.chunks.iter()).collect()

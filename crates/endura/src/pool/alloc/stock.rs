@@ -1,9 +1,10 @@
 //! What a thread keeps in a pool: chunks to hand out, and chunks that wait for a grace period.
 
-use super::alloc::{Allocator, Class};
-use super::limbo::{Limbo, Retired};
 use crate::Result;
 use crate::media::Media;
+use crate::pool::alloc::allocator::Allocator;
+use crate::pool::alloc::class::Class;
+use crate::pool::alloc::limbo::{Limbo, Retired};
 
 /// After so many retired chunks, or so many bytes of them, a thread tries to move the epoch and
 /// frees what is ripe.

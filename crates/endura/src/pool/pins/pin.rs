@@ -11,53 +11,15 @@
 //! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
 //! writer) is let in: whoever waits for the pool to empty waits for the outer one. There is no other rule.
 
-use std::time::{Duration, Instant};
-
-use super::guard::Guard;
-use super::space::Space;
-use super::stock::Stock;
 use crate::media::Media;
+use crate::pool::alloc::stock::Stock;
+use crate::pool::pins::guard::Guard;
+use crate::pool::session::{CLOSED, NO_READERS, NO_WRITERS, POISONED, QUIESCED};
+use crate::pool::space::Space;
 use crate::runtime::epoch::{Mode, Slot};
 use crate::runtime::thread;
-use crate::sync::{self, Backoff, Mutex, MutexGuard};
+use crate::sync::{Backoff, Mutex};
 use crate::{Error, Result};
-
-const CLOSED: u64 = 1;
-const POISONED: u64 = 2;
-pub(super) const READ_ONLY: u64 = 4;
-const QUIESCED: u64 = 8;
-
-/// How long writers are kept out while one of them stays inside.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Between two looks at whose turn it is.
-const PAUSE: Duration = Duration::from_micros(250);
-
-/// States that keep readers out.
-const NO_READERS: u64 = CLOSED | POISONED;
-/// States that keep writers out.
-const NO_WRITERS: u64 = NO_READERS | READ_ONLY | QUIESCED;
-/// Lets in whom no state keeps out: who does what is left to do in a closed pool.
-pub(super) const NO_STATE: u64 = 0;
-
-/// Proof that nobody writes to the pool. Writers wait until it is dropped; readers go on.
-#[must_use = "writers go on when it is dropped"]
-pub struct Quiesced<'s, M: Media> {
-    space: &'s Space<M>,
-    _turn: MutexGuard<'s, ()>,
-}
-
-impl<M: Media> Quiesced<'_, M> {
-    /// The pool.
-    pub fn space(&self) -> &Space<M> {
-        self.space
-    }
-}
-
-impl<M: Media> Drop for Quiesced<'_, M> {
-    fn drop(&mut self) {
-        self.space.epochs.open(QUIESCED);
-    }
-}
 
 impl<M: Media> Space<M> {
     /// Enters an operation that reads.
@@ -98,7 +60,7 @@ impl<M: Media> Space<M> {
     /// Enters an operation that the bits of `shut_by` in the gate turn away, unless it is nested in one that
     /// may do as much. Waits while the pool is quiesced and nothing else keeps it out.
     #[inline(always)]
-    pub(super) fn enter(&self, mode: Mode, shut_by: u64) -> Result<Guard<'_, M>> {
+    pub(crate) fn enter(&self, mode: Mode, shut_by: u64) -> Result<Guard<'_, M>> {
         // First: in a child every lock, also that of a thread's first pin, may be held for ever.
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
@@ -139,7 +101,7 @@ impl<M: Media> Space<M> {
     }
 
     #[cold]
-    fn refusal(&self, gate: u64) -> Error {
+    pub(crate) fn refusal(&self, gate: u64) -> Error {
         if self.birthplace.is_elsewhere() {
             Error::Forked
         } else if gate & CLOSED != 0 {
@@ -152,7 +114,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Why the pool is poisoned.
-    pub(super) fn doubt(&self) -> Error {
+    pub(crate) fn doubt(&self) -> Error {
         match self.damage.get() {
             Some(&(offset, what)) => Error::Corrupt { offset, what },
             None => Error::Poisoned,
@@ -167,7 +129,7 @@ impl<M: Media> Space<M> {
 
     /// Poisons the pool because of what was found in it.
     #[cold]
-    pub(super) fn poison_with(&self, error: &Error) {
+    pub(crate) fn poison_with(&self, error: &Error) {
         if let Error::Corrupt { offset, what } = *error {
             // The first finding is the one to report.
             let _ = self.damage.set((offset, what));
@@ -178,83 +140,6 @@ impl<M: Media> Space<M> {
     /// Whether the pool was poisoned: then it must not be marked as cleanly closed.
     pub fn is_poisoned(&self) -> bool {
         self.epochs.gate() & POISONED != 0
-    }
-
-    /// Keeps writers out until the result is dropped, and returns when none is inside. Readers go
-    /// on. One caller at a time; others wait for their turn.
-    ///
-    /// Those inside are waited for no longer than about a second: one of them may wait for a writer that is
-    /// kept out.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InsideOperation`] if the calling thread has a guard itself; [`Error::WritersStay`] if
-    /// others have one for too long; else as for [`pin`](Self::pin).
-    pub fn quiesce(&self) -> Result<Quiesced<'_, M>> {
-        // First, as in `enter`: in a child the turn may be anybody's.
-        if self.birthplace.is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        // Also a reader's: the one whose turn it is may be closing the pool, and wait for it.
-        if self.is_inside() {
-            return Err(Error::InsideOperation);
-        }
-        let turn = self.turn_to_quiesce()?;
-        let gate = self.epochs.shut(QUIESCED);
-        // From here on the bit is cleared on every way out.
-        let quiesced = Quiesced { space: self, _turn: turn };
-        if gate & NO_READERS != 0 {
-            return Err(self.refusal(gate));
-        }
-        match self.wait_until_left(Mode::Writer, Some(PATIENCE))? {
-            true => Ok(quiesced),
-            false => Err(self.writers_stay()),
-        }
-    }
-
-    /// Waits for the turn, unless whoever has it is closing the pool.
-    fn turn_to_quiesce(&self) -> Result<MutexGuard<'_, ()>> {
-        loop {
-            if let Some(turn) = self.quiescing.try_lock() {
-                return Ok(turn);
-            }
-            let gate = self.epochs.gate();
-            if gate & NO_READERS != 0 {
-                return Err(self.refusal(gate));
-            }
-            // A verification takes its time.
-            sync::rest(Some(PAUSE));
-        }
-    }
-
-    fn writers_stay(&self) -> Error {
-        let writers: Vec<usize> = self.epochs.inside(Mode::Writer).collect();
-        let thread = writers.iter().find_map(|&number| thread::system_id(number));
-        Error::WritersStay { threads: writers.len(), thread: thread.unwrap_or(0) }
-    }
-
-    /// Turns all operations away from now on and returns when the last one has ended; `false` if
-    /// the pool was closed before.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InsideOperation`] if the calling thread has a guard itself, [`Error::Forked`].
-    pub fn close(&self) -> Result<bool> {
-        if self.birthplace.is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        if self.is_inside() {
-            return Err(Error::InsideOperation);
-        }
-        // Lets whoever quiesced the pool finish, so that a verification sees one state throughout.
-        let _turn = self.quiescing.lock();
-        let first = self.epochs.shut(CLOSED) & CLOSED == 0;
-        self.wait_until_left(Mode::Reader, None)?;
-        // A cursor then cannot go on from what it remembers. Only pins that are being turned away can hold
-        // this up.
-        let mut backoff = Backoff::default();
-        self.epochs.end_stamps(|| backoff.wait());
-        Ok(first)
     }
 
     /// Whether the calling thread is inside an operation.
@@ -271,24 +156,5 @@ impl<M: Media> Space<M> {
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.epochs.gate() & CLOSED != 0
-    }
-
-    /// Waits until all operations that did not see a bit just set in the gate have ended; `false` if that
-    /// takes too long.
-    fn wait_until_left(&self, mode: Mode, patience: Option<Duration>) -> Result<bool> {
-        if !self.epochs.settle() {
-            return Err(Error::Unsupported {
-                what: "the kernel took membarrier(2) away after the pool was opened; allow it",
-            });
-        }
-        let begun = Instant::now();
-        let mut backoff = Backoff::default();
-        while self.epochs.inside(mode).next().is_some() {
-            if patience.is_some_and(|patience| begun.elapsed() > patience) {
-                return Ok(false);
-            }
-            backoff.wait();
-        }
-        Ok(true)
     }
 }

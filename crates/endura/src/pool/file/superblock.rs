@@ -29,9 +29,9 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::media::{Domain, LINE};
 use crate::os::disk::write_durably;
+use crate::pool::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::{Error, Result};
 
 /// Bytes of one copy.
@@ -83,7 +83,7 @@ pub struct Superblock {
 
 impl Superblock {
     /// Of a pool that nobody has opened yet.
-    pub(super) fn of_new_pool(uuid: [u8; 16]) -> Self {
+    pub(crate) fn of_new_pool(uuid: [u8; 16]) -> Self {
         Self {
             version: VERSION,
             incompatible: 0,
@@ -221,7 +221,7 @@ impl Superblock {
     /// # Errors
     ///
     /// [`Error::Version`], [`Error::UnknownFeatures`], [`Error::Unsupported`].
-    pub(super) fn check(&self, read_only: bool) -> Result<()> {
+    pub(crate) fn check(&self, read_only: bool) -> Result<()> {
         if self.version != VERSION {
             return Err(Error::Version { found: self.version, want: VERSION });
         }

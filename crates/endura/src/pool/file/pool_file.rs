@@ -8,14 +8,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use super::Session;
-use super::layout::{NEXT_PAGE, PAGE};
-use super::superblock::Superblock;
 use crate::media::Placement;
 use crate::os::filesystem::Filesystem;
 use crate::os::identity::FileId;
 use crate::os::lock::{self, FileLock};
 use crate::os::{disk, identity};
+use crate::pool::file::superblock::Superblock;
+use crate::pool::layout::{NEXT_PAGE, PAGE};
+use crate::pool::session::Session;
 use crate::{Error, Result};
 
 /// How a file is to be opened.
@@ -53,7 +53,7 @@ impl PoolFile {
     }
 
     /// The same for a file that is open and locked.
-    pub(super) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
+    pub(crate) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
         if FileId::of(&facts) != lock.file() {
             // Between the two opens somebody put another file there, which has its own lock.
@@ -127,7 +127,7 @@ impl PoolFile {
     pub(crate) fn next_session(&self) -> Result<Session> {
         let last = &self.superblock;
         let generation = last.generation.checked_add(1).ok_or(Error::Corrupt {
-            offset: super::layout::SUPERBLOCK_A,
+            offset: crate::pool::layout::SUPERBLOCK_A,
             what: "a generation that no pool can reach",
         })?;
         Ok(Session { generation, clean: last.clean, read_only: self.access.read_only })

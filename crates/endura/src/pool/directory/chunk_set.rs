@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::alloc::{Bitmap, Class, chunk_number};
-use super::layout::PAGE;
+use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::Class;
+use crate::pool::alloc::slab::chunk_number;
+use crate::pool::layout::PAGE;
 use crate::{Error, Result};
 
 /// Chunks anywhere in the pool: takes 1/256 of the memory of their pages, or less.
 #[derive(Default)]
-pub(super) struct ChunkSet {
+pub(crate) struct ChunkSet {
     /// By page. What counts as free in the bitmap is in the set.
     slabs: BTreeMap<u64, (Class, Bitmap)>,
     /// Chunks that take whole pages, with their bytes as asked for.
@@ -21,7 +23,7 @@ impl ChunkSet {
     /// # Errors
     ///
     /// [`Error::Corrupt`] if no chunk of that size begins there, or its page has chunks of another.
-    pub(super) fn insert(&mut self, at: u64, bytes: u64) -> Result<bool> {
+    pub(crate) fn insert(&mut self, at: u64, bytes: u64) -> Result<bool> {
         let Some(class) = Class::of(bytes) else {
             return Ok(self.large.insert(at, bytes).is_none());
         };
@@ -34,7 +36,7 @@ impl ChunkSet {
     }
 
     /// Takes about so many out, each with its bytes.
-    pub(super) fn take(&mut self, count: usize) -> Vec<(u64, u64)> {
+    pub(crate) fn take(&mut self, count: usize) -> Vec<(u64, u64)> {
         let mut chunks = Vec::with_capacity(count);
         while chunks.len() < count {
             if let Some(mut page) = self.slabs.first_entry() {
@@ -54,7 +56,7 @@ impl ChunkSet {
     }
 
     /// All of them, each with its bytes.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let in_page = |(&page, (class, bitmap)): (&u64, &(Class, Bitmap))| {
             let (class, bitmap) = (*class, bitmap.clone());
             let numbers =
@@ -65,7 +67,7 @@ impl ChunkSet {
         self.slabs.iter().flat_map(in_page).chain(large)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.slabs.is_empty() && self.large.is_empty()
     }
 }

@@ -1,0 +1,34 @@
+//! The maps of a pool that were dropped and still have chunks.
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::pool::directory::chunk_set::ChunkSet;
+use crate::pool::directory::map_state::MapState;
+
+/// Tells of the chunks of a map, about so many in each call; whether that was the end.
+pub(crate) type Inventory<M> =
+    dyn FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> + Send;
+
+/// A dropped map whose chunks still have to be freed.
+pub(crate) struct Dropped<M> {
+    pub(crate) tag: u64,
+    pub(crate) map: Arc<MapState>,
+    pub(crate) inventory: Box<Inventory<M>>,
+    /// What is to be freed.
+    pub(crate) chunks: ChunkSet,
+    pub(crate) is_noted: bool,
+}
+
+/// The dropped maps of a pool.
+pub(crate) struct Drops<M> {
+    pub(crate) waiting: Vec<Dropped<M>>,
+    /// The entries of those that somebody is at work on.
+    pub(crate) under_way: Vec<u64>,
+}
+
+impl<M> Default for Drops<M> {
+    fn default() -> Self {
+        Self { waiting: Vec::new(), under_way: Vec::new() }
+    }
+}

@@ -1,0 +1,59 @@
+//! The named maps of a pool.
+//!
+//! # An entry
+//!
+//! | word | what | written |
+//! | --- | --- | --- |
+//! | 0 | state: FREE 0, LIVE 1, DROPPING 2, RENAMED 12 | commits, by one 8-byte store |
+//! | 1 | kind (bits 0..8), parameters (8..56), bytes of the name (56..64) | before LIVE; the last also while RENAMED |
+//! | 2 | root | by the tree |
+//! | 3 | entries at a clean close | at the close |
+//! | 4 | the generation that wrote word 3; it counts only if that session was the last and clean | at the close |
+//! | 5..8 | spare | |
+//! | 8..40 | name, filled up with zeros | before LIVE, and while RENAMED |
+//! | 40..64 | spare, for the tree | by the tree |
+//!
+//! Entries lie side by side in page 0, then in pages of the kind DIRECTORY that are chained from
+//! DIRECTORY_NEXT through the second word of their headers. They are used in order, and word 1 of
+//! an entry that was ever used is not zero: the first that is free with a word 1 of zero ends the
+//! directory.
+//!
+//! # Create, drop and rename
+//!
+//! | step | a crash after it | the next open sees |
+//! | --- | --- | --- |
+//! | create: words 1 to 63 stored | FREE | no map |
+//! | create: the tree makes its first nodes | FREE | no map; the nodes are stranded |
+//! | create: root stored; all flushed and fenced | FREE | no map; the nodes are stranded |
+//! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
+//! | create: fenced, returns | LIVE | the map |
+//! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
+//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
+//! | drop: nodes freed after a grace period, piece by piece ([`drop_map`](crate::pool::drop_map)) | DROPPING | the same |
+//! | drop: FREE stored | DROPPING or FREE | no map |
+//! | drop: drained | FREE | no map |
+//! | rename: the new name stored in the place of new names; flushed and fenced | LIVE | the old name |
+//! | rename: RENAMED stored | LIVE or RENAMED | the old name, or the new one |
+//! | rename: drained | RENAMED | the new name, in the place of new names; the open does the rest |
+//! | rename: name and its bytes stored in the entry; flushed and fenced | RENAMED | the same |
+//! | rename: LIVE stored | RENAMED or LIVE | the new name, in one place or the other |
+//! | rename: drained, returns | LIVE | the new name |
+//! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
+//!
+//! The place of new names (`NEW_NAME`) is laid out as an entry, in front of the first one, and counts only
+//! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else
+//! in the entry stays as and where it is, so that operations go on in the map meanwhile. A read-only open takes
+//! the name from there and leaves the rest to the next one that writes.
+//!
+//! None of these orders rests on the lock that passes an entry from thread to thread: whoever lets go of it has
+//! made durable what it stored in there.
+//!
+//! All of it happens under one lock, which is taken inside a pin, never the other way round: whoever
+//! waits for writers to leave must not hold it.
+
+pub(crate) mod chunk_set;
+pub(crate) mod drops;
+pub(crate) mod entry;
+pub(crate) mod lengths;
+pub(crate) mod map_state;
+pub(crate) mod registry;

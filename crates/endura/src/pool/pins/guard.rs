@@ -1,0 +1,53 @@
+//! The right to use the pool for the time of one operation.
+
+use std::marker::PhantomData;
+
+use crate::media::Media;
+use crate::pool::alloc::stock::Stock;
+use crate::pool::space::Space;
+use crate::runtime::epoch::{EpochStamp, Mode, Slot};
+use crate::sync::Mutex;
+
+/// Proof that the calling thread is inside an operation: nothing it can reach is reused meanwhile.
+///
+/// It must be dropped by the thread that made it, before that thread exits; the type is not `Send`.
+/// Allocating and freeing need the guard of a writer. A guard that lives long keeps all memory that
+/// is freed meanwhile from being reused.
+pub struct Guard<'s, M: Media> {
+    pub(crate) space: &'s Space<M>,
+    pub(crate) slot: &'s Slot<Mutex<Stock>>,
+    mode: Mode,
+    _not_send: PhantomData<*const ()>,
+}
+
+impl<M: Media> Drop for Guard<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.slot.unpin(self.mode);
+    }
+}
+
+impl<'s, M: Media> Guard<'s, M> {
+    #[inline(always)]
+    pub(crate) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>, mode: Mode) -> Self {
+        Self { space, slot, mode, _not_send: PhantomData }
+    }
+
+    /// The pool.
+    #[inline(always)]
+    pub fn space(&self) -> &'s Space<M> {
+        self.space
+    }
+
+    /// The medium.
+    #[inline(always)]
+    pub fn media(&self) -> &'s M {
+        &self.space.media
+    }
+
+    /// The stamp of what is reached inside of this pin, for a [`Seat`](crate::pool::Seat).
+    #[inline(always)]
+    pub(crate) fn stamp(&self) -> EpochStamp {
+        self.slot.stamp()
+    }
+}

@@ -1,0 +1,134 @@
+//! Keeping writers out for a while, and everybody for good.
+
+use std::time::{Duration, Instant};
+
+use crate::media::Media;
+use crate::pool::session::{CLOSED, NO_READERS, QUIESCED};
+use crate::pool::space::Space;
+use crate::runtime::epoch::Mode;
+use crate::runtime::thread;
+use crate::sync::{self, Backoff, MutexGuard};
+use crate::{Error, Result};
+
+/// How long writers are kept out while one of them stays inside.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks at whose turn it is.
+const PAUSE: Duration = Duration::from_micros(250);
+
+/// Proof that nobody writes to the pool. Writers wait until it is dropped; readers go on.
+#[must_use = "writers go on when it is dropped"]
+pub struct Quiesced<'s, M: Media> {
+    space: &'s Space<M>,
+    _turn: MutexGuard<'s, ()>,
+}
+
+impl<M: Media> Quiesced<'_, M> {
+    /// The pool.
+    pub fn space(&self) -> &Space<M> {
+        self.space
+    }
+}
+
+impl<M: Media> Drop for Quiesced<'_, M> {
+    fn drop(&mut self) {
+        self.space.epochs.open(QUIESCED);
+    }
+}
+
+impl<M: Media> Space<M> {
+    /// Keeps writers out until the result is dropped, and returns when none is inside. Readers go
+    /// on. One caller at a time; others wait for their turn.
+    ///
+    /// Those inside are waited for no longer than about a second: one of them may wait for a writer that is
+    /// kept out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; [`Error::WritersStay`] if
+    /// others have one for too long; else as for [`pin`](Self::pin).
+    pub fn quiesce(&self) -> Result<Quiesced<'_, M>> {
+        // First, as in `enter`: in a child the turn may be anybody's.
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        // Also a reader's: the one whose turn it is may be closing the pool, and wait for it.
+        if self.is_inside() {
+            return Err(Error::InsideOperation);
+        }
+        let turn = self.turn_to_quiesce()?;
+        let gate = self.epochs.shut(QUIESCED);
+        // From here on the bit is cleared on every way out.
+        let quiesced = Quiesced { space: self, _turn: turn };
+        if gate & NO_READERS != 0 {
+            return Err(self.refusal(gate));
+        }
+        match self.wait_until_left(Mode::Writer, Some(PATIENCE))? {
+            true => Ok(quiesced),
+            false => Err(self.writers_stay()),
+        }
+    }
+
+    /// Waits for the turn, unless whoever has it is closing the pool.
+    fn turn_to_quiesce(&self) -> Result<MutexGuard<'_, ()>> {
+        loop {
+            if let Some(turn) = self.quiescing.try_lock() {
+                return Ok(turn);
+            }
+            let gate = self.epochs.gate();
+            if gate & NO_READERS != 0 {
+                return Err(self.refusal(gate));
+            }
+            // A verification takes its time.
+            sync::rest(Some(PAUSE));
+        }
+    }
+
+    fn writers_stay(&self) -> Error {
+        let writers: Vec<usize> = self.epochs.inside(Mode::Writer).collect();
+        let thread = writers.iter().find_map(|&number| thread::system_id(number));
+        Error::WritersStay { threads: writers.len(), thread: thread.unwrap_or(0) }
+    }
+
+    /// Turns all operations away from now on and returns when the last one has ended; `false` if
+    /// the pool was closed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself, [`Error::Forked`].
+    pub fn close(&self) -> Result<bool> {
+        if self.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        if self.is_inside() {
+            return Err(Error::InsideOperation);
+        }
+        // Lets whoever quiesced the pool finish, so that a verification sees one state throughout.
+        let _turn = self.quiescing.lock();
+        let first = self.epochs.shut(CLOSED) & CLOSED == 0;
+        self.wait_until_left(Mode::Reader, None)?;
+        // A cursor then cannot go on from what it remembers. Only pins that are being turned away can hold
+        // this up.
+        let mut backoff = Backoff::default();
+        self.epochs.end_stamps(|| backoff.wait());
+        Ok(first)
+    }
+
+    /// Waits until all operations that did not see a bit just set in the gate have ended; `false` if that
+    /// takes too long.
+    fn wait_until_left(&self, mode: Mode, patience: Option<Duration>) -> Result<bool> {
+        if !self.epochs.settle() {
+            return Err(Error::Unsupported {
+                what: "the kernel took membarrier(2) away after the pool was opened; allow it",
+            });
+        }
+        let begun = Instant::now();
+        let mut backoff = Backoff::default();
+        while self.epochs.inside(mode).next().is_some() {
+            if patience.is_some_and(|patience| begun.elapsed() > patience) {
+                return Ok(false);
+            }
+            backoff.wait();
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,24 @@
+//! How a pool was opened, and the states that turn operations away.
+
+/// How a pool was opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Session {
+    /// Counts the opens of the pool; locks of other generations do not count.
+    pub generation: u64,
+    /// Whether the last session closed the pool.
+    pub clean: bool,
+    /// Whether nothing may be written.
+    pub read_only: bool,
+}
+
+pub(crate) const CLOSED: u64 = 1;
+pub(crate) const POISONED: u64 = 2;
+pub(crate) const READ_ONLY: u64 = 4;
+pub(crate) const QUIESCED: u64 = 8;
+
+/// States that keep readers out.
+pub(crate) const NO_READERS: u64 = CLOSED | POISONED;
+/// States that keep writers out.
+pub(crate) const NO_WRITERS: u64 = NO_READERS | READ_ONLY | QUIESCED;
+/// Lets in whom no state keeps out: who does what is left to do in a closed pool.
+pub(crate) const NO_STATE: u64 = 0;
