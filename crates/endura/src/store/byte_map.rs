@@ -5,12 +5,10 @@ use std::io;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use crate::store::byte_range::ByteRange;
+use super::byte_range::{ByteEntry, ByteRange};
+use super::handle::Handle;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
 use crate::{Error, Result};
-
-/// A key with its value.
-pub type ByteEntry = (Vec<u8>, Vec<u8>);
 
 /// A handle of a named map from byte strings to byte strings, sorted as `memcmp` sorts.
 ///
@@ -46,14 +44,12 @@ pub type ByteEntry = (Vec<u8>, Vec<u8>);
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct ByteMap<I> {
-    index: Arc<I>,
-    /// Keeps the pool open for as long as the handle is there.
-    pool: Option<Arc<dyn Send + Sync>>,
+    handle: Handle<I>,
 }
 
 impl<I> Clone for ByteMap<I> {
     fn clone(&self) -> Self {
-        Self { index: Arc::clone(&self.index), pool: self.pool.clone() }
+        Self { handle: self.handle.clone() }
     }
 }
 
@@ -61,22 +57,22 @@ impl<I: ByteIndex> ByteMap<I> {
     /// A map over an index in a pool that the caller keeps open. For the lab.
     #[doc(hidden)]
     pub fn over(index: I) -> Self {
-        Self { index: Arc::new(index), pool: None }
+        Self { handle: Handle::new(index, None) }
     }
 
     /// A map over an index in `pool`, which stays open as long as the map is there.
     pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
-        Self { index: Arc::new(index), pool: Some(pool) }
+        Self { handle: Handle::new(index, Some(pool)) }
     }
 
     /// The index below.
     pub fn index(&self) -> &I {
-        &self.index
+        self.handle.index()
     }
 
     /// The value of `key`. Never waits for a writer.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.index.get_with(key.as_ref(), |value| value.to_vec())
+        self.index().get_with(key.as_ref(), |value| value.to_vec())
     }
 
     /// What `read` makes of the value of `key`, without a copy of it. Never waits for a writer. What
@@ -87,10 +83,10 @@ impl<I: ByteIndex> ByteMap<I> {
         key: impl AsRef<[u8]>,
         read: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
-        let result = self.index.get_with(key.as_ref(), read);
+        let result = self.index().get_with(key.as_ref(), read);
         // A closure of a caller's may have forked the process: the pin is the parent's, and what was shown may
         // have been anything since.
-        if self.index.is_elsewhere() { Err(Error::Forked) } else { result }
+        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
     }
 
     /// The values of `keys`, in their order. The lookups take turns, so that their cache misses overlap:
@@ -98,12 +94,12 @@ impl<I: ByteIndex> ByteMap<I> {
     /// the batch is not one moment in time.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>> {
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        self.index.get_many(&keys)
+        self.index().get_many(&keys)
     }
 
     /// Whether `key` is in the map.
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(self.index.get_with(key.as_ref(), |_| ())?.is_some())
+        Ok(self.index().get_with(key.as_ref(), |_| ())?.is_some())
     }
 
     /// Applies `decide`, and returns the value that its last call saw.
@@ -113,7 +109,7 @@ impl<I: ByteIndex> ByteMap<I> {
         mut decide: impl FnMut(Option<&[u8]>) -> ByteChange<'v>,
     ) -> Result<Option<Vec<u8>>> {
         let mut old = None;
-        self.index.apply(key, |present| {
+        self.index().apply(key, |present| {
             // One copy at a time.
             drop(old.take());
             old = present.map(|value| value.to_vec());
@@ -142,13 +138,13 @@ impl<I: ByteIndex> ByteMap<I> {
         len: usize,
         write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
-        self.index.insert_from(key.as_ref(), len, write)
+        self.index().insert_from(key.as_ref(), len, write)
     }
 
     /// Enters `key` if it is not in the map; returns whether it was not.
     pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
         let (value, mut is_new) = (value.as_ref(), false);
-        self.index.apply(key.as_ref(), |old| {
+        self.index().apply(key.as_ref(), |old| {
             is_new = old.is_none();
             if is_new { ByteChange::Put(Cow::Borrowed(value)) } else { ByteChange::Keep }
         })?;
@@ -182,7 +178,7 @@ impl<I: ByteIndex> ByteMap<I> {
         new: Option<&[u8]>,
     ) -> Result<Result<(), Option<Vec<u8>>>> {
         let mut outcome = Ok(());
-        self.index.apply(key.as_ref(), |old| {
+        self.index().apply(key.as_ref(), |old| {
             let is_expected = match (old, expected) {
                 (Some(old), Some(expected)) => old == *expected,
                 (old, expected) => old.is_none() && expected.is_none(),
@@ -227,7 +223,7 @@ impl<I: ByteIndex> ByteMap<I> {
     /// range yields nothing. For all entries see [`iter`](Self::iter).
     pub fn range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> ByteRange<I> {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        ByteRange::new(self.clone(), own(keys.start_bound()), own(keys.end_bound()))
+        ByteRange::new(self.handle.clone(), own(keys.start_bound()), own(keys.end_bound()))
     }
 
     /// Shows `visit` the entries with keys in `keys`, in order, where they lie, until it breaks: what a
@@ -254,8 +250,8 @@ impl<I: ByteIndex> ByteMap<I> {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let visit = self.until_forked(visit);
-        let result = self.index.scan_up(&mut I::Cursor::default(), slices(&keys), visit);
-        if self.index.is_elsewhere() { Err(Error::Forked) } else { result }
+        let result = self.index().scan_up(&mut I::Cursor::default(), slices(&keys), visit);
+        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
     }
 
     /// As in [`get_with`](Self::get_with), after each entry.
@@ -266,7 +262,7 @@ impl<I: ByteIndex> ByteMap<I> {
     ) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
         move |key, value| {
             visit(key, value)?;
-            if self.index.is_elsewhere() {
+            if self.index().is_elsewhere() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -281,31 +277,31 @@ impl<I: ByteIndex> ByteMap<I> {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let visit = self.until_forked(visit);
-        let result = self.index.scan_down(&mut I::Cursor::default(), slices(&keys), visit);
-        if self.index.is_elsewhere() { Err(Error::Forked) } else { result }
+        let result = self.index().scan_down(&mut I::Cursor::default(), slices(&keys), visit);
+        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
     }
 
     /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> ByteRange<I> {
         let from = prefix.as_ref().to_vec();
         let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
-        ByteRange::new(self.clone(), Bound::Included(from), to)
+        ByteRange::new(self.handle.clone(), Bound::Included(from), to)
     }
 
     /// All entries, as a [`range`](Self::range).
     pub fn iter(&self) -> ByteRange<I> {
-        ByteRange::new(self.clone(), Bound::Unbounded, Bound::Unbounded)
+        ByteRange::new(self.handle.clone(), Bound::Unbounded, Bound::Unbounded)
     }
 
     /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
     /// changed what the answer rests on.
     pub fn first(&self) -> Result<Option<ByteEntry>> {
-        self.index.first(|key, value| (key.to_vec(), value.to_vec()))
+        self.index().first(|key, value| (key.to_vec(), value.to_vec()))
     }
 
     /// The entry with the largest key, as [`first`](Self::first).
     pub fn last(&self) -> Result<Option<ByteEntry>> {
-        self.index.last(|key, value| (key.to_vec(), value.to_vec()))
+        self.index().last(|key, value| (key.to_vec(), value.to_vec()))
     }
 
     /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
@@ -331,7 +327,7 @@ impl<I: ByteIndex> ByteMap<I> {
         let mut missed = None;
         while let Some((key, value)) = end(self)? {
             let mut is_taken = false;
-            self.index.apply(&key, |present| {
+            self.index().apply(&key, |present| {
                 is_taken = present.is_some_and(|present| present == *value);
                 if is_taken { ByteChange::Remove } else { ByteChange::Keep }
             })?;
@@ -340,7 +336,7 @@ impl<I: ByteIndex> ByteMap<I> {
             }
             if missed.as_ref() == Some(&key) {
                 // Others were faster, twice; or only scans come across this key, and will again and again.
-                self.index.check_ends()?;
+                self.index().check_ends()?;
             }
             missed = Some(key);
         }
@@ -351,12 +347,12 @@ impl<I: ByteIndex> ByteMap<I> {
     /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
     /// in the background and says [`Len::AtLeast`] until that is done.
     pub fn len(&self) -> Result<Len> {
-        self.index.len()
+        self.index().len()
     }
 
     /// Whether there is no entry, at one moment of the call. Counts nothing.
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.index.first(|_, _| ())?.is_none())
+        Ok(self.index().first(|_, _| ())?.is_none())
     }
 
     /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile
@@ -373,13 +369,13 @@ impl<I: ByteIndex> ByteMap<I> {
         loop {
             let first = key.as_deref().map_or(first, Bound::Excluded);
             let mut next = None;
-            self.index.scan_up(&mut cursor, (first, last), |key, _| {
+            self.index().scan_up(&mut cursor, (first, last), |key, _| {
                 next = Some(key.to_vec());
                 ControlFlow::Break(())
             })?;
             let Some(next) = next else { return Ok(removed) };
             let mut was_there = false;
-            self.index.apply(&next, |old| {
+            self.index().apply(&next, |old| {
                 was_there = old.is_some();
                 ByteChange::Remove
             })?;

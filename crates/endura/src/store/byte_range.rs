@@ -3,14 +3,16 @@
 use std::iter::FusedIterator;
 use std::ops::{Bound, ControlFlow};
 
-use super::ByteMap;
-use super::byte_map::ByteEntry;
+use super::handle::Handle;
 use crate::Result;
 use crate::tree::ByteIndex;
 
-/// A live range of a map of byte strings, from both ends; see [`ByteMap::range`].
+/// A key with its value.
+pub type ByteEntry = (Vec<u8>, Vec<u8>);
+
+/// A live range of a map of byte strings, from both ends; see [`ByteMap::range`](crate::ByteMap::range).
 pub struct ByteRange<I: ByteIndex> {
-    map: ByteMap<I>,
+    handle: Handle<I>,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
     done: bool,
@@ -19,9 +21,9 @@ pub struct ByteRange<I: ByteIndex> {
 }
 
 impl<I: ByteIndex> ByteRange<I> {
-    pub(super) fn new(map: ByteMap<I>, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
+    pub(super) fn new(handle: Handle<I>, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
         let (front, back) = Default::default();
-        Self { map, from, to, done: false, front, back }
+        Self { handle, from, to, done: false, front, back }
     }
 
     /// Gives `entry` out, or ends the range. `spent` becomes the bound behind which it goes on.
@@ -64,7 +66,7 @@ impl<I: ByteIndex> Iterator for ByteRange<I> {
         }
         let keys = (as_slice(&self.from), as_slice(&self.to));
         let mut entry = None;
-        let outcome = self.map.index().scan_up(&mut self.front, keys, |key, value| {
+        let outcome = self.handle.index().scan_up(&mut self.front, keys, |key, value| {
             entry = Some((key.to_vec(), value.to_vec()));
             ControlFlow::Break(())
         });
@@ -79,7 +81,7 @@ impl<I: ByteIndex> DoubleEndedIterator for ByteRange<I> {
         }
         let keys = (as_slice(&self.from), as_slice(&self.to));
         let mut entry = None;
-        let outcome = self.map.index().scan_down(&mut self.back, keys, |key, value| {
+        let outcome = self.handle.index().scan_down(&mut self.back, keys, |key, value| {
             entry = Some((key.to_vec(), value.to_vec()));
             ControlFlow::Break(())
         });

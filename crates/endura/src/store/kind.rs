@@ -85,7 +85,6 @@ fn unknown<T>(map: &MapState) -> Result<T> {
 }
 
 /// Tells of the chunks of a dropped map.
-#[expect(clippy::type_complexity, reason = "what a pool asks for when a map is dropped")]
 pub(crate) fn inventory<M: Media>()
 -> impl FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> {
     let mut fast_fair = tree::fast_fair::Inventory::default();

@@ -3,7 +3,8 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use crate::store::range::Range;
+use super::handle::Handle;
+use super::range::Range;
 use crate::tree::{Change, Index, Len};
 use crate::{Error, Result};
 
@@ -33,14 +34,12 @@ use crate::{Error, Result};
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Map<I> {
-    index: Arc<I>,
-    /// Keeps the pool open for as long as the handle is there.
-    pool: Option<Arc<dyn Send + Sync>>,
+    handle: Handle<I>,
 }
 
 impl<I> Clone for Map<I> {
     fn clone(&self) -> Self {
-        Self { index: Arc::clone(&self.index), pool: self.pool.clone() }
+        Self { handle: self.handle.clone() }
     }
 }
 
@@ -48,30 +47,30 @@ impl<I: Index> Map<I> {
     /// A map over an index in a pool that the caller keeps open. For the lab.
     #[doc(hidden)]
     pub fn over(index: I) -> Self {
-        Self { index: Arc::new(index), pool: None }
+        Self { handle: Handle::new(index, None) }
     }
 
     /// A map over an index in `pool`, which stays open as long as the map is there.
     pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
-        Self { index: Arc::new(index), pool: Some(pool) }
+        Self { handle: Handle::new(index, Some(pool)) }
     }
 
     /// The index below.
     pub fn index(&self) -> &I {
-        &self.index
+        self.handle.index()
     }
 
     /// The value of `key`. Never waits for a writer.
     #[inline]
     pub fn get(&self, key: u64) -> Result<Option<u64>> {
-        self.index.get(key)
+        self.index().get(key)
     }
 
     /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16
     /// keys on each costs a fraction of a [`get`](Self::get). Each is linearizable by itself; the
     /// batch is not one moment.
     pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-        self.index.get_many(keys)
+        self.index().get_many(keys)
     }
 
     /// Whether `key` is in the map.
@@ -82,23 +81,23 @@ impl<I: Index> Map<I> {
     /// Gives `key` this value, whether it is in the map or not; returns the value it had.
     #[inline]
     pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
-        self.index.apply(key, |_| Change::Put(value))
+        self.index().apply(key, |_| Change::Put(value))
     }
 
     /// Enters `key` if it is not in the map; returns whether it was not.
     pub fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
         let put_new = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
-        Ok(self.index.apply(key, put_new)?.is_none())
+        Ok(self.index().apply(key, put_new)?.is_none())
     }
 
     /// Replaces the value of `key` if it is in the map; returns the value it had.
     pub fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
-        self.index.apply(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
+        self.index().apply(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
     }
 
     /// Takes `key` out of the map; returns the value it had.
     pub fn remove(&self, key: u64) -> Result<Option<u64>> {
-        self.index.apply(key, |_| Change::Remove)
+        self.index().apply(key, |_| Change::Remove)
     }
 
     /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
@@ -109,7 +108,7 @@ impl<I: Index> Map<I> {
         expected: Option<u64>,
         new: Option<u64>,
     ) -> Result<Result<(), Option<u64>>> {
-        let found = self.index.apply(key, |old| match new {
+        let found = self.index().apply(key, |old| match new {
             _ if old != expected => Change::Keep,
             Some(value) => Change::Put(value),
             None => Change::Remove,
@@ -141,7 +140,7 @@ impl<I: Index> Map<I> {
     /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted range yields
     /// nothing.
     pub fn range(&self, keys: impl RangeBounds<u64>) -> Range<I> {
-        Range::new(self.clone(), keys)
+        Range::new(self.handle.clone(), keys)
     }
 
     /// All entries: [`range`](Self::range) over everything.
@@ -152,12 +151,12 @@ impl<I: Index> Map<I> {
     /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
     /// changed what the answer rests on.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        self.index.first()
+        self.index().first()
     }
 
     /// The entry with the largest key, as [`first`](Self::first).
     pub fn last(&self) -> Result<Option<(u64, u64)>> {
-        self.index.last()
+        self.index().last()
     }
 
     /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
@@ -184,7 +183,7 @@ impl<I: Index> Map<I> {
             match self.compare_exchange(key, Some(value), None)? {
                 Ok(()) => return Ok(Some(entry)),
                 // Others were faster, twice; or only scans come across this key, and will again and again.
-                Err(_) if missed == Some(key) => self.index.check_ends()?,
+                Err(_) if missed == Some(key) => self.index().check_ends()?,
                 Err(_) => missed = Some(key),
             }
         }
@@ -195,7 +194,7 @@ impl<I: Index> Map<I> {
     /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
     /// in the background and says [`Len::AtLeast`] until that is done.
     pub fn len(&self) -> Result<Len> {
-        self.index.len()
+        self.index().len()
     }
 
     /// Whether there is no entry, at one moment of the call. Counts nothing.

@@ -2,15 +2,15 @@
 
 use std::ops::{Bound, RangeBounds};
 
+use super::handle::Handle;
 use crate::Result;
-use crate::store::Map;
 use crate::tree::Index;
 
-/// The entries of a map with keys between two bounds; see [`Map::range`].
+/// The entries of a map with keys between two bounds; see [`Map::range`](crate::Map::range).
 ///
 /// After an error the range ends.
 pub struct Range<I: Index> {
-    map: Map<I>,
+    handle: Handle<I>,
     /// The smallest and the largest key that may still come, unless all are done.
     from: u64,
     to: u64,
@@ -20,7 +20,7 @@ pub struct Range<I: Index> {
 }
 
 impl<I: Index> Range<I> {
-    pub(super) fn new(map: Map<I>, keys: impl RangeBounds<u64>) -> Self {
+    pub(super) fn new(handle: Handle<I>, keys: impl RangeBounds<u64>) -> Self {
         let from = match keys.start_bound() {
             Bound::Included(&key) => Some(key),
             Bound::Excluded(&key) => key.checked_add(1),
@@ -34,7 +34,7 @@ impl<I: Index> Range<I> {
         // Bounds that leave no key at all read as an inverted range.
         let (from, to) = from.zip(to).unwrap_or((1, 0));
         let (front, back) = Default::default();
-        Self { map, from, to, done: from > to, front, back }
+        Self { handle, from, to, done: from > to, front, back }
     }
 
     /// Takes the entry that a scan upwards came to.
@@ -55,7 +55,7 @@ impl<I: Index> Range<I> {
 
     #[inline(never)]
     fn search_up(&mut self) -> Option<Result<(u64, u64)>> {
-        match self.map.index().scan_up(&mut self.front, self.from) {
+        match self.handle.index().scan_up(&mut self.front, self.from) {
             Ok(Some(entry)) => self.take_up(entry),
             last => self.end(last),
         }
@@ -63,7 +63,7 @@ impl<I: Index> Range<I> {
 
     #[inline(never)]
     fn search_down(&mut self) -> Option<Result<(u64, u64)>> {
-        match self.map.index().scan_down(&mut self.back, self.to) {
+        match self.handle.index().scan_down(&mut self.back, self.to) {
             Ok(Some(entry)) => self.take_down(entry),
             last => self.end(last),
         }
@@ -83,7 +83,7 @@ impl<I: Index> Iterator for Range<I> {
         if self.done {
             return None;
         }
-        match self.map.index().next_up(&mut self.front) {
+        match self.handle.index().next_up(&mut self.front) {
             Some(entry) if entry.0 >= self.from => self.take_up(entry),
             _ => self.search_up(),
         }
@@ -96,7 +96,7 @@ impl<I: Index> DoubleEndedIterator for Range<I> {
         if self.done {
             return None;
         }
-        match self.map.index().next_down(&mut self.back) {
+        match self.handle.index().next_down(&mut self.back) {
             Some(entry) if entry.0 <= self.to => self.take_down(entry),
             _ => self.search_down(),
         }
