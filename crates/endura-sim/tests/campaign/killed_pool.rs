@@ -173,7 +173,7 @@ fn completed_by_opens(mutant: Option<Mutant>) -> Result<usize, String> {
             explorer.crash_trace(&whole, from, expect).map_err(|(finding, _)| finding)?;
             if ops.is_empty() && thread < 5 {
                 let stores = (from..end).filter(|&i| whole.events[i].changes_words());
-                let entry = |i: &usize| whole.events[*i].site.file().ends_with("pool/entry.rs");
+                let entry = |i: &usize| whole.events[*i].site.file().ends_with("pool/directory/entry.rs");
                 for i in stores.filter(entry) {
                     let mut events = whole.events.clone();
                     events.truncate(i + 1);
@@ -219,7 +219,7 @@ fn opens_that_are_killed_while_they_complete_a_renaming() {
     let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
     sim.count_calls();
     drop(PoolSpace.open(sim.clone(), 3).unwrap());
-    let is_of_entry = |call: &Call| call.site.file().ends_with("pool/entry.rs");
+    let is_of_entry = |call: &Call| call.site.file().ends_with("pool/directory/entry.rs");
     let calls = sim.calls().into_keys().filter(|call| call.what != Use::Load);
     let calls: Vec<Call> = calls.filter(is_of_entry).collect();
     let [but @ .., last] = &calls[..] else { panic!("no calls") };
