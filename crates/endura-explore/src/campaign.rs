@@ -133,14 +133,14 @@ const NBTREE: &[Explore] = &[nbtree::<8>, nbtree::<16>, nbtree::<24>];
 fn fast_fair<const I: usize, const L: usize>(campaign: &Campaign, history: u64) -> Option<String> {
     let shape = format!("a tree of {} and {} entries a node", (I - 8) / 2, (L - 8) / 2);
     let keys = 3 * (L as u64 - 8) / 2 + 2;
-    explored(campaign, history, &shape, keys, |keys| FastFair::<I, L> { keys })
+    explored(campaign, history, &shape, keys, FastFair::<I, L>::about)
 }
 
 /// Explores one history of NBTrees with blocks of `W` words.
 fn nbtree<const W: usize>(campaign: &Campaign, history: u64) -> Option<String> {
     let shape = format!("an NBTree of {} slots a block", (W - 2) / 2);
     let keys = 3 * (W as u64 - 2) / 2 + 5;
-    explored(campaign, history, &shape, keys, |keys| NbTree::<W, 4> { keys })
+    explored(campaign, history, &shape, keys, NbTree::<W, 4>::about)
 }
 
 /// Explores one history, about `keys` keys, operation by operation as long as the campaign goes on.

@@ -20,8 +20,8 @@ const OPS: usize = 2_000;
 /// The program of an index without the call at `place`.
 pub(crate) fn without(index: Index, place: &str) -> Result<Mutant> {
     let calls = match index {
-        Index::FastFair => calls(&FastFair::<14, 20> { keys: Workload::new(0, 20, 0).keys })?,
-        Index::NbTree => calls(&NbTree::<8, 4> { keys: Workload::new(0, 20, 0).keys })?,
+        Index::FastFair => calls(&FastFair::<14, 20>::about(Workload::new(0, 20, 0).keys))?,
+        Index::NbTree => calls(&NbTree::<8, 4>::about(Workload::new(0, 20, 0).keys))?,
     };
     let changes = |call: &Call| call.what != Use::Load;
     if let Some(&call) = calls.keys().find(|call| changes(call) && call.site.to_string() == place) {

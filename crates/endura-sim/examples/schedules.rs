@@ -45,7 +45,7 @@ fn runner<S: OrderedMap>(name: &'static str, subject: S, model: Model, limit: u6
 
 fn fast_fair() -> Vec<Runner> {
     fn of<const I: usize, const L: usize>(name: &'static str, model: Model) -> Runner {
-        runner(name, FastFair::<I, L> { keys: keys() }, model, LIMIT)
+        runner(name, FastFair::<I, L>::about(keys()), model, LIMIT)
     }
     vec![
         of::<14, 14>("3 records, ADR", Model::WEAKEST_ADR),
@@ -57,7 +57,7 @@ fn fast_fair() -> Vec<Runner> {
 
 fn nbtree() -> Vec<Runner> {
     fn of<const W: usize, const F: usize>(name: &'static str, model: Model) -> Runner {
-        runner(name, NbTree::<W, F> { keys: keys() }, model, LIMIT)
+        runner(name, NbTree::<W, F>::about(keys()), model, LIMIT)
     }
     vec![
         of::<8, 4>("3 slots, ADR", Model::WEAKEST_ADR),

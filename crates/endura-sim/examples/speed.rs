@@ -9,7 +9,7 @@ use endura_sim::subjects::{FastFair, LIMIT, MapOp};
 use endura_sim::tally::{Effort, Tally};
 
 fn main() {
-    let subject = FastFair::<14, 14> { keys: (1..=9).map(|i| 10 * i).collect() };
+    let subject = FastFair::<14, 14>::about((1..=9).map(|i| 10 * i).collect());
     for (what, continue_one_in) in [("read", 0), ("used", 1)] {
         for model in [Model::WEAKEST_ADR, Model::EADR, Model::PAGE_CACHE] {
             let (since, mut all) = (Instant::now(), Tally::default());

@@ -9,9 +9,7 @@ use endura_linear::{Answer, Op};
 use super::history::Scribe;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
-use crate::subjects::{Collection, FastFair, MapOp, NbTree, OpenNbTree, OpenTree};
-use endura::lab::tree::fast_fair::{LineBinary, Tree};
-use endura::lab::tree::nbtree;
+use crate::subjects::{Collection, MapOp, NumberTree, Numbers, OpenNumbers};
 
 /// A subject that is a map which several threads use.
 pub trait OrderedMap:
@@ -74,13 +72,8 @@ pub trait OrderedMap:
     fn steps(&self) -> &'static [&'static str];
 }
 
-/// Bytes of a node of so many words: whole lines.
-fn node(words: usize) -> u64 {
-    (8 * words as u64).next_multiple_of(64)
-}
-
 /// Frees what may be reused, takes four chunks and gives them back.
-pub(super) fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
+fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
     match space.relieve() {
         // Another thread is inside an operation.
         Ok(_) | Err(endura::Error::ReclaimStalled { .. }) => {}
@@ -106,10 +99,21 @@ fn collect(collection: &Collection) -> Result<(), Finding> {
     Ok(())
 }
 
-impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
-    type Index = Tree<Sim, I, L, LineBinary>;
+impl<T: NumberTree> OrderedMap for Numbers<T> {
+    type Index = T;
 
-    fn index(open: &OpenTree<I, L>) -> &Self::Index {
+    const NOTES_AHEAD: bool = T::NOTES_AHEAD;
+
+    fn show(
+        open: &OpenNumbers<T>,
+        way: Way,
+        from: u64,
+        see: impl FnMut(u64, u64),
+    ) -> Option<Result<(), Finding>> {
+        open.tree.show(way == Way::Up, from, see).map(told)
+    }
+
+    fn index(open: &OpenNumbers<T>) -> &T {
         &open.tree
     }
 
@@ -117,129 +121,39 @@ impl<const I: usize, const L: usize> OrderedMap for FastFair<I, L> {
         &self.keys
     }
 
-    fn count(open: &OpenTree<I, L>) -> Result<(), Finding> {
-        match open.tree.map().claim_count() {
-            true => told(open.tree.count_all()),
-            false => Ok(()),
-        }
+    fn count(open: &OpenNumbers<T>) -> Result<(), Finding> {
+        told(open.tree.count())
     }
 
-    fn scribble(open: &OpenTree<I, L>) -> Result<(), Finding> {
-        scribble(&open.space, node(L))
+    fn scribble(open: &OpenNumbers<T>) -> Result<(), Finding> {
+        T::CHUNKS.iter().try_for_each(|&bytes| scribble(&open.space, bytes))
     }
 
-    fn collection(open: &OpenTree<I, L>) -> &Collection {
+    fn collection(open: &OpenNumbers<T>) -> &Collection {
         &open.collection
     }
 
     fn account(
-        open: &OpenTree<I, L>,
+        open: &OpenNumbers<T>,
         found: &BTreeMap<u64, u64>,
         is_whole: bool,
     ) -> Result<(), Finding> {
         Self::count(open)?;
-        let counted = open.tree.map().sum();
-        if counted != found.len() as u64 {
-            return Err(format!("{counted} entries were counted, there are {}", found.len()));
-        }
         told(open.space.relieve())?;
-        let mut nodes = Vec::new();
-        told(open.tree.survey(&mut |at, bytes| nodes.push((at, bytes))))?;
-        let shares = open.collection.finish(&open.space, &nodes)?;
-        match is_whole && shares.leaked + shares.limbo > 0 {
-            true => Err(format!("chunks are lost, or wait for nobody: {shares:?}")),
-            false => Ok(()),
+        let mut chunks = Vec::new();
+        told(open.tree.survey(&mut |at, bytes| chunks.push((at, bytes))))?;
+        let shares = open.collection.finish(&open.space, &chunks)?;
+        if is_whole && T::LEAVES_NOTHING && shares.leaked + shares.limbo > 0 {
+            return Err(format!("chunks are lost, or wait for nobody: {shares:?}"));
         }
-    }
-
-    fn steps(&self) -> &'static [&'static str] {
-        &[
-            "fast_delete.commit",
-            "fast_delete.shift",
-            "fast_insert.commit",
-            "fast_insert.shift",
-            "merge.M1",
-            "merge.M2",
-            "merge.M3",
-            "merge.M4.sib",
-            "merge.M4.high",
-            "merge.M4.tag",
-            "merge.M5",
-            "post.P1",
-            "post.P2",
-            "root.grow",
-            "root.shrink",
-            "split.S3.sib",
-            "split.S3.high",
-            "split.S3.tag",
-            "split.S3.durable",
-        ]
-    }
-}
-
-impl<const W: usize, const F: usize> OrderedMap for NbTree<W, F> {
-    type Index = nbtree::Tree<Sim, W, F>;
-
-    fn index(open: &OpenNbTree<W, F>) -> &Self::Index {
-        &open.tree
-    }
-
-    fn keys(&self) -> &[u64] {
-        &self.keys
-    }
-
-    fn count(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
-        told(open.tree.rebuild(1))
-    }
-
-    fn scribble(open: &OpenNbTree<W, F>) -> Result<(), Finding> {
-        scribble(&open.space, node(W))
-    }
-
-    fn collection(open: &OpenNbTree<W, F>) -> &Collection {
-        &open.collection
-    }
-
-    fn account(
-        open: &OpenNbTree<W, F>,
-        found: &BTreeMap<u64, u64>,
-        _is_whole: bool,
-    ) -> Result<(), Finding> {
-        Self::count(open)?;
-        told(open.space.relieve())?;
-        let mut blocks = Vec::new();
-        told(open.tree.survey(&mut |at, bytes| blocks.push((at, bytes))))?;
-        open.collection.finish(&open.space, &blocks)?;
-        match told(open.tree.len())? {
+        match told(open.tree.counted())? {
             Len::Exact(counted) if counted == found.len() as u64 => Ok(()),
             counted => Err(format!("{counted:?} entries were counted, there are {}", found.len())),
         }
     }
 
     fn steps(&self) -> &'static [&'static str] {
-        &[
-            "alter.exchange",
-            "alter.durable",
-            "insert.I2",
-            "insert.I3",
-            "insert.I4",
-            "insert.I5",
-            "insert.durable",
-            "change.S0",
-            "change.S1",
-            "change.S3",
-            "change.S4",
-            "settle.S5",
-            "settle.S6",
-            "settle.unlink",
-            "settle.S7",
-            "settle.S8",
-            "merge.M1",
-            "merge.M2",
-            "reroute.cell",
-            "reroute.frozen",
-            "reroute.root",
-        ]
+        T::STEPS
     }
 }
 

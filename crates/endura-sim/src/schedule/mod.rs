@@ -22,7 +22,6 @@ mod history;
 mod map;
 mod plan;
 mod run;
-mod spelled;
 mod turns;
 
 pub use campaign::{Campaign, Cut, Figures, Unsound};

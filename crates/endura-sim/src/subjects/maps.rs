@@ -1,13 +1,14 @@
-//! What all maps from `u64` to `u64` are asked.
+//! What all maps from `u64` to `u64` are asked, and what of it maps of byte strings are.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use endura::lab::pool::{Session, Space};
-use endura::lab::tree::{Change, Index, Survey};
+use endura::lab::tree::{Change, Index};
 
-use super::{Collection, MapOp};
+use super::collect::Collection;
+use super::op::MapOp;
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::Finding;
@@ -77,15 +78,15 @@ pub(super) fn observe(index: &impl Index, keys: &[u64]) -> Result<BTreeMap<u64, 
 pub(super) fn verify(
     space: &Space<Sim>,
     collection: &Collection,
-    survey: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<Survey>,
+    survey: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<u64>,
     entries: usize,
 ) -> Result<(), Finding> {
     let mut nodes = Vec::new();
-    let survey = told(survey(&mut |at, bytes| nodes.push((at, bytes))))?;
+    let found = told(survey(&mut |at, bytes| nodes.push((at, bytes))))?;
     collection.check(space, &nodes)?;
-    match survey.entries == entries as u64 {
+    match found == entries as u64 {
         true => Ok(()),
-        false => Err(format!("{survey:?} for {entries} entries")),
+        false => Err(format!("the tree says {found} entries, there are {entries}")),
     }
 }
 

@@ -7,10 +7,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use endura::ByteMap;
-use endura::lab::pool::{Session, Space};
+use endura::lab::pool::Space;
 use endura::lab::tree::roart::{Techniques, Tree};
 
-use super::Collection;
+use super::collect::Collection;
+use super::maps::{self, mounted, told};
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
@@ -71,14 +72,9 @@ pub struct OpenRoart<T: Techniques> {
     pub collection: Collection,
 }
 
-fn told<V, E: Debug>(result: Result<V, E>) -> Result<V, Finding> {
-    result.map_err(|error| format!("{error:?}"))
-}
-
 impl<T: Techniques> OpenRoart<T> {
     fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
-        let session = Session { generation: session, clean: false, read_only: false };
-        let space = Arc::new(told(Space::mount(medium, session))?);
+        let space = mounted(medium, session)?;
         let map = ByteMap::over(told(Tree::open(&space, "t"))?);
         let collection = Collection::of(&space, vec![map.index().marking()]);
         Ok(Self { space, map, collection })
@@ -139,7 +135,8 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
-        verify(&open.space, open.map.index(), &open.collection, model.len())
+        let survey = |visit: &mut dyn FnMut(u64, u64)| Ok(open.map.index().survey(visit)?.entries);
+        maps::verify(&open.space, &open.collection, survey, model.len())
     }
 
     /// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it.
@@ -164,7 +161,7 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn is_structural(&self, step: &str) -> bool {
-        is_structural(step)
+        STRUCTURAL.iter().any(|part| step.starts_with(part))
     }
 
     fn is_volatile(&self, at: u64, line: &[u64; 8]) -> bool {
@@ -172,26 +169,8 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 }
 
-/// Checks a tree that should have so many entries, and who owns what.
-pub(super) fn verify<T: Techniques>(
-    space: &Space<Sim>,
-    tree: &Tree<Sim, T>,
-    collection: &Collection,
-    entries: usize,
-) -> Result<(), Finding> {
-    let mut chunks = Vec::new();
-    let survey = told(tree.survey(&mut |at, bytes| chunks.push((at, bytes))))?;
-    collection.check(space, &chunks)?;
-    match survey.entries == entries as u64 {
-        true => Ok(()),
-        false => Err(format!("{survey:?} for {entries} entries")),
-    }
-}
-
-/// Steps in which nodes and arrays are made, replaced or taken out.
-pub(super) fn is_structural(step: &str) -> bool {
-    ["array.", "node.", "prefix.", "split", "prune"].iter().any(|part| step.starts_with(part))
-}
+/// How those steps begin in which nodes and arrays are made, replaced or taken out.
+pub(super) const STRUCTURAL: &[&str] = &["array.", "node.", "prefix.", "split", "prune"];
 
 /// Locks, and the fingerprints of the smallest array.
 pub(super) fn is_volatile(at: u64, line: &[u64; 8]) -> bool {

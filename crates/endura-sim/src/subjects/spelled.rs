@@ -1,19 +1,16 @@
 //! ROART trees as maps of numbers, each of which stands for a byte string, in the same order: what is
 //! made for maps of numbers (schedules of several threads, above all) runs on them as well.
 
-use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::lab::pool::Space;
+use endura::lab::pool::{Space, Walk};
 use endura::lab::tree::roart::{Cursor, Techniques, Tree};
 use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len};
 
-use super::{Collection, MapOp, maps, roart};
-use crate::choose::Random;
+use super::numbers::{NumberTree, Numbers};
+use super::roart;
 use crate::sim::Sim;
-use crate::subject::{Finding, Subject, first_wrong_key};
 
 /// What 10, 20, 30 and so on stand for: keys that fill arrays of four, end at nodes, have long prefixes
 /// in common, and fan out. The last seven lie below a node that does not remember its whole prefix, one of
@@ -126,31 +123,6 @@ impl<T: Techniques> Index for Spelled<T> {
     }
 }
 
-#[cfg(feature = "schedules")]
-impl<T: Techniques> Spelled<T> {
-    /// Shows all entries from a key on, to larger ones or to smaller ones, in one call.
-    pub(crate) fn show(
-        &self,
-        up: bool,
-        from: u64,
-        mut see: impl FnMut(u64, u64),
-    ) -> endura::Result<()> {
-        let visit = |key: Bytes<'_>, bytes: Bytes<'_>| {
-            see(number(key).unwrap_or(1), value(bytes));
-            ControlFlow::Continue(())
-        };
-        let cursor = &mut Cursor::default();
-        if up {
-            let Some(from) = spell(from.max(1).next_multiple_of(10)) else { return Ok(()) };
-            self.0.scan_up(cursor, (Bound::Included(from), Bound::Unbounded), visit)
-        } else {
-            let to = (from / 10 * 10).min(10 * SPELLINGS.len() as u64);
-            let Some(to) = spell(to) else { return Ok(()) };
-            self.0.scan_down(cursor, (Bound::Unbounded, Bound::Included(to)), visit)
-        }
-    }
-}
-
 /// Notes one entry.
 fn first(found: &mut Option<(u64, u64)>) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
     |key, bytes| {
@@ -160,87 +132,85 @@ fn first(found: &mut Option<(u64, u64)>) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> 
 }
 
 /// A map of numbers in a ROART tree.
-#[derive(Debug, Clone)]
-pub struct Spellings<T> {
-    /// The numbers that operations are about, ascending; all are looked up after a crash.
-    pub keys: Vec<u64>,
-    techniques: PhantomData<T>,
-}
+pub type Spellings<T> = Numbers<Spelled<T>>;
 
 impl<T> Spellings<T> {
     /// The map of the first `count` of [`SPELLINGS`].
     pub fn first(count: u64) -> Self {
-        Self { keys: (1..=count).map(|i| 10 * i).collect(), techniques: PhantomData }
+        Self::about((1..=count).map(|i| 10 * i).collect())
     }
 }
 
-/// An open pool with one tree.
-pub struct OpenSpelled<T: Techniques> {
-    /// Its pool.
-    pub space: Arc<Space<Sim>>,
-    /// The tree.
-    pub index: Spelled<T>,
-    /// What is found of what the last crash stranded.
-    pub collection: Collection,
-}
+impl<T: Techniques> NumberTree for Spelled<T> {
+    const STRUCTURAL: &'static [&'static str] = roart::STRUCTURAL;
 
-impl<T: Techniques> OpenSpelled<T> {
-    fn over(medium: Sim, session: u64) -> Result<Self, Finding> {
-        let space = maps::mounted(medium, session)?;
-        let tree = maps::told(Tree::<_, T>::open(&space, "t"))?;
-        let collection = Collection::of(&space, vec![tree.marking()]);
-        Ok(Self { space, index: Spelled(tree), collection })
-    }
-}
+    const STEPS: &'static [&'static str] = &[
+        "array.replaced",
+        "array.shrunk",
+        "find.step",
+        "lock.array",
+        "lock.node",
+        "node.grown",
+        "node.shrunk",
+        "prefix.split",
+        "prune",
+        "publish.dirty",
+        "publish.durable",
+        "publish.word",
+        "put.exact",
+        "ready.array",
+        "ready.node",
+        "settle",
+        "split",
+        "unlink.word",
+        "write.found",
+        // Behind the others, which tables call by number.
+        "lookup.step",
+    ];
 
-impl<T: Techniques> Subject for Spellings<T> {
-    type Open = OpenSpelled<T>;
-    type Op = MapOp;
-    type Answer = Option<u64>;
-    type Model = BTreeMap<u64, u64>;
+    /// Of the size of records, and of the smallest nodes and arrays.
+    const CHUNKS: &'static [u64] = &[32, 64];
 
-    fn create(&self, medium: Sim) -> Result<Self::Open, Finding> {
-        maps::told(Space::format(&medium))?;
-        OpenSpelled::over(medium, 1)
-    }
+    const NOTES_AHEAD: bool = true;
 
-    fn open(&self, medium: Sim, session: u64) -> Result<Self::Open, Finding> {
-        OpenSpelled::over(medium, session)
-    }
-
-    fn empty(&self) -> Self::Model {
-        BTreeMap::new()
+    fn open(space: &Arc<Space<Sim>>) -> endura::Result<Self> {
+        Tree::open(space, "t").map(Self)
     }
 
-    fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Option<u64>, Finding> {
-        open.collection.around(|| maps::apply(&open.index, op))
+    fn walks(&self) -> Vec<Box<dyn Walk<Sim>>> {
+        vec![self.0.marking()]
     }
 
-    fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
-        op.specify(model)
+    fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64> {
+        Ok(self.0.survey(visit)?.entries)
     }
 
-    fn observe(&self, open: &Self::Open) -> Result<Self::Model, Finding> {
-        maps::observe(&open.index, &self.keys)
-    }
-
-    fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
-        roart::verify(&open.space, &open.index.0, &open.collection, model.len())
-    }
-
-    fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {
-        maps::continuation(&self.keys, model, random)
-    }
-
-    fn difference(&self, found: &Self::Model, expected: &[Self::Model]) -> String {
-        first_wrong_key(found, expected)
-    }
-
-    fn is_structural(&self, step: &str) -> bool {
-        roart::is_structural(step)
-    }
-
-    fn is_volatile(&self, at: u64, line: &[u64; 8]) -> bool {
+    fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
         roart::is_volatile(at, line)
+    }
+
+    fn count(&self) -> endura::Result<()> {
+        self.0.count_all()
+    }
+
+    fn show(
+        &self,
+        up: bool,
+        from: u64,
+        mut see: impl FnMut(u64, u64),
+    ) -> Option<endura::Result<()>> {
+        let visit = |key: Bytes<'_>, bytes: Bytes<'_>| {
+            see(number(key).unwrap_or(1), value(bytes));
+            ControlFlow::Continue(())
+        };
+        let (cursor, last) = (&mut Cursor::default(), 10 * SPELLINGS.len() as u64);
+        let key = if up { from.max(1).next_multiple_of(10) } else { (from / 10 * 10).min(last) };
+        Some(match spell(key) {
+            None => Ok(()),
+            Some(key) if up => {
+                self.0.scan_up(cursor, (Bound::Included(key), Bound::Unbounded), visit)
+            }
+            Some(key) => self.0.scan_down(cursor, (Bound::Unbounded, Bound::Included(key)), visit),
+        })
     }
 }

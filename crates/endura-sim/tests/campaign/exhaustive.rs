@@ -125,7 +125,7 @@ pub(crate) trait Tried:
 
 impl<const I: usize, const L: usize> Tried for FastFair<I, L> {
     fn of(keys: Vec<u64>) -> Self {
-        Self { keys }
+        Self::about(keys)
     }
 }
 

@@ -111,7 +111,7 @@ fn calls_of_a_repair(subject: &FastFair<14, 14>, before: &[MapOp], op: MapOp) ->
 /// The explorer can fail: a repair that does not first make durable what it finds builds on sand.
 #[test]
 fn a_repair_that_flushes_nothing_is_noticed() {
-    let subject = FastFair::<14, 14> { keys: (1..=24).map(|i| 5 * i).collect() };
+    let subject = FastFair::<14, 14>::about((1..=24).map(|i| 5 * i).collect());
     let (before, ops) = starts().swap_remove(0);
     let calls = calls_of_a_repair(&subject, &before, ops[0]);
     for what in [Use::Flush, Use::Fence] {

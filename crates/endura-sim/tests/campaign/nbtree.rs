@@ -27,7 +27,7 @@ const GUARD: Duration = Duration::from_secs(6);
 
 impl<const W: usize, const F: usize> Tried for NbTree<W, F> {
     fn of(keys: Vec<u64>) -> Self {
-        Self { keys }
+        Self::about(keys)
     }
 }
 

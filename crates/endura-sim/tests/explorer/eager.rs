@@ -14,7 +14,7 @@ use endura_sim::tally::Effort;
 const MOST: usize = 2_000;
 
 fn subject() -> FastFair<14, 14> {
-    FastFair { keys: (1..=9).map(|i| 10 * i).collect() }
+    FastFair::about((1..=9).map(|i| 10 * i).collect())
 }
 
 fn compare(

@@ -13,7 +13,7 @@ use endura_sim::tally::Effort;
 
 /// Long random runs: every step of every protocol, splits, merges and changes of the root.
 fn run(model: Model, seeds: std::ops::Range<u64>) -> Hygiene {
-    let subject = FastFair::<14, 14> { keys: (1..=40).collect() };
+    let subject = FastFair::<14, 14>::about((1..=40).collect());
     let explorer = Explorer::new(&subject, model, LIMIT, Effort::EXHAUSTIVE, 1);
     let mut hygiene = Hygiene::default();
     for seed in seeds {
@@ -71,7 +71,7 @@ fn nearly_nothing_is_flushed_for_nothing() {
 /// A missing flush is found without any crash.
 #[test]
 fn a_missing_flush_is_an_error() {
-    let subject = FastFair::<14, 14> { keys: vec![10] };
+    let subject = FastFair::<14, 14>::about(vec![10]);
     let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, Effort::EXHAUSTIVE, 1);
     let sim = Sim::new(Model::WEAKEST_ADR, LIMIT);
     let open = subject.create(sim.clone()).unwrap();

@@ -29,7 +29,7 @@ fn fail(explorer: &mut Explorer<'_, Subjects>) -> Failure<MapOp> {
 
 #[test]
 fn a_missing_flush_is_told_in_one_operation() {
-    let subject = Subjects { keys: (1..=19).map(|i| 5 * i).collect() };
+    let subject = Subjects::about((1..=19).map(|i| 5 * i).collect());
     let effort = Effort { depth: 1, ..Effort::EXHAUSTIVE };
     let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, effort, 7);
     let call = last_flush_of_an_insert(&subject);

@@ -277,7 +277,7 @@ impl Runner {
         plans::Plan { before, ops }: &plans::Plan,
         end: End,
     ) -> Result<(), Finding> {
-        let subject = FastFair::<W, W> { keys: (1..=40).map(|key| 10 * key).collect() };
+        let subject = FastFair::<W, W>::about((1..=40).map(|key| 10 * key).collect());
         let effort = if end == End::Kill { KILLS } else { QUICK };
         let mut explorer = Explorer::new(&subject, model, LIMIT, effort, 1);
         explorer.plant(self.mutant);
@@ -296,7 +296,7 @@ impl Runner {
         &mut self,
         (plans::Plan { before, ops }, next): (plans::Plan, Vec<MapOp>),
     ) -> Result<(), Finding> {
-        let subject = FastFair::<W, W> { keys: (1..=40).map(|key| 10 * key).collect() };
+        let subject = FastFair::<W, W>::about((1..=40).map(|key| 10 * key).collect());
         let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
         explorer.plant(self.mutant);
         explorer.calls = self.calls.take();
@@ -309,7 +309,7 @@ impl Runner {
 
     /// Crashes how the first map of a pool is made.
     fn made(&mut self) -> Result<(), Finding> {
-        let (subject, sim) = (Tiny { keys: vec![10, 20] }, Sim::new(Model::WEAKEST_ADR, LIMIT));
+        let (subject, sim) = (Tiny::about(vec![10, 20]), Sim::new(Model::WEAKEST_ADR, LIMIT));
         sim.plant(self.mutant);
         if self.calls.is_some() {
             sim.count_calls();
@@ -348,7 +348,7 @@ impl Runner {
     /// A sparse leaf that is not merged loses nothing, and stays for ever.
     fn drained(&mut self) -> Result<(), Finding> {
         const MOST: u64 = 5;
-        let (subject, sim) = (Tiny { keys: Vec::new() }, Sim::new(Model::WEAKEST_ADR, LIMIT));
+        let (subject, sim) = (Tiny::about(Vec::new()), Sim::new(Model::WEAKEST_ADR, LIMIT));
         sim.plant(self.mutant);
         if self.calls.is_some() {
             sim.count_calls();
@@ -372,7 +372,7 @@ impl Runner {
     fn family(&mut self, family: Family, seed: u64) -> Result<(), Finding> {
         let counts = self.calls.is_some();
         let campaign = self.families.get_or_insert_with(|| {
-            let subject = Tiny { keys: (1..=12).map(|key| 10 * key).collect() };
+            let subject = Tiny::about((1..=12).map(|key| 10 * key).collect());
             let mut campaign = schedule::Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 2);
             campaign.plant(self.mutant);
             if counts {
@@ -395,7 +395,7 @@ impl Runner {
         let plan = Plan {
             before: duel.before.clone(),
             threads: vec![duel.stops.clone(), duel.comes.clone()],
-            strategy: strategy(seed, Tiny { keys: Vec::new() }.steps()),
+            strategy: strategy(seed, Tiny::about(Vec::new()).steps()),
             seed,
         };
         campaign.plan(&plan).map_err(|unsound| format!("{}: {}", duel.name, unsound.finding))?;
@@ -413,7 +413,7 @@ fn campaign_of(
 ) -> schedule::Campaign<Tiny> {
     let mut keys: Vec<u64> = (1..=13).map(|key| 10 * key).chain([5, 15, 35, 41, 95]).collect();
     keys.sort_unstable();
-    let subject = Tiny { keys };
+    let subject = Tiny::about(keys);
     let (model, crashes, stale) = match sees {
         Sees::AtOnce => (Model::WEAKEST_ADR, most, None),
         Sees::Late(stale) => (Model::WEAKEST_ADR, most.min(4), Some(stale)),

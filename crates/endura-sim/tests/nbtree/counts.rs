@@ -14,7 +14,7 @@ type Slots63 = NbTree<128, 64>;
 /// Lines stored to, flushes and fences of one operation.
 fn counted(sim: &Sim, tree: &OpenNbTree<128, 64>, op: MapOp) -> (u64, u64, u64) {
     sim.take_trace();
-    Slots63 { keys: Vec::new() }.apply(tree, &op).unwrap();
+    Slots63::about(Vec::new()).apply(tree, &op).unwrap();
     let (mut lines, mut flushes, mut fences) = (BTreeSet::new(), 0, 0);
     for event in &sim.take_trace().events {
         match event.action {
@@ -29,7 +29,7 @@ fn counted(sim: &Sim, tree: &OpenNbTree<128, 64>, op: MapOp) -> (u64, u64, u64) 
 
 fn tree(model: Model) -> (Sim, OpenNbTree<128, 64>) {
     let sim = Sim::new(model, 4 * LIMIT);
-    let open = Slots63 { keys: Vec::new() }.create(sim.clone()).unwrap();
+    let open = Slots63::about(Vec::new()).create(sim.clone()).unwrap();
     (sim, open)
 }
 

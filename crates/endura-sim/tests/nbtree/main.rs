@@ -76,18 +76,18 @@ fn crossed(tally: &Tally) {
 
 #[test]
 fn no_crash_in_any_operation_on_a_small_map_loses_what_was_acknowledged() {
-    let subject = Slots3 { keys: keys() };
+    let subject = Slots3::about(keys());
     for model in [Model::WEAKEST_ADR, Model::EADR, Model::PAGE_CACHE] {
         crossed(&every_operation(&subject, &subject.keys, model, 5, 2));
     }
-    let subject = Slots7 { keys: keys() };
+    let subject = Slots7::about(keys());
     every_operation(&subject, &subject.keys, Model::WEAKEST_ADR, 5, 2);
 }
 
 /// Longer histories, each operation of which is crashed everywhere.
 #[test]
 fn no_crash_in_a_random_history_loses_what_was_acknowledged() {
-    let subject = Slots3 { keys: (1..=24).map(|i| 10 * i).collect() };
+    let subject = Slots3::about((1..=24).map(|i| 10 * i).collect());
     let effort = Effort {
         exhaustive: 60,
         deepen_one_in: 60,
@@ -126,12 +126,12 @@ const SCHEDULES: u64 = 500;
 fn families(model: Model, keys: Vec<u64>) {
     let mut figures = Figures::default();
     for family in Family::ALL {
-        let mut campaign = Campaign::new(Slots3 { keys: keys.clone() }, model, LIMIT, 3);
+        let mut campaign = Campaign::new(Slots3::about(keys.clone()), model, LIMIT, 3);
         campaign
             .family(family, 0..SCHEDULES)
             .unwrap_or_else(|unsound| panic!("{family:?}: {unsound}"));
         figures.add(&campaign.figures);
-        let mut campaign = Campaign::new(Slots7 { keys: keys.clone() }, model, LIMIT, 3);
+        let mut campaign = Campaign::new(Slots7::about(keys.clone()), model, LIMIT, 3);
         campaign
             .family(family, 0..SCHEDULES)
             .unwrap_or_else(|unsound| panic!("{family:?}: {unsound}"));

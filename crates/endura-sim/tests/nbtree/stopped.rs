@@ -42,7 +42,7 @@ impl Scenario {
 
     /// Passes as it is, and fails without the flushes that `function` of `file` makes in the lines with `text`.
     fn needs(&self, function: &'static str, text: &'static str) {
-        self.needs_of(Slots3 { keys: keys() }, function, text);
+        self.needs_of(Slots3::about(keys()), function, text);
     }
 
     fn needs_of<S: OrderedMap + Clone>(
@@ -62,7 +62,7 @@ impl Scenario {
     }
 
     fn passes(&self) {
-        let ran = self.run(Slots3 { keys: keys() }, None);
+        let ran = self.run(Slots3::about(keys()), None);
         let (figures, _) = ran.unwrap_or_else(|found| panic!("{}: {found}", self.name));
         assert!(figures.tally.images > 4, "{}: {figures:?}", self.name);
     }
@@ -228,7 +228,7 @@ fn v6_a_removed_entry_does_not_come_back_beside_the_new_one() {
     let (before, steps) = (put([10, 20, 60, 30]), vec!["alter.durable"]);
     let scenario = Scenario { name: "V6", before, threads, steps };
     scenario.passes();
-    scenario.needs_of(Slots7 { keys: keys() }, "commit", "help_flush_slot");
+    scenario.needs_of(Slots7::about(keys()), "commit", "help_flush_slot");
 }
 
 /// V7: a remove that is seen and not durable, and another remove, which answers that nothing is there.
@@ -253,7 +253,7 @@ fn n9_memory_that_a_stopped_insert_writes_to_is_not_used_again() {
         puts.into_iter().chain(removes).chain([Task::Scribble, Task::Scribble])
     });
     let threads = vec![vec![Task::Put(40, 3), Task::Get(40)], churn.collect()];
-    let subject = Slots3 { keys: (10..=60).collect() };
+    let subject = Slots3::about((10..=60).collect());
     let campaign = Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 6);
     let mut campaign = campaign.with_fresh_starts();
     for step in ["insert.I2", "insert.I3", "insert.I4", "insert.I5", "change.S1", "change.S3"] {

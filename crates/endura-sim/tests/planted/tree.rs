@@ -87,7 +87,7 @@ fn calls(subject: &Subjected) -> Vec<Call> {
 /// Every update, insert and removal in trees of up to 12 keys, one of which is about to get a new
 /// root and one of which was thinned out.
 pub(crate) fn hunt(bug: Planted, flawed: bool) -> Hunt {
-    let subject = Subjected { keys: (1..=27).map(|i| 10 * i).collect() };
+    let subject = Subjected::about((1..=27).map(|i| 10 * i).collect());
     let mutant = flawed.then(|| {
         let (place, what, mutant) = fault(bug);
         mutant(call(place, what, calls(&subject)))

@@ -57,7 +57,7 @@ fn after_crashes<const W: usize>(
     then: &[MapOp],
     look: impl Fn(Survey),
 ) -> usize {
-    let subject = FastFair::<W, W> { keys: around(24) };
+    let subject = FastFair::<W, W>::about(around(24));
     let mut images = 0;
     for model in MODELS {
         let explorer = Explorer::new(&subject, model, LIMIT, ONE_CRASH, 1);

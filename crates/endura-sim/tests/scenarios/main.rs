@@ -41,7 +41,7 @@ pub(crate) fn crash<const W: usize>(
     let mut keys: Vec<u64> = [before, ops, first].concat().into_iter().map(MapOp::key).collect();
     keys.sort_unstable();
     keys.dedup();
-    let subject = FastFair::<W, W> { keys };
+    let subject = FastFair::<W, W>::about(keys);
     let subject = First { subject: &subject, ops: first.to_vec() };
     let mut explorer = Explorer::new(&subject, model, LIMIT, effort, 1);
     let start = explorer.start(before).unwrap_or_else(|failure| panic!("{failure}"));

@@ -34,7 +34,7 @@ fn pool(model: Model, before: &[PoolOp], ops: &[PoolOp]) -> Tally {
 /// chunk reads as nothing once it is handed out, so a crash that took the unlink back would lead into it.
 #[test]
 fn a7_a_chunk_is_not_used_again_before_its_unlink_is_durable() {
-    let subject = FastFair::<14, 14> { keys: around(8) };
+    let subject = FastFair::<14, 14>::about(around(8));
     for model in MODELS {
         let mut explorer = Explorer::new(&subject, model, LIMIT, ONE_CRASH, 1);
         let start = explorer.start(&tens(4)).unwrap_or_else(|failure| panic!("{failure}"));

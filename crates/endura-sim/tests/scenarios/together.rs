@@ -13,7 +13,7 @@ use super::{around, tens};
 fn stopped(before: &[MapOp], threads: &[Vec<Task>], step: &'static str, most: usize) -> Figures {
     let mut sum = Figures::default();
     for model in [Model::WEAKEST_ADR, Model::EADR] {
-        let subject = FastFair::<14, 14> { keys: around(12) };
+        let subject = FastFair::<14, 14>::about(around(12));
         let mut campaign = Campaign::new(subject, model, LIMIT, usize::MAX);
         for nth in 1..=most {
             let strategy = Strategy::StopAt { thread: 0, step, nth };

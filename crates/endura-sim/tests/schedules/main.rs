@@ -22,9 +22,9 @@ fn keys() -> Vec<u64> {
 }
 
 fn cap3(model: Model, crashes: usize) -> Campaign<Cap3> {
-    Campaign::new(FastFair { keys: keys() }, model, LIMIT, crashes)
+    Campaign::new(FastFair::about(keys()), model, LIMIT, crashes)
 }
 
 fn cap4(model: Model, crashes: usize) -> Campaign<Cap4> {
-    Campaign::new(FastFair { keys: keys() }, model, LIMIT, crashes)
+    Campaign::new(FastFair::about(keys()), model, LIMIT, crashes)
 }

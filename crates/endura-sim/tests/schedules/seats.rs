@@ -101,8 +101,8 @@ fn writers_that_stop<S: OrderedMap>(campaign: &mut Campaign<S>, every: usize) {
 
 /// One in so many places.
 fn clean(model: Model, every: usize) {
-    let mut small = Campaign::new(Slots3 { keys: keys() }, model, LIMIT, 2);
-    let mut wide = Campaign::new(Slots7 { keys: keys() }, model, LIMIT, 2);
+    let mut small = Campaign::new(Slots3::about(keys()), model, LIMIT, 2);
+    let mut wide = Campaign::new(Slots7::about(keys()), model, LIMIT, 2);
     scans_that_stop(&mut small, every).unwrap_or_else(|found| panic!("{found}"));
     scans_that_stop(&mut wide, every).unwrap_or_else(|found| panic!("{found}"));
     writers_that_stop(&mut small, 5 * every);
@@ -131,7 +131,7 @@ fn a_scan_from_a_seat_fits_into_one_order_whatever_the_domain() {
 /// The sweep can fail: a seat whose slot is not read again gives what was removed.
 #[test]
 fn a_seat_that_does_not_look_again_is_noticed() {
-    let mut campaign = Campaign::new(Slots7 { keys: keys() }, Model::WEAKEST_ADR, LIMIT, 0);
+    let mut campaign = Campaign::new(Slots7::about(keys()), Model::WEAKEST_ADR, LIMIT, 0);
     campaign.count_calls();
     scans_that_stop(&mut campaign, 1).unwrap_or_else(|found| panic!("{found}"));
     let text = "(block.word(slot), block.value(slot))";

@@ -34,15 +34,15 @@ fn explore<S: OrderedMap>(subject: S, steps: &[&str]) {
 
 #[test]
 fn three_records() {
-    explore(FastFair::<14, 14> { keys: keys() }, &STEPS);
+    explore(FastFair::<14, 14>::about(keys()), &STEPS);
 }
 
 #[test]
 fn four_records() {
-    explore(FastFair::<16, 16> { keys: keys() }, &STEPS);
+    explore(FastFair::<16, 16>::about(keys()), &STEPS);
 }
 
 #[test]
 fn seven_records_in_a_leaf() {
-    explore(FastFair::<14, 22> { keys: keys() }, &STEPS[..3]);
+    explore(FastFair::<14, 22>::about(keys()), &STEPS[..3]);
 }

@@ -42,7 +42,6 @@ const CIRCLES_LEFT: &[(&str, &str, usize)] = &[
     ("endura-sim", "explore/", 2),
     ("endura-sim", "mutate/", 4),
     ("endura-sim", "sim/", 2),
-    ("endura-sim", "subjects/", 2),
     ("endura-sim", "subjects/pool/", 3),
 ];
 

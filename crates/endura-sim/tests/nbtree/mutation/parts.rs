@@ -67,11 +67,11 @@ impl fmt::Display for Part {
 }
 
 pub(crate) fn subject() -> Slots3 {
-    Slots3 { keys: (1..=16).map(|key| 10 * key).collect() }
+    Slots3::about((1..=16).map(|key| 10 * key).collect())
 }
 
 pub(crate) fn wide() -> Slots7 {
-    Slots7 { keys: (1..=16).map(|key| 10 * key).collect() }
+    Slots7::about((1..=16).map(|key| 10 * key).collect())
 }
 
 pub(crate) fn puts(keys: impl IntoIterator<Item = u64>) -> Vec<MapOp> {
