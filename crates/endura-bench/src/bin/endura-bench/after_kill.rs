@@ -15,7 +15,7 @@ use endura_bench::summary::Median;
 use endura_bench::workload::{Plan, Population, Workload};
 
 use crate::contenders::contender;
-use crate::place::{layout_name, parse_layout};
+use crate::flags;
 use crate::suite_args::{RunArgs, ShapeArgs, shape_arguments};
 use endura_console::args::MediaArgs;
 use endura_console::child::{Child, die_with_parent, wait_for_death};
@@ -54,8 +54,8 @@ pub(crate) struct LoaderArgs {
     keys: u64,
     #[command(flatten)]
     shape: ShapeArgs,
-    #[arg(long, value_parser = parse_layout)]
-    layout: Option<NodeLayout>,
+    #[command(flatten)]
+    layout: flags::Layout,
     #[command(flatten)]
     media: MediaArgs,
 }
@@ -132,7 +132,8 @@ pub(super) fn load_and_kill(
         keys.to_string().into(),
     ];
     arguments.extend(shape_arguments(shape).map(Into::into));
-    arguments.extend(layout.iter().flat_map(|&l| ["--layout".into(), layout_name(l).into()]));
+    arguments
+        .extend(layout.iter().flat_map(|&l| ["--layout".into(), flags::layout_name(l).into()]));
     arguments.extend(media.to_arguments().into_iter().map(Into::into));
     let mut child = Child::spawn(arguments)?;
     let account = ledger.account(0)?;
@@ -167,8 +168,8 @@ fn once(
     dir: &Path,
     results: &mut Results,
 ) -> Result<Duration> {
-    let RunArgs { layout, media, .. } = args.run;
-    let killed = load_and_kill(contender, shape, args.keys, dir, layout, media)?;
+    let RunArgs { layout, media, .. } = &args.run;
+    let killed = load_and_kill(contender, shape, args.keys, dir, layout.layout, *media)?;
     let begun = Instant::now();
     let open = killed.open()?;
     let found = open.session()?.get(key(0))?.is_some();
@@ -188,7 +189,7 @@ pub(crate) fn load(args: &LoaderArgs) -> Result {
     die_with_parent()?;
     let shape = args.shape.shape();
     let place = Place::new(args.dir.clone(), shape, args.keys);
-    let place = Place { pool: args.media.options(), layout: args.layout, ..place };
+    let place = Place { pool: args.media.options(), layout: args.layout.layout, ..place };
     let store = args.store.open(&place)?;
     let plan = Plan { operations: args.keys, pace: Pace::FREE, seed: 1 };
     store.run(&Population::new(1), &Workload::load(), plan)?;

@@ -7,6 +7,7 @@ use endura_bench::compare::{Comparison, Row, Verdict, compare};
 use endura_bench::relative::relative;
 use endura_bench::result::Results;
 
+use crate::flags;
 use crate::table::{label, number, spread};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, bold, counted, verdict};
@@ -33,9 +34,8 @@ pub(crate) struct Args {
     /// Show what stayed the same as well
     #[arg(long)]
     all: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: flags::Json,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result {
         return Err(Failure::Usage("the two runs have no measurement in common".into()));
     }
     let mut out = stdout().lock();
-    if args.json {
+    if args.json.json {
         writeln!(out, "{}", serde_json::to_string(&comparison)?)?;
     } else {
         if before.machine != after.machine && !args.ratios {

@@ -1,10 +1,53 @@
-//! Where a benchmark's files lie, and how endura's nodes are laid out.
+//! Flags that several commands take, each declared once.
 
 use std::path::{Path, PathBuf};
 
 use endura::NodeLayout;
 
-pub(super) fn parse_layout(text: &str) -> Result<NodeLayout, String> {
+/// `--dir`.
+#[derive(clap::Args)]
+pub(super) struct Dir {
+    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+impl Dir {
+    pub(super) fn path(&self) -> PathBuf {
+        self.dir.clone().unwrap_or_else(default_dir)
+    }
+}
+
+pub(super) fn default_dir() -> PathBuf {
+    let shm = Path::new("/dev/shm");
+    if shm.is_dir() { shm.into() } else { std::env::temp_dir() }
+}
+
+/// `--json`.
+#[derive(clap::Args)]
+pub(super) struct Json {
+    /// Print JSON in place of text
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `--seed`.
+#[derive(clap::Args)]
+pub(super) struct Seed {
+    /// Where the random numbers start
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+}
+
+/// `--layout`.
+#[derive(clap::Args)]
+pub(super) struct Layout {
+    /// Bytes of FAST & FAIR's leaf and inner nodes, for example 512/1024 [default: the library's]
+    #[arg(long, value_parser = parse_layout)]
+    pub(super) layout: Option<NodeLayout>,
+}
+
+fn parse_layout(text: &str) -> Result<NodeLayout, String> {
     let layouts = [NodeLayout::Wide, NodeLayout::NarrowLeaves];
     let found = layouts.into_iter().find(|&layout| layout_name(layout) == text);
     found.ok_or_else(|| format!("one of {}", layouts.map(layout_name).join(", ")))
@@ -13,9 +56,4 @@ pub(super) fn parse_layout(text: &str) -> Result<NodeLayout, String> {
 /// How a layout is written: bytes of a leaf, bytes of an inner node.
 pub(super) fn layout_name(layout: NodeLayout) -> String {
     format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes())
-}
-
-pub(super) fn default_dir() -> PathBuf {
-    let shm = Path::new("/dev/shm");
-    if shm.is_dir() { shm.into() } else { std::env::temp_dir() }
 }

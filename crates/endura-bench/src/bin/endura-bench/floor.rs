@@ -1,13 +1,12 @@
 //! `endura bench floor`: the hardware, and the emulator against its setting.
 
 use std::io::{Write, stdout};
-use std::path::PathBuf;
 
 use endura_bench::floor::{AHEAD, Chase, Floor, RECORD_BYTES, chase, floor};
 use endura_bench::summary::Median;
 use serde_json::json;
 
-use crate::place::default_dir;
+use crate::flags;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::{Table, bytes, parse_size};
@@ -24,24 +23,22 @@ pub(crate) struct Args {
     /// How often everything is repeated; medians are shown
     #[arg(long, default_value_t = 9)]
     rounds: u32,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    json: flags::Json,
 }
 
 /// Exit code 1 if a chase over emulated memory is more than 10 % off.
 pub(crate) fn run(args: &Args) -> Result {
     let spinner = progress::spinner();
     spinner.set_message("loads, stores, a pass over all lines, records");
-    let floor = floor(&args.dir.clone().unwrap_or_else(default_dir), args.bytes, args.rounds)?;
+    let floor = floor(&args.dir.path(), args.bytes, args.rounds)?;
     spinner.set_message("chases over emulated memory");
     let chases = args.latencies.iter().map(|&ns| chase(ns, 100_000, args.rounds));
     let chases = chases.collect::<endura_bench::Result<Vec<_>>>()?;
     spinner.finish_and_clear();
-    if args.json {
+    if args.json.json {
         writeln!(stdout(), "{}", json!({ "floor": floor, "chases": chases }))?;
     } else {
         write(&floor, &chases)?;

@@ -1,12 +1,11 @@
 //! `endura bench goals`: what we have set ourselves, and whether it is reached.
 
 use std::io::{Write, stdout};
-use std::path::PathBuf;
 
 use endura_bench::goals::{Judged, RACES, Race};
 use serde_json::json;
 
-use crate::place::default_dir;
+use crate::flags;
 use crate::table::spread;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
@@ -23,12 +22,10 @@ pub(crate) struct Args {
     /// Loads only one key in so many: goals are meant for all of them
     #[arg(long, default_value_t = 1)]
     divisor: u64,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    json: flags::Json,
 }
 
 fn names() -> clap::builder::PossibleValuesParser {
@@ -37,7 +34,7 @@ fn names() -> clap::builder::PossibleValuesParser {
 
 /// Exit code 1 if one is not reached.
 pub(crate) fn run(args: &Args) -> Result {
-    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    let dir = args.dir.path();
     let is_wanted = |race: &&Race| match args.only.is_empty() {
         true => race.can_run(),
         false => args.only.iter().any(|name| name == race.name),
@@ -53,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result {
         all.extend(judged?);
     }
     bar.finish_and_clear();
-    if args.json {
+    if args.json.json {
         writeln!(stdout(), "{}", json!({ "divisor": args.divisor, "goals": all }))?;
     } else {
         write(&all)?;

@@ -8,7 +8,7 @@ use endura_bench::contender::Contender;
 use endura_bench::instructions::{Counter, Extent, count, work};
 
 use crate::contenders::contender;
-use crate::place::default_dir;
+use crate::flags;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{Table, parse_number};
@@ -21,16 +21,14 @@ pub(crate) struct Args {
     /// Operations of each kind that are counted, which takes microseconds an instruction
     #[arg(short = 'p', long, value_parser = parse_number, default_value = "100")]
     operations: u64,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    json: flags::Json,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    let dir = args.dir.path();
     let operations = args.operations.min(args.keys);
     let spinner = progress::spinner();
     let counter = all(Extent { keys: args.keys, operations }, &dir, |what| {
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Counter::Stepped { counts, .. } => counts,
     };
     let out = &mut stdout().lock();
-    if args.json {
+    if args.json.json {
         writeln!(out, "{}", serde_json::to_string(&counts)?)?;
         return Ok(Answer::Yes);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use endura_bench::contender::Contender;
 use endura_bench::result::Promise;
@@ -13,8 +13,8 @@ use endura_console::text::{Table, grouped, verdict};
 use serde_json::json;
 
 use crate::contenders::contender;
+use crate::flags;
 use crate::kill_round::{Found, Victim};
-use crate::place::default_dir;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -27,15 +27,12 @@ pub(crate) struct Args {
     /// Writer threads
     #[arg(short, long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=16))]
     threads: u64,
-    /// Where the random numbers start
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    seed: flags::Seed,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    json: flags::Json,
     #[command(flatten)]
     media: MediaArgs,
 }
@@ -46,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result {
         let survives = |store: &Contender| store.promise() == Promise::Sigkill;
         stores = Contender::ALL.into_iter().filter(|s| s.is_built() && survives(s)).collect();
     }
-    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    let dir = args.dir.path();
     let spinner = progress::spinner();
     let mut all = Vec::new();
     for &contender in &stores {
@@ -54,19 +51,19 @@ pub(crate) fn run(args: &Args) -> Result {
         let victim = Victim {
             contender,
             threads: args.threads as usize,
-            seed: args.seed,
+            seed: args.seed.seed,
             media: args.media,
         };
         all.push((contender, killed(victim, args.rounds, &dir)?));
     }
     spinner.finish_and_clear();
     let out = &mut stdout().lock();
-    if args.json {
+    if args.json.json {
         let stores: Vec<_> = all
             .iter()
             .map(|(store, found)| json!({ "store": store.name(), "found": found }))
             .collect();
-        writeln!(out, "{}", json!({ "seed": args.seed, "stores": stores }))?;
+        writeln!(out, "{}", json!({ "seed": args.seed.seed, "stores": stores }))?;
     } else {
         write(out, &all)?;
     }
@@ -103,7 +100,7 @@ pub(super) fn broken(contenders: &[Contender], kills: u64, seed: u64) -> Result<
         if contender.promise() == Promise::Sigkill {
             spinner.set_message(format!("killing {} {kills} times", contender.name()));
             let victim = Victim { contender, threads: 2, seed, media: MediaArgs::AUTO };
-            if killed(victim, kills, &default_dir())?.lost > 0 {
+            if killed(victim, kills, &flags::default_dir())?.lost > 0 {
                 broken.push(contender);
             }
         }

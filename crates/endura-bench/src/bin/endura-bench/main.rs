@@ -10,6 +10,7 @@
 mod after_kill;
 mod compare;
 mod contenders;
+mod flags;
 mod floor;
 mod goals;
 mod instructions;
@@ -18,7 +19,6 @@ mod kills;
 mod mixes;
 mod paper;
 mod pibench;
-mod place;
 mod plain;
 mod print;
 mod reopen;

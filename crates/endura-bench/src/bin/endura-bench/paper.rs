@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use endura_bench::paper::{Outcome, Row, Scale, Verdict, rows};
 use endura_bench::result::Results;
 
-use crate::place::default_dir;
+use crate::flags;
 use crate::suite_args::command_line;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -35,12 +35,10 @@ pub(crate) struct Args {
     /// List the rows
     #[arg(long)]
     list: bool,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Print one JSON array
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    json: flags::Json,
     /// Write the figures as `bench compare` reads them to this file as well
     #[arg(long)]
     out: Option<PathBuf>,
@@ -48,7 +46,7 @@ pub(crate) struct Args {
 
 impl Args {
     fn scale(&self) -> Scale {
-        let dir = self.dir.clone().unwrap_or_else(default_dir);
+        let dir = self.dir.path();
         let usual = if self.quick { Scale::quick(dir) } else { Scale::full(dir) };
         let threads =
             if self.threads.is_empty() { usual.threads.clone() } else { self.threads.clone() };
@@ -89,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result {
         let outcome = row.run(&scale)?;
         bar.inc(1);
         outcome.add_to(&mut results, &scale);
-        if !args.json {
+        if !args.json.json {
             bar.suspend(|| write(&outcome))?;
         }
         outcomes.push(outcome);
@@ -98,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if let Some(path) = &args.out {
         results.write(path)?;
     }
-    if args.json {
+    if args.json.json {
         writeln!(stdout(), "{}", serde_json::to_string(&outcomes)?)?;
     }
     let fails =

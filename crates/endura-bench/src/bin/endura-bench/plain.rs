@@ -4,8 +4,8 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use endura::Kind;
 use endura::lab::media::Domain;
-use endura::{Kind, NodeLayout};
 use endura_bench::contender::Contender;
 use endura_bench::counts::{Counted, Nodes, counts as count};
 use endura_bench::operation::{Operation, Sizes};
@@ -15,7 +15,7 @@ use endura_bench::summary::figures;
 use serde_json::json;
 
 use crate::contenders::contender;
-use crate::place::{default_dir, parse_layout};
+use crate::flags;
 use crate::{print, reopen};
 use endura_console::args::{KindArgs, MediaArgs};
 use endura_console::outcome::{Answer, Result};
@@ -64,21 +64,17 @@ pub(crate) struct Args {
     /// place of measuring time
     #[arg(long, conflicts_with = "reopen")]
     counts: bool,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Bytes of endura's leaf and inner nodes, for example 512/1024 [default: the library's]
-    #[arg(long, value_parser = parse_layout)]
-    pub(super) layout: Option<NodeLayout>,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    pub(super) layout: flags::Layout,
     /// Count with the nodes of FAST & FAIR's paper, 512 bytes on all levels, which no pool has
     #[arg(long, requires = "counts", conflicts_with = "layout")]
     paper_nodes: bool,
-    /// Where the random numbers start
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    seed: flags::Seed,
+    #[command(flatten)]
+    pub(super) json: flags::Json,
     #[command(flatten)]
     pub(super) kind: KindArgs,
     #[command(flatten)]
@@ -132,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.counts {
         return counts(args);
     }
-    let dir = args.dir.clone().unwrap_or_else(default_dir);
+    let dir = args.dir.path();
     if args.reopen {
         return reopen::run(args, args.keys.unwrap_or(args.many()), &dir);
     }
@@ -152,7 +148,7 @@ pub(crate) fn run(args: &Args) -> Result {
     });
     bar.finish_and_clear();
     let outcome = outcome?;
-    if args.json {
+    if args.json.json {
         writeln!(stdout(), "{}", to_json(args, &config, &outcome))?;
     } else {
         print::write(&mut stdout().lock(), &config, &outcome)?;
@@ -179,11 +175,11 @@ fn config(args: &Args, dir: PathBuf) -> Config {
         dir,
         pool: args.media.options(),
         kind: args.kind.kind(),
-        layout: args.layout,
+        layout: args.layout.layout,
         shape: args.shape(),
         peer: (!args.alone).then_some(args.peer),
         alone: Vec::new(),
-        seed: args.seed,
+        seed: args.seed.seed,
     }
 }
 
@@ -195,12 +191,12 @@ fn counts(args: &Args) -> Result {
         kind: args.kind.kind(),
         domain: Domain::Adr,
         shape: args.shape(),
-        nodes: if args.paper_nodes { Nodes::Paper } else { Nodes::Pool(args.layout) },
+        nodes: if args.paper_nodes { Nodes::Paper } else { Nodes::Pool(args.layout.layout) },
     };
     let rows = count(counted);
     spinner.finish_and_clear();
     let rows = rows?;
-    if args.json {
+    if args.json.json {
         writeln!(stdout(), "{}", json!({ "keys": keys, "per_operation": rows }))?;
     } else {
         print::write_counts(&mut stdout().lock(), keys, &rows)?;
@@ -219,7 +215,7 @@ fn to_json(args: &Args, config: &Config, outcome: &Outcome) -> serde_json::Value
         "shape": config.shape,
         "operations": config.sizes.operations,
         "rounds": args.rounds,
-        "seed": args.seed,
+        "seed": args.seed.seed,
         "dir": config.dir,
         "settings": settings,
         "space": outcome.space,

@@ -16,7 +16,7 @@ use crate::plain::Args;
 
 pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     let contender = Contender::of(args.kind.kind())?;
-    let killed = load_and_kill(contender, args.shape(), keys, dir, args.layout, args.media)?;
+    let killed = load_and_kill(contender, args.shape(), keys, dir, args.layout.layout, args.media)?;
     let begun = Instant::now();
     let open = killed.open()?;
     let opened = begun.elapsed();
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     drop(open);
     let rebuilt =
         if args.kind.kind() == Kind::NbTree { Some(rebuild(args, &killed.pool())?) } else { None };
-    if args.json {
+    if args.json.json {
         let whole = json!({
             "keys": keys,
             "open_ns": opened.as_nanos() as u64,

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use endura_bench::instructions::{Counter, Extent as Counted};
 use endura_bench::report::{Extent, measure};
 
+use crate::flags;
 use crate::instructions;
-use crate::place::default_dir;
 use crate::suite_args::command_line;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
@@ -30,14 +30,13 @@ pub(crate) struct Args {
     /// Count no instructions
     #[arg(long)]
     no_instructions: bool,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    dir: flags::Dir,
 }
 
 impl Args {
     fn extent(&self) -> Extent {
-        let dir = self.dir.clone().unwrap_or_else(default_dir);
+        let dir = self.dir.path();
         let mut extent = if self.quick { Extent::quick(dir) } else { Extent::full(dir) };
         if let Some(keys) = self.keys {
             let operations = (keys / 3).max(1);

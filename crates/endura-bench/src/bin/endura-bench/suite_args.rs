@@ -3,15 +3,14 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura::NodeLayout;
 use endura_bench::contender::Contender;
 use endura_bench::result::{Promise, Results};
 use endura_bench::store::Shape;
 use endura_bench::suite::{self, Progress, Settings, Suite};
 
 use crate::contenders::contender;
+use crate::flags;
 use crate::kills::broken;
-use crate::place::{default_dir, parse_layout};
 use crate::table;
 use endura_console::args::MediaArgs;
 use endura_console::outcome::{Answer, Failure, Result};
@@ -41,18 +40,14 @@ pub(super) struct RunArgs {
     /// bench kills` does, and mark those that lose what they acknowledged
     #[arg(long, default_value_t = 0)]
     kills: u64,
-    /// Where the random numbers start
-    #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
-    /// The folder for temporary files [default: /dev/shm, or else the temporary folder]
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Bytes of FAST & FAIR's leaf and inner nodes, for example 512/1024 [default: the library's]
-    #[arg(long, value_parser = parse_layout)]
-    pub(super) layout: Option<NodeLayout>,
-    /// Print one JSON object, for `bench report` and `bench compare`
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    pub(super) seed: flags::Seed,
+    #[command(flatten)]
+    dir: flags::Dir,
+    #[command(flatten)]
+    pub(super) layout: flags::Layout,
+    #[command(flatten)]
+    json: flags::Json,
     /// Write the JSON object to this file as well
     #[arg(long)]
     out: Option<PathBuf>,
@@ -138,10 +133,10 @@ impl RunArgs {
             patience: None,
             rate: self.rate,
             sampled: self.sampled,
-            seed: self.seed,
-            dir: self.dir.clone().unwrap_or_else(default_dir),
+            seed: self.seed.seed,
+            dir: self.dir.path(),
             pool: self.media.options(),
-            layout: self.layout,
+            layout: self.layout.layout,
         })
     }
 
@@ -165,8 +160,8 @@ impl RunArgs {
         contenders: &[Contender],
         measure: impl FnOnce(&mut Results, &mut dyn FnMut(Progress)) -> endura_bench::Result<()>,
     ) -> Result {
-        let broken = broken(contenders, self.kills, self.seed)?;
-        let mut results = Results::new(command_line(), self.seed);
+        let broken = broken(contenders, self.kills, self.seed.seed)?;
+        let mut results = Results::new(command_line(), self.seed.seed);
         let bar = progress::bar(1, "stages");
         let measured = measure(&mut results, &mut |at| {
             bar.set_length(at.total);
@@ -190,7 +185,7 @@ impl RunArgs {
         if let Some(path) = &self.out {
             results.write(path)?;
         }
-        if self.json {
+        if self.json.json {
             writeln!(stdout(), "{}", serde_json::to_string(&results)?)?;
         } else {
             table::write(&mut stdout().lock(), &results)?;
