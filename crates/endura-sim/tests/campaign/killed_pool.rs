@@ -173,7 +173,8 @@ fn completed_by_opens(mutant: Option<Mutant>) -> Result<usize, String> {
             explorer.crash_trace(&whole, from, expect).map_err(|(finding, _)| finding)?;
             if ops.is_empty() && thread < 5 {
                 let stores = (from..end).filter(|&i| whole.events[i].changes_words());
-                let entry = |i: &usize| whole.events[*i].site.file().ends_with("pool/directory/entry.rs");
+                let entry =
+                    |i: &usize| whole.events[*i].site.file().ends_with("pool/directory/entry.rs");
                 for i in stores.filter(entry) {
                     let mut events = whole.events.clone();
                     events.truncate(i + 1);
