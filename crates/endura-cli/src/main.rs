@@ -1,39 +1,25 @@
 //! The `endura` command: look into pools, fill them, check them, torture them.
 //!
-//! One module per command, and below them what they share: [`pool_args`] (which pool, opened how),
-//! [`made`] (what a command that fails takes back), [`target`] (files that are written),
-//! [`entries`] and [`datum`] (maps of numbers and of byte strings, as one), [`format`] (files of
-//! entries), [`escape`] (bytes as text). Exit codes, texts, children and their ledgers are in
+//! [`commands`] has a module for each command but the two with rooms of their own, [`demo`] and [`torture`]. Below
+//! them: [`pool`] (which pool, opened how, and what a command that fails takes back), [`format`] (files of
+//! entries), [`values`] (keys and values as text). Exit codes, texts, children and their ledgers are in
 //! `endura_console`, for the lab's programs need them too: [`hand_over`] starts those.
 
 #![forbid(unsafe_code)]
 
-mod check;
-mod count;
-mod datum;
-mod del;
+mod commands;
 mod demo;
-mod drop;
-mod entries;
-mod escape;
-mod export;
 mod format;
-mod get;
 mod hand_over;
-mod import;
-mod info;
-mod made;
 mod mixed;
-mod pool_args;
-mod put;
-mod rename;
-mod scan;
-mod target;
+mod pool;
 mod torture;
+mod values;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use commands::{check, count, del, drop, export, get, import, info, put, rename, scan};
 use endura_console::interrupt;
 use endura_console::outcome::{Result, exit};
 

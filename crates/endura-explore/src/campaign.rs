@@ -13,7 +13,7 @@ use endura_sim::subjects::{FastFair, LIMIT, MapOp, NbTree};
 use endura_sim::tally::{Effort, Tally};
 use endura_sim::workload::Workload;
 
-use crate::Index;
+use crate::args::Index;
 
 /// Operations of a history that are crashed.
 const OPS: usize = 48;

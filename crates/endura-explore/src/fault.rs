@@ -10,7 +10,7 @@ use endura_sim::subject::Subject;
 use endura_sim::subjects::{FastFair, LIMIT, MapOp, NbTree};
 use endura_sim::workload::Workload;
 
-use crate::Index;
+use crate::args::Index;
 use endura_console::outcome::{Failure, Result};
 use endura_console::text::grouped;
 

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use serde_json::json;
 
+use crate::args::{Args, name};
 use crate::campaign::Sum;
-use crate::{Args, name};
 use endura_console::outcome::Result;
 use endura_console::text::{Table, duration, grouped, verdict};
 

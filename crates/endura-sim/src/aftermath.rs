@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use crate::cache::IsVolatile;
 use crate::image::Image;
+
+/// Whether a word of a line (its offset, and the line) means nothing after a crash.
+pub type IsVolatile<'a> = &'a dyn Fn(u64, &[u64; 8]) -> bool;
 
 /// One content that a line may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,6 @@
 //! Faults that are carried into a program by the medium it uses, at one place, without a rebuild.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::site::Site;
@@ -59,5 +60,38 @@ impl fmt::Display for Mutant {
         };
         let Call { site, what: of } = self.call();
         write!(f, "{what} {of:?} at {site}")
+    }
+}
+
+/// The calls that a campaign makes when nothing is wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Calls {
+    /// How often each was made.
+    pub made: BTreeMap<Call, u64>,
+    /// Stores that come after everything before them in their line.
+    pub releases: BTreeSet<Call>,
+}
+
+impl Calls {
+    /// Takes others in.
+    pub fn add(&mut self, other: Self) {
+        for (call, count) in other.made {
+            *self.made.entry(call).or_default() += count;
+        }
+        self.releases.extend(other.releases);
+    }
+
+    /// The faults of those calls that one thread can notice: every flush, fence, drain, store and
+    /// exchange left out, and every `Release` relaxed.
+    pub fn mutants(&self) -> impl Iterator<Item = Mutant> + '_ {
+        let dropped = self.made.keys().filter(|call| call.what != Use::Load);
+        let dropped = dropped.map(|&call| Mutant::Drop(call));
+        dropped.chain(self.releases.iter().map(|&call| Mutant::Weaken(call)))
+    }
+
+    /// The faults that take another thread to be noticed: every load that gives what was known.
+    pub fn stale(&self) -> impl Iterator<Item = Mutant> + '_ {
+        let loads = self.made.keys().filter(|call| call.what == Use::Load);
+        loads.map(|&call| Mutant::Stale(call))
     }
 }

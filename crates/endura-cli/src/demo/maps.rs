@@ -3,7 +3,7 @@
 use crate::mixed;
 use endura::{Error, Kind, Pool, Result};
 
-use crate::entries::OpenMap;
+use crate::values::entries::OpenMap;
 
 /// The kinds that there are.
 pub(crate) const KINDS: [Kind; 3] = [Kind::FastFair, Kind::NbTree, Kind::Roart];

@@ -4,8 +4,8 @@
 use endura::{LONGEST_KEY, LONGEST_VALUE};
 
 use super::lines::{Flaw, Lines};
-use crate::datum::Datum;
-use crate::entries::Entry;
+use crate::values::datum::Datum;
+use crate::values::entries::Entry;
 
 /// The next entry. Empty lines hold none.
 pub(super) fn next<D: Datum>(lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw> {

@@ -4,10 +4,10 @@
 //! and what is not printable ASCII is a backslash with two digits.
 
 use super::lines::{Flaw, Lines};
-use crate::datum::Datum;
-use crate::entries::Entry;
-use crate::escape::{from_hex, push_hex, shown};
-use crate::pool_args::Sort;
+use crate::pool::pool_args::Sort;
+use crate::values::datum::Datum;
+use crate::values::entries::Entry;
+use crate::values::escape::{from_hex, push_hex, shown};
 
 /// What the first line of every dump begins with.
 pub(super) const MAGIC: &[u8] = b"VERSION=";

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::lines::{Flaw, Lines};
-use crate::datum::Datum;
-use crate::entries::Entry;
+use crate::values::datum::Datum;
+use crate::values::entries::Entry;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,8 +2,8 @@
 
 use super::lines::BOM;
 use super::{Style, csv, dump, json, tsv};
-use crate::datum::Datum;
-use crate::escape::shown;
+use crate::values::datum::Datum;
+use crate::values::escape::shown;
 use endura_console::outcome::{Failure, Result};
 
 /// Turns entries into lines.

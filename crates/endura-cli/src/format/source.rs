@@ -6,9 +6,9 @@ use std::path::Path;
 use super::dump::{Dump, MAGIC};
 use super::lines::{Flaw, Lines};
 use super::{FormatName, Style, csv, json, tsv};
-use crate::datum::Datum;
-use crate::entries::Entry;
-use crate::pool_args::Sort;
+use crate::pool::pool_args::Sort;
+use crate::values::datum::Datum;
+use crate::values::entries::Entry;
 
 /// A file of entries.
 pub(crate) struct Source {

@@ -1,8 +1,8 @@
 //! Lines with a tab between key and value, both with escapes.
 
 use super::lines::{Flaw, Lines};
-use crate::datum::Datum;
-use crate::entries::Entry;
+use crate::values::datum::Datum;
+use crate::values::entries::Entry;
 
 /// The next entry. Empty lines hold none; a line ends with a line feed, or with a carriage return
 /// and a line feed. `commas`: between numbers a comma does as well, where there is no tab.

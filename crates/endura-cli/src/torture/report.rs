@@ -7,11 +7,11 @@ use std::time::Duration;
 use endura::Kind;
 use serde_json::json;
 
-use crate::datum::path_json;
+use crate::values::datum::path_json;
 
+use super::place::kept_line;
 use super::round::{Campaign, RoundOutcome};
 use super::target::repairs_expected;
-use super::{kept_line, share};
 use endura_console::outcome::Result;
 use endura_console::text::{Table, bytes, duration, grouped, verdict};
 
@@ -147,4 +147,9 @@ impl Report {
             "pool": kept.map(path_json),
         })
     }
+}
+
+/// `12 of 34 (35 %)`
+fn share(part: u64, whole: u64) -> String {
+    format!("{} of {} ({} %)", grouped(part), grouped(whole), 100 * part / whole.max(1))
 }

@@ -3,8 +3,11 @@
 
 use endura::{AnyMap, Error, Kind, Pool, Result, Roart};
 
-use super::{MAP, strings};
-use crate::entries::OpenMap;
+use super::strings;
+
+/// The map that is tortured.
+const MAP: &str = "torture";
+use crate::values::entries::OpenMap;
 
 /// The map, in numbers.
 pub(super) enum Subject {

@@ -9,7 +9,7 @@ use crate::run::{Point, Run, Session};
 use crate::sim::Sim;
 use crate::subject::Subject;
 
-use super::{Depth, Explorer, Found, hash};
+use super::explorer::{Depth, Explorer, Found, hash};
 
 /// A crash that is looked at.
 struct Place<'a, S: Subject> {

@@ -4,34 +4,14 @@
 //! durable. Whoever goes on from there may read, build and acknowledge; none of that must depend on a
 //! store that the power failure takes back.
 
-use crate::aftermath::Aftermath;
-use crate::cache::Cache;
 use crate::choose::{Chooser, Random};
 use crate::event::{Action, Trace};
 use crate::failure::Failure;
-use crate::model::Model;
 use crate::sim::{Sim, act_as};
 use crate::subject::{Finding, Subject, guarded};
 
-use super::{Depth, Explorer, Found, Start, hash};
-
-/// What the next process does.
-#[derive(Debug, Clone)]
-pub struct Next<Op> {
-    /// Whether it reads everything first; what it read must be there ever after.
-    pub looks: bool,
-    /// What it does then.
-    pub ops: Vec<Op>,
-}
-
-/// What the next process finds when one ended after so many events of a trace: all that was visible, and
-/// open only what was open at the start.
-pub fn visible(trace: &Trace, events: usize) -> Aftermath {
-    let mut cache = Cache::new(Model::PAGE_CACHE, trace.start.clone());
-    trace.events[..events].iter().for_each(|event| cache.apply(event));
-    // One: the end of a process loses nothing.
-    cache.aftermaths(None).swap_remove(0)
-}
+use super::explorer::{Depth, Explorer, Found, Start, hash};
+use super::next::{Next, visible};
 
 /// What may be there, from which event on.
 type Expected<M> = Vec<(usize, Vec<M>)>;

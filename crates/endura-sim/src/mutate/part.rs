@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Calls;
+use crate::mutant::Calls;
 use crate::mutant::Mutant;
 use crate::subject::Finding;
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::actor;
+use super::actor::actor;
 use super::views::Views;
 use crate::aftermath::{Aftermath, Content};
 use crate::choose::Chooser;
 use crate::event::{Action, Event};
 use crate::image::Image;
+use crate::mutant::Calls;
 use crate::mutant::{Call, Mutant, Use};
-use crate::mutate::Calls;
 use crate::site::Site;
 use endura::lab::media::Ordering;
 

@@ -1,6 +1,6 @@
 //! What campaigns do to pools.
 
-use super::PoolOp;
+use super::ops::PoolOp;
 
 use PoolOp::{Collect, Drop, Link, Make, Relieve, Rename, Reopen, Spend, Unlink};
 

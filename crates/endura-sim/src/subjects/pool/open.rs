@@ -11,8 +11,8 @@ use endura::lab::media::{Media, Ordering, Region};
 use endura::lab::pool::{Counted, MapState, PAGE, Session, Space, Worker};
 
 use super::super::collect::{Collection, complete};
-use super::walk::Links;
-use super::{PoolModel, PoolOp, SIZES, SLOTS};
+use super::ops::{PoolModel, PoolOp, SIZES, SLOTS};
+use super::walk::{Links, NODE_BYTES, chunk};
 use crate::model::Domain;
 use crate::sim::{Sim, act_as};
 use crate::subject::Finding;
@@ -36,7 +36,6 @@ pub(super) fn known(name: &str) -> Option<&'static str> {
 
 /// What the chunk of a map holds.
 const NODE: u64 = 0xC0_FFEE;
-pub(super) const NODE_BYTES: u64 = 512;
 
 /// An open pool.
 pub struct OpenPool {
@@ -78,11 +77,6 @@ fn commit(medium: &Sim, at: u64, value: u64) -> Result<(), Finding> {
 
 fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
-}
-
-/// Offset and bytes of the chunk that a link leads to.
-pub(super) fn chunk(link: u64) -> Option<(u64, u64)> {
-    (link != 0).then(|| (link >> 3, SIZES[(link & 7) as usize - 1]))
 }
 
 impl OpenSession {

@@ -6,9 +6,16 @@ use endura::Result;
 use endura::lab::media::{Ordering, Region};
 use endura::lab::pool::{Guard, MapState, Walk};
 
-use super::SLOTS;
-use super::open::{NODE_BYTES, chunk};
+use super::ops::{SIZES, SLOTS};
 use crate::sim::Sim;
+
+/// Bytes of the node of a map.
+pub(super) const NODE_BYTES: u64 = 512;
+
+/// Offset and bytes of the chunk that a link leads to.
+pub(super) fn chunk(link: u64) -> Option<(u64, u64)> {
+    (link != 0).then(|| (link >> 3, SIZES[(link & 7) as usize - 1]))
+}
 
 /// The slots one by one, then the maps.
 pub(super) struct Links {

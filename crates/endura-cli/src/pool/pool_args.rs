@@ -12,9 +12,9 @@ use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
-use crate::datum::Datum;
-use crate::entries::{OpenMap, kind_of};
-use crate::made::Writing;
+use crate::pool::made::Writing;
+use crate::values::datum::Datum;
+use crate::values::entries::{OpenMap, kind_of};
 
 /// How long to wait for a pool that somebody else has open.
 #[derive(clap::Args, Clone, Copy)]

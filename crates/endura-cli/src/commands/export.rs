@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 
-use crate::count::exact;
-use crate::entries::{Entries, OpenMap, on_map};
-use crate::escape::NOTATION;
 use crate::format::{FORMATS, FormatName, Sink, Style};
-use crate::pool_args::{MapArgs, about, shown_name};
-use crate::target::{self, Target, cannot_write};
+use crate::pool::pool_args::{MapArgs, about, shown_name};
+use crate::pool::target::{self, Target, cannot_write};
+use crate::pool::uncounted::exact;
+use crate::values::entries::{Entries, OpenMap, on_map};
+use crate::values::escape::NOTATION;
 use endura_console::interrupt;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;

@@ -8,11 +8,11 @@ use std::os::fd::AsFd;
 
 use endura::Pool;
 
-use crate::datum::Datum;
-use crate::entries::{Entries, OpenMap};
-use crate::escape::NOTATION;
 use crate::format::{Sink, Style};
-use crate::pool_args::{MapArgs, about, parse};
+use crate::pool::pool_args::{MapArgs, about, parse};
+use crate::values::datum::Datum;
+use crate::values::entries::{Entries, OpenMap};
+use crate::values::escape::NOTATION;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::parse_number;
 

@@ -1,7 +1,7 @@
 //! `endura drop`: one map less.
 
-use crate::count::count_unknown;
-use crate::pool_args::{PoolArgs, must_exist, parse_name};
+use crate::pool::pool_args::{PoolArgs, must_exist, parse_name};
+use crate::pool::uncounted::count_unknown;
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]

@@ -1,7 +1,4 @@
-//! Crashes at every moment of a run, and everything that each may leave.
-
-mod crash;
-mod killed;
+//! The explorer of one subject.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,14 +12,12 @@ use crate::event::{Action, Trace};
 use crate::failure::{Crash, Failure, Origin};
 use crate::image::Image;
 use crate::model::Model;
+use crate::mutant::Calls;
 use crate::mutant::Mutant;
-use crate::mutate::Calls;
 use crate::run::{Point, Run, Session, points};
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject, guarded};
 use crate::tally::{Effort, Tally};
-
-pub use killed::{Next, visible};
 
 /// A state from which runs set out; everything in it is durable.
 pub struct Start<S: Subject> {
@@ -46,7 +41,7 @@ pub struct Explorer<'s, S: Subject> {
     pub(crate) seed: u64,
     pub(crate) mutant: Option<Mutant>,
     pub(crate) firsts: Arc<[Option<S::Op>]>,
-    seen: HashSet<u64>,
+    pub(super) seen: HashSet<u64>,
     /// The calls of everything that was run, where they are counted.
     pub calls: Option<Calls>,
     /// What was come across so far.
@@ -55,18 +50,18 @@ pub struct Explorer<'s, S: Subject> {
 
 /// Where a recovery stands: which session it is, and how many crashes came before.
 #[derive(Clone, Copy, Hash)]
-struct Depth {
-    session: u64,
-    crashes: u32,
+pub(super) struct Depth {
+    pub(super) session: u64,
+    pub(super) crashes: u32,
 }
 
 impl Depth {
     /// The first session makes the structure, the second is crashed.
-    const FIRST: Self = Self { session: 3, crashes: 1 };
+    pub(super) const FIRST: Self = Self { session: 3, crashes: 1 };
 }
 
 /// What was found, and the crashes that led there, the last one first.
-type Found = (Finding, Vec<Crash>);
+pub(super) type Found = (Finding, Vec<Crash>);
 
 impl<'s, S: Subject> Explorer<'s, S> {
     /// An explorer of `subject` on media of at most `limit` bytes. The same seed explores the same.
@@ -213,14 +208,14 @@ impl<'s, S: Subject> Explorer<'s, S> {
         self.run(start, ops).map(|run| run.trace)
     }
 
-    fn prepare(&self, sim: &Sim) {
+    pub(super) fn prepare(&self, sim: &Sim) {
         sim.plant(self.mutant);
         if self.calls.is_some() {
             sim.count_calls();
         }
     }
 
-    fn note_calls(&mut self, sim: &Sim) {
+    pub(super) fn note_calls(&mut self, sim: &Sim) {
         if let Some(calls) = &mut self.calls {
             calls.add(sim.all_calls());
         }
@@ -244,7 +239,11 @@ impl<'s, S: Subject> Explorer<'s, S> {
     }
 
     /// The run of `ops`, with the calls that it makes.
-    fn run_and_count(&mut self, start: &Start<S>, ops: &[S::Op]) -> Result<Run<S::Model>, Found> {
+    pub(super) fn run_and_count(
+        &mut self,
+        start: &Start<S>,
+        ops: &[S::Op],
+    ) -> Result<Run<S::Model>, Found> {
         let sim = self.medium(start);
         let run = self.run_on(&sim, start, ops).map_err(|finding| (finding, Vec::new()))?;
         self.note_calls(&sim);
@@ -294,7 +293,7 @@ fn tied<M: Clone>(point: Point<M>, is_volatile: IsVolatile<'_>) -> Vec<Point<M>>
     }
 }
 
-fn hash(value: &impl Hash) -> u64 {
+pub(super) fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use endura::{AnyIndex, AnyMap, ByteRange, Kind, Len, Pool, Range, Result, Roart, RoartIndex};
 
-use crate::datum::Datum;
+use crate::values::datum::Datum;
 
 /// An open map.
 pub(crate) enum OpenMap {
@@ -37,8 +37,8 @@ impl OpenMap {
 macro_rules! on_map {
     ($map:expr, $entries:ident => $body:expr) => {
         match $map {
-            $crate::entries::OpenMap::Numbers($entries) => $body,
-            $crate::entries::OpenMap::Bytes($entries) => $body,
+            $crate::values::entries::OpenMap::Numbers($entries) => $body,
+            $crate::values::entries::OpenMap::Bytes($entries) => $body,
         }
     };
 }

@@ -1,6 +1,6 @@
 //! [`Sim`]: a medium that remembers what was done to it, and can be what a crash left.
 
-use std::cell::{Cell, RefMut};
+use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,32 +13,13 @@ use crate::choose::Chooser;
 use crate::event::{Action, Trace};
 use crate::image::Image;
 use crate::model::{Domain, Model};
-use crate::mutant::{Call, Mutant, Use};
-use crate::mutate::Calls;
+use crate::mutant::{Call, Calls, Mutant, Use};
 use crate::owned::Owned;
 use crate::site::Site;
 
-mod state;
-mod views;
-
-use state::{Open, State};
-pub use views::Stale;
-use views::Views;
-
-thread_local! {
-    static ACTOR: Cell<u32> = const { Cell::new(0) };
-}
-
-/// Says which thread of the simulated program the calling one now stands for, and gives back which it
-/// was. (Explorers run many of those on one of the operating system's.)
-pub fn act_as(thread: u32) -> u32 {
-    ACTOR.replace(thread)
-}
-
-/// Which thread of the simulated program the calling one stands for.
-pub fn actor() -> u32 {
-    ACTOR.get()
-}
+use super::actor::actor;
+use super::state::{Open, State};
+use super::views::{Stale, Views};
 
 /// What a simulated operation unwinds with when it waits for something that nobody will do.
 pub struct Blocked;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use endura::Kind;
 use indicatif::ProgressBar;
 
-use crate::datum::Datum;
-use crate::entries::{Entries, OpenMap};
-use crate::escape::NOTATION;
 use crate::format::{FORMATS, Flaw, FormatName, Source};
-use crate::pool_args::{NewMapArgs, Sort, shown_name};
+use crate::pool::pool_args::{NewMapArgs, Sort, shown_name};
+use crate::values::datum::Datum;
+use crate::values::entries::{Entries, OpenMap};
+use crate::values::escape::NOTATION;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{counted, grouped};

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use endura::LONGEST_VALUE;
 use serde_json::json;
 
-use crate::datum::Datum;
-use crate::entries::{Entries, on_map};
-use crate::escape::NOTATION;
-use crate::pool_args::{NewMapArgs, Sort, about, parse};
+use crate::pool::pool_args::{NewMapArgs, Sort, about, parse};
+use crate::values::datum::Datum;
+use crate::values::entries::{Entries, on_map};
+use crate::values::escape::NOTATION;
 use endura_console::outcome::{Answer, Failure, Result};
 
 #[derive(clap::Args)]

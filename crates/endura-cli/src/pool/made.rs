@@ -8,8 +8,8 @@ use endura::{Error, Kind, Pool, PoolOptions};
 use endura_console::interrupt::{self, Section};
 use endura_console::outcome::{Failure, Result};
 
-use crate::count::count_unknown;
-use crate::entries::OpenMap;
+use crate::pool::uncounted::count_unknown;
+use crate::values::entries::OpenMap;
 
 /// An open pool and a map of it.
 pub(crate) struct Writing {

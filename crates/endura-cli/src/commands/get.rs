@@ -5,10 +5,10 @@ use std::io::{Write, stdout};
 
 use serde_json::json;
 
-use crate::datum::{Datum, print_line};
-use crate::entries::{Entries, on_map};
-use crate::escape::NOTATION;
-use crate::pool_args::{MapArgs, about, parse};
+use crate::pool::pool_args::{MapArgs, about, parse};
+use crate::values::datum::{Datum, print_line};
+use crate::values::entries::{Entries, on_map};
+use crate::values::escape::NOTATION;
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]

@@ -2,8 +2,8 @@
 
 use endura::Error;
 
-use crate::count::count_unknown;
-use crate::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
+use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
+use crate::pool::uncounted::count_unknown;
 use endura_console::outcome::{Answer, Failure, Result};
 
 #[derive(clap::Args)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use endura::{Error, Report};
 use serde_json::json;
 
-use crate::count::{count_unknown, has_unknown};
-use crate::datum::path_json;
-use crate::pool_args::{PoolArgs, shown_name};
+use crate::pool::pool_args::{PoolArgs, shown_name};
+use crate::pool::uncounted::{count_unknown, has_unknown};
+use crate::values::datum::path_json;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, grouped, printable};
 

@@ -5,11 +5,11 @@ use std::io::{Write, stdout};
 
 use serde_json::json;
 
-use crate::count::count_unknown;
-use crate::datum::Datum;
-use crate::entries::{Entries, on_map};
-use crate::escape::NOTATION;
-use crate::pool_args::{MapArgs, about, parse};
+use crate::pool::pool_args::{MapArgs, about, parse};
+use crate::pool::uncounted::count_unknown;
+use crate::values::datum::Datum;
+use crate::values::entries::{Entries, on_map};
+use crate::values::escape::NOTATION;
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]

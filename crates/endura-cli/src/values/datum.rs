@@ -9,7 +9,7 @@ use endura::Error;
 use endura::{LONGEST_KEY, LONGEST_VALUE};
 use serde_json::{Value, json};
 
-use crate::escape::{escape, from_hex, push_hex, shown, unescape};
+use crate::values::escape::{escape, from_hex, push_hex, shown, unescape};
 use endura_console::text::parse_plain_number;
 
 /// A key or a value.

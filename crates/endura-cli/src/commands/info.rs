@@ -6,9 +6,9 @@ use endura::Domain;
 use endura::{Len, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 
-use crate::count::exact;
-use crate::datum::path_json;
-use crate::pool_args::{PoolArgs, shown_name};
+use crate::pool::pool_args::{PoolArgs, shown_name};
+use crate::pool::uncounted::exact;
+use crate::values::datum::path_json;
 use endura_console::outcome::{Answer, Result};
 use endura_console::text::{Table, bytes, grouped, printable};
 

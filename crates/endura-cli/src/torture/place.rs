@@ -1,0 +1,70 @@
+//! Where the pool of a campaign lies, and whether it stays.
+
+use std::path::{Path, PathBuf};
+
+use endura_console::interrupt::{self, Doomed};
+use endura_console::outcome::{Failure, Result};
+use tempfile::TempDir;
+
+/// Where the pool lies.
+pub(super) enum Place {
+    /// In a folder of its own, which is deleted unless something was found.
+    Temporary(TempDir, Doomed),
+    /// Where the user wants it, to stay.
+    Given(PathBuf),
+}
+
+impl Place {
+    pub(super) fn of(pool: Option<&Path>, dir: Option<&Path>) -> Result<Self> {
+        if let Some(pool) = pool {
+            if pool.exists() {
+                return Err(Failure::Message(format!(
+                    "{} exists: torture makes its own pool, give another path",
+                    pool.display()
+                )));
+            }
+            return Ok(Self::Given(pool.to_path_buf()));
+        }
+        let dir = dir.map_or_else(std::env::temp_dir, Path::to_path_buf);
+        let _section = interrupt::section();
+        let made = tempfile::Builder::new().prefix("endura-torture-").tempdir_in(&dir);
+        // Without the name that was tried.
+        let failure = |e: std::io::Error| {
+            Failure::io(format!("cannot make a folder in {}", dir.display()), &e.kind().into())
+        };
+        let made = made.map_err(failure)?;
+        let doomed = interrupt::doomed(made.path());
+        Ok(Self::Temporary(made, doomed))
+    }
+
+    pub(super) fn pool(&self) -> PathBuf {
+        match self {
+            Self::Temporary(dir, _) => dir.path().join("torture.endura"),
+            Self::Given(pool) => pool.clone(),
+        }
+    }
+
+    /// Cleans up; gives where the pool still is.
+    pub(super) fn close(self, sound: bool) -> Result<Option<PathBuf>> {
+        let pool = self.pool();
+        match self {
+            Self::Temporary(dir, _) if sound => {
+                let path = dir.path().to_path_buf();
+                dir.close()
+                    .map_err(|e| Failure::io(format!("cannot delete {}", path.display()), &e))?;
+                Ok(None)
+            }
+            Self::Temporary(dir, doomed) => {
+                doomed.keep();
+                let _kept = dir.keep();
+                Ok(Some(pool))
+            }
+            Self::Given(_) => Ok(Some(pool)),
+        }
+    }
+}
+
+/// How the kept pool is spoken of.
+pub(super) fn kept_line(kept: Option<&Path>) -> Option<String> {
+    kept.map(|path| format!("The pool is kept: {}", path.display()))
+}

@@ -1,0 +1,9 @@
+//! Crashes at every moment of a run, and everything that each may leave.
+
+mod crash;
+mod explorer;
+mod killed;
+mod next;
+
+pub use explorer::{Explorer, Start};
+pub use next::{Next, visible};

@@ -1,0 +1,10 @@
+//! The medium of explorers.
+
+mod actor;
+mod medium;
+mod state;
+mod views;
+
+pub use actor::{act_as, actor};
+pub use medium::{Blocked, ENDLESS, Endless, Move, POISON, Pause, Sim};
+pub use views::Stale;
