@@ -8,7 +8,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Place, command, ended, ends_with, endura, endura_with, in_foreground, program, text, works,
+    Place, command, ended, ends_with, endura, endura_with, in_foreground, left_out, program, text,
+    works,
 };
 
 fn filled(place: &Place, entries: u64) -> String {
@@ -55,7 +56,7 @@ fn pipes_and_devices_are_written_to_and_stay() {
     let device = place.text("null");
     let made = Command::new("mknod").args([&device, "c", "1", "3"]).output().expect("mknod");
     if !made.status.success() || fs::write(&device, "x").is_err() {
-        eprintln!("left out: only root makes devices");
+        left_out("only root makes devices");
         return;
     }
     works(&["export", pool, &device]);
