@@ -64,7 +64,7 @@ impl Place {
 /// Whether a function begins in this line.
 fn is_head(line: &str) -> bool {
     let code = line.trim_start();
-    ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn "].iter().any(|head| code.starts_with(head))
+    code.starts_with("fn ") || !code.starts_with("//") && code.contains(" fn ")
 }
 
 /// Whether a call stands in this file.

@@ -34,6 +34,7 @@ const CIRCLES_LEFT: &[(&str, &str, usize)] = &[
     ("endura-bench", "suite/", 3),
     ("endura-bench", "tpcc/", 4),
     ("endura-bench", "workload/", 4),
+    ("endura-bench endura-bench", "", 4),
 ];
 
 /// How many `lib.rs` and `mod.rs` of a crate hold more than declarations still. This list only
@@ -53,7 +54,15 @@ fn crates() -> BTreeMap<String, BTreeMap<String, String>> {
             (path, fs::read_to_string(file).unwrap())
         });
         let name = root.file_name().unwrap().to_str().unwrap().to_owned();
-        crates.insert(name, as_folders(texts.collect()));
+        // A program in a folder of its own is a crate of its own.
+        let (programs, rest): (BTreeMap<_, _>, _) =
+            texts.partition(|(path, _)| path.starts_with("bin/"));
+        crates.insert(name.clone(), as_folders(rest));
+        for (path, text) in programs {
+            let (program, inner) = path["bin/".len()..].split_once('/').unwrap_or(("", &path));
+            let files = crates.entry(format!("{name} {program}")).or_default();
+            files.insert(inner.to_owned(), text);
+        }
     }
     assert!(crates.len() > 4, "the crates were found");
     crates
