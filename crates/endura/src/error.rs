@@ -130,6 +130,12 @@ pub enum Error {
     /// The name cannot be the name of a map.
     #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL")]
     BadName,
+    /// The name of a type cannot be recorded.
+    #[error("a type's name has up to 255 bytes without NUL, and `{name}` does not: choose another")]
+    BadTypeName {
+        /// The name.
+        name: String,
+    },
     /// There is no such map: a read-only pool cannot make one, and what is to be renamed must be there.
     #[error("the pool has no map `{name}`")]
     NoSuchMap {

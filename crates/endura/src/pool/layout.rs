@@ -5,8 +5,8 @@
 //! | 0..128 | superblock, copy A |
 //! | 4096..4224 | superblock, copy B |
 //! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
-//! | 11776..12288 | the new name of a map that is being renamed |
-//! | 12288..1 MiB | map directory: entries of 512 bytes |
+//! | 11264..12288 | the new name of a map that is being renamed |
+//! | 12288..1 MiB | map directory: entries of 1,024 bytes |
 //! | 1 MiB..2 MiB | the free space that the last clean close left, first block |
 //! | 2 MiB.. | pages of 2 MiB, each with a header line |
 
@@ -38,8 +38,9 @@ pub(crate) const NEW_NAME: u64 = DIRECTORY - ENTRY;
 pub(crate) const DIRECTORY: u64 = 12288;
 /// Where the directory entries of page 0 end.
 pub(crate) const DIRECTORY_END: u64 = 1 << 20;
-/// Bytes of a directory entry: one line of words, four lines of name, three lines for the tree.
-pub(crate) const ENTRY: u64 = 512;
+/// Bytes of a directory entry: one line of words, four lines each of name, key type and value type, three lines for
+/// the tree.
+pub(crate) const ENTRY: u64 = 1024;
 
 /// The first block of saved free space: in page 0, so that a small pool needs no page for it.
 pub(crate) const SAVED_BLOCK: u64 = 1 << 20;

@@ -6,7 +6,8 @@ use crate::media::loom::Modelled;
 use crate::media::{Media, Ordering, Region};
 use crate::os::barrier::Barriers;
 use crate::pool::PAGE;
-use crate::pool::directory::map_state::MapState;
+use crate::pool::directory::map_state::{MapFacts, MapState};
+use crate::pool::directory::types::Types;
 use crate::pool::session::Session;
 use crate::pool::space::Space;
 use crate::runtime::thread::be;
@@ -118,7 +119,8 @@ fn a_retired_chunk_on_its_way_to_its_next_owner() {
 /// Of two entries one was there before, the other comes and goes, each by another thread: whoever counts
 /// meanwhile finds one or both.
 fn a_count_is_that_of_one_moment() {
-    let map = Arc::new(MapState::new(String::new(), 1, 0, 0, Some(1)));
+    let facts = MapFacts { kind: 1, parameters: 0, types: Types::default(), entry: 0 };
+    let map = Arc::new(MapState::new(String::new(), facts, Some(1)));
     let writer = |thread, entries| {
         let map = Arc::clone(&map);
         move || {

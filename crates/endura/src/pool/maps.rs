@@ -4,17 +4,33 @@ use std::sync::Arc;
 
 use crate::media::{Mark, Media, Ordering};
 use crate::pool::directory::entry::{
-    Entry, LIVE, PARAMETER_BITS, ROOT, WORDS, check_name, set_state,
+    Entry, LIVE, PARAMETER_BITS, ROOT, WORDS, check_name, check_types, set_state,
 };
-use crate::pool::directory::map_state::MapState;
+use crate::pool::directory::map_state::{MapFacts, MapState};
 use crate::pool::directory::registry::write;
+use crate::pool::directory::types::Types;
 use crate::pool::layout::ENTRY;
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
-    /// The map of this name, made if there is none. Its kind and parameters are the caller's to
+    /// As [`open_typed_map`](Self::open_typed_map), of a map whose types are not recorded.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_map(
+        &self,
+        name: &str,
+        kind: u8,
+        parameters: u64,
+        init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
+    ) -> Result<Arc<MapState>> {
+        self.open_typed_map(name, kind, parameters, &Types::default(), init)
+    }
+
+    /// The map of this name, made if there is none. Its kind, parameters and types are the caller's to
     /// compare. `init` makes the first nodes of a new map, flushes them, and returns its root
     /// word; it must not open or drop maps. What it stores in the entry is flushed with that, and the
     /// fence comes before the root is named.
@@ -23,24 +39,26 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`, then there
+    /// [`Error::BadName`], [`Error::BadTypeName`]; [`Error::NoSuchMap`] if the pool is read-only; those of `init`, then there
     /// is no map; those of [`pin_mut`](Self::pin_mut), and of [`with_room`](Self::with_room), which may
     /// call `init` again after it made room.
-    pub fn open_map(
+    pub fn open_typed_map(
         &self,
         name: &str,
         kind: u8,
         parameters: u64,
+        types: &Types,
         init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
     ) -> Result<Arc<MapState>> {
         check_name(name)?;
+        check_types(types)?;
         if let Some(map) = self.find_map(name)? {
             return Ok(map);
         }
         if self.session.read_only {
             return Err(Error::NoSuchMap { name: name.to_owned() });
         }
-        self.with_room(|| self.make_map(name, kind, parameters, &init))
+        self.with_room(|| self.make_map(name, kind, parameters, types, &init))
     }
 
     fn make_map(
@@ -48,6 +66,7 @@ impl<M: Media> Space<M> {
         name: &str,
         kind: u8,
         parameters: u64,
+        types: &Types,
         init: impl Fn(&Guard<'_, M>, u64) -> Result<u64>,
     ) -> Result<Arc<MapState>> {
         let guard = self.pin_mut()?;
@@ -58,7 +77,7 @@ impl<M: Media> Space<M> {
         debug_assert!(kind != 0 && parameters >> PARAMETER_BITS == 0);
         let at = registry.vacant(&self.media, &self.allocator)?;
         let entry = Entry::new(&self.media, at)?;
-        write(entry, name, kind, parameters);
+        write(entry, name, kind, parameters, types);
         if !registry.free.contains(&at) {
             registry.next += ENTRY;
             registry.free.insert(at);
@@ -80,7 +99,8 @@ impl<M: Media> Space<M> {
         // Before anyone is told that the map exists.
         self.media.drain();
         registry.free.remove(&at);
-        let map = Arc::new(MapState::new(name.to_owned(), kind, parameters, at, Some(0)));
+        let facts = MapFacts { kind, parameters, types: types.clone(), entry: at };
+        let map = Arc::new(MapState::new(name.to_owned(), facts, Some(0)));
         registry.maps.insert(name.to_owned(), Arc::clone(&map));
         Ok(map)
     }

@@ -28,6 +28,7 @@ pub use alloc::slab::PartlyUsed;
 pub use collect::collector::Collector;
 pub use collect::walk::{Step, Walk};
 pub use directory::map_state::{Counted, MapState};
+pub use directory::types::Types;
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub use file::superblock;
 pub(crate) use layout::LOCK_TURN;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::{Mapped, Media};
-use crate::pool::{Guard, MapState, Space, Walk};
+use crate::pool::{Guard, MapState, Space, Types, Walk};
 use crate::store::Map;
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
 use crate::tree::{Change, Index, Len, Survey};
@@ -98,10 +98,13 @@ impl<M: Media> AnyLayout<M> {
             false => NodeLayout::Wide,
         };
         // What is there, or comes in between, has the nodes that it has.
+        let types = Types::numbers();
         let map = match layout.unwrap_or_else(default) {
-            NodeLayout::Wide => Tree::<M, 256, 128, LineBinary>::find_or_create(space, name)?,
+            NodeLayout::Wide => {
+                Tree::<M, 256, 128, LineBinary>::find_or_create(space, name, &types)?
+            }
             NodeLayout::NarrowLeaves => {
-                Tree::<M, 128, 64, LineBinary>::find_or_create(space, name)?
+                Tree::<M, 128, 64, LineBinary>::find_or_create(space, name, &types)?
             }
         };
         let found = Self::over(space, map)?;

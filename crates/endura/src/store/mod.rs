@@ -34,7 +34,7 @@ pub use range::Range;
 pub use roart::{Roart, RoartIndex};
 
 pub use crate::media::{Domain, MediaChoice, explain_bus_errors};
-pub use crate::pool::{Collection, CollectionState, PartlyUsed};
+pub use crate::pool::{Collection, CollectionState, PartlyUsed, Types};
 pub use crate::tree::{
     ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len,
 };

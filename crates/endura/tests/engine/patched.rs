@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub(crate) const FIRST_ENTRY: u64 = 12288;
 const ROOT: u64 = FIRST_ENTRY + 16;
 pub(crate) const LEN: u64 = FIRST_ENTRY + 24;
-const HEADS: u64 = FIRST_ENTRY + 320;
+const HEADS: u64 = FIRST_ENTRY + 832;
 /// Where pages of chunks begin.
 const CHUNKS: u64 = 2 << 20;
 

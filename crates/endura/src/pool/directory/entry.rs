@@ -3,6 +3,7 @@
 //! [`directory`](crate::pool::directory::registry) has the table of the words and of what a crash leaves.
 
 use crate::media::{Mark, Media, Ordering, Span};
+use crate::pool::directory::types::Types;
 use crate::pool::layout::{ENTRY, NEW_NAME};
 use crate::{Error, Result};
 
@@ -18,10 +19,14 @@ pub(crate) const KIND: usize = 1;
 pub(crate) const ROOT: usize = 2;
 const NAME: usize = 8;
 const NAME_END: usize = 40;
+const KEY_TYPE: usize = 40;
+const VALUE_TYPE: usize = 72;
 pub(crate) const WORDS: usize = ENTRY as usize / 8;
 
-/// The longest name, in bytes.
+/// The longest name, of a map or a type, in bytes.
 const LONGEST: usize = 255;
+/// Words that hold it, with a zero at its end.
+const NAME_WORDS: usize = NAME_END - NAME;
 /// Where word 1 has the bytes of the name.
 const NAME_BYTES: u32 = 56;
 pub(crate) const PARAMETER_BITS: u32 = 48;
@@ -43,6 +48,14 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::BadName) }
 }
 
+pub(crate) fn check_types(types: &Types) -> Result<()> {
+    let fits = |name: &str| name.len() <= LONGEST && !name.contains('\0');
+    match [&types.key, &types.value].into_iter().find(|name| !fits(name)) {
+        Some(name) => Err(Error::BadTypeName { name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
 /// Stores the state and starts the write-back; the caller fences.
 pub(crate) fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
     entry.store(STATE, state, Ordering::Release);
@@ -51,15 +64,41 @@ pub(crate) fn set_state<M: Media>(entry: Entry<'_, M>, state: u64) {
 
 /// Stores word 1 and the name; the caller flushes.
 pub(crate) fn write_name<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
-    let mut bytes = [0; 8 * (NAME_END - NAME)];
-    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    write_text(entry, NAME, name);
+    let what = (name.len() as u64) << NAME_BYTES | parameters << 8 | u64::from(kind);
+    entry.store(KIND, what, Ordering::Relaxed);
+}
+
+/// Stores the types; the caller flushes.
+pub(crate) fn write_types<M: Media>(entry: Entry<'_, M>, types: &Types) {
+    write_text(entry, KEY_TYPE, &types.key);
+    write_text(entry, VALUE_TYPE, &types.value);
+}
+
+fn write_text<M: Media>(entry: Entry<'_, M>, at: usize, text: &str) {
+    let mut bytes = [0; 8 * NAME_WORDS];
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
     // Relaxed: the caller fences before the state says that they count.
     for (i, chunk) in bytes.chunks_exact(8).enumerate() {
         let value = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        entry.store(NAME + i, value, Ordering::Relaxed);
+        entry.store(at + i, value, Ordering::Relaxed);
     }
-    let what = (name.len() as u64) << NAME_BYTES | parameters << 8 | u64::from(kind);
-    entry.store(KIND, what, Ordering::Relaxed);
+}
+
+fn text_bytes<M: Media>(entry: Entry<'_, M>, at: usize) -> impl Iterator<Item = u8> {
+    (at..at + NAME_WORDS).flat_map(move |i| entry.load(i, Ordering::Acquire).to_le_bytes())
+}
+
+/// The types of a map.
+pub(crate) fn types_of<M: Media>(entry: Entry<'_, M>) -> Result<Types> {
+    let name = |at| {
+        let bytes: Vec<u8> = text_bytes(entry, at).take_while(|&byte| byte != 0).collect();
+        match String::from_utf8(bytes) {
+            Ok(name) if name.len() <= LONGEST => Ok(name),
+            _ => corrupt(entry, "a map whose types have impossible names"),
+        }
+    };
+    Ok(Types { key: name(KEY_TYPE)?, value: name(VALUE_TYPE)? })
 }
 
 /// The kind and the parameters of a map.
@@ -74,8 +113,7 @@ pub(crate) fn name_of<M: Media>(entry: Entry<'_, M>, state: u64) -> Result<Strin
     if state == RENAMED && place.load(ROOT, Ordering::Acquire) != entry.offset() {
         return corrupt(entry, "a new name that is for another map");
     }
-    let bytes: Vec<u8> = (NAME..NAME_END)
-        .flat_map(|i| place.load(i, Ordering::Acquire).to_le_bytes())
+    let bytes: Vec<u8> = text_bytes(place, NAME)
         .take((place.load(KIND, Ordering::Acquire) >> NAME_BYTES) as usize)
         .collect();
     let Ok(name) = String::from_utf8(bytes) else {

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::media::LINE;
+use crate::pool::directory::types::Types;
 use crate::pool::layout::ENTRY;
 use crate::runtime::thread;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
@@ -48,15 +49,23 @@ pub enum Counted {
     Below(u64),
 }
 
+/// What is recorded of a map, and does not change.
+#[derive(Debug)]
+pub(crate) struct MapFacts {
+    pub(crate) kind: u8,
+    pub(crate) parameters: u64,
+    pub(crate) types: Types,
+    /// Where its directory entry starts.
+    pub(crate) entry: u64,
+}
+
 /// The state of a named map that all its handles share. Volatile, except for the words of the
 /// directory entry that it points to.
 #[derive(Debug)]
 pub struct MapState {
     /// Locked for a moment: to be read or replaced.
     name: Mutex<Arc<str>>,
-    kind: u8,
-    parameters: u64,
-    entry: u64,
+    facts: MapFacts,
     dropped: AtomicBool,
     shards: [Shard; SHARDS],
     all_counted: AtomicBool,
@@ -69,18 +78,10 @@ pub struct MapState {
 
 impl MapState {
     /// A map whose entries are not counted yet; with `len`, one that has exactly so many.
-    pub(crate) fn new(
-        name: String,
-        kind: u8,
-        parameters: u64,
-        entry: u64,
-        len: Option<u64>,
-    ) -> Self {
+    pub(crate) fn new(name: String, facts: MapFacts, len: Option<u64>) -> Self {
         let state = Self {
             name: Mutex::new(name.into()),
-            kind,
-            parameters,
-            entry,
+            facts,
             dropped: AtomicBool::new(false),
             shards: std::array::from_fn(|_| Shard::default()),
             all_counted: AtomicBool::new(len.is_some()),
@@ -105,23 +106,28 @@ impl MapState {
 
     /// Which index it is; never 0. The numbers belong to the layer above.
     pub fn kind(&self) -> u8 {
-        self.kind
+        self.facts.kind
     }
 
     /// The 48 bits that were recorded when the map was made.
     pub fn parameters(&self) -> u64 {
-        self.parameters
+        self.facts.parameters
+    }
+
+    /// The types that were recorded when the map was made.
+    pub fn types(&self) -> &Types {
+        &self.facts.types
     }
 
     /// Where the map's directory entry starts, in bytes.
     pub fn entry(&self) -> u64 {
-        self.entry
+        self.facts.entry
     }
 
     /// Where the map's root word lies. It belongs to the tree, which replaces it by one 8-byte
     /// store.
     pub fn root(&self) -> u64 {
-        self.entry + 8 * crate::pool::directory::entry::ROOT as u64
+        self.facts.entry + 8 * crate::pool::directory::entry::ROOT as u64
     }
 
     /// A copy of the root word in memory, 0 = not known yet: every operation begins with it.
@@ -145,7 +151,7 @@ impl MapState {
 
     /// Where three lines of the entry lie that the tree may use as it likes; zero in a new map.
     pub fn spare(&self) -> u64 {
-        Self::spare_of(self.entry)
+        Self::spare_of(self.facts.entry)
     }
 
     /// The same of the directory entry that starts at `entry`.

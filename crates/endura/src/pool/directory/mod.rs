@@ -11,7 +11,9 @@
 //! | 4 | the generation that wrote word 3; it counts only if that session was the last and clean | at the close |
 //! | 5..8 | spare | |
 //! | 8..40 | name, filled up with zeros | before LIVE, and while RENAMED |
-//! | 40..64 | spare, for the tree | by the tree |
+//! | 40..72 | name of the type of the keys, filled up with zeros | before LIVE |
+//! | 72..104 | the same of the values | before LIVE |
+//! | 104..128 | spare, for the tree | by the tree |
 //!
 //! Entries lie side by side in page 0, then in pages of the kind DIRECTORY that are chained from
 //! DIRECTORY_NEXT through the second word of their headers. They are used in order, and word 1 of
@@ -22,7 +24,7 @@
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
-//! | create: words 1 to 63 stored | FREE | no map |
+//! | create: words 1 to 127 stored | FREE | no map |
 //! | create: the tree makes its first nodes | FREE | no map; the nodes are stranded |
 //! | create: root stored; all flushed and fenced | FREE | no map; the nodes are stranded |
 //! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
@@ -57,3 +59,4 @@ pub(crate) mod entry;
 pub(crate) mod lengths;
 pub(crate) mod map_state;
 pub(crate) mod registry;
+pub(crate) mod types;

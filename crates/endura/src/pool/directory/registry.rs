@@ -12,10 +12,11 @@ use crate::pool::directory::drops::Drops;
 use crate::pool::directory::entry;
 use crate::pool::directory::entry::{
     DROPPING, Entry, FREE, KIND, LIVE, RENAMED, ROOT, STATE, WORDS, corrupt, kind_of, name_of,
-    set_state, settle, write_name,
+    set_state, settle, types_of, write_name, write_types,
 };
 use crate::pool::directory::lengths;
-use crate::pool::directory::map_state::MapState;
+use crate::pool::directory::map_state::{MapFacts, MapState};
+use crate::pool::directory::types::Types;
 use crate::pool::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use crate::pool::session::Session;
 use crate::runtime::epoch::before_reuse;
@@ -173,7 +174,8 @@ impl<M: Media> Registry<M> {
         }
         let name = name_of(entry, state)?;
         let len = lengths::recorded(entry.media(), entry.offset(), session)?;
-        let map = MapState::new(name.clone(), kind, parameters, entry.offset(), len);
+        let facts = MapFacts { kind, parameters, types: types_of(entry)?, entry: entry.offset() };
+        let map = MapState::new(name.clone(), facts, len);
         if self.maps.insert(name.clone(), Arc::new(map)).is_some() {
             return corrupt(entry, "a second map of the same name");
         }
@@ -261,7 +263,13 @@ impl<M: Media> Registry<M> {
 }
 
 /// Stores all of an entry but its state; the caller flushes.
-pub(crate) fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, parameters: u64) {
+pub(crate) fn write<M: Media>(
+    entry: Entry<'_, M>,
+    name: &str,
+    kind: u8,
+    parameters: u64,
+    types: &Types,
+) {
     // As in `append_page`.
     before_reuse();
     // Relaxed: the caller fences before it becomes LIVE.
@@ -269,4 +277,5 @@ pub(crate) fn write<M: Media>(entry: Entry<'_, M>, name: &str, kind: u8, paramet
         entry.store(i, 0, Ordering::Relaxed);
     }
     write_name(entry, name, kind, parameters);
+    write_types(entry, types);
 }

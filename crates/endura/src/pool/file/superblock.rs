@@ -37,7 +37,7 @@ use crate::{Error, Result};
 /// Bytes of one copy.
 pub const BYTES: usize = 128;
 /// The version of the format that this build reads and writes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 
 /// Features that this build knows, one bit each, of the three kinds.

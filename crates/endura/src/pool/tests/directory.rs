@@ -106,14 +106,14 @@ fn nodes_of_a_dropped_map_stay_while_somebody_is_inside() {
 #[test]
 fn there_is_room_for_any_number_of_maps() {
     let space = pool(6);
-    let count = 7_000;
+    let count = 5_000;
     for i in 0..count {
         space.open_map(&format!("map {i}"), 1, i, no_nodes).unwrap();
     }
     assert_eq!(space.stats().pages, 3, "two directory pages");
     let next = reopened(&space);
     assert_eq!(next.maps().unwrap().len() as u64, count);
-    assert_eq!(next.find_map("map 6999").unwrap().unwrap().parameters(), 6999);
+    assert_eq!(next.find_map("map 4999").unwrap().unwrap().parameters(), 4999);
     next.open_map("one more", 1, 0, no_nodes).unwrap();
     assert_eq!(next.stats().pages, 3);
 }
@@ -146,7 +146,7 @@ fn entries_are_counted_by_all_threads() {
 
 #[test]
 fn damaged_entries_are_reported_and_end() {
-    use crate::pool::layout::{DIRECTORY, DIRECTORY_NEXT};
+    use crate::pool::layout::{DIRECTORY, DIRECTORY_NEXT, ENTRY};
     let space = pool(6);
     for i in 0..2_100 {
         space.open_map(&format!("m{i}"), 1, 0, no_nodes).unwrap();
@@ -159,7 +159,8 @@ fn damaged_entries_are_reported_and_end() {
         (DIRECTORY + 8, 1, "no name"),
         (DIRECTORY + 64, u64::MAX, "not UTF-8"),
         (DIRECTORY + 64, 0, "NUL"),
-        (DIRECTORY + 512 + 64, u64::from_le_bytes(*b"m0\0\0\0\0\0\0"), "a name twice"),
+        (DIRECTORY + 320, u64::MAX, "a type that is not UTF-8"),
+        (DIRECTORY + ENTRY + 64, u64::from_le_bytes(*b"m0\0\0\0\0\0\0"), "a name twice"),
         (DIRECTORY_NEXT, 77, "no such page"),
         (DIRECTORY_NEXT, u64::MAX, "no page"),
         (link, page, "a loop"),
@@ -224,4 +225,21 @@ fn a_map_that_is_being_freed_waits() {
     }
     space.relieve().unwrap();
     assert_eq!(space.stats().pages_in_use, 1);
+}
+
+#[test]
+fn types_are_recorded_and_come_back() {
+    let space = pool(4);
+    let types = Types { key: "(u64, str)".to_owned(), value: "x".repeat(255) };
+    let map = space.open_typed_map("m", 1, 0, &types, no_nodes).unwrap();
+    assert_eq!(*map.types(), types);
+    assert_eq!(*reopened(&space).find_map("m").unwrap().unwrap().types(), types);
+    // What is there keeps its types.
+    let again = space.open_typed_map("m", 1, 0, &Types::numbers(), no_nodes).unwrap();
+    assert_eq!(*again.types(), types);
+    for bad in ["x".repeat(256), "a\0b".to_owned()] {
+        let types = Types { key: "u64".to_owned(), value: bad };
+        let outcome = space.open_typed_map("n", 1, 0, &types, no_nodes);
+        assert!(matches!(outcome, Err(Error::BadTypeName { .. })));
+    }
 }

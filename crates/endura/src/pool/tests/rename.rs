@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 use crate::Error;
-use crate::pool::layout::{DIRECTORY, NEW_NAME};
+use crate::pool::layout::{DIRECTORY, ENTRY, NEW_NAME};
 
 const WRITES: Session = Session { generation: 2, clean: false, read_only: false };
 const READS: Session = Session { read_only: true, ..WRITES };
@@ -141,14 +141,14 @@ fn damaged_new_names_are_reported() {
     let space = made(&["first", "second"]);
     put_name(space.media(), NEW_NAME, b"third");
     put(space.media(), NEW_NAME + 16, DIRECTORY);
-    [DIRECTORY, DIRECTORY + 512].iter().for_each(|&at| put(space.media(), at, RENAMED));
+    [DIRECTORY, DIRECTORY + ENTRY].iter().for_each(|&at| put(space.media(), at, RENAMED));
     let mounted = Space::mount(copy(space.media()), WRITES);
     assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "two at once");
     // What an earlier renaming has left there is nobody else's.
     let space = made(&["first", "second"]);
     space.rename_map("first", "third").unwrap();
     assert!(space.drop_map("third", |_, _, _, _| Ok(true)).unwrap());
-    put(space.media(), DIRECTORY + 512, RENAMED);
+    put(space.media(), DIRECTORY + ENTRY, RENAMED);
     let mounted = Space::mount(copy(space.media()), WRITES);
     assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "another map's");
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space};
+use crate::pool::{Guard, MapState, Space, Types};
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -53,12 +53,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// [`Error::WrongKind`] if there is a map of that name with other nodes, and those of
     /// [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        Self::over(space, Self::find_or_create(space, name)?)
+        Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)
     }
 
-    /// The map `name`, whatever it is; made with these nodes if there is none.
-    pub(crate) fn find_or_create(space: &Arc<Space<M>>, name: &str) -> Result<Arc<MapState>> {
-        space.open_map(name, KIND, Self::PARAMETERS, |guard, _| Self::create(guard))
+    /// The map `name`, whatever it is; made with these nodes and types if there is none.
+    pub(crate) fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        let create = |guard: &Guard<'_, M>, _| Self::create(guard);
+        space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
     }
 
     /// The tree in an open map.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
-use crate::pool::{Guard, MapState, Space};
+use crate::pool::{Guard, MapState, Space, Types};
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
@@ -89,8 +89,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ///
     /// As there.
     pub fn open_as(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        let map = space.open_map(name, KIND, Self::PARAMETERS, Self::create)?;
-        Self::over_as(space, map)
+        Self::over_as(space, Self::find_or_create(space, name, &Types::numbers())?)
+    }
+
+    /// The map `name`, whatever it is; made with these blocks and types if there is none.
+    pub(crate) fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        space.open_typed_map(name, KIND, Self::PARAMETERS, types, Self::create)
     }
 
     fn over_as(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space};
+use crate::pool::{Guard, MapState, Space, Types};
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::node::{NewNode, Node};
@@ -60,8 +60,17 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// [`Error::WrongKind`] if there is a map of that name and another kind, [`Error::Corrupt`] if it cannot
     /// have a root, and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        let map = space.open_map(name, KIND, PARAMETERS, |guard, _| Self::create(guard))?;
-        Self::over(space, map)
+        Self::over(space, Self::find_or_create(space, name, &Types::byte_strings())?)
+    }
+
+    /// The map `name`, whatever it is; made with these types if there is none.
+    pub(crate) fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        let create = |guard: &Guard<'_, M>, _| Self::create(guard);
+        space.open_typed_map(name, KIND, PARAMETERS, types, create)
     }
 
     /// The tree in an open map.
