@@ -11,6 +11,7 @@ mod layout;
 #[cfg(all(test, loom))]
 mod loom;
 mod maps;
+mod open_map;
 mod partition;
 mod patience;
 mod pins;
@@ -33,6 +34,7 @@ pub(crate) use file::pool_file::{Access, PoolFile};
 pub use file::superblock;
 pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
+pub(crate) use open_map::OpenMap;
 pub use partition::{Partition, Shares};
 pub use pins::guard::Guard;
 pub use pins::quiesce::Quiesced;

@@ -18,7 +18,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
     pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        survey::<M, INNER, LEAF>(&self.pin()?, self.root_at(), visit)
+        survey::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)
     }
 }
 
@@ -40,10 +40,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.space.with_room(|| {
+        self.open.space().with_room(|| {
             self.write(key, |old| {
                 let change = decide(old);
-                (!self.space.is_elsewhere()).then_some(change)
+                (!self.open.space().is_elsewhere()).then_some(change)
             })
         })
     }
@@ -54,7 +54,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.space.with_room(|| self.write(key, |old| Some(decide(old))))
+        self.open.space().with_room(|| self.write(key, |old| Some(decide(old))))
     }
 
     #[inline(always)]

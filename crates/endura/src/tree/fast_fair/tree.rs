@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::media::Media;
-use crate::pool::{Guard, MapState, Space, Types};
+use crate::pool::{Guard, MapState, OpenMap, Space, Types};
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -34,14 +34,13 @@ pub(crate) const KIND: u8 = 1;
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Tree<M: Media, const INNER: usize, const LEAF: usize, S> {
-    pub(crate) space: Arc<Space<M>>,
-    pub(crate) map: Arc<MapState>,
+    pub(crate) open: OpenMap<M>,
     pub(crate) search: PhantomData<S>,
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S> Clone for Tree<M, INNER, LEAF, S> {
     fn clone(&self) -> Self {
-        Self { space: Arc::clone(&self.space), map: Arc::clone(&self.map), search: PhantomData }
+        Self { open: self.open.clone(), search: PhantomData }
     }
 }
 
@@ -69,7 +68,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// The tree in an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
-            Ok(Self { space: Arc::clone(space), map, search: PhantomData })
+            Ok(Self { open: OpenMap::new(space, map), search: PhantomData })
         } else {
             let name = map.name().to_string();
             let found = "map of another kind or with other node sizes";
@@ -81,32 +80,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     pub(crate) const PARAMETERS: u64 = (INNER as u64) << 16 | LEAF as u64;
 
     pub(crate) fn root_at(&self) -> u64 {
-        self.map.root()
+        self.open.map().root()
     }
 
     /// Its entry in the directory, with what is counted.
     pub fn map(&self) -> &MapState {
-        &self.map
-    }
-
-    pub(crate) fn space(&self) -> &Space<M> {
-        &self.space
-    }
-
-    #[inline(always)]
-    pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
-        self.unless_dropped(self.space.pin()?)
-    }
-
-    #[inline(always)]
-    pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
-        self.unless_dropped(self.space.pin_mut()?)
-    }
-
-    /// Asked after the pin: whoever drops the map waits for pins that were told no.
-    #[inline(always)]
-    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
-        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+        self.open.map()
     }
 
     pub(crate) fn no_leaf(&self) -> Error {

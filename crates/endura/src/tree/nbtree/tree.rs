@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
-use crate::pool::{Guard, MapState, Space, Types};
+use crate::pool::{Guard, MapState, OpenMap, Space, Types};
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
@@ -45,17 +45,14 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Tree<M: Media, const W: usize, const FANOUT: usize, D = TwoLayers> {
-    pub(crate) space: Arc<Space<M>>,
-    pub(crate) map: Arc<MapState>,
+    pub(crate) open: OpenMap<M>,
     pub(crate) meta: Arc<Metadata>,
     pub(crate) design: PhantomData<D>,
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D> Clone for Tree<M, W, FANOUT, D> {
     fn clone(&self) -> Self {
-        let Self { space, map, meta, design } = self;
-        let (space, map, meta) = (Arc::clone(space), Arc::clone(map), Arc::clone(meta));
-        Self { space, map, meta, design: *design }
+        Self { open: self.open.clone(), meta: Arc::clone(&self.meta), design: PhantomData }
     }
 }
 
@@ -118,7 +115,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let meta = map
             .beside(|| Metadata::of(&map, FANOUT))
             .ok_or_else(|| wrong("map of another kind or with other blocks"))?;
-        Ok(Self { space: Arc::clone(space), map, meta, design: PhantomData })
+        Ok(Self { open: OpenMap::new(space, map), meta, design: PhantomData })
     }
 
     /// Writes an empty tree, one block a partition, with a reserve, and gives its root word. Nothing leads to it yet.
@@ -149,22 +146,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     pub(crate) fn head(&self, partition: usize) -> u64 {
-        head(&self.map, partition)
-    }
-
-    #[inline(always)]
-    pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
-        self.unless_dropped(self.space.pin()?)
-    }
-
-    #[inline(always)]
-    pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
-        self.unless_dropped(self.space.pin_mut()?)
-    }
-
-    /// Asked after the pin: whoever drops the map waits for pins that were told no.
-    #[inline(always)]
-    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
-        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+        head(self.open.map(), partition)
     }
 }

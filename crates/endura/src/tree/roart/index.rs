@@ -22,7 +22,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
     pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        survey(&self.pin()?, self.map.root(), visit)
+        survey(&self.open.pin()?, self.open.map().root(), visit)
     }
 }
 
@@ -30,7 +30,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     type Cursor = Cursor;
 
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
-        let guard = self.pin()?;
+        let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
         let found = lookup(&guard, self.root, key)?;
         let result = found.map(|record| read(record.value()));
@@ -47,10 +47,10 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         key: &[u8],
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        self.space.with_room(|| {
+        self.open.space().with_room(|| {
             self.write(key, &mut |old: Option<Bytes<'_>>| {
                 let change = decide(old);
-                (!self.space.is_elsewhere()).then_some(change)
+                (!self.open.space().is_elsewhere()).then_some(change)
             })
         })
     }
@@ -60,12 +60,14 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         key: &[u8],
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        self.space.with_room(|| self.write(key, &mut |old: Option<Bytes<'_>>| Some(decide(old))))
+        self.open
+            .space()
+            .with_room(|| self.write(key, &mut |old: Option<Bytes<'_>>| Some(decide(old))))
     }
 
     #[inline(always)]
     fn is_elsewhere(&self) -> bool {
-        self.space.is_elsewhere()
+        self.open.space().is_elsewhere()
     }
 
     fn insert_from(
@@ -74,7 +76,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         len: usize,
         mut write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
-        self.space.with_room(|| self.write_from(key, len, &mut write))
+        self.open.space().with_room(|| self.write_from(key, len, &mut write))
     }
 
     fn scan_up(

@@ -67,7 +67,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             trail.missing =
                 Some(Separator { key: high, child: sibling.at, level: node.level() + 1 });
         } else {
-            self.map().note_retired();
+            self.open.map().note_retired();
             guard.retire(sibling.at, Node::<M, W>::BYTES);
         }
         Ok(())

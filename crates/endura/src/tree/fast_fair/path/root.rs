@@ -42,7 +42,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// The root at this moment.
     #[inline(always)]
     pub(crate) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
-        match self.map().known_root() {
+        match self.open.map().known_root() {
             0 => self.first_root(guard),
             word => {
                 guard.media().mark(Mark::Observed(self.root_at()));
@@ -54,7 +54,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     #[cold]
     fn first_root(&self, guard: &Guard<'_, M>) -> Result<Root> {
         let root = Root::read(guard.media(), self.root_at())?;
-        let known = self.map().first_root(root.word());
+        let known = self.open.map().first_root(root.word());
         guard.media().mark(Mark::Observed(self.root_at()));
         Ok(Root::of(known))
     }
@@ -68,7 +68,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         // Before anyone is told of the root, and before the caller retires an old one.
         guard.media().fence();
         guard.media().mark(Mark::Published(self.root_at()));
-        self.map().set_known_root(root.word());
+        self.open.map().set_known_root(root.word());
         Ok(())
     }
 }

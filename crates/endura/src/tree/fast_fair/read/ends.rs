@@ -35,11 +35,11 @@ where
     type Leaf = Passed;
 
     fn pin(&self) -> Result<Guard<'_, M>> {
-        self.pin()
+        self.open.pin()
     }
 
     fn map(&self) -> &MapState {
-        self.map()
+        self.open.map()
     }
 
     fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Look<Passed>> {
@@ -69,8 +69,8 @@ where
     fn was_empty(&self, leaf: &Passed) -> bool {
         let &Passed { key, at, version, fences } = leaf;
         // Inside of the pool, as it was then.
-        let Ok(node) = Node::<M, LEAF>::fresh(self.space().media(), at) else { return false };
-        match version.moving(self.space().generation()) {
+        let Ok(node) = Node::<M, LEAF>::fresh(self.open.space().media(), at) else { return false };
+        match version.moving(self.open.space().generation()) {
             // Nobody was at work: if nobody has begun since, nothing has changed.
             None => node.is_still(version.unlocked()),
             Some(moving) => {
@@ -85,8 +85,8 @@ where
         if self.lookup(key)? == Some(value) {
             return Ok(false);
         }
-        let node = Node::<M, LEAF>::fresh(self.space().media(), leaf.at)?;
-        let was_quiet = leaf.version.moving(self.space().generation()).is_none();
+        let node = Node::<M, LEAF>::fresh(self.open.space().media(), leaf.at)?;
+        let was_quiet = leaf.version.moving(self.open.space().generation()).is_none();
         Ok(was_quiet && node.is_still(leaf.version.unlocked()))
     }
 }

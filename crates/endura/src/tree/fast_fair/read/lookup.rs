@@ -31,7 +31,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// The value of `key`.
     #[inline]
     pub(crate) fn lookup(&self, key: u64) -> Result<Option<u64>> {
-        let guard = self.pin()?;
+        let guard = self.open.pin()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(&guard, &mut trail, key)?;

@@ -23,7 +23,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     pub(crate) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
-            let guard = self.pin()?;
+            let guard = self.open.pin()?;
             self.get_lanes(&guard, keys, &mut values)?;
         }
         Ok(values)

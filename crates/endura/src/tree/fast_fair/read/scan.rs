@@ -105,8 +105,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return None;
         }
         let next = cursor.next;
-        let seen = cursor.seat.look(self.space(), |place| {
-            let node = Node::<M, LEAF>::fresh(self.space().media(), place.at).ok()?;
+        let seen = cursor.seat.look(self.open.space(), |place| {
+            let node = Node::<M, LEAF>::fresh(self.open.space().media(), place.at).ok()?;
             let entry = node.peek_entry(next)?;
             node.is_still(place.version).then_some(entry)
         });
@@ -150,9 +150,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// next, unless a writer is at work there.
     fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
         cursor.stand_up();
-        let guard = self.pin()?;
+        let guard = self.open.pin()?;
         let mut trail = Trail::default();
-        let generation = self.space().generation();
+        let generation = self.open.space().generation();
         let at = match self.expected(&guard, cursor, key) {
             Some(at) => at,
             None => self.descend_for_scan::<UP>(&guard, &mut trail, cursor, key)?,

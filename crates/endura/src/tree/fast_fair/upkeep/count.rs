@@ -19,30 +19,30 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Notes that an entry came or went. To be called under the lock of its leaf.
     #[inline]
     pub(crate) fn count(&self, key: u64, entries: i64) {
-        match self.map().counted() {
-            Counted::All => self.map().add(entries),
-            Counted::Below(cursor) if key < cursor => self.map().add(entries),
+        match self.open.map().counted() {
+            Counted::All => self.open.map().add(entries),
+            Counted::Below(cursor) if key < cursor => self.open.map().add(entries),
             Counted::Below(_) => {}
         }
     }
 
     /// The number of entries; sets a count going where it is not known.
     pub(crate) fn length(&self) -> Result<Len> {
-        drop(self.pin()?);
-        match self.map().counted() {
-            Counted::All => Ok(Len::Exact(self.map().sum())),
+        drop(self.open.pin()?);
+        match self.open.map().counted() {
+            Counted::All => Ok(Len::Exact(self.open.map().sum())),
             Counted::Below(_) => {
-                if self.map().claim_count() {
+                if self.open.map().claim_count() {
                     let tree = self.clone();
                     let counter = std::thread::Builder::new().name("endura-count".to_owned());
                     // An error ends the count; the next operation on the map reports it.
                     if counter.spawn(move || _ = tree.count_all()).is_err() {
                         // No room for a thread: the caller counts.
                         self.count_all()?;
-                        return Ok(Len::Exact(self.map().sum()));
+                        return Ok(Len::Exact(self.open.map().sum()));
                     }
                 }
-                Ok(Len::AtLeast(self.map().sum()))
+                Ok(Len::AtLeast(self.open.map().sum()))
             }
         }
     }
@@ -54,20 +54,24 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ///
     /// As for [`Index::get`](crate::tree::Index::get).
     pub fn count_all(&self) -> Result<()> {
-        if self.space().session().read_only {
+        if self.open.space().session().read_only {
             return self.count_unchanging();
         }
-        while let Counted::Below(cursor) = self.map().counted() {
-            let guard = self.pin_mut()?;
+        while let Counted::Below(cursor) = self.open.map().counted() {
+            let guard = self.open.pin_mut()?;
             let mut trail = Trail::default();
             let at = self.descend_to_leaf(&guard, &mut trail, cursor)?;
             let leaf = self.lock_leaf(&guard, &mut trail, at, cursor)?;
             let node = *leaf.node();
             let live = 0..self.live(&node);
             let entries = live.filter(|&slot| node.key(slot) >= cursor).count();
-            self.map().add(entries as i64);
+            self.open.map().add(entries as i64);
             let high = node.high();
-            self.map().set_counted(if high == 0 { Counted::All } else { Counted::Below(high) });
+            self.open.map().set_counted(if high == 0 {
+                Counted::All
+            } else {
+                Counted::Below(high)
+            });
         }
         Ok(())
     }
@@ -77,10 +81,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let (mut cursor, mut key) = (Cursor::default(), Some(0));
         while let Some(from) = key {
             let entry = self.scan::<true>(&mut cursor, from)?;
-            self.map().add(i64::from(entry.is_some()));
+            self.open.map().add(i64::from(entry.is_some()));
             key = entry.and_then(|(key, _)| key.checked_add(1));
         }
-        self.map().set_counted(Counted::All);
+        self.open.map().set_counted(Counted::All);
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
         visit: &mut dyn FnMut(u64, u64) -> Result<()>,
         mut bite: usize,
     ) -> Result<bool> {
-        if self.tree.map().is_dropped() {
+        if self.tree.open.map().is_dropped() {
             return Ok(true);
         }
         let mut level = match self.level {

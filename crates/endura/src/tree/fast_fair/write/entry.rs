@@ -24,7 +24,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         key: u64,
         decide: impl FnOnce(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
-        let guard = self.pin_mut()?;
+        let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(&guard, &mut trail, key)?;

@@ -162,7 +162,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         right.retire_into(l.at());
         guard.media().mark(Mark::Step("merge.M5"));
         drop(left);
-        self.map().note_retired();
+        self.open.map().note_retired();
         guard.retire(r.at(), Node::<M, W>::BYTES);
         Ok(Merge::Done { left_in_parent, seam: r.low() })
     }
@@ -231,7 +231,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 return Ok(any);
             }
             {
-                let _only_one = self.map().root_lock().lock();
+                let _only_one = self.open.map().root_lock().lock();
                 if self.root(guard)? != root {
                     return Ok(any);
                 }

@@ -87,7 +87,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     fn install_root(&self, guard: &Guard<'_, M>, separator: Separator, at: u64) -> Result<Growth> {
-        let _only_one = self.map().root_lock().lock();
+        let _only_one = self.open.map().root_lock().lock();
         let old = self.root(guard)?;
         if old.level >= separator.level {
             return Ok(Growth::HighEnough);

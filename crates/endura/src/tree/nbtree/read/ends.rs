@@ -87,11 +87,11 @@ where
     type Leaf = Passed;
 
     fn pin(&self) -> Result<Guard<'_, M>> {
-        self.pin()
+        self.open.pin()
     }
 
     fn map(&self) -> &MapState {
-        &self.map
+        self.open.map()
     }
 
     fn is_prepared(&self, key: u64) -> bool {
@@ -116,7 +116,7 @@ where
 
     fn was_empty(&self, passed: &Passed) -> bool {
         let &Passed { key, leaf, block, look } = passed;
-        let media = self.space.media();
+        let media = self.open.space().media();
         let (Some(leaf), Some(block)) =
             (self.meta.leaves.get_made(leaf), Block::<M, W>::within(media, block))
         else {
@@ -130,7 +130,7 @@ where
     /// Searches find every key that lies between a leaf's bounds, and no other is seen here. But of two slots with
     /// one key they may find the other.
     fn is_lost(&self, passed: &Passed, (key, _): (u64, u64)) -> Result<bool> {
-        let block = Block::<M, W>::at(self.space.media(), passed.block)?;
+        let block = Block::<M, W>::at(self.open.space().media(), passed.block)?;
         let (_, key) = split(key);
         let has_key = |slot: usize| block.word(slot).live_key() == Some(key);
         let twice = (0..Block::<M, W>::SLOTS).filter(|&slot| has_key(slot)).nth(1);

@@ -159,7 +159,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[cold]
     pub(crate) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
-        if !self.space.session().clean {
+        if !self.open.space().session().clean {
             // A killed process leaves stores that are seen and not durable.
             block.help_flush();
         }
@@ -181,7 +181,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if leaf.open(claims, claims.total() - live) {
             self.meta.blocks_read.fetch_add(1, Ordering::Relaxed);
             if self.meta.recount {
-                self.map.add(live as i64);
+                self.open.map().add(live as i64);
             }
         }
         Ok(())
@@ -190,7 +190,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// The value of `key`.
     #[inline(always)]
     pub(crate) fn lookup(&self, key: u64) -> Result<Option<u64>> {
-        let guard = self.pin()?;
+        let guard = self.open.pin()?;
         let (partition, local) = split(key);
         let top = self.meta.roots[partition].load();
         if top == Top::NONE {

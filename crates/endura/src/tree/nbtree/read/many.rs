@@ -23,7 +23,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
             loop {
-                let guard = self.pin()?;
+                let guard = self.open.pin()?;
                 let Some(partition) = self.look_up_lanes(&guard, keys, &mut values)? else { break };
                 drop(guard);
                 self.prepare(partition)?;

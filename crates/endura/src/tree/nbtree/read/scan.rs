@@ -56,9 +56,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[inline(always)]
     pub(crate) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         let slot = cursor.order.get(cursor.passed)?;
-        let seen = cursor.seat.look(&self.space, |row| {
+        let seen = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
-            let media = self.space.media();
+            let media = self.open.space().media();
             let block = Block::<M, W>::within(media, row.block)?;
             let (word, value) = (block.word(slot), block.value(slot));
             let key = word.live_key()?;
@@ -82,7 +82,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         while let Some(key) = next {
             self.prepare(split(key).0)?;
             // One leaf a pin: a scan over much that was removed must not hold up the epoch.
-            let guard = self.pin()?;
+            let guard = self.open.pin()?;
             match self.scan_leaf::<UP>(&guard, cursor, key)? {
                 Step::Entry(key, value) => return Ok(Some((key, value))),
                 Step::Beyond(beyond) => next = beyond,
@@ -136,7 +136,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
         // The leaf may have gone, and then be another one. While its control word is the same it has not
         // begun to go: seen inside this pin, it is reached inside this pin.
-        let row = cursor.seat.look(&self.space, |row| {
+        let row = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
             let counts = row.partition == partition
                 && leaf.control() == row.control

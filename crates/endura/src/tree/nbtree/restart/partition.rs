@@ -36,35 +36,36 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     #[inline(never)]
     pub(crate) fn restart(&self, partition: usize) -> Result<Top> {
         // A child of a fork waits for no lock: whoever had this one may be none of its threads.
-        drop(self.pin()?);
+        drop(self.open.pin()?);
         let _alone = self.meta.restarting[partition].lock();
         let top = self.meta.roots[partition].load();
         if top != Top::NONE {
             return Ok(top);
         }
-        let mut chain = Chain::begin(&self.pin()?, self.head(partition), partition)?;
-        while !chain.step::<M, W>(&self.pin()?, BITE)? {}
+        let mut chain = Chain::begin(&self.open.pin()?, self.head(partition), partition)?;
+        while !chain.step::<M, W>(&self.open.pin()?, BITE)? {}
         let mut leaves = Vec::with_capacity(chain.found.len());
         let mut spans = chain.spans();
         while leaves.len() < chain.found.len() {
-            let guard = self.pin()?;
+            let guard = self.open.pin()?;
             leaves.extend(spans.by_ref().take(BITE).map(|(block, high)| {
                 Child::leaf(block.low, self.found_leaf(&guard, block, high), block.at)
             }));
         }
         self.meta.blocks_found.fetch_add(leaves.len() as u64, Ordering::Relaxed);
-        let cell =
-            |part: &[Child]| Ok(Child::inner(part[0].low, self.meta.new_cell(&self.pin()?, part)));
+        let cell = |part: &[Child]| {
+            Ok(Child::inner(part[0].low, self.meta.new_cell(&self.open.pin()?, part)))
+        };
         let mut children = self.meta.divided(&leaves).map(cell).collect::<Result<Vec<Child>>>()?;
         let mut level = 2;
         while children.len() > self.meta.fanout {
             let body = |part: &[Child]| {
-                Ok(Child::inner(part[0].low, self.meta.new_body(&self.pin()?, part)))
+                Ok(Child::inner(part[0].low, self.meta.new_body(&self.open.pin()?, part)))
             };
             children = self.meta.divided(&children).map(body).collect::<Result<Vec<Child>>>()?;
             level += 1;
         }
-        let top = Top::new(level, self.meta.new_body(&self.pin()?, &children));
+        let top = Top::new(level, self.meta.new_body(&self.open.pin()?, &children));
         // Alone: it cannot fail.
         self.meta.roots[partition].exchange(Top::NONE, top);
         Ok(top)

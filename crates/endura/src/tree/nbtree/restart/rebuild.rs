@@ -69,13 +69,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             self.divide(partition, &mut parts)?;
         }
         share(threads, parts.len(), |part| self.read_part(&parts[part]))?;
-        self.map.set_counted(Counted::All);
+        self.open.map().set_counted(Counted::All);
         Ok(())
     }
 
     /// The keys of a partition in as many parts as its topmost inner node has children.
     fn divide(&self, partition: usize, parts: &mut Vec<Part>) -> Result<()> {
-        let _guard = self.pin()?;
+        let _guard = self.open.pin()?;
         let body = self.meta.bodies.get(self.top(partition)?.body());
         let lows = (1..body.count()).map(|slot| body.key(slot));
         let mut low = Local(0);
@@ -91,7 +91,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut low = part.low;
         while low < part.high {
             // One leaf a pin: the epoch must not wait for a part.
-            let guard = self.pin()?;
+            let guard = self.open.pin()?;
             low = self.place_to_read(&guard, part.partition, low)?.leaf.high();
         }
         Ok(())

@@ -69,12 +69,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
         visit: &mut dyn FnMut(u64, u64) -> Result<()>,
         mut bite: usize,
     ) -> Result<bool> {
-        if self.tree.map.is_dropped() {
+        if self.tree.open.map().is_dropped() {
             return Ok(true);
         }
         let media = guard.media();
         if self.last.is_none() && self.partition == 0 {
-            let words = reserve(media, &self.tree.map)?;
+            let words = reserve(media, self.tree.open.map())?;
             words.flush(0, RESERVE);
             for at in (0..RESERVE).map(|i| words.load(i, Ordering::Acquire)) {
                 if at != 0 {

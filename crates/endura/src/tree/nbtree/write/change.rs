@@ -165,7 +165,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &'g Guard<'s, M>,
         one_will_do: bool,
     ) -> Result<Chunks<'g, 's, M>> {
-        Chunks::take(guard, &self.map, Block::<M, W>::BYTES, one_will_do)
+        Chunks::take(guard, self.open.map(), Block::<M, W>::BYTES, one_will_do)
     }
 
     /// S1: from here on nothing changes in the block.

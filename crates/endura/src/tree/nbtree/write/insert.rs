@@ -95,7 +95,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// Counts the own insert if it was completed by another thread.
     fn counted(&self, verdict: Verdict) -> Verdict {
         if verdict == Verdict::Won {
-            self.map.add(1);
+            self.open.map().add(1);
             // As the exchange of `commit` does: who looks after this insert has returned finds it counted.
             fence(Ordering::SeqCst);
         }
@@ -118,11 +118,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         match self.look_at_rivals(place, own, own, key) {
             Rivals::None { dead } => {
                 // Before the exchange, which is the operation's last locked instruction.
-                self.map.add(1);
+                self.open.map().add(1);
                 let verdict =
                     verdict(self.commit(guard, place, own, key, dead), Word::pending(key));
                 if verdict != Verdict::Won {
-                    self.map.add(-1);
+                    self.open.map().add(-1);
                 }
                 verdict
             }

@@ -147,7 +147,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if absorbed != 0 && old.claim_absorbed() {
             // Not with the old block in S8: S7 may have to wait for room, and the next session would not
             // know of this one.
-            self.map.note_retired();
+            self.open.map().note_retired();
             guard.retire(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
         }
         Ok(())
@@ -175,7 +175,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
             // Before the tag: who misses the note is inside until the leaf's number can be used again.
-            self.map.note_retired();
+            self.open.map().note_retired();
             let (tag, now) = (guard.space().tag(), guard.space().now());
             guard.retire(old.block(), Block::<M, W>::BYTES);
             for number in [replaced, absorbed].into_iter().filter(|&number| number != 0) {

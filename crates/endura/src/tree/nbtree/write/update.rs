@@ -36,7 +36,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<u64>> {
         let (partition, key) = split(key);
         self.prepare(partition)?;
-        let guard = self.pin_mut()?;
+        let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let Some(answer) = self.try_write(&guard, partition, key, decide)? else {
             return self.write_after_all(guard, partition, key, decide);
@@ -65,7 +65,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             // Nothing of this operation is there: it begins anew.
             drop(guard);
-            guard = self.pin_mut()?;
+            guard = self.open.pin_mut()?;
         }
     }
 
@@ -140,13 +140,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let removes = new.0 == Word::DEAD;
             if removes {
                 // Before the exchange, which is the operation's last locked instruction.
-                self.map.add(-1);
+                self.open.map().add(-1);
             }
             guard.media().mark(Mark::Step("alter.exchange"));
             let flight = guard.media().needs_flush().then(|| Flight::begin(place.leaf));
             if !block.exchange_entry(slot, (live, value), new) {
                 if removes {
-                    self.map.add(1);
+                    self.open.map().add(1);
                 }
                 continue;
             }

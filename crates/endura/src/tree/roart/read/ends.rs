@@ -84,7 +84,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<Option<R>> {
         loop {
             let mut edge = Edge::<M, T, UP>::new(self)?;
-            let record = match edge.reach(Node::root(self.space().media(), self.root.at())?) {
+            let record = match edge.reach(Node::root(self.open.space().media(), self.root.at())?) {
                 Ok(Reached::End(record)) => record,
                 Ok(Reached::Moved) => continue,
                 Ok(Reached::Twice(_)) if !edge.held()? => continue,
@@ -120,20 +120,20 @@ enum Reached<'g, M> {
 
 impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     fn new(tree: &'g Tree<M, T>) -> Result<Self> {
-        let (guard, seen) = (Some(tree.pin()?), Vec::with_capacity(8));
+        let (guard, seen) = (Some(tree.open.pin()?), Vec::with_capacity(8));
         let (slots, entered) = (Vec::new(), Entered::default());
         let (retired, before, sorted) = (None, 0, None);
         Ok(Self { tree, guard, retired, before, entered, seen, slots, sorted })
     }
 
     fn space(&self) -> &'g Space<M> {
-        self.tree.space()
+        self.tree.open.space()
     }
 
     /// Ends the pin, then takes another one.
     fn renew(&mut self) -> Result<()> {
         self.guard = None;
-        self.guard = Some(self.tree.pin()?);
+        self.guard = Some(self.tree.open.pin()?);
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             }
             if self.retired.is_none() {
                 // Before the second look: what it still finds in its place was not counted.
-                self.retired = Some(self.tree.map().retired());
+                self.retired = Some(self.tree.open.map().retired());
                 if !self.seen.iter().all(|seen| self.is_unchanged(seen)) {
                     return Ok(false);
                 }
@@ -264,7 +264,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
 
     /// Whether chunks were retired since the first pin was given up.
     fn has_lost_some(&self) -> bool {
-        self.retired.is_some_and(|before| before != self.tree.map().retired())
+        self.retired.is_some_and(|before| before != self.tree.open.map().retired())
     }
 
     /// Whether a search does not come to the record that was reached.

@@ -39,7 +39,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     pub(crate) fn lookup_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut values = vec![None; keys.len()];
         for (keys, values) in keys.chunks(LANES).zip(values.chunks_mut(LANES)) {
-            let guard = self.pin()?;
+            let guard = self.open.pin()?;
             guard.media().mark(Mark::Begin);
             self.take_turns(&guard, keys, values)?;
             guard.media().mark(Mark::Acknowledged);

@@ -74,7 +74,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut key = Vec::new();
         let mut has_shown = false;
         loop {
-            let guard = self.pin()?;
+            let guard = self.open.pin()?;
             let first = if has_shown { Bound::Excluded(&key[..]) } else { first };
             match self.show::<UP>(&guard, cursor, first, last, visit)? {
                 Shown::Enough => return Ok(()),

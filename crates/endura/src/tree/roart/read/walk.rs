@@ -146,7 +146,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         let (at, byte) = match node.compare_prefix(bound, from) {
             Prefix::Matches => return Ok(Side::At(Order::Equal)),
             Prefix::LeavesAt(at, byte) if node.remembers_from() <= from => (at, Some(byte)),
-            _ => match reached.sample(self.tree.space())? {
+            _ => match reached.sample(self.tree.open.space())? {
                 Sample::Barren => return Ok(Side::Nowhere),
                 Sample::Moved => return Ok(Side::Moved),
                 Sample::Record(record) => {
@@ -252,7 +252,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         is_border: bool,
         out: &mut Batch,
     ) -> Result<()> {
-        let (start, generation) = (out.len(), self.tree.space().generation());
+        let (start, generation) = (out.len(), self.tree.open.space().generation());
         let (mut version, mut from) = (array.version(), node.depth() + 1);
         let reached = Reached { node, above: None };
         let mut is_noted = reached.is_in_place(generation);
@@ -280,14 +280,14 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         from: usize,
         out: &mut Batch,
     ) -> Result<()> {
-        let (start, generation) = (out.len(), self.tree.space().generation());
+        let (start, generation) = (out.len(), self.tree.open.space().generation());
         out.reserve(array.kind().capacity());
         if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
             out.keep_since(start, start..start);
             let mut sorted = Sorted::empty();
             sorted.take(array, from)?;
             out.extend(sorted.records());
-            remember(self.tree.space(), array, version, &sorted);
+            remember(self.tree.open.space(), array, version, &sorted);
         }
         if !UP {
             out.since(start).reverse();

@@ -24,28 +24,28 @@ const BITE: usize = 512;
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Notes records that an earlier session left in a chunk. To be called under its first lock.
     pub(crate) fn note_found(&self, records: usize) {
-        if self.map().counted() != Counted::All {
-            self.map().add(records as i64);
+        if self.open.map().counted() != Counted::All {
+            self.open.map().add(records as i64);
         }
     }
 
     /// The number of entries; sets a count going where it is not known.
     pub(crate) fn length(&self) -> Result<Len> {
-        drop(self.pin()?);
-        if self.map().counted() == Counted::All {
-            return Ok(Len::Exact(self.map().sum()));
+        drop(self.open.pin()?);
+        if self.open.map().counted() == Counted::All {
+            return Ok(Len::Exact(self.open.map().sum()));
         }
-        if self.map().claim_count() {
+        if self.open.map().claim_count() {
             let tree = self.clone();
             let counter = std::thread::Builder::new().name("endura-count".to_owned());
             // An error ends the count; the next operation on the map reports it.
             if counter.spawn(move || _ = tree.count_all()).is_err() {
                 // No room for a thread: the caller counts.
                 self.count_all()?;
-                return Ok(Len::Exact(self.map().sum()));
+                return Ok(Len::Exact(self.open.map().sum()));
             }
         }
-        Ok(Len::AtLeast(self.map().sum()))
+        Ok(Len::AtLeast(self.open.map().sum()))
     }
 
     /// Counts, in this thread: locks everything once. Others may write meanwhile, and count as well. O(n).
@@ -54,7 +54,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// As for [`ByteIndex::get_with`].
     pub fn count_all(&self) -> Result<()> {
-        if self.space().session().read_only {
+        if self.open.space().session().read_only {
             return self.count_unchanging();
         }
         let mut tour = Tour::default();
@@ -75,7 +75,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 break;
             }
         }
-        self.map().set_counted(Counted::All);
+        self.open.map().set_counted(Counted::All);
         Ok(())
     }
 
@@ -86,8 +86,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             entries += 1;
             ControlFlow::Continue(())
         })?;
-        self.map().add(entries);
-        self.map().set_counted(Counted::All);
+        self.open.map().add(entries);
+        self.open.map().set_counted(Counted::All);
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
         visit: &mut dyn FnMut(u64, u64) -> Result<()>,
         bite: usize,
     ) -> Result<bool> {
-        if self.tree.map().is_dropped() {
+        if self.tree.open.map().is_dropped() {
             return Ok(true);
         }
         let root = self.tree.root(guard)?;

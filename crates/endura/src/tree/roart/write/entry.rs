@@ -95,7 +95,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
 
     fn no_place(&self) -> Error {
         let what = "a key whose place is never what it was when it was found";
-        Error::Corrupt { offset: self.map().root(), what }
+        Error::Corrupt { offset: self.open.map().root(), what }
     }
 
     /// Gives `key` a value of `len` bytes that `fill` writes where it will lie.
@@ -123,9 +123,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut fresh = Fresh::new(&guard);
         let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
         let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
-        let filled = fill(&mut Filling { writer: &mut writer, space: self.space() });
+        let filled = fill(&mut Filling { writer: &mut writer, space: self.open.space() });
         // The chunk is the parent's, if this is a child by now; and so is all that follows.
-        if self.space().is_elsewhere() {
+        if self.open.space().is_elsewhere() {
             return Err(Error::Forked);
         }
         filled?;
@@ -219,7 +219,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.set_live(live);
         lock.keep_metadata::<T>(LOCK);
         unlink::<T, M>(&words, i);
-        self.map().add(-1);
+        self.open.map().add(-1);
         // The last unlock but for what follows, so behind the count as well.
         drop(lock);
         guard.retire(old.at(), old.bytes());

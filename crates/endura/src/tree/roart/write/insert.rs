@@ -71,7 +71,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             lock.keep_metadata::<T>(noted);
             publish::<T, M>(&array.words(), array.place(slot), new.slot(key).0);
             fresh.linked();
-            self.map().add(1);
+            self.open.map().add(1);
             return Ok(true);
         }
         let Some(above) = self.lock_above(guard, &spot.node, spot.byte(key), array.at())? else {
@@ -84,9 +84,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         guard.media().mark(Mark::Step("array.replaced"));
         publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
-        self.map().add(1);
+        self.open.map().add(1);
         lock.retire();
-        self.map().note_retired();
+        self.open.map().note_retired();
         guard.retire(array.at(), Array::<M>::bytes_of(array.kind()));
         Ok(true)
     }
@@ -112,7 +112,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let link = self.hold(guard, key, &spot.node, slots, fresh)?;
         publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
-        self.map().add(1);
+        self.open.map().add(1);
         Ok(true)
     }
 
@@ -154,7 +154,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
         publish::<T, M>(&node.words(), i, link.0);
         fresh.linked();
-        self.map().add(1);
+        self.open.map().add(1);
         Ok(true)
     }
 
@@ -190,9 +190,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.leave();
         publish::<T, M>(&parent.words(), above.i, Link::node(at, larger.kind, above.link.byte()).0);
         fresh.linked();
-        self.map().add(1);
+        self.open.map().add(1);
         lock.retire();
-        self.map().note_retired();
+        self.open.map().note_retired();
         guard.retire(node.at(), Node::<M>::bytes_of(node.kind()));
         Ok(true)
     }

@@ -114,7 +114,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             fresh.linked();
         }
         lock.retire();
-        self.map().note_retired();
+        self.open.map().note_retired();
         guard.retire(array.at(), Array::<M>::bytes_of(array.kind()));
         Ok(true)
     }
@@ -161,7 +161,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
         fresh.linked();
         lock.retire();
-        self.map().note_retired();
+        self.open.map().note_retired();
         guard.retire(node.at(), Node::<M>::bytes_of(node.kind()));
         Ok(true)
     }

@@ -113,7 +113,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         guard.media().mark(Mark::Step("prefix.split"));
         publish::<T, M>(&parent.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
-        self.map().add(1);
+        self.open.map().add(1);
         Ok(true)
     }
 }

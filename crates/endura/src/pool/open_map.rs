@@ -1,0 +1,66 @@
+//! A map that is open: what each of its handles is made of.
+
+use std::sync::Arc;
+
+use crate::media::Media;
+use crate::pool::directory::map_state::MapState;
+use crate::pool::pins::guard::Guard;
+use crate::pool::space::Space;
+use crate::{Error, Result};
+
+/// A map in an open pool. A copy is another handle of the same map.
+pub(crate) struct OpenMap<M: Media> {
+    space: Arc<Space<M>>,
+    map: Arc<MapState>,
+}
+
+impl<M: Media> Clone for OpenMap<M> {
+    fn clone(&self) -> Self {
+        Self { space: Arc::clone(&self.space), map: Arc::clone(&self.map) }
+    }
+}
+
+impl<M: Media> OpenMap<M> {
+    /// The map in its pool.
+    pub(crate) fn new(space: &Arc<Space<M>>, map: Arc<MapState>) -> Self {
+        Self { space: Arc::clone(space), map }
+    }
+
+    /// Its pool.
+    #[inline(always)]
+    pub(crate) fn space(&self) -> &Space<M> {
+        &self.space
+    }
+
+    /// What all handles share: its entry in the directory, with what is counted.
+    #[inline(always)]
+    pub(crate) fn map(&self) -> &MapState {
+        &self.map
+    }
+
+    /// Enters an operation that reads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Dropped`]; those of [`Space::pin`].
+    #[inline(always)]
+    pub(crate) fn pin(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin()?)
+    }
+
+    /// Enters an operation that may write.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Dropped`]; those of [`Space::pin_mut`].
+    #[inline(always)]
+    pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
+        self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    #[inline(always)]
+    fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
+        if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }
+    }
+}
