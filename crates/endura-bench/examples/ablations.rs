@@ -4,7 +4,7 @@
 //! cargo run --release -p endura-bench --example ablations -- [KEYS] [THREADS] [ROUNDS]
 //! ```
 
-use endura_bench::ablations::compare;
+use endura_bench::experiment::ablations::compare;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

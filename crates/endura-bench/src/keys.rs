@@ -1,7 +1,5 @@
 //! Which number is the i-th key, and what is stored under it.
 
-pub use crate::workload::Zipf;
-
 /// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of
 /// splitmix64). No set has to remember which keys exist: key `i` exists if `i` was inserted.
 #[inline]

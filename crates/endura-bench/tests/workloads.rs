@@ -6,15 +6,15 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-use endura_bench::contender::Contender;
-use endura_bench::entrant::Entrant;
-use endura_bench::operation::Operation;
+use endura_bench::contender::{Contender, Entrant};
+use endura_bench::figures::Pace;
+use endura_bench::head_to_head::Operation;
 use endura_bench::store::{Footprint, Place, Session, Shape, Store};
 use endura_bench::tpcc::{self, Mix, Scale, Tables};
 use endura_bench::workload::{
     self, Action, Choice, Plan, Population, ScanLength, Workload, papers, ycsb,
 };
-use endura_bench::{Error, Pace, Result};
+use endura_bench::{Error, Result};
 
 const KEYS: u64 = 600;
 
@@ -187,7 +187,7 @@ fn threads_find_what_other_threads_insert_and_remove() {
         }
         store.verify(&population, 10_000).expect("all keys");
         // What was closed is there after it is opened again.
-        if contender.role() != endura_bench::result::Role::VolatileBound {
+        if contender.role() != endura_bench::results::Role::VolatileBound {
             drop(store);
             let again = contender.open(&place(&dir, shape)).expect("the same store");
             again.verify(&population, 10_000).expect("all keys after a close");

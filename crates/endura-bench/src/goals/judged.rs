@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::result::Better;
-use crate::summary::Median;
+use crate::figures::Median;
+use crate::results::Better;
 
 /// A goal, and what was measured.
 #[derive(Debug, Clone, Serialize)]

@@ -3,9 +3,11 @@
 use endura::Kind;
 use endura::lab::media::MediaChoice;
 
-use super::{Goal, Measure, Race};
+use super::race::{Goal, Measure, Race};
 use crate::contender::Contender;
-use crate::operation::Operation::{Get, GetMany, Insert, Load, Miss, Remove, Scan, Update, Zipf};
+use crate::head_to_head::Operation::{
+    Get, GetMany, Insert, Load, Miss, Remove, Scan, Update, Zipf,
+};
 use crate::store::Shape;
 
 /// Ten million numbers, both with the promise to survive SIGKILL.

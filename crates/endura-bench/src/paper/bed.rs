@@ -1,19 +1,15 @@
 //! What the rows share: loaded indexes, timed points, curves.
 
 use endura::lab::media::{Heap, Media};
+use endura::{Kind, MediaChoice};
 use endura_variants::media::{Emulated, Pace, Slow};
 
-use endura::{Kind, MediaChoice};
-
+use super::scale::Scale;
 use crate::Result;
-use crate::drive::{Choice, Mix, Work, load, median};
-use crate::result::Better;
+use crate::experiment::{Choice, Mix, Subject, Work, load, median, room};
+use crate::figures::{Median, grouped};
+use crate::results::{Across, Better, Plot, Point, Series};
 use crate::store::Shape;
-use crate::subject::{Subject, room};
-use crate::summary::Median;
-
-use super::Scale;
-use crate::plot::{Across, Plot, Point, Series};
 
 /// The index loaded with the scale's keys.
 pub(super) fn loaded(subject: Subject, scale: &Scale) -> Result<Subject> {
@@ -137,17 +133,4 @@ pub(super) fn scale_text(scale: &Scale) -> String {
         grouped(scale.operations),
         scale.rounds
     )
-}
-
-/// 1,234,567.
-pub(super) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -1,13 +1,12 @@
 //! Throughput by threads, and what may be asked of it on a machine with few processors.
 
-use crate::Result;
-use crate::drive::{Choice, Mix, Work};
-use crate::subject::Subject;
-
 use super::bed::{mops, number, rates, series, time, work};
-use super::shape::{figure, list};
-use super::{Check, Scale};
-use crate::plot::Plot;
+use super::row::Check;
+use super::scale::Scale;
+use crate::Result;
+use crate::experiment::{Choice, Mix, Subject, Work};
+use crate::figures::{figure, list};
+use crate::results::Plot;
 
 /// Throughput of fresh, loaded indexes at each number of threads.
 pub(super) fn scaling(

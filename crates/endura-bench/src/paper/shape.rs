@@ -61,21 +61,6 @@ pub fn middle(values: &[f64]) -> f64 {
     }
 }
 
-/// Figures as text: `1.20, 3.40`.
-pub fn list(values: &[f64]) -> String {
-    let texts: Vec<String> = values.iter().map(|&value| figure(value)).collect();
-    texts.join(", ")
-}
-
-/// Three digits, more before the point.
-pub fn figure(value: f64) -> String {
-    match value.abs() {
-        v if v >= 100.0 => format!("{value:.0}"),
-        v if v >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +98,5 @@ mod tests {
         assert_eq!(middle(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(middle(&[1.0, 2.0]), 1.5);
         assert!(middle(&[]).is_nan());
-        assert_eq!(list(&[1.234, 12.34, 123.4]), "1.23, 12.3, 123");
     }
 }

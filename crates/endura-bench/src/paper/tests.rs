@@ -1,6 +1,7 @@
 //! Every row at a tiny scale: it runs, its figures are figures, its verdict follows from its checks.
 
-use super::*;
+use super::{Check, Finding, Row, Scale, Verdict, rows};
+use crate::results::Results;
 
 fn tiny(dir: &std::path::Path) -> Scale {
     Scale {

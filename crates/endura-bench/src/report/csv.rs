@@ -1,6 +1,6 @@
 //! Measurements as comma-separated values, one a line.
 
-use crate::result::{Measurement, Results};
+use crate::results::{Measurement, Results};
 
 const HEADER: &str = "suite,workload,store,threads,entries,parameter,value,parameter_unit,quantity,unit,median,spread_percent,p50_ns,p90_ns,p99_ns,p999_ns,p9999_ns,max_ns,rounds";
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn every_line_has_as_many_fields_as_the_header() {
-        let text = csv(&super::super::tests::results());
+        let text = csv(&crate::report::tests::results());
         let commas = HEADER.matches(',').count();
         assert!(text.lines().count() > 5);
         assert!(text.lines().all(|line| line.matches(',').count() == commas), "{text}");

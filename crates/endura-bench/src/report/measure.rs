@@ -1,121 +1,22 @@
-//! What a report measures, and how much of it.
+//! What a report measures.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use endura::lab::media::Domain;
 
+use super::contents::{CountTable, Report, describe};
+use super::extent::Extent;
 use super::workloads::workloads;
-use super::{CountTable, Report, describe};
-use crate::Result;
 use crate::contender::Contender;
-use crate::counts::{Counted, Nodes, counts};
-use crate::floor::{chase, floor};
+use crate::experiment::{page_cache, room};
 use crate::goals::{Judged, RACES};
-use crate::instructions::Counter;
-use crate::paper::{self, Scale};
-use crate::recovery::{Plan, timeline};
-use crate::result::Results;
+use crate::probes::counts::{Counted, Nodes, counts};
+use crate::probes::floor::{chase, floor};
+use crate::probes::instructions::Counter;
+use crate::probes::recovery::{Plan, timeline};
+use crate::results::Results;
 use crate::store::Shape;
-use crate::subject::{page_cache, room};
-
-/// How much of everything.
-#[derive(Debug, Clone)]
-pub struct Extent {
-    /// Keys in the stores.
-    pub keys: u64,
-    /// Operations of a workload.
-    pub operations: u64,
-    /// Rounds.
-    pub rounds: u32,
-    /// A store whose turn takes longer has one round of a suite.
-    pub patience: Duration,
-    /// Numbers of threads.
-    pub threads: Vec<usize>,
-    /// Keys of the exact counts.
-    pub counted: u64,
-    /// Where files go.
-    pub dir: PathBuf,
-    /// Where the random numbers start.
-    pub seed: u64,
-    /// That of the papers' rows.
-    pub papers: Scale,
-    /// Rounds of the goals, which have sizes of their own; 0 leaves them out.
-    pub goal_rounds: u32,
-}
-
-impl Extent {
-    /// Less than three minutes on two cores.
-    pub fn quick(dir: PathBuf) -> Self {
-        let papers = Scale::quick(dir.clone());
-        let threads = vec![1, 2];
-        Self {
-            keys: 100_000,
-            operations: 30_000,
-            rounds: 3,
-            patience: Duration::from_millis(1500),
-            threads,
-            counted: 100_000,
-            dir,
-            seed: 1,
-            papers,
-            goal_rounds: 0,
-        }
-    }
-
-    /// Less than forty.
-    pub fn full(dir: PathBuf) -> Self {
-        let papers = Scale::full(dir.clone());
-        let threads = vec![1, 2, 4];
-        Self {
-            keys: 500_000,
-            operations: 200_000,
-            rounds: 3,
-            patience: Duration::from_secs(5),
-            threads,
-            counted: 1_000_000,
-            dir,
-            seed: 1,
-            papers,
-            goal_rounds: 5,
-        }
-    }
-
-    /// In sentences.
-    fn describe(&self) -> Vec<String> {
-        use super::html::grouped;
-        let threads =
-            |threads: &[usize]| threads.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        vec![
-            format!(
-                "workloads: {} keys, {} operations each, {} rounds (one for a store that takes more than {} s a turn), \
-                 {} threads",
-                grouped(self.keys),
-                grouped(self.operations),
-                self.rounds,
-                self.patience.as_secs_f64(),
-                threads(&self.threads)
-            ),
-            format!(
-                "papers: {} keys, {} operations a point, {} rounds, {} threads",
-                grouped(self.papers.keys),
-                grouped(self.papers.operations),
-                self.papers.rounds,
-                threads(&self.papers.threads)
-            ),
-            format!("counts: {} keys", grouped(self.counted)),
-            match self.goal_rounds {
-                0 => "goals: left out; they have sizes of their own".into(),
-                rounds => format!("goals: as many keys as they say, {rounds} rounds"),
-            },
-        ]
-    }
-
-    /// The part of the time that all but the goals take, about.
-    fn before_goals(&self) -> f64 {
-        if self.goal_rounds > 0 { 0.6 } else { 1.0 }
-    }
-}
+use crate::{Result, paper};
 
 /// Measures everything; `observe` is told what is about to run, and how much of all is done, from 0 to 1.
 ///
@@ -247,6 +148,7 @@ fn crash_plan(extent: &Extent) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::Scale;
 
     #[test]
     fn a_tiny_report_is_measured_and_written() {

@@ -1,9 +1,14 @@
 //! A report of made-up figures: every section is there, and the files can be read.
 
-use super::*;
-use crate::paper::Scale;
-use crate::result::{Better, Measurement, Parameter, Promise, Quantity, Role, StoreInfo};
-use crate::summary::{Latency, Median};
+use super::{CountTable, Report};
+use crate::figures::{Latency, Median};
+use crate::goals::Judged;
+use crate::paper::{Outcome, Scale, rows};
+use crate::probes::counts::PerOperation;
+use crate::probes::floor::{AHEAD, Chase, Floor};
+use crate::probes::instructions::Counter;
+use crate::probes::recovery::Timeline;
+use crate::results::{Better, Measurement, Parameter, Promise, Quantity, Results, Role, StoreInfo};
 
 /// Ours and LMDB, which is twice as fast and smaller.
 pub(super) fn results() -> Results {
@@ -87,7 +92,7 @@ fn report(papers: Vec<Outcome>) -> Report {
             dependent_load_ns: median,
             durable_store_ns: median,
             sequential_line_ns: median,
-            record_ns: [median; crate::floor::AHEAD.len()],
+            record_ns: [median; AHEAD.len()],
         },
         chases: vec![Chase { set_ns: 100, wall_ns: median, charged_ns: 100.0 }],
         timeline: (
@@ -116,7 +121,7 @@ fn every_section_stands_in_the_page_and_says_what_is_behind() {
         dir: dir.path().into(),
         seed: 1,
     };
-    let row = crate::paper::rows().find(|row| row.figure == "table 4").expect("a row");
+    let row = rows().find(|row| row.figure == "table 4").expect("a row");
     let html = report(vec![row.run(&scale).expect("counts")]).html();
     for section in [
         "throughput",

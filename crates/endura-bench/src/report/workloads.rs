@@ -2,13 +2,14 @@
 
 use endura::Pool;
 
-use super::{Extent, threads};
-use crate::Result;
+use super::extent::Extent;
 use crate::contender::Contender;
-use crate::result::{Parameter, Results};
+use crate::figures::threads;
+use crate::results::{Parameter, Results};
 use crate::store::Shape;
-use crate::suite::{self, Settings, Stage, Suite};
+use crate::suite::{Settings, Stage, Suite};
 use crate::workload::{Action, ScanLength, Workload, ycsb};
+use crate::{Result, suite};
 
 pub(super) fn workloads(
     extent: &Extent,

@@ -1,6 +1,6 @@
 //! Stores of byte strings under numbers.
 
-use super::Session;
+use super::contract::Session;
 use super::shape::{Buffers, Shape, number};
 use crate::Result;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use endura::{NodeLayout, Pool, PoolOptions};
 
-use super::Shape;
+use super::shape::Shape;
 use crate::{Error, Result};
 
 /// Where the maps of a store lie, and how they are made. A store that is there is opened.
@@ -65,24 +65,10 @@ fn make(dir: &Path) -> Result<()> {
         .map_err(|source| Error::Io { doing: format!("cannot make {}", dir.display()), source })
 }
 
-#[cfg(any(feature = "fjall", feature = "redb", feature = "rocksdb"))]
-/// What the files below `dir` take up: the blocks that are theirs, and their lengths.
-pub(super) fn size_of_files(dir: &Path) -> Result<super::Footprint> {
-    use std::os::unix::fs::MetadataExt;
-    let failure =
-        |source| Error::Io { doing: format!("cannot look into {}", dir.display()), source };
-    let mut sum = super::Footprint { used_bytes: 0, file_bytes: 0 };
-    for entry in std::fs::read_dir(dir).map_err(failure)? {
-        let entry = entry.map_err(failure)?;
-        // A background thread may have deleted it since.
-        let Ok(data) = entry.metadata() else { continue };
-        let part = if data.is_dir() {
-            size_of_files(&entry.path())?
-        } else {
-            super::Footprint { used_bytes: data.blocks() * 512, file_bytes: data.len() }
-        };
-        sum.used_bytes += part.used_bytes;
-        sum.file_bytes += part.file_bytes;
-    }
-    Ok(sum)
+/// A folder that is deleted when it is dropped.
+pub(crate) fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir).map_err(|source| Error::Io {
+        doing: format!("cannot make a folder in {}", dir.display()),
+        source,
+    })
 }

@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use super::collect::Collector;
-use super::{Stage, Suite, VERIFIED};
+use super::stage::{Stage, Suite, VERIFIED};
 use crate::Result;
-use crate::contender::Contender;
-use crate::entrant::Entrant;
+use crate::contender::{Contender, Entrant};
 use crate::keys::key;
-use crate::result::{Measurement, Quantity, StoreInfo};
+use crate::results::{Measurement, Quantity, StoreInfo};
 use crate::store::Place;
 use crate::workload::{Population, Timing, Workload};
 

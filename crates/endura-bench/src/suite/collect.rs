@@ -2,10 +2,8 @@
 
 use hdrhistogram::Histogram;
 
-use crate::neighbour::is_shared;
-use crate::result::{Measurement, Results, StoreInfo};
-use crate::summary::{Latency, Median};
-use crate::timing::empty_histogram;
+use crate::figures::{Latency, Median, empty_histogram, is_shared};
+use crate::results::{Measurement, Results, StoreInfo};
 use crate::workload::Timing;
 
 struct Measured {
@@ -81,8 +79,8 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neighbour::probe;
-    use crate::result::{Promise, Quantity, Role};
+    use crate::figures::probe;
+    use crate::results::{Promise, Quantity, Role};
 
     #[test]
     fn rounds_beside_a_neighbour_are_named() {

@@ -1,11 +1,11 @@
 //! TPC-C's mixes on many stores.
 
 use super::collect::Collector;
-use super::settings::Turn;
-use super::{Progress, Settings, temporary};
+use super::settings::Settings;
+use super::turn::{Progress, Turn};
 use crate::Result;
-use crate::result::{Measurement, Quantity, Results};
-use crate::store::{Place, Shape};
+use crate::results::{Measurement, Quantity, Results};
+use crate::store::{Place, Shape, temporary};
 use crate::tpcc::{MAPS, Mix, Scale, Tables};
 use crate::workload::{Plan, Timing};
 

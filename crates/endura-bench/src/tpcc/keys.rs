@@ -1,6 +1,6 @@
 //! Keys of the maps, and what an order holds.
 
-use super::{DISTRICTS, Scale};
+use super::scale::{DISTRICTS, Scale};
 use crate::keys::key;
 
 /// How many maps there are.

@@ -1,7 +1,7 @@
 //! What the maps hold at first.
 
 use super::keys::{At, DELIVERED, MAPS, MARK, Table, stock};
-use super::{Scale, first_open};
+use super::scale::{Scale, first_open};
 use crate::store::{Session, Store};
 use crate::workload::{Part, Timing, on_threads};
 use crate::{Error, Result};

@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 
 use super::keys::{At, DELIVERED, MARK, Table, stock, uneven};
 use super::load::sessions;
-use super::{DISTRICTS, Mix, Tables};
+use super::mix::Mix;
+use super::scale::DISTRICTS;
+use super::tables::Tables;
+use crate::figures::timed;
 use crate::store::{Session, Store};
-use crate::timing::timed;
 use crate::workload::{Part, Plan, Timing, on_threads};
 use crate::{Error, Result};
 

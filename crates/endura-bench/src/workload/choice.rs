@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Zipf;
+use super::zipf::Zipf;
 use crate::{Error, Result};
 
 /// Which of the present keys an operation falls on.

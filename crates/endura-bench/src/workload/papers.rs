@@ -1,6 +1,8 @@
 //! The mixes of the three papers' evaluations.
 
-use super::{Action, Choice, Order, ScanLength, Workload, Zipf};
+use super::choice::Choice;
+use super::definition::{Action, Order, ScanLength, Workload};
+use super::zipf::Zipf;
 
 /// FAST & FAIR, figure 8(c): each thread inserts 4 keys, searches 16 and deletes one, again and
 /// again.

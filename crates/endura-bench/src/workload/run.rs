@@ -1,18 +1,14 @@
-//! Threads that start together, and what they took.
+//! A workload on a store, by threads that start together.
 
 use std::sync::Barrier;
-use std::time::Instant;
 
-use hdrhistogram::Histogram;
-
-use super::population::MOST_KEYS;
+use super::definition::{Action, Workload};
+use super::population::{MOST_KEYS, Population};
 use super::share::Share;
 use super::step::{Steps, draw};
-use super::{Action, Population, Workload};
-use crate::keys::{key, value};
-use crate::neighbour::probe;
-use crate::store::{Session, Store};
-use crate::timing::{Pace, empty_histogram, thread_cpu_time, thread_time_in_line};
+use super::timing::{Part, Timing, on_threads};
+use crate::figures::Pace;
+use crate::store::Store;
 use crate::{Error, Result};
 
 /// How much of a workload, and when.
@@ -24,128 +20,6 @@ pub struct Plan {
     pub pace: Pace,
     /// Where the random numbers start.
     pub seed: u64,
-}
-
-/// What a run took.
-#[derive(Debug, Clone)]
-pub struct Timing {
-    /// How many operations there were, all threads together.
-    pub operations: u64,
-    /// Threads that did them.
-    pub threads: usize,
-    /// From the common start to the end of the last thread, in seconds.
-    pub wall_seconds: f64,
-    /// CPU time of all these threads together, in seconds. Threads that a store has for itself do
-    /// not count.
-    pub cpu_seconds: f64,
-    /// The least that it would have taken on processors that nobody else uses, in seconds: what the
-    /// slowest thread took without the time in which it could have run and had no processor, or, where
-    /// threads share processors, what all of them need at least. Wall time on a machine that has nothing
-    /// else to do.
-    pub alone_seconds: f64,
-    /// Nanoseconds of the operations that were timed by themselves.
-    pub latencies: Histogram<u64>,
-    /// The longest [`probe`] of these threads, before and after.
-    pub(crate) probe: f64,
-}
-
-impl Timing {
-    /// Million operations per second: of [`alone_seconds`](Self::alone_seconds), and of wall time where
-    /// threads share processors, for who waits for whom is then part of the matter.
-    pub fn mops(&self) -> f64 {
-        let shared = self.threads > processors();
-        let seconds = if shared { self.wall_seconds } else { self.alone_seconds };
-        self.operations as f64 / seconds.max(1e-9) / 1e6
-    }
-
-    /// Nanoseconds of CPU time per operation.
-    pub fn cpu_ns(&self) -> f64 {
-        self.cpu_seconds * 1e9 / self.operations.max(1) as f64
-    }
-
-    /// Puts the threads of one run together.
-    pub(crate) fn of(parts: &[Part]) -> Self {
-        let mut latencies = empty_histogram();
-        parts.iter().for_each(|part| latencies += &part.latencies);
-        let first = parts.iter().map(|part| part.begun).min();
-        let last = parts.iter().map(|part| part.ended).max();
-        let wall = last.zip(first).map(|(last, first)| last - first).unwrap_or_default();
-        let wall_seconds = wall.as_secs_f64();
-        let cpu_seconds: f64 = parts.iter().map(|part| part.cpu_seconds).sum();
-        let slowest = parts.iter().map(|part| part.alone_seconds).fold(0.0, f64::max);
-        let shared = cpu_seconds / parts.len().clamp(1, processors()) as f64;
-        Self {
-            operations: parts.iter().map(|part| part.operations).sum(),
-            threads: parts.len(),
-            wall_seconds,
-            cpu_seconds,
-            alone_seconds: slowest.max(shared).min(wall_seconds),
-            latencies,
-            probe: parts.iter().map(|part| part.probe).fold(0.0, f64::max),
-        }
-    }
-}
-
-/// Processors that this process may use.
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// What one thread found out.
-pub(crate) struct Part {
-    operations: u64,
-    begun: Instant,
-    ended: Instant,
-    cpu_seconds: f64,
-    /// Running or asleep, but not in line for a processor.
-    alone_seconds: f64,
-    pub(crate) wrong: u64,
-    latencies: Histogram<u64>,
-    probe: f64,
-}
-
-impl Part {
-    /// The same with a number of operations that was not known before.
-    pub(crate) fn with_operations(self, operations: u64) -> Self {
-        Self { operations, ..self }
-    }
-
-    /// Times one thread's work; `work` gives how many answers were wrong.
-    pub(crate) fn time(
-        operations: u64,
-        work: impl FnOnce(&mut Histogram<u64>) -> Result<u64>,
-    ) -> Result<Self> {
-        let (mut latencies, in_line) = (empty_histogram(), thread_time_in_line());
-        let (begun, cpu) = (Instant::now(), thread_cpu_time());
-        let wrong = work(&mut latencies)?;
-        let cpu_seconds = (thread_cpu_time() - cpu).as_secs_f64();
-        let ended = Instant::now();
-        let in_line = thread_time_in_line().saturating_sub(in_line);
-        let alone = (ended - begun).saturating_sub(in_line).as_secs_f64();
-        let alone_seconds = alone.max(cpu_seconds);
-        let probe = 0.0;
-        Ok(Self { operations, begun, ended, cpu_seconds, alone_seconds, wrong, latencies, probe })
-    }
-}
-
-/// Runs one part on each of `threads` threads, and gives all of them. Each looks for a neighbour before and
-/// after, outside of what is timed: not where threads share processors, for one would take from another.
-pub(crate) fn on_threads(
-    threads: usize,
-    part: impl Fn(usize) -> Result<Part> + Sync,
-) -> Result<Vec<Part>> {
-    std::thread::scope(|scope| {
-        let part = &part;
-        let look = || if threads > processors() { 0.0 } else { probe() };
-        let work = move |thread| {
-            let before = look();
-            let part = part(thread)?;
-            Ok(Part { probe: before.max(look()), ..part })
-        };
-        let workers: Vec<_> =
-            (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
-        workers.into_iter().map(|w| w.join().unwrap_or(Err(Error::Panicked))).collect()
-    })
 }
 
 /// Runs `workload` on `store`, by as many threads as `population` has, which it keeps true.
@@ -209,36 +83,4 @@ fn steps(population: &Population, workload: &Workload, plan: Plan, thread: usize
     let count = cut(thread as u64 + 1) - cut(thread as u64);
     let mut rng = fastrand::Rng::with_seed(plan.seed.wrapping_add((thread as u64 + 1) << 48));
     draw(workload, population, thread, count as usize, &mut rng)
-}
-
-/// Looks for up to `sample` keys that must be in `store` and as many that must not, when no thread is
-/// at work.
-///
-/// # Errors
-///
-/// What the store said, or [`Error::Wrong`].
-pub fn verify<S: Store>(store: &S, population: &Population, sample: u64) -> Result<()> {
-    let mut session = store.session()?;
-    let (mut wrong, mut of) = (0, 0);
-    for stripe in 0..population.threads() {
-        let window = population.window(stripe);
-        let each = sample.div_ceil(population.threads() as u64).max(1);
-        let stride = |length: u64| length.div_ceil(each).max(1) as usize;
-        for position in window.clone().step_by(stride(window.end - window.start)) {
-            let number = population.number(stripe, position);
-            let found = session.get(key(number))?;
-            wrong += u64::from(found.is_none_or(|found| (found ^ value(number)) << 8 != 0));
-            of += 1;
-        }
-        for position in (0..window.start).step_by(stride(window.start)) {
-            wrong += u64::from(session.get(key(population.number(stripe, position)))?.is_some());
-            of += 1;
-        }
-        wrong += u64::from(session.get(key(population.number(stripe, window.end)))?.is_some());
-        of += 1;
-    }
-    match wrong {
-        0 => Ok(()),
-        wrong => Err(Error::Wrong { store: store.name(), operation: "verify".into(), wrong, of }),
-    }
 }

@@ -2,12 +2,13 @@
 
 use hdrhistogram::Histogram;
 
-use super::population::ABSENT;
+use super::choice::Choice;
+use super::definition::{Action, BATCH, Workload};
+use super::population::{ABSENT, Population};
 use super::step::{Step, Steps, moves};
-use super::{Action, BATCH, Choice, Population, Workload};
+use crate::figures::{Pace, timed};
 use crate::keys::{key, value};
 use crate::store::Session;
-use crate::timing::{Pace, timed};
 use crate::{Error, Result};
 
 /// Values carry a mark in their highest byte, so that a replacement changes something.

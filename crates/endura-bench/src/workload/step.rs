@@ -1,8 +1,8 @@
 //! What one thread will do, drawn before the clock starts.
 
-use super::choice::Sampler;
-use super::population::ABSENT;
-use super::{Action, BATCH, Choice, Order, Population, ScanLength, Workload};
+use super::choice::{Choice, Sampler};
+use super::definition::{Action, BATCH, Order, ScanLength, Workload};
+use super::population::{ABSENT, Population};
 
 /// One action and its key. Eight bytes: a thread reads them one after the other as it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

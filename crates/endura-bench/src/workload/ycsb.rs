@@ -1,7 +1,9 @@
 //! The core workloads of YCSB (Cooper et al., "Benchmarking cloud serving systems with YCSB", SoCC
 //! 2010): A to F.
 
-use super::{Action, Choice, ScanLength, Workload, Zipf};
+use super::choice::Choice;
+use super::definition::{Action, ScanLength, Workload};
+use super::zipf::Zipf;
 
 /// The six workloads with the choices of keys that YCSB gives them: Zipf's law of 0.99, scattered,
 /// and for D the latest keys.

@@ -22,9 +22,9 @@ const UNSAFE_DOORS: [&str; 14] = [
     "crates/endura/tests/engine/watched.rs",
     "crates/endura/tests/engine/memory.rs",
     // `heed` asks its caller to promise that no other process truncates the file.
-    "crates/endura-bench/src/store/lmdb.rs",
+    "crates/endura-bench/src/store/peers/lmdb.rs",
     // RocksDB is a library of C functions.
-    "crates/endura-bench/src/store/rocksdb/ffi.rs",
+    "crates/endura-bench/src/store/peers/rocksdb/ffi.rs",
 ];
 
 const LONGEST_FILE: usize = 500;

@@ -3,11 +3,11 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura_bench::compare::{Comparison, Row, Verdict, compare};
-use endura_bench::relative::relative;
-use endura_bench::result::Results;
+use endura_bench::results::Results;
+use endura_bench::results::relative;
+use endura_bench::results::{Comparison, Row, Verdict, compare};
 
-use crate::flags;
+use crate::args::flags;
 use crate::table::{label, number, spread};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, bold, counted, verdict};

@@ -2,11 +2,11 @@
 
 use std::io::{Write, stdout};
 
-use endura_bench::floor::{AHEAD, Chase, Floor, RECORD_BYTES, chase, floor};
-use endura_bench::summary::Median;
+use endura_bench::figures::Median;
+use endura_bench::probes::floor::{AHEAD, Chase, Floor, RECORD_BYTES, chase, floor};
 use serde_json::json;
 
-use crate::flags;
+use crate::args::flags;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::{Table, bytes, parse_size};

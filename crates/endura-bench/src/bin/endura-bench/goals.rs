@@ -5,7 +5,7 @@ use std::io::{Write, stdout};
 use endura_bench::goals::{Judged, RACES, Race};
 use serde_json::json;
 
-use crate::flags;
+use crate::args::flags;
 use crate::table::spread;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;

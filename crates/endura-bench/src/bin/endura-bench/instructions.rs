@@ -5,10 +5,10 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use endura_bench::contender::Contender;
-use endura_bench::instructions::{Counter, Extent, count, work};
+use endura_bench::probes::instructions::{Counter, Extent, count, work};
 
-use crate::contenders::contender;
-use crate::flags;
+use crate::args::contender;
+use crate::args::flags;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{Table, parse_number};

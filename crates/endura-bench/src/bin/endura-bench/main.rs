@@ -2,37 +2,28 @@
 //! process run.
 //!
 //! Without a subcommand it measures the plain operations of one index beside one peer ([`plain`]).
-//! Each suite makes a [`Results`](endura_bench::result::Results), which is printed as tables or as
+//! Each suite makes a [`Results`](endura_bench::results::Results), which is printed as tables or as
 //! JSON; [`compare`] reads two of them.
 
 #![forbid(unsafe_code)]
 
-mod after_kill;
+mod args;
 mod compare;
-mod contenders;
-mod flags;
 mod floor;
 mod goals;
 mod instructions;
-mod kill_round;
-mod kills;
-mod mixes;
+mod kill;
 mod paper;
-mod pibench;
 mod plain;
-mod print;
-mod reopen;
 mod report;
-mod suite_args;
-mod sweep;
+mod suites;
 mod table;
-mod tpcc;
-mod ycsb;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use endura_console::outcome::{Result, exit};
+use suites::{after_kill, mixes, pibench, sweep, tpcc, ycsb};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -78,15 +69,15 @@ enum Suite {
     /// Time from SIGKILL to the first successful lookup
     Reopen(after_kill::Args),
     /// Kill writers at random moments, and look for what the store had acknowledged
-    Kills(kills::Args),
+    Kills(kill::Args),
     /// Two runs side by side; exit code 1 if something became worse
     Compare(compare::Args),
     #[command(hide = true)]
     InstructionsChild(instructions::ChildArgs),
     #[command(hide = true)]
-    Loader(after_kill::LoaderArgs),
+    Loader(kill::LoaderArgs),
     #[command(hide = true)]
-    KillsWriter(kill_round::WriterArgs),
+    KillsWriter(kill::WriterArgs),
 }
 
 fn run(cli: &Cli) -> Result {
@@ -103,11 +94,11 @@ fn run(cli: &Cli) -> Result {
         Some(Suite::Goals(args)) => goals::run(args),
         Some(Suite::Instructions(args)) => instructions::run(args),
         Some(Suite::Reopen(args)) => after_kill::run(args),
-        Some(Suite::Kills(args)) => kills::run(args),
+        Some(Suite::Kills(args)) => kill::run(args),
         Some(Suite::Compare(args)) => compare::run(args),
         Some(Suite::InstructionsChild(args)) => instructions::work_stepwise(args),
-        Some(Suite::Loader(args)) => after_kill::load(args),
-        Some(Suite::KillsWriter(args)) => kill_round::write(args),
+        Some(Suite::Loader(args)) => kill::load(args),
+        Some(Suite::KillsWriter(args)) => kill::write(args),
     }
 }
 

@@ -4,10 +4,9 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use endura_bench::paper::{Outcome, Row, Scale, Verdict, rows};
-use endura_bench::result::Results;
+use endura_bench::results::Results;
 
-use crate::flags;
-use crate::suite_args::command_line;
+use crate::args::flags::{self, command_line};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{bold, parse_number, verdict};

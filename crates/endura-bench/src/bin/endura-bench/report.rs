@@ -3,12 +3,11 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura_bench::instructions::{Counter, Extent as Counted};
+use endura_bench::probes::instructions::{Counter, Extent as Counted};
 use endura_bench::report::{Extent, measure};
 
-use crate::flags;
+use crate::args::flags::{self, command_line};
 use crate::instructions;
-use crate::suite_args::command_line;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::parse_number;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use endura_bench::result::{Measurement, Promise, Results};
-use endura_bench::summary::Median;
+use endura_bench::figures::Median;
+use endura_bench::results::{Measurement, Promise, Results};
 
 use endura_console::outcome::Result;
 use endura_console::text::{Table, bold, counted, grouped};
@@ -95,7 +95,7 @@ fn table(measurements: &[&Measurement]) -> Table {
         let mut row = vec![label(measurement), measurement.store.clone()];
         row.extend([number(measurement.median.median), spread(measurement.median)]);
         if let Some(l) = measurement.latency_ns {
-            row.extend([l.p50, l.p99, l.p999, l.p9999, l.max].map(crate::print::short));
+            row.extend([l.p50, l.p99, l.p999, l.p9999, l.max].map(short));
         }
         table.row(row);
     }
@@ -128,4 +128,13 @@ pub(super) fn number(value: f64) -> String {
 
 pub(super) fn spread(median: Median) -> String {
     format!("{:.0}%", median.spread_percent)
+}
+
+/// Nanoseconds in at most six characters.
+pub(super) fn short(nanos: u64) -> String {
+    match nanos {
+        0..10_000 => nanos.to_string(),
+        10_000..10_000_000 => format!("{}us", nanos / 1000),
+        _ => format!("{}ms", nanos / 1_000_000),
+    }
 }

@@ -3,25 +3,24 @@
 use std::sync::Arc;
 
 use endura::Kind;
-use endura::lab::media::Domain;
-use endura::lab::media::Heap;
+use endura::lab::media::{Domain, Heap};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura_variants::media::{Charges, Emulated, Slow};
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
-use crate::counts::{Counted, Nodes, counts};
-use crate::drive::{Mix, Work};
+use crate::experiment::{Mix, Subject, Work};
+use crate::figures::{Median, figure, list};
 use crate::paper::bed::{
     costs, emulated, exact, groups, heights, loaded, number, scale_text, series, shared, time,
     times, work,
 };
-use crate::paper::shape::{about, figure, growth, less_than_proportional, list, rises};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Plot;
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::{about, growth, is_least, least, less_than_proportional, rises};
+use crate::probes::counts::{Counted, Nodes, counts};
+use crate::results::Plot;
 use crate::store::Shape;
-use crate::subject::Subject;
-use crate::summary::Median;
 
 const LATENCIES: [u64; 4] = [120, 300, 600, 900];
 
@@ -237,7 +236,7 @@ pub(super) fn writes(scale: &Scale) -> Result<Finding> {
     }
     let plot = times("insert", number("write latency", "ns", false), curves);
     let ends: Vec<f64> = plot.series.iter().filter_map(|s| s.heights().last().copied()).collect();
-    let fewest = crate::paper::shape::least(&slopes).unwrap_or(0);
+    let fewest = least(&slopes).unwrap_or(0);
     let names: Vec<String> = plot
         .series
         .iter()
@@ -251,7 +250,7 @@ pub(super) fn writes(scale: &Scale) -> Result<Finding> {
             names.join(", "),
             list(&ends)
         ),
-        crate::paper::shape::is_least(&ends, fewest, 0.05),
+        is_least(&ends, fewest, 0.05),
         "the search costs it more than it saves on flushes at these sizes",
     )];
     Ok(Finding { setup: setup(scale, "inserts, reads of 120 ns"), plots: vec![plot], checks })

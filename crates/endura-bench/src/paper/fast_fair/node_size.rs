@@ -4,15 +4,14 @@ use endura::lab::tree::fast_fair::Search;
 use endura_variants::fast_fair::{Binary, Linear};
 
 use crate::Result;
-use crate::drive::Mix;
-use crate::drive::Work;
+use crate::experiment::{Mix, Subject, Work, adr};
+use crate::figures::{Median, figure, list};
 use crate::paper::bed::{bytes, number, scale_text, series, time, times, work};
-use crate::paper::shape::{figure, list, middle, nowhere_above, ratios, rises};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::{Plot, Series};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::{middle, nowhere_above, ratios, rises};
+use crate::results::{Plot, Series};
 use crate::store::Shape;
-use crate::subject::{Subject, adr};
-use crate::summary::Median;
 
 /// Nanoseconds of an insert while the tree is filled, and of a lookup.
 fn point<const WORDS: usize, S: Search>(scale: &Scale) -> Result<(f64, Median, Median)> {

@@ -2,20 +2,20 @@
 
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::roart::Full;
+use endura_variants::media::Slow;
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
-use crate::drive::{Mix, Work};
+use crate::experiment::{Mix, Subject, Work};
+use crate::figures::{Median, list};
 use crate::paper::bed::{
     costs, emulated, heights, loaded, number, scale_text, series, shared, time, work,
 };
-use crate::paper::shape::{list, middle, nowhere_above, ratios};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Plot;
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::{middle, nowhere_above, ratios};
+use crate::results::Plot;
 use crate::store::Shape;
-use crate::subject::Subject;
-use crate::summary::Median;
-use endura_variants::media::Slow;
 
 /// Parts of all keys that a query selects, in percent.
 const RATIOS: [f64; 4] = [0.01, 0.1, 1.0, 5.0];

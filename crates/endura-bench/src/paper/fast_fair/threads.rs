@@ -1,12 +1,13 @@
 //! Figure 8: lookups, inserts and the mix, by threads.
 
-use crate::Result;
-use crate::drive::Mix;
-use crate::paper::bed::{in_pool, loaded, scale_text};
-use crate::paper::scaling::{efficiency_check, keeps_up, scaling};
-use crate::paper::{Finding, Scale};
-use crate::subject::Subject;
 use endura::{Kind, MediaChoice};
+
+use crate::Result;
+use crate::experiment::{Mix, Subject};
+use crate::paper::bed::{in_pool, loaded, scale_text};
+use crate::paper::row::Finding;
+use crate::paper::scale::Scale;
+use crate::paper::scaling::{efficiency_check, keeps_up, scaling};
 
 pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
     measure(scale, "lookups", Mix::GET, 11.7)

@@ -2,15 +2,14 @@
 
 use endura::{MediaChoice, Pool};
 
-use crate::Result;
 use crate::contender::Contender;
+use crate::figures::list;
 use crate::paper::bed::{groups, rates, series};
-use crate::paper::shape::list;
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Plot;
-use crate::result::Results;
-use crate::suite::{self, Settings};
-use crate::tpcc;
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::results::{Plot, Results};
+use crate::suite::Settings;
+use crate::{Result, suite, tpcc};
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let tables = match scale.keys {

@@ -4,11 +4,13 @@ use endura::Kind;
 use endura::lab::media::Domain;
 
 use crate::Result;
-use crate::counts::{Counted, Nodes, PerOperation, counts};
-use crate::paper::bed::{costs, exact, grouped, groups, series};
-use crate::paper::shape::{about, figure, list};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Series;
+use crate::figures::{figure, grouped, list};
+use crate::paper::bed::{costs, exact, groups, series};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::about;
+use crate::probes::counts::{Counted, Nodes, PerOperation, counts};
+use crate::results::Series;
 use crate::store::Shape;
 
 const OPERATIONS: [&str; 4] = ["insert", "remove", "update", "get"];

@@ -6,19 +6,19 @@ use endura::lab::media::Heap;
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::roart::Full;
 use endura::{Kind, MediaChoice};
-use endura_variants::media::Emulated;
+use endura_variants::media::{Emulated, Slow};
 
 use crate::Result;
-use crate::drive::{Choice, Mix, Work, drive};
+use crate::experiment::{Choice, Mix, Subject, Work, drive};
+use crate::figures::{figure, grouped, list};
 use crate::paper::bed::{
     charging, costs, emulated, exact, groups, in_pool, loaded, mops, rates, scale_text, series,
     shared, time, times, work,
 };
-use crate::paper::shape::{figure, is_least, list};
-use crate::paper::{Check, Finding, Scale};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::is_least;
 use crate::store::Shape;
-use crate::subject::Subject;
-use endura_variants::media::Slow;
 
 const NAMES: [&str; 3] = ["NbTree", "FastFair", "Roart"];
 
@@ -83,8 +83,8 @@ pub(super) fn media_cost(scale: &Scale) -> Result<Finding> {
         setup: format!(
             "half inserts, half updates, uniform; emulated, latencies of 300 ns charged, not waited for: the same \
              figures on every run; {} keys, {} operations, a cache of an eighth of the entries",
-            crate::paper::bed::grouped(scale.keys),
-            crate::paper::bed::grouped(scale.operations)
+            grouped(scale.keys),
+            grouped(scale.operations)
         ),
         plots,
         checks,

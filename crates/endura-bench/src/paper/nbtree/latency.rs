@@ -3,10 +3,12 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::drive::{Mix, Work};
+use crate::experiment::{Mix, Work};
+use crate::figures::figure;
 use crate::paper::bed::{groups, in_pool, loaded, scale_text, series, time, times, work};
-use crate::paper::shape::{figure, is_least};
-use crate::paper::{Check, Finding, Scale};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::is_least;
 
 const OPERATIONS: [(&str, Mix); 4] = [
     ("lookup", Mix::GET),

@@ -3,13 +3,15 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::drive::{Choice, Mix, Work, median};
+use crate::experiment::{Choice, Mix, Work, median};
+use crate::figures::{figure, list};
 use crate::paper::bed::{
     costs, exact, heights, in_pool, loaded, mops, number, rates, scale_text, series, work,
 };
-use crate::paper::shape::{figure, growth, list};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Plot;
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::growth;
+use crate::results::Plot;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
 const WRITES: [u32; 5] = [0, 25, 50, 75, 100];

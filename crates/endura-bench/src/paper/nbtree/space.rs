@@ -3,10 +3,11 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::paper::bed::{costs, exact, grouped, groups, in_pool, loaded, series};
-use crate::paper::shape::{figure, list};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Plot;
+use crate::figures::{figure, grouped, list};
+use crate::paper::bed::{costs, exact, groups, in_pool, loaded, series};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::results::Plot;
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let (mut names, mut dram, mut medium) = (Vec::new(), Vec::new(), Vec::new());

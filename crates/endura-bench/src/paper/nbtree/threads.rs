@@ -6,15 +6,16 @@ use endura::{Kind, MediaChoice};
 use endura_variants::nbtree::{LockedReaders, LockedWriters, SingleLayer};
 
 use crate::Result;
-use crate::drive::{Choice, Mix, Work, median};
+use crate::experiment::{Choice, Mix, Subject, Work, median};
+use crate::figures::{figure, list};
 use crate::paper::bed::{
-    bytes, costs, groups, in_pool, loaded, mops, number, rates, scale_text, series, work,
+    bytes, costs, exact, groups, in_pool, loaded, mops, number, rates, scale_text, series, work,
 };
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
 use crate::paper::scaling::{at_threads, efficiency_check};
-use crate::paper::shape::{figure, list, middle};
-use crate::paper::{Check, Finding, Scale};
+use crate::paper::shape::middle;
 use crate::store::Shape;
-use crate::subject::Subject;
 
 /// An NBTree of a design, on plain memory.
 fn design<D: Design>(scale: &Scale, name: &str) -> Result<Subject> {
@@ -96,7 +97,7 @@ pub(super) fn zipfian(scale: &Scale) -> Result<Finding> {
             let plan = Work { threads, choice: Choice::Zipf(0.99), ..work(scale) };
             let (ns, latency) = median(&subject, mix, plan, scale.rounds)?;
             points.push((threads as f64, mops(ns)));
-            p99.push((threads as f64, crate::paper::bed::exact(latency.p99 as f64)));
+            p99.push((threads as f64, exact(latency.p99 as f64)));
         }
         curves.push(series(subject.name.clone(), points));
         tails.push(series(subject.name, p99));

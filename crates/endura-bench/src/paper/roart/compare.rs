@@ -1,58 +1,20 @@
 //! Figures 14, 15 and 18: ROART beside a plain radix tree and beside FAST & FAIR.
 
-use endura::lab::tree::roart::{Full, Techniques};
+use endura::lab::tree::roart::Full;
 use endura::{Kind, MediaChoice};
 use endura_variants::roart::WithoutArrays;
 
+use super::trees::{KEYS, bars, full, roart};
 use crate::Result;
-use crate::drive::{Mix, Work};
-use crate::paper::bed::{
-    bytes, groups, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
-};
-use crate::paper::shape::{figure, list, middle, ratios};
-use crate::paper::{Check, Finding, Scale};
-use crate::plot::Plot;
+use crate::experiment::{Mix, Work};
+use crate::figures::{figure, list};
+use crate::paper::bed::{in_pool, loaded, mops, number, rates, scale_text, series, time, work};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::{middle, ratios};
 use crate::store::Shape;
-use crate::subject::{Subject, adr};
-
-/// Keys of 4 to 128 random bytes, values of 8.
-pub(super) const KEYS: Shape = Shape::ROART;
 
 const RADIX: &str = "radix tree without leaf arrays";
-
-pub(super) const OPERATIONS: [(&str, Mix); 5] = [
-    ("lookup", Mix::GET),
-    ("insert", Mix::INSERT),
-    ("update", Mix::UPDATE),
-    ("scan 100", Mix::scan(100)),
-    ("remove", Mix::REMOVE),
-];
-
-/// All techniques, as users have it.
-fn full(scale: &Scale, shape: Shape) -> Result<Subject> {
-    loaded(Subject::pool(&scale.dir, Kind::Roart, MediaChoice::Adr, shape)?, scale)
-}
-
-/// These techniques, on a medium of its own: what differs is the techniques alone.
-pub(super) fn roart<T: Techniques>(scale: &Scale, shape: Shape) -> Result<Subject> {
-    loaded(Subject::roart::<_, T>(adr(&scale.dir, bytes(scale, shape))?, shape)?, scale)
-}
-
-/// Million operations per second of each operation.
-pub(super) fn bars(subjects: Vec<Subject>, scale: &Scale, threads: usize) -> Result<Plot> {
-    let mut all = Vec::new();
-    for subject in subjects {
-        let mut points = Vec::new();
-        for (x, (_, mix)) in OPERATIONS.into_iter().enumerate() {
-            let most = scale.keys / u64::from(scale.rounds.max(1));
-            let operations = scale.operations.min(most) / if mix.scan > 0 { 20 } else { 1 };
-            let plan = Work { operations, threads, ..work(scale) };
-            points.push((x as f64, mops(time(&subject, mix, plan, scale)?)));
-        }
-        all.push(series(subject.name, points));
-    }
-    Ok(rates(&crate::report::threads(threads), groups(OPERATIONS.map(|o| o.0)), all))
-}
 
 fn setup(scale: &Scale, what: &str) -> String {
     format!("{what}, uniform, lines written back by clwb; {}", scale_text(scale))

@@ -7,10 +7,12 @@ use endura_variants::media::Counting;
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
+use crate::experiment::space;
+use crate::figures::list;
 use crate::paper::bed::{costs, exact, groups, series};
-use crate::paper::shape::{list, middle};
-use crate::paper::{Check, Finding, Scale};
-use crate::subject::space;
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::middle;
 
 /// Line flushes and fences of each of these inserts, in their order.
 fn inserts<T: Techniques>(keys: &[Vec<u8>]) -> Result<Vec<[f64; 2]>> {

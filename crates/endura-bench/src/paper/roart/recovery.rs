@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crate::Result;
-use crate::paper::bed::{costs, exact, grouped, number, rates, series};
-use crate::paper::shape::{figure, growth, list, middle};
-use crate::paper::{Check, Finding, Scale};
-use crate::recovery::{Plan, Timeline, restart, timeline};
+use crate::experiment::{page_cache, room};
+use crate::figures::{Median, figure, grouped, list};
+use crate::paper::bed::{costs, exact, number, rates, series};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::{growth, middle};
+use crate::probes::recovery::{Plan, Timeline, restart, timeline};
 use crate::store::Shape;
-use crate::subject::{page_cache, room};
-use crate::summary::Median;
 
 pub(super) fn by_keys(scale: &Scale) -> Result<Finding> {
     let (mut opens, mut collections) = (Vec::new(), Vec::new());

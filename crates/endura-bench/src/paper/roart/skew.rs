@@ -1,13 +1,16 @@
 //! Figure 19: the more keys are alike, the more threads meet.
 
+use endura::{Kind, MediaChoice};
+
 use crate::Result;
-use crate::drive::{Choice, Mix, Work};
+use crate::experiment::{Choice, Mix, Work};
+use crate::figures::figure;
 use crate::paper::bed::{
     heights, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
 };
-use crate::paper::shape::{figure, growth};
-use crate::paper::{Check, Finding, Scale};
-use endura::{Kind, MediaChoice};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::growth;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.85, 0.9, 0.99];
 

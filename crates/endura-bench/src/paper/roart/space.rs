@@ -3,12 +3,12 @@
 use endura::lab::tree::roart::Full;
 use endura_variants::roart::WithoutArrays;
 
+use super::trees::{KEYS, roart};
 use crate::Result;
+use crate::figures::list;
 use crate::paper::bed::{costs, exact, number, series};
-use crate::paper::shape::list;
-use crate::paper::{Check, Finding, Scale};
-
-use super::compare::{KEYS, roart};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
 
 pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let mut curves = [const { Vec::new() }; 2];

@@ -3,14 +3,14 @@
 use endura::lab::tree::roart::Full;
 use endura_variants::roart::{FullyOrdered, WithoutArrays, WithoutCompression, WithoutSelection};
 
+use super::trees::{KEYS, OPERATIONS, bars, roart};
 use crate::Result;
-use crate::drive::{Mix, Work};
+use crate::experiment::{Mix, Work};
+use crate::figures::{Median, figure, list};
 use crate::paper::bed::{costs, number, scale_text, series, time, work};
-use crate::paper::shape::{figure, list, ratios};
-use crate::paper::{Check, Finding, Scale};
-use crate::summary::Median;
-
-use super::compare::{KEYS, OPERATIONS, bars, roart};
+use crate::paper::row::{Check, Finding};
+use crate::paper::scale::Scale;
+use crate::paper::shape::ratios;
 
 pub(super) fn each(scale: &Scale) -> Result<Finding> {
     let subjects = vec![

@@ -1,0 +1,104 @@
+//! A store that is loaded by a child process, which is then killed.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use endura::NodeLayout;
+use endura_bench::contender::{Contender, Entrant};
+use endura_bench::figures::Pace;
+use endura_bench::store::{Place, Shape};
+use endura_bench::workload::{Plan, Population, Workload};
+use endura_console::args::MediaArgs;
+use endura_console::child::{Child, die_with_parent, wait_for_death};
+use endura_console::ledger::Ledger;
+use endura_console::outcome::{Failure, Result};
+use tempfile::TempDir;
+
+use crate::args::{ShapeArgs, contender, flags, shape_arguments};
+
+/// The arguments of the child.
+#[derive(clap::Args)]
+pub(crate) struct LoaderArgs {
+    #[arg(value_parser = contender())]
+    store: Contender,
+    dir: PathBuf,
+    ledger: PathBuf,
+    keys: u64,
+    #[command(flatten)]
+    shape: ShapeArgs,
+    #[command(flatten)]
+    layout: flags::Layout,
+    #[command(flatten)]
+    media: MediaArgs,
+}
+
+/// A load that is over, and was killed: what a store left.
+pub(crate) struct Killed {
+    /// Deleted in the end.
+    _folder: TempDir,
+    place: Place,
+    contender: Contender,
+}
+
+/// Loads `keys` keys in a child of this program, and kills it.
+pub(crate) fn load_and_kill(
+    contender: Contender,
+    shape: Shape,
+    keys: u64,
+    dir: &Path,
+    layout: Option<NodeLayout>,
+    media: MediaArgs,
+) -> Result<Killed> {
+    let made = tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir);
+    let failure = |error| Failure::io(format!("cannot make a folder in {}", dir.display()), &error);
+    let folder = made.map_err(failure)?;
+    let (store, path) = (folder.path().join("store"), folder.path().join("ledger"));
+    let ledger = Ledger::create(&path)?;
+    let mut arguments = vec![
+        "loader".into(),
+        contender.argument().into(),
+        store.clone().into_os_string(),
+        path.into_os_string(),
+        keys.to_string().into(),
+    ];
+    arguments.extend(shape_arguments(shape).map(Into::into));
+    arguments
+        .extend(layout.iter().flat_map(|&l| ["--layout".into(), flags::layout_name(l).into()]));
+    arguments.extend(media.to_arguments().into_iter().map(Into::into));
+    let mut child = Child::spawn(arguments)?;
+    let account = ledger.account(0)?;
+    while account.acknowledged() == 0 {
+        if let Some(ended) = child.ended()? {
+            return Err(Failure::Message(format!("the child ended by itself: {ended}")));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill()?;
+    let place = Place { pool: media.options(), layout, ..Place::new(store, shape, keys) };
+    Ok(Killed { _folder: folder, place, contender })
+}
+
+impl Killed {
+    /// Opens the store that the kill left.
+    pub(crate) fn open(&self) -> endura_bench::Result<Box<dyn Entrant>> {
+        self.contender.open(&self.place)
+    }
+
+    /// The file of a store that is a pool.
+    pub(crate) fn pool(&self) -> PathBuf {
+        self.place.dir.join("pool")
+    }
+}
+
+/// The child: loads, says so, and waits to be killed.
+pub(crate) fn load(args: &LoaderArgs) -> Result {
+    die_with_parent()?;
+    let shape = args.shape.shape();
+    let place = Place::new(args.dir.clone(), shape, args.keys);
+    let place = Place { pool: args.media.options(), layout: args.layout.layout, ..place };
+    let store = args.store.open(&place)?;
+    let plan = Plan { operations: args.keys, pace: Pace::FREE, seed: 1 };
+    store.run(&Population::new(1), &Workload::load(), plan)?;
+    Ledger::open(&args.ledger)?.account(0)?.acknowledge(1);
+    wait_for_death()
+}

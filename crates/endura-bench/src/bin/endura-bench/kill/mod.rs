@@ -1,0 +1,9 @@
+//! Child processes that are killed, and what they left.
+
+mod kills;
+mod loader;
+mod round;
+
+pub(crate) use kills::{Args, broken, run};
+pub(crate) use loader::{LoaderArgs, load, load_and_kill};
+pub(crate) use round::{WriterArgs, write};

@@ -1,0 +1,140 @@
+//! What is measured, how much of it, and where.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use endura::Kind;
+use endura::lab::media::Domain;
+use endura_bench::contender::Contender;
+use endura_bench::head_to_head::{Config, Operation, Sizes};
+use endura_bench::probes::counts::{Counted, Nodes};
+use endura_bench::store::Shape;
+use endura_console::args::{KindArgs, MediaArgs};
+use endura_console::text::parse_number;
+
+use crate::args::{contender, flags};
+
+/// More than any cache holds.
+const MANY: u64 = 10_000_000;
+const MANY_STRINGS: u64 = 2_000_000;
+
+#[derive(clap::Args)]
+#[group(id = "plain")]
+pub(crate) struct Args {
+    /// Keys that are loaded [default: 10000000, 2000000 with --kind roart; 1000000 with --counts]
+    #[arg(long, alias = "entries", value_parser = parse_number)]
+    keys: Option<u64>,
+    /// Operations of each kind but load and scan (a tenth of it) [default: a fifth of the keys]
+    #[arg(long, value_parser = parse_number)]
+    operations: Option<u64>,
+    /// Numbers of threads, each measured by itself
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    threads: Vec<usize>,
+    /// How often everything is repeated; medians are shown
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Measure only these, after a load
+    #[arg(long, value_parser = operation(), value_delimiter = ',')]
+    only: Vec<Operation>,
+    /// Leave the peer out
+    #[arg(long)]
+    alone: bool,
+    /// Who runs beside endura; redb, fjall, rocksdb and congee need a build with
+    /// a feature of that name
+    #[arg(long, value_parser = contender(), default_value = "lmdb", conflicts_with = "alone")]
+    peer: Contender,
+    /// Bytes of a key, with --kind roart
+    #[arg(long, default_value_t = Shape::STRINGS.key_bytes)]
+    key_bytes: usize,
+    /// Bytes of a value, with --kind roart
+    #[arg(long, default_value_t = Shape::STRINGS.value_bytes)]
+    value_bytes: usize,
+    /// Measure only the time to open a pool of --keys keys after SIGKILL and to find a key
+    #[arg(long)]
+    pub(super) reopen: bool,
+    /// Count flushes, fences, stores and loads per operation on persistent memory (ADR), exactly, in
+    /// place of measuring time
+    #[arg(long, conflicts_with = "reopen")]
+    pub(super) counts: bool,
+    #[command(flatten)]
+    pub(super) dir: flags::Dir,
+    #[command(flatten)]
+    pub(super) layout: flags::Layout,
+    /// Count with the nodes of FAST & FAIR's paper, 512 bytes on all levels, which no pool has
+    #[arg(long, requires = "counts", conflicts_with = "layout")]
+    paper_nodes: bool,
+    #[command(flatten)]
+    seed: flags::Seed,
+    #[command(flatten)]
+    pub(super) json: flags::Json,
+    #[command(flatten)]
+    pub(super) kind: KindArgs,
+    #[command(flatten)]
+    pub(super) media: MediaArgs,
+}
+
+/// Takes the name of an operation.
+fn operation() -> impl TypedValueParser<Value = Operation> {
+    PossibleValuesParser::new(Operation::ALL.map(Operation::argument)).try_map(|name| {
+        let found = Operation::ALL.into_iter().find(|operation| operation.argument() == name);
+        found.ok_or("no such operation")
+    })
+}
+
+impl Args {
+    pub(super) fn shape(&self) -> Shape {
+        match self.kind.kind() {
+            Kind::Roart => Shape::fixed(self.key_bytes, self.value_bytes),
+            _ => Shape::WORDS,
+        }
+    }
+
+    fn many(&self) -> u64 {
+        if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY }
+    }
+
+    /// What is measured in time.
+    pub(super) fn config(&self, dir: PathBuf) -> Config {
+        let mut operations = self.only.clone();
+        if operations.is_empty() {
+            operations = Operation::ALL.to_vec();
+        }
+        // What is removed must be there.
+        if operations.contains(&Operation::Remove) && !operations.contains(&Operation::Insert) {
+            operations.push(Operation::Insert);
+        }
+        let keys = self.keys();
+        let sizes = Sizes { keys, operations: self.operations.unwrap_or(keys / 5).max(1) };
+        Config {
+            sizes,
+            operations,
+            threads: self.threads.clone(),
+            rounds: self.rounds,
+            dir,
+            pool: self.media.options(),
+            kind: self.kind.kind(),
+            layout: self.layout.layout,
+            shape: self.shape(),
+            peer: (!self.alone).then_some(self.peer),
+            alone: Vec::new(),
+            seed: self.seed.seed,
+        }
+    }
+
+    /// What is counted.
+    pub(super) fn counted(&self) -> Counted {
+        let layout = self.layout.layout;
+        Counted {
+            keys: self.keys.unwrap_or(1_000_000),
+            kind: self.kind.kind(),
+            domain: Domain::Adr,
+            shape: self.shape(),
+            nodes: if self.paper_nodes { Nodes::Paper } else { Nodes::Pool(layout) },
+        }
+    }
+
+    /// Keys of a pool that is opened after a kill.
+    pub(super) fn keys(&self) -> u64 {
+        self.keys.unwrap_or(self.many())
+    }
+}

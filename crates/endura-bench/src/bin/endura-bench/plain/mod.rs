@@ -1,0 +1,9 @@
+//! `endura bench` by itself: the plain operations of one index beside a peer, in one process run.
+
+mod args;
+mod print;
+mod reopen;
+mod run;
+
+pub(crate) use args::Args;
+pub(crate) use run::run;

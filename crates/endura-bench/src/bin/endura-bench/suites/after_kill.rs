@@ -1,0 +1,104 @@
+//! `endura bench reopen`: how long a store takes to answer again after SIGKILL.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use endura_bench::contender::Contender;
+use endura_bench::figures::Median;
+use endura_bench::keys::key;
+use endura_bench::results::{Measurement, Promise, Quantity, Results};
+use endura_bench::store::Shape;
+use endura_bench::suite::Progress;
+use endura_bench::workload::Population;
+use endura_console::outcome::{Failure, Result};
+use endura_console::text::parse_number;
+
+use super::run::RunArgs;
+use crate::args::ShapeArgs;
+use crate::kill::load_and_kill;
+
+/// Keys that must be there after the kill are looked for up to this number.
+const VERIFIED: u64 = 10_000;
+
+const ABOUT: &str = "\
+A child process loads the keys, says so, and is killed. What is measured is the time from the call that
+opens the store to the first key found. Then keys are looked for all over the store: one that is missing
+ends the command. Stores in DRAM are left out.";
+
+#[derive(clap::Args)]
+#[command(after_help = ABOUT)]
+pub(crate) struct Args {
+    /// Keys that are loaded
+    #[arg(short = 'n', long, alias = "records", value_parser = parse_number, default_value = "1000000")]
+    keys: u64,
+    #[command(flatten)]
+    shape: ShapeArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let shape = args.shape.shape();
+    let mut settings = args.run.settings(&[shape])?;
+    settings.contenders.retain(|contender| contender.promise() != Promise::Volatile);
+    let contenders = settings.contenders.clone();
+    let total = u64::from(args.run.rounds) * contenders.len() as u64;
+    let mut failed = None;
+    let done = args.run.measure(&contenders, |results, observe| {
+        let mut measured: Vec<Measurement> = Vec::new();
+        for round in 0..args.run.rounds {
+            for (&contender, n) in contenders.iter().zip(0_u64..) {
+                let done = u64::from(round) * contenders.len() as u64 + n;
+                let (store, workload) = (contender.name(), "load and kill".into());
+                observe(Progress { done, total, round, threads: 1, store, workload });
+                match once(args, contender, shape, &settings.dir, results) {
+                    Ok(took) => add(&mut measured, args, contender, took),
+                    Err(failure) => {
+                        failed = Some(failure);
+                        return Err(endura_bench::Error::Config("a load failed"));
+                    }
+                }
+            }
+        }
+        results.measurements.extend(measured);
+        Ok(())
+    });
+    failed.map_or(done, Err)
+}
+
+fn add(measured: &mut Vec<Measurement>, args: &Args, contender: Contender, took: Duration) {
+    let millis = took.as_secs_f64() * 1e3;
+    if let Some(known) = measured.iter_mut().find(|m| m.store == contender.name()) {
+        known.rounds.push(millis);
+        known.median = Median::of(known.rounds.clone());
+        return;
+    }
+    let suite = format!("reopen, {}", args.shape.shape().name());
+    let quantity = Quantity::cost("reopen time", "ms", vec![millis]);
+    let one = Measurement::new(&suite, "after SIGKILL", contender.name(), quantity);
+    measured.push(Measurement { entries: args.keys, ..one });
+}
+
+/// One load, one kill, one open.
+fn once(
+    args: &Args,
+    contender: Contender,
+    shape: Shape,
+    dir: &Path,
+    results: &mut Results,
+) -> Result<Duration> {
+    let RunArgs { layout, media, .. } = &args.run;
+    let killed = load_and_kill(contender, shape, args.keys, dir, layout.layout, *media)?;
+    let begun = Instant::now();
+    let open = killed.open()?;
+    let found = open.session()?.get(key(0))?.is_some();
+    let took = begun.elapsed();
+    if !found {
+        return Err(Failure::Message(format!("{} lost key 0", contender.name())));
+    }
+    open.verify(&Population::loaded(1, args.keys), VERIFIED)?;
+    if !results.stores.iter().any(|known| known.name == contender.name()) {
+        results.stores.push(open.info());
+    }
+    Ok(took)
+}

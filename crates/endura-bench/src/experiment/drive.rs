@@ -1,0 +1,251 @@
+//! Mixed work on a [`Subject`], by threads that start together.
+
+use std::sync::Barrier;
+
+use hdrhistogram::Histogram;
+
+use super::subject::Subject;
+use crate::figures::{Latency, Median, Pace, timed};
+use crate::keys::{key, value};
+use crate::store::Session;
+use crate::workload::{Part, Timing, Zipf, on_threads};
+use crate::{Error, Result};
+
+/// Which keys are looked up, updated and scanned from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Choice {
+    /// All alike.
+    Uniform,
+    /// By a Zipf law with this exponent, between 0 and 1.
+    Zipf(f64),
+}
+
+/// How many parts of the work are what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mix {
+    /// Lookups of keys that are there.
+    pub get: u32,
+    /// Inserts of keys that are not.
+    pub insert: u32,
+    /// Updates of keys that are there.
+    pub update: u32,
+    /// Removes: of what this thread inserted, the oldest first, then of what was loaded.
+    pub remove: u32,
+    /// Scans.
+    pub scan: u32,
+    /// Entries of a scan.
+    pub scan_length: usize,
+}
+
+impl Mix {
+    /// Lookups only.
+    pub const GET: Self = Self { get: 1, ..Self::NONE };
+    /// Inserts only.
+    pub const INSERT: Self = Self { insert: 1, ..Self::NONE };
+    /// Updates only.
+    pub const UPDATE: Self = Self { update: 1, ..Self::NONE };
+    /// Removes only.
+    pub const REMOVE: Self = Self { remove: 1, ..Self::NONE };
+    const NONE: Self = Self { get: 0, insert: 0, update: 0, remove: 0, scan: 0, scan_length: 0 };
+
+    /// Scans of so many entries only.
+    pub const fn scan(scan_length: usize) -> Self {
+        Self { scan: 1, scan_length, ..Self::NONE }
+    }
+}
+
+/// How much work, on how much.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    /// Keys that were loaded: the first so many.
+    pub keys: u64,
+    /// Where new keys begin: beyond what was inserted before.
+    pub next: u64,
+    /// Loaded keys that are gone: the first so many.
+    pub removed: u64,
+    /// Operations, all threads together.
+    pub operations: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Where the random numbers start.
+    pub seed: u64,
+    /// Which keys.
+    pub choice: Choice,
+}
+
+/// How fast it went.
+#[derive(Debug, Clone, Copy)]
+pub struct Rate {
+    /// Nanoseconds per operation, all threads together: of the time that they would have taken alone on
+    /// their processors ([`Timing::alone_seconds`]); with one thread of its CPU time. Both are wall time on a
+    /// machine that has nothing else to do, and nearly the same on a busy one.
+    pub ns: f64,
+    /// What single operations took.
+    pub latency: Latency,
+}
+
+/// Inserts keys `from..to` in random order, one thread.
+///
+/// # Errors
+///
+/// What the index says.
+pub fn load(subject: &Subject, keys: std::ops::Range<u64>) -> Result<()> {
+    let mut session = subject.session();
+    keys.into_iter().try_for_each(|i| session.insert(key(i), value(i)))
+}
+
+/// Runs the mix once.
+///
+/// # Errors
+///
+/// What the index says, [`Error::Wrong`] where it does not find what it must.
+pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
+    let barrier = Barrier::new(work.threads);
+    let zipf = match work.choice {
+        Choice::Zipf(theta) => Some(Zipf::new(work.keys, theta)),
+        Choice::Uniform => None,
+    };
+    let parts = on_threads(work.threads, |thread| {
+        let mut session = subject.session();
+        let plan = plan(mix, work, zipf.as_ref(), thread as u64);
+        barrier.wait();
+        Part::time(plan.len() as u64, |latencies| perform(&mut *session, mix, &plan, latencies))
+    })?;
+    let timing = Timing::of(&parts);
+    match parts.iter().map(|part| part.wrong).sum() {
+        0 => {}
+        wrong => {
+            return Err(Error::Wrong {
+                store: "endura",
+                operation: format!("a mix on {}", subject.name),
+                wrong,
+                of: work.operations,
+            });
+        }
+    }
+    let seconds = if work.threads == 1 { timing.cpu_seconds } else { timing.alone_seconds };
+    let ns = seconds * 1e9 / work.operations.max(1) as f64;
+    Ok(Rate { ns, latency: Latency::of(&timing.latencies) })
+}
+
+/// The median of several runs, each with new keys of its own to insert and to remove.
+///
+/// # Errors
+///
+/// As for [`drive`].
+pub fn median(subject: &Subject, mix: Mix, work: Work, rounds: u32) -> Result<(Median, Latency)> {
+    let mut rates = Vec::new();
+    for round in 0..u64::from(rounds.max(1)) {
+        let (seed, done) = (work.seed + round, round * work.operations);
+        let (next, removed) = (work.next + done, work.removed + done);
+        rates.push(drive(subject, mix, Work { seed, next, removed, ..work })?);
+    }
+    rates.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+    let latency = rates[rates.len() / 2].latency;
+    Ok((Median::of(rates.iter().map(|rate| rate.ns).collect()), latency))
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Get(u64),
+    Insert(u64),
+    Update(u64),
+    Remove(u64),
+    Scan(u64),
+}
+
+/// What a thread will do, drawn before the clock runs.
+fn plan(mix: Mix, work: Work, zipf: Option<&Zipf>, thread: u64) -> Vec<Step> {
+    let threads = work.threads as u64;
+    let share = work.operations * (thread + 1) / threads - work.operations * thread / threads;
+    let mut rng = fastrand::Rng::with_seed(work.seed ^ (thread + 1) << 48);
+    let first = work.next + work.operations * thread / threads;
+    let (mut inserted, mut removed) = (0, 0);
+    let mut gone = work.removed + work.operations * thread / threads;
+    let total = mix.get + mix.insert + mix.update + mix.remove + mix.scan;
+    // A mix without removes may choose any loaded key; with them, none that may be gone.
+    (0..share)
+        .map(|_| {
+            let any = match zipf {
+                Some(zipf) => zipf.draw(&mut rng),
+                None => rng.u64(..work.keys.max(1)),
+            };
+            let mut at = rng.u32(..total.max(1));
+            for (parts, kind) in [(mix.get, 0), (mix.insert, 1), (mix.update, 2), (mix.remove, 3)] {
+                if at >= parts {
+                    at -= parts;
+                    continue;
+                }
+                return match kind {
+                    0 => Step::Get(any),
+                    2 => Step::Update(any),
+                    1 => {
+                        inserted += 1;
+                        Step::Insert(first + inserted - 1)
+                    }
+                    _ if removed < inserted => {
+                        removed += 1;
+                        Step::Remove(first + removed - 1)
+                    }
+                    _ if mix.get + mix.update > 0 => Step::Get(any),
+                    _ => {
+                        gone += 1;
+                        Step::Remove(gone - 1)
+                    }
+                };
+            }
+            Step::Scan(any)
+        })
+        .collect()
+}
+
+fn perform(
+    session: &mut dyn Session,
+    mix: Mix,
+    plan: &[Step],
+    latencies: &mut Histogram<u64>,
+) -> Result<u64> {
+    timed(plan.len(), Pace::FREE, latencies, |i| match plan[i] {
+        // What an update left is the number itself or its first value.
+        Step::Get(i) => Ok(session.get(key(i))?.is_some()),
+        Step::Insert(i) => session.insert(key(i), value(i)).map(|()| true),
+        Step::Update(i) => session.update(key(i), i),
+        Step::Remove(i) => session.remove(key(i)),
+        Step::Scan(i) => {
+            let (seen, sum) = session.scan(key(i), mix.scan_length)?;
+            std::hint::black_box(sum);
+            Ok(seen > 0)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use endura::lab::media::Heap;
+
+    use super::*;
+
+    #[test]
+    fn a_mix_does_what_it_says_on_every_number_of_threads() {
+        for threads in [1, 3] {
+            let subject = Subject::nbtree(Heap::new(96 << 20)).expect("a map");
+            load(&subject, 0..1000).expect("a load");
+            let work = Work {
+                keys: 1000,
+                next: 1000,
+                removed: 0,
+                operations: 3000,
+                threads,
+                seed: 1,
+                choice: Choice::Zipf(0.9),
+            };
+            let mix = Mix { get: 2, insert: 2, update: 1, remove: 1, scan: 1, scan_length: 5 };
+            let (median, latency) = median(&subject, mix, work, 3).expect("a run");
+            assert!(median.median > 0.0 && latency.samples > 0);
+            let rate = drive(&subject, Mix::REMOVE, Work { operations: 1000, ..work });
+            rate.expect("each loaded key is removed once");
+            let mut session = subject.session();
+            assert!((0..1000).all(|i| session.get(key(i)).expect("an answer").is_none()));
+        }
+    }
+}

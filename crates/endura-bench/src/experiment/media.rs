@@ -1,0 +1,61 @@
+//! Media of experiments, and fresh pools on them.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
+use endura::lab::pool::{self, Space};
+
+use crate::store::Shape;
+use crate::{Error, Result};
+
+/// A fresh pool on a medium.
+///
+/// # Errors
+///
+/// [`Error::Endura`] where the medium is too small.
+pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
+    Space::format(&medium)?;
+    let session = pool::Session { generation: 1, clean: true, read_only: false };
+    Ok(Arc::new(Space::mount(medium, session)?))
+}
+
+/// Bytes of a medium that holds so many entries of this shape with room to spare.
+pub fn room(entries: u64, shape: Shape) -> u64 {
+    (96 << 20) + entries * (160 + 3 * (shape.longest_key_bytes + shape.value_bytes) as u64)
+}
+
+/// A mapped file without a name in `dir`, that can grow to `bytes`: lines are written back and fences
+/// run as the domain has it.
+///
+/// # Errors
+///
+/// [`Error::Io`] where the file cannot be made or mapped.
+pub fn mapped(domain: Domain, dir: &Path, bytes: u64) -> Result<Mapped> {
+    let doing = || format!("cannot make a file in {}", dir.display());
+    let failure = |source| Error::Io { doing: doing(), source };
+    let file: File = tempfile::tempfile_in(dir).map_err(failure)?;
+    let reservation = Reservation::new(bytes).map_err(failure)?;
+    let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
+    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    Ok(Mapped::new(file, reservation, mapping)?)
+}
+
+/// [`mapped`] with write-backs and fences as persistent memory wants them.
+///
+/// # Errors
+///
+/// As for [`mapped`].
+pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped> {
+    mapped(Domain::Adr, dir, bytes)
+}
+
+/// [`mapped`] with neither.
+///
+/// # Errors
+///
+/// As for [`mapped`].
+pub fn page_cache(dir: &Path, bytes: u64) -> Result<Mapped> {
+    mapped(Domain::PageCache, dir, bytes)
+}

@@ -1,0 +1,185 @@
+//! Any index over any medium, behind one type: what experiments that vary both are run on.
+//!
+//! [`Store`](crate::store::Store) is compiled for each store, as a comparison with a peer wants it. An
+//! experiment of a paper has dozens of trees, media and options; a call through a table of functions
+//! costs it a nanosecond.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use endura::lab::media::Media;
+use endura::lab::pool::Space;
+use endura::lab::tree::nbtree::{Design, TwoLayers};
+use endura::lab::tree::roart::Techniques;
+use endura::lab::tree::{Index, fast_fair, nbtree, roart};
+use endura::{AnyIndex, ByteMap, Kind, Map, MediaChoice, Pool};
+
+use super::media::space;
+use crate::store::{RoartSession, Session, Shape};
+use crate::{Error, Result};
+
+/// An index with its medium.
+pub struct Subject {
+    /// Its name in tables and plots.
+    pub name: String,
+    session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>,
+    /// Bytes of DRAM that belong to it, beside the medium.
+    dram_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// Bytes of the medium in use.
+    medium_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl<I: Index> Session for Map<I> {
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        Self::insert(self, key, value)?;
+        Ok(())
+    }
+
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        Ok(Self::update(self, key, value)?.is_some())
+    }
+
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        Ok(Self::remove(self, key)?.is_some())
+    }
+
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        Ok(Self::get(self, key)?)
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().transpose()?)
+    }
+
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        let (mut seen, mut sum) = (0, 0);
+        for entry in self.range(from..).take(count) {
+            let (key, value) = entry?;
+            seen += 1;
+            sum ^= key ^ value;
+        }
+        Ok((seen, sum))
+    }
+
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        Ok(Self::get_many(self, keys)?.iter().flatten().count())
+    }
+}
+
+impl Subject {
+    /// One thread's work. Not measured.
+    pub fn session(&self) -> Box<dyn Session> {
+        (self.session)()
+    }
+
+    /// Bytes of DRAM that belong to the index, beside the medium.
+    pub fn dram_bytes(&self) -> u64 {
+        (self.dram_bytes)()
+    }
+
+    /// Bytes of pages in use on the medium.
+    pub fn medium_bytes(&self) -> u64 {
+        (self.medium_bytes)()
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    fn over<M: Media, I: Index>(name: &str, space: &Arc<Space<M>>, map: Map<I>) -> Self {
+        let used = Arc::clone(space);
+        Self {
+            name: name.into(),
+            session: Box::new(move || Box::new(map.clone())),
+            dram_bytes: Box::new(|| 0),
+            medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
+        }
+    }
+
+    /// A map in a pool of its own, in a folder of its own in `dir`: an index as users have it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pool says; so for the others.
+    pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let doing = || format!("cannot make a folder in {}", dir.display());
+        let folder =
+            tempfile::tempdir_in(dir).map_err(|source| Error::Io { doing: doing(), source })?;
+        let pool = Pool::options().media(media).create(folder.path().join("pool"))?;
+        let session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
+        let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
+        if kind == Kind::Roart {
+            let map = pool.roart("subject")?;
+            session = Box::new(move || Box::new(RoartSession::new(map.clone(), shape)));
+        } else {
+            let map = pool.any_map("subject", Some(kind))?;
+            let of = map.clone();
+            session = Box::new(move || Box::new(map.clone()));
+            dram_bytes = Box::new(move || match of.index() {
+                AnyIndex::NbTree(tree) => tree.stats().metadata_bytes,
+                AnyIndex::FastFair(_) => 0,
+            });
+        }
+        let name = kind.name();
+        // The pool is closed before its folder goes.
+        let held = (pool, folder);
+        let medium_bytes =
+            Box::new(move || held.0.stats().map_or(0, |stats| stats.page_bytes_in_use));
+        Ok(Self { name: name.into(), session, dram_bytes, medium_bytes })
+    }
+
+    /// A FAST & FAIR tree over any medium, with nodes of `WORDS` words on all levels, searched by `S`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn fast_fair_of<M: Media, const WORDS: usize, S: fast_fair::Search>(
+        medium: M,
+    ) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(fast_fair::Tree::<_, WORDS, WORDS, S>::open(&space, "subject")?);
+        Ok(Self::over("FastFair", &space, map))
+    }
+
+    /// An NBTree over any medium.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn nbtree<M: Media>(medium: M) -> Result<Self> {
+        Self::nbtree_of::<M, TwoLayers>(medium)
+    }
+
+    /// An NBTree of another design.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
+        let space = space(medium)?;
+        let map = Map::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
+        let tree = map.clone();
+        let dram_bytes = Box::new(move || tree.index().stats().metadata_bytes);
+        Ok(Self { dram_bytes, ..Self::over("NbTree", &space, map) })
+    }
+
+    /// A ROART over any medium, with keys and values of this shape and these techniques.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pool`](Self::pool).
+    pub fn roart<M: Media, T: Techniques>(medium: M, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let space = space(medium)?;
+        let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
+        Ok(Self {
+            name: "Roart".into(),
+            session: Box::new(move || Box::new(RoartSession::new(map.clone(), shape))),
+            dram_bytes: Box::new(|| 0),
+            medium_bytes: Box::new(move || space.stats().page_bytes_in_use),
+        })
+    }
+}

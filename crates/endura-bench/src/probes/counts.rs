@@ -1,0 +1,230 @@
+//! Exact numbers of flushes, fences, lines and allocations per operation, from a counting medium.
+//!
+//! One thread, keys in a fixed order: the same figures on every run and every machine. (Timing-dependent
+//! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
+
+use endura::lab::AnyLayout;
+use endura::lab::media::{Domain, Heap};
+use endura::lab::tree::fast_fair::LineBinary;
+use endura::lab::tree::{nbtree, roart};
+use endura::{ByteMap, Kind, Map, NodeLayout};
+use endura_variants::fast_fair::Paper;
+use endura_variants::media::{Counting, Counts};
+
+use crate::experiment::{room, space};
+use crate::keys::{key, value};
+use crate::store::{RoartSession, Session, Shape};
+use crate::{Error, Result};
+
+/// What one kind of operation asked of its medium, per operation.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct PerOperation {
+    /// What was run.
+    pub operation: &'static str,
+    /// How many.
+    pub operations: u64,
+    /// Cache lines whose write-back was asked for, per operation.
+    pub line_flushes: f64,
+    /// Fences, per operation.
+    pub fences: f64,
+    /// Words stored, per operation.
+    pub stores: f64,
+    /// Words loaded, per operation.
+    pub loads: f64,
+    /// Lines of the medium loaded from, each once in an operation.
+    pub lines_read: f64,
+    /// Lines written back while they held something new, and lines written past the cache; on a medium
+    /// that is not flushed nothing says when a line is written.
+    pub lines_written: f64,
+    /// Chunks of the pool handed out, per operation.
+    pub allocations: f64,
+}
+
+/// How large the nodes of FAST & FAIR are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nodes {
+    /// As in a pool: what was chosen, or else as the domain wants it.
+    Pool(Option<NodeLayout>),
+    /// As in the paper: no map of a pool has them.
+    Paper,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// Keys that are loaded, and operations of each kind.
+    pub keys: u64,
+    /// The index.
+    pub kind: Kind,
+    /// Which flushes and fences the medium runs: all on ADR, the fence at the end of an operation on
+    /// eADR, none on the page cache.
+    pub domain: Domain,
+    /// Keys and values, where the index takes byte strings.
+    pub shape: Shape,
+    /// The nodes of FAST & FAIR.
+    pub nodes: Nodes,
+}
+
+/// Entries of the scans that are counted.
+pub const SCAN: usize = 100;
+
+/// Runs `keys` operations of each kind on an empty map, and divides what the medium counted by them.
+///
+/// # Errors
+///
+/// Whatever the map says, and [`Error::Config`] for a shape that holds no numbers.
+pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
+    let Counted { keys, shape, .. } = counted;
+    shape.check()?;
+    let shape = if counted.kind == Kind::Roart { shape } else { Shape::WORDS };
+    let heap = match counted.domain {
+        Domain::Adr => Heap::adr(room(keys, shape)),
+        _ => Heap::new(room(keys, shape)),
+    };
+    let space = space(Counting::by_line(heap))?;
+    let count = Counter { keys, domain: counted.domain, medium: space.media() };
+    match counted.kind {
+        Kind::NbTree => {
+            count.rows(&mut Map::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?))
+        }
+        Kind::Roart => {
+            let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
+            count.rows(&mut RoartSession::new(map, shape))
+        }
+        Kind::FastFair => match counted.nodes {
+            Nodes::Pool(layout) => {
+                count.rows(&mut Map::over(AnyLayout::open(&space, "counts", layout)?))
+            }
+            Nodes::Paper => {
+                count.rows(&mut Map::over(Paper::<_, LineBinary>::open(&space, "counts")?))
+            }
+        },
+        _ => Err(Error::Config("an index whose calls are not counted")),
+    }
+}
+
+/// The counters of a medium, looked at before and after `keys` operations.
+struct Counter<'m> {
+    keys: u64,
+    domain: Domain,
+    medium: &'m Counting<Heap>,
+}
+
+impl Counter<'_> {
+    fn rows(&self, session: &mut dyn Session) -> Result<Vec<PerOperation>> {
+        let (keys, scans) = (self.keys, self.keys.div_ceil(SCAN as u64));
+        let mut rows = vec![
+            self.row("insert", keys, |i| session.insert(key(i), value(i)))?,
+            self.row("get", keys, |i| session.get(key(i)).map(drop))?,
+            self.row("miss", keys, |i| session.get(key((1 << 48) + i)).map(drop))?,
+            self.row("scan 100", scans, |i| session.scan(key(i), SCAN).map(drop))?,
+            self.row("update", keys, |i| session.update(key(i), i).map(drop))?,
+        ];
+        rows.push(self.row("remove", keys, |i| session.remove(key(i)).map(drop))?);
+        Ok(rows)
+    }
+
+    fn row(
+        &self,
+        operation: &'static str,
+        operations: u64,
+        mut run: impl FnMut(u64) -> Result<()>,
+    ) -> Result<PerOperation> {
+        let before = self.medium.counts();
+        for i in 0..operations {
+            self.medium.begin();
+            run(i)?;
+        }
+        let delta = self.medium.counts().since(before);
+        let per = |n: u64| n as f64 / operations.max(1) as f64;
+        let Counts { line_flushes, fences, drains, stores, loads, .. } = delta;
+        let (line_flushes, fences) = match self.domain {
+            Domain::Adr => (line_flushes, fences),
+            Domain::Eadr => (0, drains),
+            _ => (0, 0),
+        };
+        let lines_written = if line_flushes == 0 { 0 } else { delta.lines_written };
+        Ok(PerOperation {
+            operation,
+            operations,
+            line_flushes: per(line_flushes),
+            fences: per(fences),
+            stores: per(stores),
+            loads: per(loads),
+            lines_read: per(delta.lines_read),
+            lines_written: per(lines_written),
+            allocations: per(delta.allocations),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: Kind, domain: Domain) -> Vec<PerOperation> {
+        let shape = Shape::STRINGS;
+        counts(Counted { keys: 20_000, kind, domain, shape, nodes: Nodes::Pool(None) })
+            .expect("counts")
+    }
+
+    fn row(rows: &[PerOperation], name: &str) -> PerOperation {
+        *rows.iter().find(|row| row.operation == name).expect("a row")
+    }
+
+    #[test]
+    fn a_lookup_writes_nothing_and_an_update_is_one_line() {
+        let rows = of(Kind::FastFair, Domain::Adr);
+        let (get, update) = (row(&rows, "get"), row(&rows, "update"));
+        assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
+        assert_eq!((get.lines_written, get.allocations), (0.0, 0.0));
+        assert!((3.0..30.0).contains(&get.lines_read), "{get:?}");
+        assert_eq!((update.line_flushes, update.fences, update.lines_written), (1.0, 1.0, 1.0));
+        let insert = row(&rows, "insert");
+        assert!(insert.line_flushes >= 1.0 && insert.fences >= 1.0);
+        assert!(insert.loads > insert.stores && insert.allocations < 0.1);
+        assert!(insert.lines_written <= insert.line_flushes);
+    }
+
+    #[test]
+    fn an_nbtree_writes_one_line_and_little_more() {
+        let rows = of(Kind::NbTree, Domain::Adr);
+        let (get, update, insert) = (row(&rows, "get"), row(&rows, "update"), row(&rows, "insert"));
+        assert_eq!((get.line_flushes, get.fences, get.stores), (0.0, 0.0, 0.0));
+        assert!((1.0..1.5).contains(&get.lines_read), "{get:?}");
+        assert_eq!((update.line_flushes, update.fences), (1.0, 1.0));
+        assert!((1.0..2.2).contains(&insert.line_flushes), "{insert:?}");
+        assert!((1.0..1.2).contains(&insert.fences), "{insert:?}");
+    }
+
+    #[test]
+    fn a_roart_asks_for_what_the_paper_says_and_little_more() {
+        let rows = of(Kind::Roart, Domain::Adr);
+        for read in ["get", "miss", "scan 100"] {
+            let row = row(&rows, read);
+            assert_eq!((row.line_flushes, row.fences), (0.0, 0.0), "{read}");
+            // A scan that has sorted an array leaves the order there.
+            assert!(row.stores == 0.0 || read == "scan 100", "{read}");
+        }
+        let insert = row(&rows, "insert");
+        assert!(insert.line_flushes >= 2.0 && row(&rows, "remove").line_flushes >= 1.0);
+        assert!(insert.loads > row(&rows, "miss").loads && insert.allocations >= 1.0);
+    }
+
+    #[test]
+    fn other_domains_run_fewer_flushes_and_fences() {
+        let eadr = row(&of(Kind::FastFair, Domain::Eadr), "insert");
+        assert_eq!((eadr.line_flushes, eadr.lines_written), (0.0, 0.0));
+        assert!((1.0..1.2).contains(&eadr.fences), "{eadr:?}");
+        let page_cache = row(&of(Kind::NbTree, Domain::PageCache), "insert");
+        assert_eq!((page_cache.line_flushes, page_cache.fences), (0.0, 0.0));
+        assert!(page_cache.lines_read >= 1.0);
+    }
+
+    #[test]
+    fn a_second_run_counts_the_same() {
+        for kind in [Kind::FastFair, Kind::NbTree, Kind::Roart] {
+            assert_eq!(of(kind, Domain::Adr), of(kind, Domain::Adr), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Instructions per operation, counted one by one.
+//!
+//! A child of this program loads a store and asks to be traced (`ptrace(2)`); then its thread is led through
+//! the operations a single step at a time. That needs neither counters of the processor, which virtual machines
+//! seldom have, nor a tool, and leaves out the kernel, the load and every other thread. It is slow, some
+//! microseconds an instruction. A repeated string instruction counts once for each time.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use nix::errno::Errno;
+use nix::sys::ptrace::{self, Options};
+use nix::sys::signal::{Signal, raise};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::Serialize;
+
+use crate::contender::{Contender, Entrant};
+use crate::keys::{key, value};
+use crate::store::{Place, Session, Shape, temporary};
+use crate::{Error, Result};
+
+/// How much is loaded, and how much of it is counted.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Extent {
+    /// Keys that are loaded.
+    pub keys: u64,
+    /// Operations of each kind, at most as many as there are keys.
+    pub operations: u64,
+}
+
+/// Instructions of one operation, by the operation's name.
+#[derive(Debug, Clone, Serialize)]
+pub struct Instructions {
+    /// The index.
+    pub index: String,
+    /// The operation.
+    pub operation: String,
+    /// Instructions per operation.
+    pub count: f64,
+}
+
+/// Whether instructions are counted here.
+#[derive(Debug, Clone, Serialize)]
+pub enum Counter {
+    /// Step by step.
+    Stepped {
+        /// How many operations of each kind, on how many keys.
+        extent: Extent,
+        /// Index by index.
+        counts: Vec<Instructions>,
+    },
+    /// Not, and why.
+    None(String),
+}
+
+type Perform = fn(&mut dyn Session, u64, Extent) -> Result<()>;
+
+/// What is counted, in this order, on the same store: what one does is there for the next.
+const OPERATIONS: [(&str, Perform); 5] = [
+    ("get", |session, i, _| session.get(key(i)).map(drop)),
+    ("miss", |session, i, _| session.get(key((1 << 48) + i)).map(drop)),
+    ("update", |session, i, _| session.update(key(i), i).map(drop)),
+    ("insert", |session, i, extent| session.insert(key(extent.keys + i), value(i))),
+    ("remove", |session, i, _| session.remove(key(i)).map(drop)),
+];
+
+/// Counts all operations of our indexes. `arguments` makes those with which `program` calls [`work`].
+///
+/// # Errors
+///
+/// What the kernel says, and [`Error::Config`] where a child ends too early.
+pub fn count(
+    program: &Path,
+    extent: Extent,
+    arguments: impl Fn(Contender) -> Vec<OsString>,
+    mut observe: impl FnMut(&str),
+) -> Result<Counter> {
+    let _here = OneProcessor::stay()?;
+    let mut counts = Vec::new();
+    for contender in Contender::ours() {
+        observe(contender.name());
+        let mut traced = match Traced::spawn(program, &arguments(contender))? {
+            Some(traced) => traced,
+            None => return Ok(Counter::None("a process may not be traced here".into())),
+        };
+        let around = traced.steps_to_stop()?;
+        for (operation, _) in OPERATIONS {
+            observe(&format!("{} {operation}", contender.name()));
+            let steps = traced.steps_to_stop()?.saturating_sub(around);
+            let count = steps as f64 / extent.operations.max(1) as f64;
+            let (index, operation) = (contender.name().into(), operation.into());
+            counts.push(Instructions { index, operation, count });
+        }
+        traced.finish()?;
+    }
+    Ok(Counter::Stepped { extent, counts })
+}
+
+/// What a counted child does: loads, then stops between the operations, first around none at all.
+///
+/// # Errors
+///
+/// What the index says, or that the process may not be traced.
+pub fn work(contender: Contender, extent: Extent, dir: &Path) -> Result<()> {
+    let folder = temporary(dir)?;
+    let place = Place::new(folder.path().to_path_buf(), Shape::WORDS, 2 * extent.keys);
+    perform(contender.open(&place)?.as_ref(), extent, ask_to_be_traced, || {
+        raise(Signal::SIGSTOP).map_err(|errno| failure("stop for the tracer", errno))
+    })
+}
+
+fn perform(
+    store: &dyn Entrant,
+    extent: Extent,
+    begin: impl FnOnce() -> Result<()>,
+    stop: impl Fn() -> Result<()>,
+) -> Result<()> {
+    let mut session = store.session()?;
+    (0..extent.keys).try_for_each(|i| session.insert(key(i), value(i)))?;
+    begin()?;
+    stop()?;
+    stop()?;
+    OPERATIONS.into_iter().try_for_each(|(_, perform)| {
+        (0..extent.operations).try_for_each(|i| perform(&mut *session, i, extent))?;
+        stop()
+    })
+}
+
+fn ask_to_be_traced() -> Result<()> {
+    ptrace::traceme().map_err(|errno| failure("ask to be traced", errno))
+}
+
+fn failure(what: &str, errno: Errno) -> Error {
+    Error::Io { doing: format!("cannot {what}"), source: errno.into() }
+}
+
+/// This thread, and the children that it starts, on one processor: to wake the other side up on the same one
+/// takes a quarter of the time. Dropping it lets the thread go where it could before.
+struct OneProcessor(CpuSet);
+
+impl OneProcessor {
+    fn stay() -> Result<Self> {
+        let refuse = |errno: rustix::io::Errno| Error::Io {
+            doing: "cannot stay on one processor".into(),
+            source: errno.into(),
+        };
+        let before = sched_getaffinity(None).map_err(refuse)?;
+        let mut one = CpuSet::new();
+        (0..CpuSet::MAX_CPU)
+            .find(|&cpu| before.is_set(cpu))
+            .into_iter()
+            .for_each(|cpu| one.set(cpu));
+        sched_setaffinity(None, &one).map_err(refuse)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for OneProcessor {
+    fn drop(&mut self) {
+        // Without it the rest runs on one processor, and says so by its figures.
+        let _ = sched_setaffinity(None, &self.0);
+    }
+}
+
+/// A child that stands at a stop of its own. Dropping it kills it.
+struct Traced {
+    child: Child,
+    has_ended: bool,
+}
+
+impl Traced {
+    /// Runs the child up to its first stop; `None` if it ends before.
+    fn spawn(program: &Path, arguments: &[OsString]) -> Result<Option<Self>> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|source| Error::Io {
+            doing: format!("cannot start {}", program.display()),
+            source,
+        })?;
+        let mut traced = Self { child, has_ended: false };
+        match traced.wait()? {
+            WaitStatus::Stopped(pid, Signal::SIGSTOP) => {
+                // Nobody is to wait for a tracer that is gone.
+                ptrace::setoptions(pid, Options::PTRACE_O_EXITKILL)
+                    .map_err(|errno| failure("set how a child is traced", errno))?;
+                Ok(Some(traced))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    fn wait(&mut self) -> Result<WaitStatus> {
+        let status =
+            waitpid(self.pid(), None).map_err(|e| failure("wait for a traced child", e))?;
+        self.has_ended = matches!(status, WaitStatus::Exited(..) | WaitStatus::Signaled(..));
+        Ok(status)
+    }
+
+    /// Instructions up to its next stop.
+    fn steps_to_stop(&mut self) -> Result<u64> {
+        let (mut steps, mut passed_on) = (0, None);
+        loop {
+            ptrace::step(self.pid(), passed_on).map_err(|errno| failure("step a child", errno))?;
+            passed_on = match self.wait()? {
+                WaitStatus::Stopped(_, Signal::SIGSTOP) => return Ok(steps),
+                WaitStatus::Stopped(_, Signal::SIGTRAP) => None,
+                WaitStatus::Stopped(_, signal) => Some(signal),
+                _ => return Err(Error::Config("the child whose instructions are counted ended")),
+            };
+            steps += 1;
+        }
+    }
+
+    /// Lets it go on by itself, and waits for its end: it deletes its files.
+    fn finish(mut self) -> Result<()> {
+        ptrace::detach(self.pid(), None).map_err(|errno| failure("let a child go on", errno))?;
+        self.wait().map(drop)
+    }
+}
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // It may end by itself at this moment.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_is_done_between_two_stops() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let place = Place::new(dir.path().to_path_buf(), Shape::WORDS, 200);
+        let store = Contender::NbTree.open(&place).expect("a store");
+        let extent = Extent { keys: 100, operations: 60 };
+        let stops = Cell::new(0);
+        let stop = || {
+            stops.set(stops.get() + 1);
+            Ok(())
+        };
+        perform(store.as_ref(), extent, || Ok(()), stop).expect("the work");
+        assert_eq!(stops.get(), OPERATIONS.len() + 2);
+        let mut session = store.session().expect("a session");
+        let is_there = |n| session.get(key(n)).expect("a lookup").is_some();
+        let there: Vec<bool> = [59, 60, 100, 159, 160].map(is_there).to_vec();
+        assert_eq!(there, [false, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_child_that_ends_by_itself_is_none() {
+        assert!(Traced::spawn(Path::new("true"), &[]).expect("a child").is_none());
+    }
+}

@@ -1,0 +1,7 @@
+//! What one operation asks of its medium and of the processor, what the hardware takes at least, and
+//! what a crash costs.
+
+pub mod counts;
+pub mod floor;
+pub mod instructions;
+pub mod recovery;

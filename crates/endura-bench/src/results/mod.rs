@@ -1,0 +1,22 @@
+//! What every measurement leaves behind: one serialisable type for suites, papers, counts and floors,
+//! which tables, the report and the comparison of two runs all read.
+//!
+//! A [`Results`] is what one command measured; a [`Measurement`] is one quantity of one store in one
+//! setting, round by round.
+
+mod compare;
+mod file;
+mod machine;
+mod measurement;
+mod plot;
+mod relative;
+mod store_info;
+
+pub use compare::{Comparison, Row, Verdict, compare};
+pub use file::{FORMAT, Results};
+pub use machine::Machine;
+pub use measurement::{Better, EXACT_UNIT, Key, Measurement, Parameter, Quantity};
+pub use plot::{Across, Plot, Point, Series};
+pub use relative::relative;
+pub(crate) use relative::{pairs, rounds, times_as_good};
+pub use store_info::{Promise, Role, StoreInfo};

@@ -1,0 +1,7 @@
+//! endura's indexes.
+
+mod strings;
+mod words;
+
+pub use strings::{RoartSession, RoartStore};
+pub use words::EnduraStore;

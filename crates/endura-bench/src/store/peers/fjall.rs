@@ -1,0 +1,95 @@
+//! fjall, a log-structured merge tree, as a [`Store`]: its journal is handed to the operating system
+//! with each write and not synced, so that what returned survives the process.
+
+use std::path::Path;
+
+use fjall::{Keyspace, PartitionCreateOptions, PartitionHandle};
+
+use super::files::size_of_files;
+use crate::store::bytes::{ByteSession, Numbers, copy};
+use crate::store::contract::{Footprint, Store};
+use crate::store::shape::Shape;
+use crate::{Error, Result};
+
+/// A keyspace with one partition.
+pub struct FjallStore {
+    /// Its background threads work as long as it is here.
+    _keyspace: Keyspace,
+    partition: PartitionHandle,
+    dir: std::path::PathBuf,
+    shape: Shape,
+}
+
+fn refused(error: impl std::fmt::Display) -> Error {
+    Error::Peer { store: "fjall", what: error.to_string() }
+}
+
+impl FjallStore {
+    /// Opens the keyspace in the directory `dir`, which may be empty.
+    ///
+    /// # Errors
+    ///
+    /// Whatever fjall says.
+    pub fn open(dir: &Path, shape: Shape) -> Result<Self> {
+        shape.check()?;
+        let keyspace = fjall::Config::new(dir).fsync_ms(None).open().map_err(refused)?;
+        let options = PartitionCreateOptions::default();
+        let partition = keyspace.open_partition("bench", options).map_err(refused)?;
+        Ok(Self { _keyspace: keyspace, partition, dir: dir.into(), shape })
+    }
+}
+
+impl Store for FjallStore {
+    type Session<'s> = Numbers<&'s PartitionHandle>;
+
+    fn name(&self) -> &'static str {
+        "fjall"
+    }
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        Ok(Numbers::new(&self.partition, self.shape))
+    }
+
+    /// Of its files; what it keeps in DRAM does not count.
+    fn footprint(&self) -> Result<Footprint> {
+        size_of_files(&self.dir)
+    }
+
+    fn settings(&self) -> String {
+        "journal written with each operation and not synced, else defaults; removes do not look"
+            .into()
+    }
+}
+
+impl ByteSession for &PartitionHandle {
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.insert(key, value).map_err(refused)
+    }
+
+    #[inline]
+    fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        PartitionHandle::remove(self, key).map_err(refused)?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool> {
+        let found = PartitionHandle::get(self, key).map_err(refused)?;
+        Ok(found.map(|value| copy(&value, into)).is_some())
+    }
+
+    #[inline]
+    fn scan(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        mut each: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        for entry in self.range(from..).take(count) {
+            let (key, value) = entry.map_err(refused)?;
+            each(&key, &value);
+        }
+        Ok(())
+    }
+}

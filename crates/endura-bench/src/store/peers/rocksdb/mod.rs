@@ -1,0 +1,6 @@
+//! RocksDB.
+
+mod database;
+mod ffi;
+
+pub use database::RocksDbStore;

@@ -1,0 +1,34 @@
+//! Memory that is at hand before what enters keys is timed.
+
+use std::path::Path;
+
+use endura::Pool;
+
+use super::definition::{Action, Workload};
+use crate::Result;
+use crate::store::{Shape, temporary};
+
+/// Fills a file in `dir` with as many bytes as a store is likely to take for what `workload` enters in so
+/// many operations, and deletes it. A virtual machine gives memory that is free for a while back to its
+/// host, which takes as long to lend it again as an index takes to fill it: a load would measure the host,
+/// and each store as much of it as its turn brings with it.
+pub(crate) fn warm_memory(dir: &Path, shape: Shape, workload: &Workload, operations: u64) {
+    if !workload.has(Action::Insert) {
+        return;
+    }
+    let bytes = operations * (2 * shape.mean_bytes() as u64 + 32);
+    let fill = || -> Result<()> {
+        let dir = temporary(dir)?;
+        let map = Pool::options().create(dir.path().join("memory"))?.roart("memory")?;
+        for (piece, begin) in (0_u64..).zip((0..bytes).step_by(1 << 28)) {
+            map.insert_from(
+                piece.to_be_bytes(),
+                (bytes - begin).min(1 << 28) as usize,
+                |_| Ok(()),
+            )?;
+        }
+        Ok(())
+    };
+    // A full file system is for the store to tell of.
+    drop(fill());
+}
