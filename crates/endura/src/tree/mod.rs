@@ -7,6 +7,7 @@ mod bytes;
 mod ends;
 pub mod fast_fair;
 mod index;
+mod len;
 pub mod nbtree;
 pub mod roart;
 mod survey;

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
+use crate::tree::len::len;
 use crate::tree::{Change, Index, Len, Survey};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -91,6 +92,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     }
 
     fn len(&self) -> Result<Len> {
-        self.length()
+        len(&self.open, self, Self::count_all)
     }
 }

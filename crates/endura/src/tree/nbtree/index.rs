@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
+use crate::tree::len::len;
 use crate::tree::{Change, Index, Len, Survey};
 
 use crate::tree::nbtree::design::Design;
@@ -91,6 +92,6 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
     }
 
     fn len(&self) -> Result<Len> {
-        self.length()
+        len(&self.open, self, Self::count_all)
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::tree::ends::Trust;
+use crate::tree::len::len;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
 
 use crate::tree::roart::path::lookup::lookup;
@@ -111,6 +112,6 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     }
 
     fn len(&self) -> Result<Len> {
-        self.length()
+        len(&self.open, self, Self::count_all)
     }
 }

@@ -9,7 +9,6 @@ use crate::Result;
 use crate::media::Media;
 use crate::pool::Counted;
 
-use crate::tree::Len;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::read::scan::Cursor;
@@ -23,27 +22,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Counted::All => self.open.map().add(entries),
             Counted::Below(cursor) if key < cursor => self.open.map().add(entries),
             Counted::Below(_) => {}
-        }
-    }
-
-    /// The number of entries; sets a count going where it is not known.
-    pub(crate) fn length(&self) -> Result<Len> {
-        drop(self.open.pin()?);
-        match self.open.map().counted() {
-            Counted::All => Ok(Len::Exact(self.open.map().sum())),
-            Counted::Below(_) => {
-                if self.open.map().claim_count() {
-                    let tree = self.clone();
-                    let counter = std::thread::Builder::new().name("endura-count".to_owned());
-                    // An error ends the count; the next operation on the map reports it.
-                    if counter.spawn(move || _ = tree.count_all()).is_err() {
-                        // No room for a thread: the caller counts.
-                        self.count_all()?;
-                        return Ok(Len::Exact(self.open.map().sum()));
-                    }
-                }
-                Ok(Len::AtLeast(self.open.map().sum()))
-            }
         }
     }
 

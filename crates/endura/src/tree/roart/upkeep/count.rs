@@ -11,7 +11,7 @@ use std::ops::{Bound, ControlFlow};
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Counted;
-use crate::tree::{ByteIndex, Len};
+use crate::tree::ByteIndex;
 
 use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
@@ -27,25 +27,6 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         if self.open.map().counted() != Counted::All {
             self.open.map().add(records as i64);
         }
-    }
-
-    /// The number of entries; sets a count going where it is not known.
-    pub(crate) fn length(&self) -> Result<Len> {
-        drop(self.open.pin()?);
-        if self.open.map().counted() == Counted::All {
-            return Ok(Len::Exact(self.open.map().sum()));
-        }
-        if self.open.map().claim_count() {
-            let tree = self.clone();
-            let counter = std::thread::Builder::new().name("endura-count".to_owned());
-            // An error ends the count; the next operation on the map reports it.
-            if counter.spawn(move || _ = tree.count_all()).is_err() {
-                // No room for a thread: the caller counts.
-                self.count_all()?;
-                return Ok(Len::Exact(self.open.map().sum()));
-            }
-        }
-        Ok(Len::AtLeast(self.open.map().sum()))
     }
 
     /// Counts, in this thread: locks everything once. Others may write meanwhile, and count as well. O(n).
