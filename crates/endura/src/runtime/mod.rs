@@ -5,5 +5,6 @@ pub(crate) mod arena;
 pub(crate) mod epoch;
 #[cfg(all(test, loom))]
 mod loom;
+pub(crate) mod once_slice;
 pub(crate) mod thread;
 mod thread_numbers;

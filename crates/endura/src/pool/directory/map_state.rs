@@ -4,41 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::media::LINE;
+use crate::pool::directory::counters::Counters;
 use crate::pool::directory::types::Types;
 use crate::pool::layout::ENTRY;
-use crate::runtime::thread;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
-
-/// Counters of a map's entries: one pair for each of the first threads, the last for all others.
-const SHARDS: usize = if cfg!(all(test, loom)) { 3 } else { 64 };
-
-/// How often [`MapState::sum`] counts before it takes the best of what it got.
-const MOST_COUNTS: usize = 64;
-
-/// How many entries came and how many went, and how many leaves or nodes were retired, by one thread. None of
-/// them ever goes down.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Shard {
-    came: AtomicU64,
-    went: AtomicU64,
-    retired: AtomicU64,
-}
-
-impl Shard {
-    /// Adds to a counter of the shard at `index`, which is the calling thread's own or the last one.
-    #[inline(always)]
-    fn add(index: usize, counter: &AtomicU64, n: u64) {
-        // Release: pairs with the Acquire of those who sum up: of `count`, so that who sees that an entry went
-        // sees that it had come. A thread's own counter needs no locked instruction, which would hold up the misses
-        // of the next operation; who inherits a thread's index has seen all that the thread did.
-        if index < SHARDS - 1 {
-            counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Release);
-        } else {
-            counter.fetch_add(n, Ordering::Release);
-        }
-    }
-}
 
 /// Which entries the sum of a map's counters stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +36,7 @@ pub struct MapState {
     name: Mutex<Arc<str>>,
     facts: MapFacts,
     dropped: AtomicBool,
-    shards: [Shard; SHARDS],
+    counters: Counters,
     all_counted: AtomicBool,
     counted_below: AtomicU64,
     counting: AtomicBool,
@@ -79,20 +48,18 @@ pub struct MapState {
 impl MapState {
     /// A map whose entries are not counted yet; with `len`, one that has exactly so many.
     pub(crate) fn new(name: String, facts: MapFacts, len: Option<u64>) -> Self {
-        let state = Self {
+        Self {
             name: Mutex::new(name.into()),
             facts,
             dropped: AtomicBool::new(false),
-            shards: std::array::from_fn(|_| Shard::default()),
+            counters: Counters::new(len.unwrap_or(0)),
             all_counted: AtomicBool::new(len.is_some()),
             counted_below: AtomicU64::new(0),
             counting: AtomicBool::new(false),
             known_root: AtomicU64::new(0),
             root_lock: Mutex::new(()),
             beside: OnceLock::new(),
-        };
-        state.shards[SHARDS - 1].came.store(len.unwrap_or(0), Ordering::Relaxed);
-        state
+        }
     }
 
     /// The name that the map has at this moment.
@@ -175,25 +142,20 @@ impl MapState {
     /// operation's last locked instruction, so that who looks after it has returned finds them counted.
     #[inline(always)]
     pub fn add(&self, entries: i64) {
-        let index = thread::current().min(SHARDS - 1);
-        let Shard { came, went, .. } = &self.shards[index];
-        let counter = if entries < 0 { went } else { came };
-        Shard::add(index, counter, entries.unsigned_abs());
+        self.counters.add(entries);
     }
 
     /// Counts a leaf or node that is about to be retired: after it was taken out of the tree.
     #[inline]
     pub(crate) fn note_retired(&self) {
-        let index = thread::current().min(SHARDS - 1);
-        Shard::add(index, &self.shards[index].retired, 1);
+        self.counters.note_retired();
     }
 
     /// How many leaves and nodes were retired. Where that is the same before and after, no chunk of the
     /// map's that was seen in between and before has been reused: whoever reuses one comes after
     /// [`note_retired`](Self::note_retired), and who sees what he stored sees that (both Acquire).
     pub(crate) fn retired(&self) -> u64 {
-        let counters = self.shards.iter().map(|shard| shard.retired.load(Ordering::Acquire));
-        counters.fold(0, u64::wrapping_add)
+        self.counters.retired()
     }
 
     /// How many entries there are of those that [`counted`](Self::counted) names.
@@ -202,41 +164,7 @@ impl MapState {
     /// for operations that were under way then. (Where in each of many short counts in a row some entries came
     /// and some went: off by no more than did so in one of them.)
     pub fn sum(&self) -> u64 {
-        let (mut best, mut error) = self.count();
-        for _ in 1..MOST_COUNTS {
-            if error == 0 {
-                break;
-            }
-            let again = self.count();
-            if again.1 < error {
-                (best, error) = again;
-            }
-        }
-        // Some that go are counted before they do.
-        u64::try_from(best).unwrap_or(0)
-    }
-
-    /// What came less what went, and by how much more that may be than at any moment.
-    ///
-    /// Those that came are summed up twice, and those that went before and after the second time. There was a
-    /// moment in the first sum of those that went at which exactly so many had (they go one by one), and as many
-    /// or fewer had come as by the second sum, by what the two sums differ: if nothing came, the difference is
-    /// that of this moment. There was one in the second sum of those that came as well, in the same way.
-    fn count(&self) -> (i64, u64) {
-        // Acquire: what is read later is no older. Pairs with the Release in `add`.
-        let of = |counter: fn(&Shard) -> &AtomicU64| {
-            let counters = self.shards.iter().map(|shard| counter(shard).load(Ordering::Acquire));
-            counters.fold(0_u64, u64::wrapping_add)
-        };
-        let earlier = of(|shard| &shard.came);
-        let went = of(|shard| &shard.went);
-        let came = of(|shard| &shard.came);
-        let more = came.wrapping_sub(earlier);
-        let error = match more {
-            0 => 0,
-            _ => of(|shard| &shard.went).wrapping_sub(went).min(more),
-        };
-        (came.wrapping_sub(went) as i64, error)
+        self.counters.sum()
     }
 
     /// Which entries are counted.

@@ -54,6 +54,7 @@
 //! waits for writers to leave must not hold it.
 
 pub(crate) mod chunk_set;
+pub(crate) mod counters;
 pub(crate) mod drops;
 pub(crate) mod entry;
 pub(crate) mod lengths;

@@ -1,0 +1,174 @@
+//! What is counted of a map, in counters that no two threads share.
+//!
+//! They are made by the first thread that counts: a map that nobody writes to has none.
+
+use crate::runtime::once_slice::OnceSlice;
+use crate::runtime::thread;
+use crate::sync::{AtomicU64, Ordering};
+
+/// So many threads, the first ones, have a shard of their own.
+const SHARDS: usize = if cfg!(all(test, loom)) { 2 } else { 63 };
+
+/// How often [`Counters::sum`] counts before it takes the best of what it got.
+const MOST_COUNTS: usize = 64;
+
+/// How many entries came and how many went, and how many leaves or nodes were retired, by one thread. None of
+/// them ever goes down.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard {
+    came: AtomicU64,
+    went: AtomicU64,
+    retired: AtomicU64,
+}
+
+/// The counters of a map.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    own: OnceSlice<Shard>,
+    /// Of all other threads, and of what was there before anybody counted.
+    rest: Shard,
+}
+
+impl Counters {
+    /// Of a map that has so many entries.
+    pub(crate) fn new(entries: u64) -> Self {
+        let rest = Shard { came: AtomicU64::new(entries), ..Shard::default() };
+        Self { own: OnceSlice::new(), rest }
+    }
+
+    /// Counts entries that came (positive) or went.
+    #[inline(always)]
+    pub(crate) fn add(&self, entries: i64) {
+        match entries {
+            ..0 => self.add_to(|shard| &shard.went, entries.unsigned_abs()),
+            0.. => self.add_to(|shard| &shard.came, entries.unsigned_abs()),
+        }
+    }
+
+    /// Counts a leaf or node that is about to be retired.
+    #[inline(always)]
+    pub(crate) fn note_retired(&self) {
+        self.add_to(|shard| &shard.retired, 1);
+    }
+
+    /// Adds to a counter of the calling thread's shard.
+    #[inline(always)]
+    fn add_to(&self, counter: fn(&Shard) -> &AtomicU64, n: u64) {
+        let thread = thread::current();
+        match self.own.get(thread) {
+            Some(shard) => add_alone(counter(shard), n),
+            None => self.add_first(thread, counter, n),
+        }
+    }
+
+    /// The same where the thread has none of its own, or nobody has one yet.
+    #[cold]
+    #[inline(never)]
+    fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {
+        if thread < SHARDS {
+            let own = self.own.make(|| (0..SHARDS).map(|_| Shard::default()).collect());
+            add_alone(counter(&own[thread]), n);
+        } else {
+            // Release, as in `add_alone`.
+            counter(&self.rest).fetch_add(n, Ordering::Release);
+        }
+    }
+
+    /// The sum of one counter over all threads. Where there are no shards nobody had counted anything at a moment
+    /// of the call, as where all counters are 0: who has seen what a counting thread did later sees its shard.
+    fn total(&self, counter: fn(&Shard) -> &AtomicU64) -> u64 {
+        // Acquire: what is read later is no older. Pairs with the Release of `add_to`.
+        let counts = self.own.all().iter().chain([&self.rest]);
+        counts.map(|shard| counter(shard).load(Ordering::Acquire)).fold(0, u64::wrapping_add)
+    }
+
+    /// How many leaves and nodes were retired.
+    pub(crate) fn retired(&self) -> u64 {
+        self.total(|shard| &shard.retired)
+    }
+
+    /// How many entries there are, of those that are counted.
+    ///
+    /// Exact when no operation is under way. Beside writers what the map had at one moment of the call, but
+    /// for operations that were under way then. (Where in each of many short counts in a row some entries came
+    /// and some went: off by no more than did so in one of them.)
+    pub(crate) fn sum(&self) -> u64 {
+        let (mut best, mut error) = self.count();
+        for _ in 1..MOST_COUNTS {
+            if error == 0 {
+                break;
+            }
+            let again = self.count();
+            if again.1 < error {
+                (best, error) = again;
+            }
+        }
+        // Some that go are counted before they do.
+        u64::try_from(best).unwrap_or(0)
+    }
+
+    /// What came less what went, and by how much more that may be than at any moment.
+    ///
+    /// Those that came are summed up twice, and those that went before and after the second time. There was a
+    /// moment in the first sum of those that went at which exactly so many had (they go one by one), and as many
+    /// or fewer had come as by the second sum, by what the two sums differ: if nothing came, the difference is
+    /// that of this moment. There was one in the second sum of those that came as well, in the same way.
+    fn count(&self) -> (i64, u64) {
+        let earlier = self.total(|shard| &shard.came);
+        let went = self.total(|shard| &shard.went);
+        let came = self.total(|shard| &shard.came);
+        let more = came.wrapping_sub(earlier);
+        let error = match more {
+            0 => 0,
+            _ => self.total(|shard| &shard.went).wrapping_sub(went).min(more),
+        };
+        (came.wrapping_sub(went) as i64, error)
+    }
+}
+
+/// Adds to a counter that no other thread adds to.
+#[inline(always)]
+fn add_alone(counter: &AtomicU64, n: u64) {
+    // Release: pairs with the Acquire of those who sum up: of `count`, so that who sees that an entry went
+    // sees that it had come. A thread's own counter needs no locked instruction, which would hold up the misses
+    // of the next operation; who inherits a thread's number has seen all that the thread did.
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Release);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::pool::MapState;
+
+    #[test]
+    fn a_map_that_nobody_writes_to_is_small() {
+        assert!(size_of::<MapState>() <= 512, "{}", size_of::<MapState>());
+        let counters = Counters::new(7);
+        assert_eq!((counters.sum(), counters.retired()), (7, 0));
+        assert!(counters.own.all().is_empty(), "nobody has counted");
+    }
+
+    /// More threads at once than have a shard of their own.
+    #[test]
+    fn every_thread_is_counted() {
+        let (counters, threads) = (Counters::new(5), 2 * SHARDS);
+        let together = std::sync::Barrier::new(threads);
+        std::thread::scope(|scope| {
+            for number in 0..threads as u64 {
+                let (counters, together) = (&counters, &together);
+                scope.spawn(move || {
+                    together.wait();
+                    (0..100).for_each(|_| counters.add(3));
+                    (0..number).for_each(|_| counters.add(-1));
+                    counters.note_retired();
+                    together.wait();
+                });
+            }
+        });
+        let threads = threads as u64;
+        assert_eq!(counters.sum(), 5 + 300 * threads - threads * (threads - 1) / 2);
+        assert_eq!(counters.retired(), threads);
+        assert_eq!(counters.own.all().len(), SHARDS);
+    }
+}
