@@ -32,7 +32,7 @@ fn nodes(tree: &Flat) -> BTreeSet<u64> {
     nodes
 }
 
-/// Moves the epoch on as far as it goes and frees what is ripe, without waiting for anybody.
+/// Moves the epoch on as far as it goes and frees what has expired, without waiting for anybody.
 fn reclaim(space: &Space<Sim>) {
     let _inside = space.pin_mut().unwrap();
     let _ = space.relieve();

@@ -17,7 +17,7 @@ impl<M: Media> Guard<'_, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] if neither the pool nor the medium has room, not even after what is ripe in
+    /// [`Error::Full`] if neither the pool nor the medium has room, not even after what has expired in
     /// limbo was freed. (What this operation's own guard protects is not: see
     /// [`Space::with_room`].)
     pub fn alloc(&self, bytes: u64) -> Result<u64> {
@@ -45,17 +45,17 @@ impl<M: Media> Guard<'_, M> {
             }
             return allocator.take_large(media, bytes);
         };
-        let mut stock = self.slot.contents.lock();
-        if let Some(chunk) = stock.take_ready(class) {
+        let mut cache = self.slot.contents.lock();
+        if let Some(chunk) = cache.take_ready(class) {
             return Ok(chunk);
         }
-        if stock.lacks(class) && allocator.would_grow(bytes, Some(class)) {
+        if cache.lacks(class) && allocator.would_grow(bytes, Some(class)) {
             // Its own lock among them: two at once could be a deadlock.
-            drop(stock);
+            drop(cache);
             self.space.look_around()?;
-            stock = self.slot.contents.lock();
+            cache = self.slot.contents.lock();
         }
-        let taken = stock.take(media, allocator, class);
+        let taken = cache.take(media, allocator, class);
         if let Err(error @ Error::Corrupt { .. }) = &taken {
             // It may be about a chunk that went back to its page, and has two owners.
             self.space.poison_with(error);
@@ -89,9 +89,9 @@ impl<M: Media> Guard<'_, M> {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         self.keep(at, bytes);
         let tag = self.space.epochs.tag();
-        let ripen = self.slot.contents.lock().retire(tag, at, bytes);
-        if ripen {
-            self.checked(self.space.ripen(self.slot));
+        let is_time = self.slot.contents.lock().retire(tag, at, bytes);
+        if is_time {
+            self.checked(self.space.free_expired(self.slot));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The end of a session.
 
 use crate::media::Media;
-use crate::pool::alloc::stock::Bite;
+use crate::pool::alloc::thread_cache::Bite;
 use crate::pool::directory::lengths;
 use crate::pool::drop_map::DropStep;
 use crate::pool::session::NO_STATE;
@@ -23,11 +23,11 @@ impl<M: Media> Space<M> {
             return Err(Error::ReadOnly);
         }
         self.close()?;
-        // Nobody is inside any more: all that waits is ripe.
+        // Nobody is inside any more: all that waits has expired.
         let guard = self.enter(Mode::Writer, NO_STATE)?;
         while self.step_of_drops(&guard, u64::MAX, None)? == DropStep::Worked {}
         drop(guard);
-        self.empty_stocks(u64::MAX, Bite::ALL)?;
+        self.empty_all(u64::MAX, Bite::ALL)?;
         if self.is_poisoned() {
             return Err(self.doubt());
         }

@@ -139,13 +139,13 @@ impl<M: Media> Space<M> {
         };
         let drops = &mut registry.drops;
         let is_meant = |entry: u64| of.is_none_or(|of| of == entry);
-        let is_ripe = |d: &Dropped<M>| is_meant(d.map.entry()) && d.tag.saturating_add(2) <= now;
-        let Some(ripe) = drops.waiting.iter().position(is_ripe) else {
+        let has_expired = |d: &Dropped<M>| is_meant(d.map.entry()) && d.tag.has_expired(now);
+        let Some(expired) = drops.waiting.iter().position(has_expired) else {
             let mut left =
                 drops.waiting.iter().map(|d| d.map.entry()).chain(drops.under_way.iter().copied());
             return Ok(if left.any(is_meant) { DropStep::Waiting } else { DropStep::Ended });
         };
-        let mut dropped = drops.waiting.swap_remove(ripe);
+        let mut dropped = drops.waiting.swap_remove(expired);
         let entry = dropped.map.entry();
         drops.under_way.push(entry);
         drop(registry);

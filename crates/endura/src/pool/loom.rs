@@ -74,7 +74,7 @@ fn a_chunk_that_was_given_back_too_early() {
     check(Some(2), || a_chunk_has_one_owner(true));
 }
 
-/// One thread unlinks a chunk, retires it, frees what is ripe and writes over the chunk that it then
+/// One thread unlinks a chunk, retires it, frees what has expired and writes over the chunk that it then
 /// gets; another one reads what it finds linked.
 fn a_linked_chunk_is_as_it_was() {
     let space = space();

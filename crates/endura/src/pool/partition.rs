@@ -105,9 +105,9 @@ impl<M: Media> Quiesced<'_, M> {
         partition.add_partial_pages()?;
         let (mut free, mut limbo) = (Vec::new(), Vec::new());
         for slot in space.epochs.slots() {
-            let stock = slot.contents.lock();
-            free.extend(stock.cached().map(|(class, at)| (at, class.size())));
-            limbo.extend(stock.limbo());
+            let cache = slot.contents.lock();
+            free.extend(cache.cached().map(|(class, at)| (at, class.size())));
+            limbo.extend(cache.limbo());
         }
         limbo.extend(space.chunks_of_drops());
         free.iter().try_for_each(|&(at, bytes)| partition.claim(at, bytes, Owner::Free))?;

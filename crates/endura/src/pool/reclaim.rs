@@ -1,12 +1,12 @@
 //! When space is short: freeing what waits.
 //!
-//! An operation that runs out of space first frees what is ripe in every thread's limbo and takes
+//! An operation that runs out of space first frees what has expired in every thread's limbo and takes
 //! back what every thread has cached. It cannot free what was retired since it began, nor in the
 //! epoch before, for its own pin holds the epoch. If it fails for that reason it has to end, and to
 //! begin again after [`Space::relieve`]; [`Space::with_room`] does so, and has the collection finished, if
 //! one is under way, before it gives up.
 //!
-//! Before it comes to that: whoever retires something and moves the epoch frees a bite of what is ripe, of
+//! Before it comes to that: whoever retires something and moves the epoch frees a bite of what has expired, of
 //! its own and of others that may have stopped to work; a thread that exits hands over what it has; and all
 //! limbos and caches are looked at before the pool grows. None of them waits for a lock that another thread
 //! holds, and none frees more than a [`Bite`] of each: while all threads together catch up with what has
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::media::Media;
-use crate::pool::alloc::stock::{Bite, Stock};
+use crate::pool::alloc::thread_cache::{Bite, ThreadCache};
 use crate::pool::patience::Patience;
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
@@ -39,30 +39,30 @@ const ATTEMPTS: usize = 8;
 const LOOKS: usize = 2;
 
 impl<M: Media> Space<M> {
-    /// Moves the epoch on if nobody is left behind, and frees a bite of what is ripe: of what the caller has
+    /// Moves the epoch on if nobody is left behind, and frees a bite of what has expired: of what the caller has
     /// retired, whose slot this is, and of others.
-    pub(crate) fn ripen(&self, own: &Slot<Mutex<Stock>>) -> Result<()> {
+    pub(crate) fn free_expired(&self, own: &Slot<Mutex<ThreadCache>>) -> Result<()> {
         let now = self.epochs.advance();
         let look = {
-            let mut stock = own.contents.lock();
-            stock.ripen(&self.media, &self.allocator, now, Bite::OWN)?;
-            stock.next_look()
+            let mut cache = own.contents.lock();
+            cache.free_expired(&self.media, &self.allocator, now, Bite::OWN)?;
+            cache.next_look()
         };
         let from = LOOKS * look % self.epochs.slots().count().max(1);
-        let mut ripe = Vec::new();
+        let mut expired = Vec::new();
         for slot in self.epochs.slots().skip(from).take(LOOKS) {
             if std::ptr::eq(slot, own) {
                 continue;
             }
             // Its owner is at work: then it needs no help.
-            let Some(mut stock) = slot.contents.try_lock() else { continue };
-            stock.take_ripe(now, Bite::OTHERS, &mut ripe);
+            let Some(mut cache) = slot.contents.try_lock() else { continue };
+            cache.take_expired(now, Bite::OTHERS, &mut expired);
         }
         let mut result = Ok(());
-        if !ripe.is_empty() {
-            let mut stock = own.contents.lock();
-            for (at, bytes) in ripe {
-                result = result.and(stock.give(&self.media, &self.allocator, at, bytes));
+        if !expired.is_empty() {
+            let mut cache = own.contents.lock();
+            for (at, bytes) in expired {
+                result = result.and(cache.give(&self.media, &self.allocator, at, bytes));
             }
         }
         result
@@ -74,8 +74,8 @@ impl<M: Media> Space<M> {
         let now = self.epochs.advance();
         let mut left = Bite::SHORT;
         for slot in self.epochs.slots() {
-            let Some(mut stock) = slot.contents.try_lock() else { continue };
-            left.chunks -= self.empty_stock(&mut stock, now, left)?;
+            let Some(mut cache) = slot.contents.try_lock() else { continue };
+            left.chunks -= self.empty(&mut cache, now, left)?;
         }
         self.release_spares()
     }
@@ -93,8 +93,8 @@ impl<M: Media> Space<M> {
         thread::on_exit(heir);
     }
 
-    /// Takes back what a thread has that is about to exit: the calling one, which has this number. What is not
-    /// ripe stays for others to find ([`ripen`](Self::ripen)), and so does all if writers are kept out.
+    /// Takes back what a thread has that is about to exit: the calling one, which has this number. What has not
+    /// expired stays for others to find ([`free_expired`](Self::free_expired)), and so does all if writers are kept out.
     fn take_over(&self, number: usize) {
         let Some(slot) = self.epochs.slot_if_made(number) else { return };
         if self.is_elsewhere() || self.session.read_only || slot.contents.lock().is_empty() {
@@ -103,15 +103,15 @@ impl<M: Media> Space<M> {
         self.epochs.advance();
         let now = self.epochs.advance();
         // What is wrong has poisoned the pool.
-        let _ = self.try_mut(|_| self.empty_stock(&mut slot.contents.lock(), now, Bite::SHORT));
+        let _ = self.try_mut(|_| self.empty(&mut slot.contents.lock(), now, Bite::SHORT));
     }
 
-    /// Frees a bite of what is ripe in all limbos, and empties all caches. How many chunks left limbo.
+    /// Frees a bite of what has expired in all limbos, and empties all caches. How many chunks left limbo.
     pub(crate) fn reclaim(&self, guard: &Guard<'_, M>) -> Result<usize> {
         self.epochs.advance();
         let now = self.epochs.advance();
         self.free_some_of_drops(guard, now)?;
-        self.empty_stocks(now, Bite::SHORT)
+        self.empty_all(now, Bite::SHORT)
     }
 
     /// As [`reclaim`](Self::reclaim), with two steps of the epoch if nobody is inside.
@@ -124,20 +124,20 @@ impl<M: Media> Space<M> {
 
     /// Frees what may be reused at epoch `now`, a bite of it, takes back all caches, and lets go of the
     /// pages that become wholly free.
-    pub(crate) fn empty_stocks(&self, now: u64, bite: Bite) -> Result<usize> {
+    pub(crate) fn empty_all(&self, now: u64, bite: Bite) -> Result<usize> {
         let mut left = bite;
         for slot in self.epochs.slots() {
             // Each in turn: to hold two of these locks could be a deadlock.
-            left.chunks -= self.empty_stock(&mut slot.contents.lock(), now, left)?;
+            left.chunks -= self.empty(&mut slot.contents.lock(), now, left)?;
         }
         self.release_spares()?;
         Ok(bite.chunks - left.chunks)
     }
 
-    fn empty_stock(&self, stock: &mut Stock, now: u64, bite: Bite) -> Result<usize> {
-        let ripened = stock.ripen(&self.media, &self.allocator, now, bite);
-        let freed = ripened
-            .and_then(|freed| stock.empty_caches(&self.media, &self.allocator).map(|()| freed));
+    fn empty(&self, cache: &mut ThreadCache, now: u64, bite: Bite) -> Result<usize> {
+        let expired = cache.free_expired(&self.media, &self.allocator, now, bite);
+        let freed = expired
+            .and_then(|freed| cache.empty_caches(&self.media, &self.allocator).map(|()| freed));
         freed.inspect_err(|error| self.poison_with(error))
     }
 
@@ -159,13 +159,13 @@ impl<M: Media> Space<M> {
     /// inside one operation; those of [`pin_mut`](Self::pin_mut).
     pub fn relieve(&self) -> Result<bool> {
         let waiting = self.limbo_bytes();
-        let ripe = self.epochs.now() + 2;
+        let latest = self.epochs.latest_tag();
         // No use in waiting for nothing, or for oneself.
         let own = self.epochs.slot(thread::current()).is_pinned();
         let patience = if own || waiting == 0 { 2 } else { PATIENCE };
         let mut have_left = false;
         for look in 0..patience {
-            have_left = self.epochs.advance() >= ripe;
+            have_left = latest.has_expired(self.epochs.advance());
             if have_left {
                 break;
             }
@@ -236,7 +236,7 @@ impl<M: Media> Space<M> {
     }
 
     fn bites_waiting(&self) -> usize {
-        let waiting = |slot: &Slot<Mutex<Stock>>| slot.contents.lock().limbo().count();
+        let waiting = |slot: &Slot<Mutex<ThreadCache>>| slot.contents.lock().limbo().count();
         self.epochs.slots().map(waiting).sum::<usize>() / Bite::SHORT.chunks
     }
 

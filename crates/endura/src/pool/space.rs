@@ -9,14 +9,14 @@ use crate::os::fork::ForkGuard;
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::marks::{Collection, CollectionState};
 use crate::pool::alloc::slab::PartlyUsed;
-use crate::pool::alloc::stock::Stock;
+use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::directory::registry::Directory;
 use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
 use crate::pool::patience::Patience;
 use crate::pool::session::READ_ONLY;
 use crate::pool::session::Session;
 use crate::pool::stamps::Stamps;
-use crate::runtime::epoch::Epochs;
+use crate::runtime::epoch::{Epochs, RetireTag};
 use crate::runtime::thread::Heir;
 use crate::sync::{Mutex, OnceLock};
 
@@ -43,7 +43,7 @@ use crate::sync::{Mutex, OnceLock};
 pub struct Space<M: Media> {
     pub(crate) media: M,
     pub(crate) session: Session,
-    pub(crate) epochs: Epochs<Mutex<Stock>>,
+    pub(crate) epochs: Epochs<Mutex<ThreadCache>>,
     pub(crate) birthplace: ForkGuard,
     pub(crate) allocator: Allocator,
     pub(crate) directory: Directory<M>,
@@ -151,9 +151,9 @@ impl<M: Media> Space<M> {
         self.session
     }
 
-    /// The tag of a node in DRAM that the caller has just made unreachable: it may be used again
-    /// when [`now`](Self::now) is at least two more. That is the [arena's](crate::runtime::arena) to say.
-    pub(crate) fn tag(&self) -> u64 {
+    /// The tag of a node in DRAM that the caller has just made unreachable, for the
+    /// [arena](crate::runtime::arena) to tell when it may be used again.
+    pub(crate) fn tag(&self) -> RetireTag {
         self.epochs.tag()
     }
 
@@ -223,9 +223,9 @@ impl<M: Media> Space<M> {
         let (pages, free_pages, mut free_chunk_bytes) = self.allocator.usage();
         let mut limbo_bytes = 0;
         for slot in self.epochs.slots() {
-            let stock = slot.contents.lock();
-            limbo_bytes += stock.limbo_bytes();
-            free_chunk_bytes += stock.cached().map(|(class, _)| class.size()).sum::<u64>();
+            let cache = slot.contents.lock();
+            limbo_bytes += cache.limbo_bytes();
+            free_chunk_bytes += cache.cached().map(|(class, _)| class.size()).sum::<u64>();
         }
         SpaceStats {
             file_bytes: self.media.len(),

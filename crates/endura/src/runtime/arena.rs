@@ -14,8 +14,10 @@ use std::collections::VecDeque;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicPtr;
 
-use super::thread;
 use crate::os::memory;
+use crate::runtime::epoch::RetireTag;
+use crate::runtime::retired::Retired;
+use crate::runtime::thread;
 use crate::sync::{AtomicU32, Mutex, OnceLock, Ordering};
 
 /// Nodes in the first bucket that is used; each has twice as many as the one before.
@@ -24,7 +26,7 @@ const FIRST: u32 = 64;
 /// [`FIRST`]. Enough for all numbers of 32 bits.
 const BUCKETS: usize = 33;
 /// Places for threads; two threads that share one wait for each other a little.
-const STOCKS: usize = 64;
+const PLACES: usize = 64;
 /// Bytes of a large page.
 const HUGE_PAGE: usize = 2 << 20;
 /// What a thread keeps of free nodes before it passes on half.
@@ -32,22 +34,21 @@ const KEPT: usize = 256;
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Stock(Mutex<Nodes>);
+struct OwnNodes(Mutex<FreeNodes>);
 
+/// The nodes that a thread may hand out, now or later.
 #[derive(Debug, Default)]
-struct Nodes {
+struct FreeNodes {
     free: Vec<u32>,
-    /// Oldest first: tag and number.
-    limbo: VecDeque<(u64, u32)>,
+    /// Oldest first.
+    retired: VecDeque<Retired<u32>>,
 }
 
-impl Nodes {
-    /// Frees what is ripe at epoch `now`.
-    fn ripen(&mut self, now: u64) {
-        while let Some(&(tag, number)) = self.limbo.front()
-            && tag.saturating_add(2) <= now
-        {
-            self.limbo.pop_front();
+impl FreeNodes {
+    /// Frees what has expired at epoch `now`.
+    fn free_expired(&mut self, now: u64) {
+        while let Some(&number) = self.retired.front().and_then(|oldest| oldest.expired(now)) {
+            self.retired.pop_front();
             self.free.push(number);
         }
     }
@@ -67,7 +68,7 @@ pub(crate) struct Arena<T> {
     /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
     /// not made yet.
     origins: [AtomicPtr<T>; BUCKETS],
-    stocks: Box<[Stock; STOCKS]>,
+    own: Box<[OwnNodes; PLACES]>,
     /// What threads had too much of.
     surplus: Mutex<Vec<u32>>,
     next: AtomicU32,
@@ -78,7 +79,7 @@ impl<T: Default> Arena<T> {
         Self {
             buckets: [const { OnceLock::new() }; BUCKETS],
             origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
-            stocks: Box::new(std::array::from_fn(|_| Stock::default())),
+            own: Box::new(std::array::from_fn(|_| OwnNodes::default())),
             surplus: Mutex::default(),
             next: AtomicU32::new(1),
         }
@@ -120,9 +121,9 @@ impl<T: Default> Arena<T> {
 
     /// A node that nobody else uses, at epoch `now`. What is in it means nothing.
     pub(crate) fn take(&self, now: u64) -> u32 {
-        let mut nodes = self.stock().lock();
+        let mut nodes = self.own().lock();
         if nodes.free.is_empty() {
-            nodes.ripen(now);
+            nodes.free_expired(now);
         }
         if nodes.free.is_empty()
             && let Some(mut surplus) = self.surplus.try_lock()
@@ -136,27 +137,27 @@ impl<T: Default> Arena<T> {
 
     /// Gives back a node that nobody else has seen.
     pub(crate) fn discard(&self, number: u32) {
-        let mut nodes = self.stock().lock();
+        let mut nodes = self.own().lock();
         nodes.free.push(number);
         self.pass_on(&mut nodes);
     }
 
     /// Gives back a node that nobody reaches any more; `tag` was read after that, `now` later.
-    pub(crate) fn retire(&self, tag: u64, now: u64, number: u32) {
-        let mut nodes = self.stock().lock();
-        nodes.limbo.push_back((tag, number));
-        nodes.ripen(now);
+    pub(crate) fn retire(&self, tag: RetireTag, now: u64, number: u32) {
+        let mut nodes = self.own().lock();
+        nodes.retired.push_back(Retired::new(tag, number));
+        nodes.free_expired(now);
         self.pass_on(&mut nodes);
     }
 
-    fn pass_on(&self, nodes: &mut Nodes) {
+    fn pass_on(&self, nodes: &mut FreeNodes) {
         if nodes.free.len() > KEPT {
             self.surplus.lock().extend(nodes.free.drain(..KEPT / 2));
         }
     }
 
-    fn stock(&self) -> &Mutex<Nodes> {
-        &self.stocks[thread::current() % STOCKS].0
+    fn own(&self) -> &Mutex<FreeNodes> {
+        &self.own[thread::current() % PLACES].0
     }
 
     /// How many nodes were ever in use at once, those that wait for an epoch included.
@@ -237,7 +238,7 @@ mod tests {
     fn a_retired_node_waits_for_two_epochs() {
         let arena = Arena::<AtomicU32>::new();
         let first = arena.take(1);
-        arena.retire(1, 1, first);
+        arena.retire(RetireTag::of(1), 1, first);
         assert_ne!(arena.take(2), first);
         assert_eq!(arena.take(3), first);
         arena.discard(first);
@@ -251,7 +252,9 @@ mod tests {
         let (to, from) = std::sync::mpsc::sync_channel::<u32>(64);
         std::thread::scope(|scope| {
             let arena = &arena;
-            scope.spawn(move || from.iter().for_each(|number| arena.retire(1, 3, number)));
+            scope.spawn(move || {
+                from.iter().for_each(|number| arena.retire(RetireTag::of(1), 3, number))
+            });
             scope.spawn(move || (0..20_000).for_each(|_| to.send(arena.take(3)).unwrap()));
         });
         assert!(arena.high_water() < 3_000, "{}", arena.high_water());

@@ -99,12 +99,32 @@ pub(crate) struct EpochStamp {
     last: u64,
 }
 
+/// When something was taken out of all that leads to it: the global epoch, read after a full fence behind that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RetireTag {
+    epoch: u64,
+}
+
+impl RetireTag {
+    /// Whether every pin has ended, at epoch `now`, that began before the tag was read.
+    #[inline]
+    pub(crate) fn has_expired(self, now: u64) -> bool {
+        self.epoch.saturating_add(2) <= now
+    }
+
+    /// As if it had been read at this epoch.
+    #[cfg(test)]
+    pub(crate) fn of(epoch: u64) -> Self {
+        Self { epoch }
+    }
+}
+
 /// To be called between learning that a chunk may be used again and the first store to it: who still has a
 /// stamp of what it was, and reads one of those stores, then reads the epoch that ends the stamp.
 #[inline(always)]
 pub(crate) fn before_reuse() {
     // Release: pairs with the Acquire loads of who looks without a pin. (That the epoch has moved was read
-    // with Acquire, or came through the lock of a stock.)
+    // with Acquire, or came through the lock of a cache.)
     fence(Ordering::Release);
 }
 
@@ -300,10 +320,15 @@ impl<T> Epochs<T> {
     }
 
     /// The tag of a chunk that the caller has just unlinked.
-    pub(crate) fn tag(&self) -> u64 {
+    pub(crate) fn tag(&self) -> RetireTag {
         // Pairs with the barriers of pins and moves: the unlink comes before the tag (W2).
         fence(Ordering::SeqCst);
-        self.shared.epoch.load(Ordering::Relaxed)
+        RetireTag { epoch: self.shared.epoch.load(Ordering::Relaxed) }
+    }
+
+    /// A tag that expires no sooner than that of anything that waits already.
+    pub(crate) fn latest_tag(&self) -> RetireTag {
+        RetireTag { epoch: self.now() }
     }
 
     /// Moves the epoch on if nobody is left behind; returns the epoch that holds now.

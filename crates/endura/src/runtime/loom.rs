@@ -59,7 +59,7 @@ fn no_chunk_is_reused_under_a_pin(grace: u64, movers: usize) {
     link.store(0, Ordering::Release);
     let tag = epochs.tag();
     (0..2).for_each(|_| _ = epochs.advance());
-    if epochs.now() >= tag + grace {
+    if tag.has_expired(epochs.now() + 2 - grace) {
         chunk.store(1, Ordering::Relaxed);
     }
     reader.join().unwrap();
@@ -96,7 +96,7 @@ enum Later {
     LookInsidePin,
 }
 
-/// One thread unlinks a chunk and writes over it once it is ripe; another one finds the link in a pin, and
+/// One thread unlinks a chunk and writes over it once it has expired; another one finds the link in a pin, and
 /// goes by what it remembers after that.
 fn a_stamp_ends_before_a_chunk_is_reused(later: Later) {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
@@ -137,7 +137,7 @@ fn a_stamp_ends_before_a_chunk_is_reused(later: Later) {
     link.store(0, Ordering::Release);
     let tag = epochs.tag();
     (0..2).for_each(|_| _ = epochs.advance());
-    if epochs.now() >= tag + 2 {
+    if tag.has_expired(epochs.now()) {
         before_reuse();
         chunk.store(1, Ordering::Relaxed);
     }

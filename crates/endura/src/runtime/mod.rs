@@ -6,5 +6,6 @@ pub(crate) mod epoch;
 #[cfg(all(test, loom))]
 mod loom;
 pub(crate) mod once_slice;
+pub(crate) mod retired;
 pub(crate) mod thread;
 mod thread_numbers;

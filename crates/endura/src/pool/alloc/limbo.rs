@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
+use crate::runtime::epoch::RetireTag;
+use crate::runtime::retired::Retired;
+
 /// Chunks in one block of the queue.
 const BLOCK: usize = 512;
 
-/// A chunk that waits: where it is, its bytes as asked for, and the epoch of its unlink.
+/// A chunk: where it is, and its bytes as asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Retired {
-    pub(crate) tag: u64,
+pub(crate) struct Chunk {
     pub(crate) at: u64,
     pub(crate) bytes: u64,
 }
@@ -20,15 +22,16 @@ pub(crate) struct Retired {
 /// and would keep its memory afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Limbo {
-    blocks: VecDeque<Vec<Retired>>,
+    blocks: VecDeque<Vec<Retired<Chunk>>>,
     /// How many of the first block are gone.
     gone: usize,
     bytes: u64,
 }
 
 impl Limbo {
-    pub(crate) fn push(&mut self, retired: Retired) {
-        self.bytes = self.bytes.saturating_add(retired.bytes);
+    pub(crate) fn push(&mut self, tag: RetireTag, chunk: Chunk) {
+        self.bytes = self.bytes.saturating_add(chunk.bytes);
+        let retired = Retired::new(tag, chunk);
         match self.blocks.back_mut() {
             Some(block) if block.len() < BLOCK => block.push(retired),
             _ => {
@@ -39,13 +42,10 @@ impl Limbo {
         }
     }
 
-    /// Takes the oldest, if it is ripe at epoch `now`.
-    pub(crate) fn pop_ripe(&mut self, now: u64) -> Option<Retired> {
+    /// Takes the oldest, if it has expired at epoch `now`.
+    pub(crate) fn pop_expired(&mut self, now: u64) -> Option<Chunk> {
         let block = self.blocks.front_mut()?;
-        let oldest = *block.get(self.gone)?;
-        if oldest.tag.saturating_add(2) > now {
-            return None;
-        }
+        let oldest = *block.get(self.gone)?.expired(now)?;
         self.gone += 1;
         if self.gone == block.len() {
             self.gone = 0;
@@ -68,8 +68,8 @@ impl Limbo {
         self.iter().next().is_none()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Retired> {
-        self.blocks.iter().flatten().skip(self.gone)
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Chunk> {
+        self.blocks.iter().flatten().skip(self.gone).map(Retired::waiting)
     }
 }
 
@@ -78,26 +78,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_come_first_and_only_when_they_are_ripe() {
+    fn the_oldest_come_first_and_only_when_they_have_expired() {
         let mut limbo = Limbo::default();
         let mut next = (0, 0);
         for round in 0..5 * BLOCK as u64 {
             for _ in 0..3 {
-                limbo.push(Retired { tag: next.0 / 7, at: next.0, bytes: 10 });
+                limbo.push(RetireTag::of(next.0 / 7), Chunk { at: next.0, bytes: 10 });
                 next.0 += 1;
             }
             let now = next.0 / 7;
             for _ in 0..if round % 2 == 0 { 5 } else { 1 } {
-                let Some(ripe) = limbo.pop_ripe(now) else { break };
-                assert_eq!(ripe.at, next.1);
-                assert!(ripe.tag + 2 <= now);
+                let Some(expired) = limbo.pop_expired(now) else { break };
+                assert_eq!(expired.at, next.1);
+                assert!(expired.at / 7 + 2 <= now);
                 next.1 += 1;
             }
-            assert!(limbo.iter().map(|retired| retired.at).eq(next.1..next.0));
+            assert!(limbo.iter().map(|chunk| chunk.at).eq(next.1..next.0));
             assert_eq!(limbo.bytes(), (next.0 - next.1) * 10);
             assert_eq!(limbo.is_empty(), next.0 == next.1);
         }
-        while limbo.pop_ripe(u64::MAX).is_some() {}
+        while limbo.pop_expired(u64::MAX).is_some() {}
         assert!(limbo.is_empty() && limbo.bytes() == 0 && limbo.blocks.len() == 1);
     }
 }

@@ -6,7 +6,7 @@
 //! | --- | --- | --- | --- |
 //! | [`pages`] | pages of 2 MiB and runs of them | NEXT_PAGE and headers in the pool; free runs in DRAM | one lock |
 //! | [`slab`] | chunks of one size in a page | a bitmap per page in DRAM | a lock per class |
-//! | caches (`stock`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
+//! | caches (`thread_cache`) | a few chunks per thread and class | DRAM | a lock per thread, uncontended |
 //!
 //! Locks are taken from the bottom row to the top one. No chunk has metadata in the pool, so that
 //! freeing one costs no flush. Taking one costs nearly none: a page costs three fences per 2 MiB, and one
@@ -56,6 +56,6 @@ pub(crate) mod marks;
 pub(crate) mod pages;
 pub(crate) mod saved;
 pub(crate) mod slab;
-pub(crate) mod stock;
 pub(crate) mod sweep;
 pub(crate) mod tails;
+pub(crate) mod thread_cache;

@@ -28,13 +28,13 @@ use crate::{Error, Result};
 /// The pages of a pool.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    pub(crate) stock: Mutex<Stock>,
+    pub(crate) runs: Mutex<FreeRuns>,
     /// Bytes of free chunks in pages that are in use, as the slabs count them.
     pub(crate) loose: AtomicU64,
 }
 
 #[derive(Debug)]
-pub(crate) struct Stock {
+pub(crate) struct FreeRuns {
     /// The number of pages ever taken; NEXT_PAGE says the same, durably.
     pub(crate) next: u64,
     /// How many there may be for now: see [`growth`].
@@ -42,7 +42,7 @@ pub(crate) struct Stock {
     /// Whether all free space is known, so that growth is a need.
     pub(crate) knows_all: bool,
     /// Free pages: first page of a run -> its length. Neighbouring runs are one run.
-    runs: BTreeMap<u64, u64>,
+    by_first: BTreeMap<u64, u64>,
     /// One bit for each page that was there at the open: set once it was free in this session.
     given: Box<[u64]>,
     /// How many those are.
@@ -62,15 +62,15 @@ impl Pages {
         match next.checked_mul(PAGE) {
             Some(need) if need <= media.len() => {
                 let given = vec![0; next.div_ceil(64) as usize].into();
-                let stock = Stock {
+                let runs = FreeRuns {
                     next,
                     limit: u64::MAX,
                     knows_all: false,
-                    runs: BTreeMap::new(),
+                    by_first: BTreeMap::new(),
                     given,
                     old: next,
                 };
-                Ok(Self { stock: Mutex::new(stock), loose: AtomicU64::new(0) })
+                Ok(Self { runs: Mutex::new(runs), loose: AtomicU64::new(0) })
             }
             Some(need) => Err(Error::Truncated { have: media.len(), need }),
             None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible page count" }),
@@ -79,53 +79,53 @@ impl Pages {
 
     /// Pages ever taken, page 0 included.
     pub(crate) fn next(&self) -> u64 {
-        self.stock.lock().next
+        self.runs.lock().next
     }
 
     /// Pages that nobody uses.
     pub(crate) fn free(&self) -> u64 {
-        self.stock.lock().free()
+        self.runs.lock().free()
     }
 
     /// Whether `count` neighbouring pages can be had only by growing.
     pub(crate) fn would_grow(&self, count: u64) -> bool {
-        self.stock.lock().fit(count).is_none()
+        self.runs.lock().fit(count).is_none()
     }
 
     /// The runs of pages that nobody uses: first page and length, ascending.
     pub(crate) fn runs(&self) -> Vec<(u64, u64)> {
-        self.stock.lock().runs.iter().map(|(&first, &count)| (first, count)).collect()
+        self.runs.lock().by_first.iter().map(|(&first, &count)| (first, count)).collect()
     }
 
     /// Whether the page is below NEXT_PAGE and somebody uses it.
     pub(crate) fn is_taken(&self, page: u64) -> bool {
-        let stock = self.stock.lock();
-        (1..stock.next).contains(&page) && !stock.is_free(page)
+        let runs = self.runs.lock();
+        (1..runs.next).contains(&page) && !runs.is_free(page)
     }
 
     /// What the page is, if it has not been free in this session: it is then as the last one left it,
     /// as far as its header goes. The page must not lie inside a run.
     pub(crate) fn left_over<M: Media>(&self, media: &M, page: u64) -> Result<Option<Kind>> {
         // Under the lock, so that no run is half freed.
-        let stock = self.stock.lock();
-        stock.is_left_over(page).then(|| header::read(media, page)).transpose()
+        let runs = self.runs.lock();
+        runs.is_left_over(page).then(|| header::read(media, page)).transpose()
     }
 
     /// Whether the page was there at the open and has not been free in this session.
     pub(crate) fn is_left_over(&self, page: u64) -> bool {
-        self.stock.lock().is_left_over(page)
+        self.runs.lock().is_left_over(page)
     }
 
     /// Takes `count` neighbouring pages, whose first header says `kind`, durably, on return.
     pub(crate) fn take<M: Media>(&self, media: &M, count: u64, kind: Kind) -> Result<u64> {
-        let mut stock = self.stock.lock();
-        let first = match stock.fit(count) {
+        let mut runs = self.runs.lock();
+        let first = match runs.fit(count) {
             Some(first) => first,
             None => {
-                let at_end = stock.free_at_end();
+                let at_end = runs.free_at_end();
                 // Relaxed: a figure for `growth`.
-                stock.append(media, count - at_end, self.loose.load(Ordering::Relaxed))?;
-                stock.next - count
+                runs.append(media, count - at_end, self.loose.load(Ordering::Relaxed))?;
+                runs.next - count
             }
         };
         header::write(media, first, kind)?;
@@ -134,14 +134,14 @@ impl Pages {
         // what the link refers to. A drain, for the one who links it may be another thread, which got
         // the chunk through locks in DRAM: nothing else says that this thread's stores are out.
         media.drain();
-        stock.remove(first, count);
+        runs.remove(first, count);
         Ok(first)
     }
 
     /// Gives a page back that is none of a run: its header says FREE from now on.
     pub(crate) fn give<M: Media>(&self, media: &M, page: u64) -> Result<()> {
-        let mut stock = self.stock.lock();
-        if page == 0 || page >= stock.next || stock.is_free(page) {
+        let mut runs = self.runs.lock();
+        if page == 0 || page >= runs.next || runs.is_free(page) {
             let what = "a page freed that is not in use";
             return Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what });
         }
@@ -151,7 +151,7 @@ impl Pages {
         // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
         // the store of the header in `take`.
         media.drain();
-        stock.insert(page, 1);
+        runs.insert(page, 1);
         Ok(())
     }
 
@@ -159,22 +159,22 @@ impl Pages {
     /// `false` and no change if they are not pages or already free.
     #[must_use]
     pub(crate) fn give_checked(&self, first: u64, count: u64) -> bool {
-        let mut stock = self.stock.lock();
+        let mut runs = self.runs.lock();
         let end = first.checked_add(count);
         let sound = first > 0
             && count > 0
-            && end.is_some_and(|end| end <= stock.next && !stock.touches(first, end));
+            && end.is_some_and(|end| end <= runs.next && !runs.touches(first, end));
         if sound {
-            stock.insert(first, count);
+            runs.insert(first, count);
         }
         sound
     }
 
     /// Takes back all runs, as if nothing were free.
     pub(crate) fn forget(&self) {
-        let mut stock = self.stock.lock();
-        stock.runs.clear();
-        stock.given.fill(0);
+        let mut runs = self.runs.lock();
+        runs.by_first.clear();
+        runs.given.fill(0);
     }
 
     /// Gives back the run of one large chunk.
@@ -183,10 +183,10 @@ impl Pages {
     /// first header still covers them; only when they are durable does the first header become FREE.
     /// That one need not be durable: the first page is the first to be taken again.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
-        let mut stock = self.stock.lock();
+        let mut runs = self.runs.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
-        let inside = first > 0 && first.checked_add(count).is_some_and(|end| end <= stock.next);
-        if !inside || stock.is_free(first) {
+        let inside = first > 0 && first.checked_add(count).is_some_and(|end| end <= runs.next);
+        if !inside || runs.is_free(first) {
             return damage("a freed large chunk that is not in use");
         }
         if header::read(media, first)? != Kind::Large(count) {
@@ -202,19 +202,19 @@ impl Pages {
         media.mark(Mark::Step("pool.run.free.first"));
         // Before the next owner's header, as in `give`.
         media.drain();
-        stock.insert(first, count);
+        runs.insert(first, count);
         Ok(())
     }
 }
 
-impl Stock {
+impl FreeRuns {
     /// Pages that nobody uses.
     pub(crate) fn free(&self) -> u64 {
-        self.runs.values().sum()
+        self.by_first.values().sum()
     }
 
     fn run_before(&self, page: u64) -> Option<(u64, u64)> {
-        self.runs.range(..=page).next_back().map(|(&first, &count)| (first, first + count))
+        self.by_first.range(..=page).next_back().map(|(&first, &count)| (first, first + count))
     }
 
     fn is_free(&self, page: u64) -> bool {
@@ -228,12 +228,12 @@ impl Stock {
 
     /// The lowest place where `count` free pages lie together.
     fn fit(&self, count: u64) -> Option<u64> {
-        self.runs.iter().find(|&(_, &length)| length >= count).map(|(&first, _)| first)
+        self.by_first.iter().find(|&(_, &length)| length >= count).map(|(&first, _)| first)
     }
 
     /// How many pages are free at the very end.
     fn free_at_end(&self) -> u64 {
-        let last = self.runs.last_key_value();
+        let last = self.by_first.last_key_value();
         last.filter(|&(first, count)| first + count == self.next).map_or(0, |(_, &count)| count)
     }
 
@@ -251,21 +251,21 @@ impl Stock {
         {
             start = before;
         }
-        if let Some(after) = self.runs.remove(&end) {
+        if let Some(after) = self.by_first.remove(&end) {
             end += after;
         }
-        self.runs.insert(start, end - start);
+        self.by_first.insert(start, end - start);
     }
 
     /// Takes `count` pages from `first` on out of the run that holds them.
     fn remove(&mut self, first: u64, count: u64) {
         if let Some((start, end)) = self.run_before(first) {
-            self.runs.remove(&start);
+            self.by_first.remove(&start);
             if start < first {
-                self.runs.insert(start, first - start);
+                self.by_first.insert(start, first - start);
             }
             if first + count < end {
-                self.runs.insert(first + count, end - first - count);
+                self.by_first.insert(first + count, end - first - count);
             }
         }
     }
@@ -306,9 +306,9 @@ impl Stock {
 }
 
 /// Bytes in use, caches of threads and what waits in limbo among them; `loose` are free chunks.
-pub(crate) fn in_use(stock: &Stock, loose: u64) -> u64 {
+pub(crate) fn in_use(runs: &FreeRuns, loose: u64) -> u64 {
     // The counts of other threads may be a little behind.
-    ((stock.next - stock.free()) * PAGE).saturating_sub(loose)
+    ((runs.next - runs.free()) * PAGE).saturating_sub(loose)
 }
 
 impl Pages {
@@ -316,31 +316,31 @@ impl Pages {
     pub(crate) fn hold_back<M: Media>(&self, media: &M) -> Result<()> {
         // Relaxed: it was written by another session, or by this thread.
         let limit = Region::new(media, GROW_TO, 1)?.load(0, Ordering::Relaxed);
-        self.stock.lock().limit = if limit == 0 { u64::MAX } else { limit };
+        self.runs.lock().limit = if limit == 0 { u64::MAX } else { limit };
         Ok(())
     }
 
     /// Whether the pool is held back: see [`hold_back`](Self::hold_back).
     pub(crate) fn is_held_back(&self) -> bool {
-        self.stock.lock().limit != u64::MAX
+        self.runs.lock().limit != u64::MAX
     }
 
     /// Lets the pool grow as it must.
     pub(crate) fn let_grow(&self) {
-        self.stock.lock().limit = u64::MAX;
+        self.runs.lock().limit = u64::MAX;
     }
 
     /// Says that all free space is known in this session.
     pub(crate) fn know_all(&self) {
-        let mut stock = self.stock.lock();
-        (stock.knows_all, stock.limit) = (true, u64::MAX);
+        let mut runs = self.runs.lock();
+        (runs.knows_all, runs.limit) = (true, u64::MAX);
     }
 
     /// Stores how far the next session may grow if this one, which knows all free space, ends here.
     pub(crate) fn allow_growth<M: Media>(&self, media: &M) -> Result<()> {
-        let stock = self.stock.lock();
+        let runs = self.runs.lock();
         // Relaxed: a figure.
-        growth::allow(media, in_use(&stock, self.loose.load(Ordering::Relaxed)))
+        growth::allow(media, in_use(&runs, self.loose.load(Ordering::Relaxed)))
     }
 
     /// Counts bytes of chunks that came to be free in a page in use, or no longer are.

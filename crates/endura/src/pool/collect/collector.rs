@@ -12,6 +12,7 @@ use crate::pool::drop_map::DropStep;
 use crate::pool::layout::PAGE;
 use crate::pool::patience::Patience;
 use crate::pool::space::Space;
+use crate::runtime::epoch::RetireTag;
 use crate::runtime::thread;
 use crate::sync::{self, AtomicBool, Mutex};
 use crate::{Error, Result};
@@ -49,7 +50,7 @@ enum Phase {
     /// C3: maps that were dropped have to be freed.
     Drops,
     /// C3: everybody has to leave who was there at this tag.
-    Grace(u64),
+    Grace(RetireTag),
     /// C4: from this page on.
     Sweep(u64),
     Ended,
@@ -174,9 +175,9 @@ impl<M: Media> Collector<M> {
         Ok(if step == DropStep::Waiting { Step::Idle } else { Step::Worked })
     }
 
-    /// The second half: at `tag + 2` every pin has ended that was there when the tag was read.
-    fn wait_for_pins(&self, marks: &Marks, tag: u64) -> Result<Step> {
-        if self.space.epochs.advance() < tag.saturating_add(2) {
+    /// The second half: when the tag has expired every pin has ended that was there when it was read.
+    fn wait_for_pins(&self, marks: &Marks, tag: RetireTag) -> Result<Step> {
+        if !tag.has_expired(self.space.epochs.advance()) {
             return Ok(Step::Idle);
         }
         let mut work = self.work.lock();

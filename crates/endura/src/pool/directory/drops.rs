@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::pool::directory::chunk_set::ChunkSet;
 use crate::pool::directory::map_state::MapState;
+use crate::runtime::epoch::RetireTag;
 
 /// Tells of the chunks of a map, about so many in each call; whether that was the end.
 pub(crate) type Inventory<M> =
@@ -12,7 +13,7 @@ pub(crate) type Inventory<M> =
 
 /// A dropped map whose chunks still have to be freed.
 pub(crate) struct Dropped<M> {
-    pub(crate) tag: u64,
+    pub(crate) tag: RetireTag,
     pub(crate) map: Arc<MapState>,
     pub(crate) inventory: Box<Inventory<M>>,
     /// What is to be freed.

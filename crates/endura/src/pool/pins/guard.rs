@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::media::Media;
-use crate::pool::alloc::stock::Stock;
+use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::space::Space;
 use crate::runtime::epoch::{EpochStamp, Mode, Slot};
 use crate::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::sync::Mutex;
 /// is freed meanwhile from being reused.
 pub struct Guard<'s, M: Media> {
     pub(crate) space: &'s Space<M>,
-    pub(crate) slot: &'s Slot<Mutex<Stock>>,
+    pub(crate) slot: &'s Slot<Mutex<ThreadCache>>,
     mode: Mode,
     _not_send: PhantomData<*const ()>,
 }
@@ -29,7 +29,7 @@ impl<M: Media> Drop for Guard<'_, M> {
 
 impl<'s, M: Media> Guard<'s, M> {
     #[inline(always)]
-    pub(crate) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<Stock>>, mode: Mode) -> Self {
+    pub(crate) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<ThreadCache>>, mode: Mode) -> Self {
         Self { space, slot, mode, _not_send: PhantomData }
     }
 

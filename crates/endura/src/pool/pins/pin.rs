@@ -12,7 +12,7 @@
 //! writer) is let in: whoever waits for the pool to empty waits for the outer one. There is no other rule.
 
 use crate::media::Media;
-use crate::pool::alloc::stock::Stock;
+use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::pins::guard::Guard;
 use crate::pool::session::{CLOSED, NO_READERS, NO_WRITERS, POISONED, QUIESCED};
 use crate::pool::space::Space;
@@ -80,7 +80,7 @@ impl<M: Media> Space<M> {
     #[inline(never)]
     fn stay_in_shut(
         &self,
-        slot: &Slot<Mutex<Stock>>,
+        slot: &Slot<Mutex<ThreadCache>>,
         mode: Mode,
         shut_by: u64,
         mut gate: u64,

@@ -4,12 +4,13 @@ use crate::Result;
 use crate::media::Media;
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::class::Class;
-use crate::pool::alloc::limbo::{Limbo, Retired};
+use crate::pool::alloc::limbo::{Chunk, Limbo};
+use crate::runtime::epoch::RetireTag;
 
 /// After so many retired chunks, or so many bytes of them, a thread tries to move the epoch and
-/// frees what is ripe.
-const RIPEN_EVERY: usize = 64;
-const RIPEN_EVERY_BYTES: u64 = 1 << 20;
+/// frees what has expired.
+const FREE_EVERY: usize = 64;
+const FREE_EVERY_BYTES: u64 = 1 << 20;
 
 /// How much is freed at once. What waits can be any amount, after a thread has stayed inside an operation:
 /// no operation may have to free all of it, nor hold a lock so long.
@@ -23,9 +24,9 @@ pub(crate) struct Bite {
 
 impl Bite {
     /// Of its own by a thread that retires: four times what came since the last time, so that it catches up.
-    pub(crate) const OWN: Self = Self { chunks: 4 * RIPEN_EVERY, bytes: 64 * RIPEN_EVERY_BYTES };
+    pub(crate) const OWN: Self = Self { chunks: 4 * FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
     /// Of each other thread's that it then looks at.
-    pub(crate) const OTHERS: Self = Self { chunks: RIPEN_EVERY, bytes: 64 * RIPEN_EVERY_BYTES };
+    pub(crate) const OTHERS: Self = Self { chunks: FREE_EVERY, bytes: 64 * FREE_EVERY_BYTES };
     /// Of all threads' where space is short: about a millisecond. The bytes are those of each.
     pub(crate) const SHORT: Self = Self { chunks: 8 << 10, bytes: 1 << 30 };
     /// All there is.
@@ -46,7 +47,7 @@ struct Cache {
 /// One thread's cache and limbo. It outlives the thread: the next one with its number goes on with
 /// it, and any thread may empty it, for all of it is under the slot's lock.
 #[derive(Debug, Default)]
-pub(crate) struct Stock {
+pub(crate) struct ThreadCache {
     /// By class; made when first used.
     caches: Vec<Cache>,
     limbo: Limbo,
@@ -57,7 +58,7 @@ pub(crate) struct Stock {
     looks: usize,
 }
 
-impl Stock {
+impl ThreadCache {
     #[inline]
     fn cache(&mut self, class: Class) -> &mut Cache {
         if self.caches.is_empty() {
@@ -137,17 +138,17 @@ impl Stock {
         allocator.give(media, class, returned.drain(..batch))
     }
 
-    /// Keeps a chunk until the epoch is `tag + 2`; `true` if it is time to look for ripe ones.
+    /// Keeps a chunk until its tag expires; `true` if it is time to look for such.
     #[must_use]
-    pub(crate) fn retire(&mut self, tag: u64, at: u64, bytes: u64) -> bool {
-        self.limbo.push(Retired { tag, at, bytes });
+    pub(crate) fn retire(&mut self, tag: RetireTag, at: u64, bytes: u64) -> bool {
+        self.limbo.push(tag, Chunk { at, bytes });
         self.fresh += 1;
         self.fresh_bytes = self.fresh_bytes.saturating_add(bytes);
-        self.fresh >= RIPEN_EVERY || self.fresh_bytes >= RIPEN_EVERY_BYTES
+        self.fresh >= FREE_EVERY || self.fresh_bytes >= FREE_EVERY_BYTES
     }
 
-    /// Frees what is ripe at epoch `now`, at most a bite of it; how many chunks that were.
-    pub(crate) fn ripen<M: Media>(
+    /// Frees what has expired at epoch `now`, at most a bite of it; how many chunks that were.
+    pub(crate) fn free_expired<M: Media>(
         &mut self,
         media: &M,
         allocator: &Allocator,
@@ -159,7 +160,7 @@ impl Stock {
         let mut result = Ok(());
         while freed < bite.chunks
             && freed_bytes < bite.bytes
-            && let Some(Retired { at, bytes, .. }) = self.limbo.pop_ripe(now)
+            && let Some(Chunk { at, bytes }) = self.limbo.pop_expired(now)
         {
             freed += 1;
             freed_bytes = bytes.saturating_add(freed_bytes);
@@ -168,15 +169,15 @@ impl Stock {
         result.map(|()| freed)
     }
 
-    /// Takes out what is ripe at epoch `now`, at most a bite of it, for the caller to free.
-    pub(crate) fn take_ripe(&mut self, now: u64, bite: Bite, ripe: &mut Vec<(u64, u64)>) {
+    /// Takes out what has expired at epoch `now`, at most a bite of it, for the caller to free.
+    pub(crate) fn take_expired(&mut self, now: u64, bite: Bite, expired: &mut Vec<(u64, u64)>) {
         let mut taken_bytes = 0_u64;
-        while ripe.len() < bite.chunks
+        while expired.len() < bite.chunks
             && taken_bytes < bite.bytes
-            && let Some(Retired { at, bytes, .. }) = self.limbo.pop_ripe(now)
+            && let Some(Chunk { at, bytes }) = self.limbo.pop_expired(now)
         {
             taken_bytes = taken_bytes.saturating_add(bytes);
-            ripe.push((at, bytes));
+            expired.push((at, bytes));
         }
     }
 
@@ -214,7 +215,7 @@ impl Stock {
 
     /// Chunks that wait for a grace period: where, and how many bytes.
     pub(crate) fn limbo(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.limbo.iter().map(|retired| (retired.at, retired.bytes))
+        self.limbo.iter().map(|chunk| (chunk.at, chunk.bytes))
     }
 
     /// Chunks in the caches.

@@ -1,0 +1,28 @@
+//! What nobody can find any more, and those may still use who are inside.
+
+use crate::runtime::epoch::RetireTag;
+
+/// Something that was retired: it can be looked at, but not be used again before it has expired.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Retired<T> {
+    tag: RetireTag,
+    item: T,
+}
+
+impl<T> Retired<T> {
+    /// `item`, which was taken out of all that leads to it before `tag` was read.
+    pub(crate) fn new(tag: RetireTag, item: T) -> Self {
+        Self { tag, item }
+    }
+
+    /// What waits, whether or not it has expired.
+    pub(crate) fn waiting(&self) -> &T {
+        &self.item
+    }
+
+    /// What has expired at epoch `now`: nobody has it any more, and it may be used again. All that is ever used
+    /// again has come through here.
+    pub(crate) fn expired(&self, now: u64) -> Option<&T> {
+        self.tag.has_expired(now).then_some(&self.item)
+    }
+}
