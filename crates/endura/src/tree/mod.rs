@@ -8,6 +8,7 @@ mod ends;
 pub mod fast_fair;
 mod index;
 mod len;
+mod lock_word;
 pub mod nbtree;
 pub mod roart;
 mod survey;

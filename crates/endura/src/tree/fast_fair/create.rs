@@ -5,7 +5,7 @@ use crate::media::Media;
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, MIDDLE};
-use crate::tree::fast_fair::nodes::lock_word::Version;
+use crate::tree::fast_fair::nodes::lock_word::LockWord;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::root::Root;
@@ -36,13 +36,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         for (low, at, high, sibling) in leaves {
             let leaf = Node::<M, LEAF>::fresh(media, at)?;
             let fences = Fences { low, high };
-            let lock = Version::created(guard, at);
+            let lock = LockWord::created(guard, at);
             leaf.initialise(Init { lock, fences, sibling, level: 0 }, 0);
             leaf.flush();
         }
         let root = Node::<M, INNER>::fresh(media, at)?;
         let fences = Fences { low: 0, high: 0 };
-        let lock = Version::created(guard, at);
+        let lock = LockWord::created(guard, at);
         root.initialise(Init { lock, fences, sibling: 0, level: 1 }, 2);
         for (slot, (low, leaf, ..)) in leaves.into_iter().enumerate() {
             root.write_record(slot, (low, leaf));

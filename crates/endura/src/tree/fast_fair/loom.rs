@@ -12,7 +12,7 @@ use crate::runtime::thread::be;
 use crate::sync::loom::{Fault, check, check_finds, spawn};
 use crate::sync::{AtomicU64, Ordering};
 use crate::tree::fast_fair::nodes::header::{Fences, Init};
-use crate::tree::fast_fair::nodes::lock_word::{Kind, Version};
+use crate::tree::fast_fair::nodes::lock_word::{LockWord, Primitive};
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::{Change, Index};
@@ -40,7 +40,7 @@ fn another_leaf(space: &Space<Modelled>) -> u64 {
     let at = guard.alloc(Leaf::BYTES).unwrap();
     let leaf = Leaf::fresh(guard.media(), at).unwrap();
     let fences = Fences { low: 0, high: 100 };
-    let lock = Version::created(&guard, at);
+    let lock = LockWord::created(&guard, at);
     leaf.initialise(Init { lock, fences, sibling: 0, level: 0 }, 2);
     (0..2).for_each(|slot| leaf.set_value(slot, 0));
     at
@@ -52,7 +52,7 @@ fn add_one(space: &Space<Modelled>, at: u64) {
     let node = Leaf::enter(guard.media(), at, 0).unwrap();
     let Ok(mut locked) = Locked::acquire(&guard, node) else { panic!("obsolete") };
     let value = node.peek_record(1);
-    locked.begin(Kind::Update);
+    locked.begin(Primitive::Update);
     (0..2).for_each(|slot| node.set_value(slot, value + 1));
 }
 
@@ -112,7 +112,7 @@ fn change_and_look(space: &Space<Modelled>, own: u64, other: u64) -> bool {
     let guard = space.pin_mut().unwrap();
     let node = Leaf::enter(guard.media(), own, 0).unwrap();
     let Ok(mut locked) = Locked::acquire(&guard, node) else { panic!("obsolete") };
-    locked.begin(Kind::Update);
+    locked.begin(Primitive::Update);
     node.set_value(0, 1);
     guard.media().drain();
     drop(locked);
@@ -205,7 +205,7 @@ fn a_seat_is_not_read_in_another_leaf() {
     assert_eq!(guard.alloc(Leaf::BYTES).unwrap(), at);
     let node = Leaf::fresh(guard.media(), at).unwrap();
     let init = Init {
-        lock: Version::created(&guard, at),
+        lock: LockWord::created(&guard, at),
         fences: Fences { low: 0, high: 100 },
         sibling: 0,
         level: 0,

@@ -5,33 +5,27 @@
 //! | generation 20 | count of primitives 38 | kind 3 | merging | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's means: unlocked, not obsolete, no writer at
-//! work. A lock that was held at a crash is therefore void without anyone having to release it.
-//!
-//! No crash leaves a word of this generation, or of a later one. Who would wait for a lock asks whether
-//! it was taken in this session ([`Space::has_set_lock`](crate::pool::Space)), who comes to an obsolete node
-//! whether it became so in this session, and who locks a node first whether its word can be of an earlier one.
+//! A word of an earlier generation than the session's also means that no writer is at work. What it shares with
+//! those of a ROART is in [`lock_word`].
 
+use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::Guard;
 use crate::sync::fence;
-use crate::{Error, Result};
+use crate::tree::lock_word::{self, LOCKED, OBSOLETE};
 
 /// Which word of a node it is.
 pub(crate) const LOCK: usize = 0;
-pub(crate) const LOCKED: u64 = 1;
-pub(crate) const OBSOLETE: u64 = 1 << 1;
 pub(crate) const MERGING: u64 = 1 << 2;
 pub(crate) const KIND: u64 = 0b111 << KIND_SHIFT;
 pub(crate) const KIND_SHIFT: u32 = 3;
 pub(crate) const COUNT_ONE: u64 = 1 << 6;
 pub(crate) const COUNT: u64 = ((1 << 38) - 1) << 6;
-const GENERATION_SHIFT: u32 = 44;
 
 /// The primitive that a writer is in the middle of. It tells a reader in which direction entries
 /// move, so that it can scan the same way and miss none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Primitive {
     /// Entries move to the right.
     Insert = 1,
     /// Entries move to the left.
@@ -44,14 +38,9 @@ pub(crate) enum Kind {
 
 /// A lock word as it was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Version(pub(crate) u64);
+pub(crate) struct LockWord(pub(crate) u64);
 
-impl Version {
-    /// The session's part of the word.
-    fn stamp(generation: u64) -> u64 {
-        generation << GENERATION_SHIFT
-    }
-
+impl LockWord {
     /// The word of a node that is made at `at`, and that its maker holds locked.
     pub(crate) fn created_locked<M: Media>(guard: &Guard<'_, M>, at: u64) -> u64 {
         Self::created(guard, at) | LOCKED
@@ -59,8 +48,7 @@ impl Version {
 
     /// The word of a node that is made at `at`, and that nobody holds.
     pub(crate) fn created<M: Media>(guard: &Guard<'_, M>, at: u64) -> u64 {
-        guard.space().note_lock(at);
-        Self::stamp(guard.space().generation())
+        lock_word::first_stamp(guard.space(), at)
     }
 
     #[track_caller]
@@ -104,15 +92,7 @@ impl Version {
     /// Whether the word is of this session.
     #[inline(always)]
     pub(crate) fn is_current(self, generation: u64) -> bool {
-        (self.0 ^ Self::stamp(generation)) >> GENERATION_SHIFT == 0
-    }
-
-    /// Whether no correct run can leave the word to the session of this generation: it is of a later one.
-    /// (All ones are what a [turn](void_lock) of the generations leaves.)
-    pub(crate) fn is_impossible(self, generation: u64) -> bool {
-        let (stamp, own) =
-            (self.0 >> GENERATION_SHIFT, Self::stamp(generation) >> GENERATION_SHIFT);
-        stamp > own && stamp != u64::MAX >> GENERATION_SHIFT
+        lock_word::is_mine(self.0, generation)
     }
 
     #[inline(always)]
@@ -141,7 +121,7 @@ impl Version {
     pub(crate) fn moving(self, generation: u64) -> Option<Direction> {
         if self.0 & KIND == 0 || !self.is_current(generation) {
             None
-        } else if self.0 & KIND == (Kind::Delete as u64) << KIND_SHIFT {
+        } else if self.0 & KIND == (Primitive::Delete as u64) << KIND_SHIFT {
             Some(Direction::Left)
         } else {
             Some(Direction::Right)
@@ -166,8 +146,8 @@ impl Version {
 // no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     let words = Span::<M, 8>::new(guard.media(), at)?;
-    let stamp = Version::stamp(guard.space().generation().wrapping_sub(1));
-    let word = stamp | Version::read(&words).0 & KIND;
+    let stamp = lock_word::void_stamp(guard.space().generation());
+    let word = stamp | LockWord::read(&words).0 & KIND;
     words.store(LOCK, word, Ordering::Release);
     words.flush(LOCK, 1);
     Ok(())
@@ -180,17 +160,9 @@ pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
 ///
 /// [`Error::Corrupt`] if not.
 pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
-    let word = Version::read(&Span::<M, 8>::new(guard.media(), at)?);
-    let generation = guard.space().generation();
-    let is_sound = match word.is_current(generation) {
-        true => guard.space().has_set_lock(at),
-        false => !word.is_impossible(generation),
-    };
-    if is_sound { Ok(()) } else { Err(Error::Corrupt { offset: at, what: IMPOSSIBLE }) }
+    let word = LockWord::read(&Span::<M, 8>::new(guard.media(), at)?);
+    lock_word::check(guard.space(), at, word.0)
 }
-
-/// What is wrong with a lock word of this generation that was not set in it, or of a later one.
-pub(crate) const IMPOSSIBLE: &str = "a lock word that no session has left";
 
 /// Where entries move while a primitive is in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

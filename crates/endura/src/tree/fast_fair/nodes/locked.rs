@@ -1,14 +1,13 @@
 //! A node whose lock is held.
 
-use std::thread::panicking;
-
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
-use crate::sync::{Backoff, fence_behind_exchange};
+use crate::sync::fence_behind_exchange;
+use crate::tree::lock_word::{self, IMPOSSIBLE, LOCKED, OBSOLETE, PanicWatch, Standing, Waiting};
 
 use crate::tree::fast_fair::nodes::lock_word::{
-    COUNT, COUNT_ONE, IMPOSSIBLE, KIND, KIND_SHIFT, Kind, LOCK, LOCKED, MERGING, OBSOLETE, Version,
+    COUNT, COUNT_ONE, KIND, KIND_SHIFT, LOCK, LockWord, MERGING, Primitive,
 };
 use crate::tree::fast_fair::nodes::node::{FWD, Node};
 
@@ -41,47 +40,39 @@ pub(crate) struct Locked<'g, M: Media, const W: usize> {
     node: Node<'g, M, W>,
     guard: &'g Guard<'g, M>,
     word: u64,
-    found: Version,
-    /// Whether the thread was unwinding when it took the lock, for a reason that is none of the node's.
-    was_panicking: bool,
+    found: LockWord,
+    panics: PanicWatch,
 }
 
 impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
     /// Waits for the lock of `node`. An obsolete node cannot be locked, and one whose lock word says of
     /// itself what cannot be is not waited for.
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, Refusal> {
-        let generation = guard.space().generation();
-        let mut backoff = Backoff::default();
+        let mut waiting = Waiting::at(guard.space(), node.at());
         loop {
-            let found = Version::read(node.words());
-            let word = match found.is_current(generation) {
-                true if found.0 & (OBSOLETE | LOCKED) != 0 => {
-                    if !guard.space().has_set_lock(node.at()) {
-                        return Err(Refusal::Damaged);
-                    }
-                    if found.0 & OBSOLETE != 0 {
-                        return Err(Refusal::Absorbed(node.load(FWD)));
-                    }
-                    backoff.wait();
-                    continue;
-                }
-                true => found.0 | LOCKED,
-                false if found.is_impossible(generation) => return Err(Refusal::Damaged),
+            let found = LockWord::read(node.words());
+            let word = match waiting.may_take(found.0) {
+                Ok(Some(Standing::Mine)) => found.0 | LOCKED,
                 // What an earlier session was in the middle of is not durable before the repair:
                 // readers must help, and the next session must repair, until then.
-                false => Version::created_locked(guard, node.at()) | found.0 & KIND,
+                Ok(Some(_)) => LockWord::created_locked(guard, node.at()) | found.0 & KIND,
+                Ok(None) => continue,
+                Err(lock_word::Refusal::Obsolete) => {
+                    return Err(Refusal::Absorbed(node.load(FWD)));
+                }
+                Err(lock_word::Refusal::Damaged) => return Err(Refusal::Damaged),
             };
             // AcqRel: pairs with the Release of the last unlock.
             if node.words().compare_exchange(LOCK, found.0, word).is_ok() {
-                return Ok(Self { node, guard, word, found, was_panicking: panicking() });
+                return Ok(Self { node, guard, word, found, panics: PanicWatch::begin() });
             }
         }
     }
 
     /// Takes charge of a node that was created locked.
     pub(crate) fn adopt(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Self {
-        let word = Version::created_locked(guard, node.at());
-        Self { node, guard, word, found: Version(word), was_panicking: panicking() }
+        let word = LockWord::created_locked(guard, node.at());
+        Self { node, guard, word, found: LockWord(word), panics: PanicWatch::begin() }
     }
 
     /// The node.
@@ -103,7 +94,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
 
     /// Begins a primitive. Readers that overlap it will notice.
     #[track_caller]
-    pub(crate) fn begin(&mut self, kind: Kind) {
+    pub(crate) fn begin(&mut self, kind: Primitive) {
         let count = (self.word + COUNT_ONE) & COUNT;
         self.word = (self.word & !(COUNT | KIND)) | count | (kind as u64) << KIND_SHIFT;
         // Release, and every store of the primitive is Release too: whoever sees one of them sees
@@ -136,13 +127,9 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
 
 impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
     fn drop(&mut self) {
-        // As `std`'s mutex: only a panic that began under the lock leaves the node in doubt.
-        if panicking() && !self.was_panicking {
-            self.guard.space().poison();
-            if self.guard.space().is_elsewhere() {
-                // As in `leave_to_parent`.
-                return;
-            }
+        if self.panics.end(self.guard.space()) && self.guard.space().is_elsewhere() {
+            // As in `leave_to_parent`.
+            return;
         }
         self.word &= !(LOCKED | KIND | MERGING);
         // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was

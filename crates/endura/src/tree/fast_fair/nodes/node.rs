@@ -19,7 +19,7 @@ use crate::media::{LINE, Media, Ordering, Span};
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, Sibling, Tag};
-use crate::tree::fast_fair::nodes::lock_word::{LOCK, Version};
+use crate::tree::fast_fair::nodes::lock_word::{LOCK, LockWord};
 
 const LOW: usize = 1;
 const HIGH: usize = 2;
@@ -94,7 +94,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.load(word, Ordering::Acquire)
     }
 
-    /// Relaxed: for a holder of the lock, and for a look that [`Version::is_confirmed`] ends.
+    /// Relaxed: for a holder of the lock, and for a look that [`LockWord::is_confirmed`] ends.
     #[track_caller]
     #[inline(always)]
     fn peek(&self, word: usize) -> u64 {
@@ -152,21 +152,21 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
 
     #[track_caller]
     #[inline(always)]
-    pub(crate) fn version(&self) -> Version {
-        Version::read(&self.words)
+    pub(crate) fn version(&self) -> LockWord {
+        LockWord::read(&self.words)
     }
 
     /// Ends a look at a leaf that was quiet when the lock word was `version`: whether it still is.
     #[track_caller]
     #[inline(always)]
-    pub(crate) fn is_still(&self, version: Version) -> bool {
+    pub(crate) fn is_still(&self, version: LockWord) -> bool {
         version.is_unchanged(&self.words)
     }
 
     /// Ends a look that began when the lock word was `version`: whether it counts.
     #[track_caller]
     #[inline(always)]
-    pub(crate) fn confirms(&self, version: Version) -> bool {
+    pub(crate) fn confirms(&self, version: LockWord) -> bool {
         version.is_confirmed(&self.words)
     }
 

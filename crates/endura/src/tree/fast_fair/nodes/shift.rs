@@ -3,7 +3,7 @@
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
-use crate::tree::fast_fair::nodes::lock_word::Kind;
+use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::PER_LINE;
 
@@ -29,7 +29,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     key: u64,
     value: u64,
 ) {
-    locked.begin(Kind::Insert);
+    locked.begin(Primitive::Insert);
     let (node, media) = (*locked.node(), guard.media());
     // Asked once: where stores are durable in their order, nothing has to be done between lines.
     let flushes = media.needs_flush();
@@ -66,7 +66,7 @@ pub(crate) fn fast_delete<M: Media, const W: usize>(
 ) {
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
     // needs its order.
-    locked.begin(Kind::Delete);
+    locked.begin(Primitive::Delete);
     let (node, media) = (*locked.node(), guard.media());
     let flushes = media.needs_flush();
     let dead = node.fences().dead();

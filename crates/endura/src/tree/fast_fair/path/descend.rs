@@ -5,7 +5,7 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Tag, route_key};
-use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
 use crate::tree::fast_fair::nodes::locked::onward;
 use crate::tree::fast_fair::nodes::node::{Header, Node};
 use crate::tree::fast_fair::nodes::search::{Search, last, rank};
@@ -150,7 +150,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 #[inline(never)]
 pub(crate) fn right_of<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
-    version: Version,
+    version: LockWord,
     high: u64,
 ) -> Result<Option<Right>> {
     let sibling = node.sibling()?;

@@ -4,7 +4,6 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
-use crate::tree::fast_fair::nodes::lock_word::IMPOSSIBLE;
 use crate::tree::fast_fair::nodes::locked::{Locked, Refusal};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::{Search, rank};
@@ -12,6 +11,7 @@ use crate::tree::fast_fair::nodes::shift::Place;
 use crate::tree::fast_fair::path::descend::check_ahead;
 use crate::tree::fast_fair::path::trail::{Right, Trail};
 use crate::tree::fast_fair::tree::Tree;
+use crate::tree::lock_word::IMPOSSIBLE;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Locks the node of `level` that covers `key`, repaired if it was the first lock since the

@@ -10,7 +10,7 @@ use crate::pool::{Guard, MapState};
 use crate::tree::ends::{Leaves, Look};
 
 use crate::tree::fast_fair::nodes::header::Fences;
-use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::trail::Trail;
@@ -21,7 +21,7 @@ use crate::tree::fast_fair::tree::Tree;
 pub(crate) struct Passed {
     key: u64,
     at: u64,
-    version: Version,
+    version: LockWord,
     fences: Fences,
 }
 

@@ -5,7 +5,7 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::Fences;
-use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
 use crate::tree::fast_fair::nodes::locked::onward;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::{Search, last};
@@ -22,7 +22,7 @@ struct Answer {
 /// A leaf and what was found in it.
 pub(crate) struct Seen<'g, M, const W: usize, T> {
     pub(crate) node: Node<'g, M, W>,
-    pub(crate) version: Version,
+    pub(crate) version: LockWord,
     pub(crate) fences: Fences,
     pub(crate) found: T,
 }

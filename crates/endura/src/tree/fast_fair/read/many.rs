@@ -8,7 +8,7 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::route_key;
-use crate::tree::fast_fair::nodes::lock_word::Version;
+use crate::tree::fast_fair::nodes::lock_word::LockWord;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::{Last, Search, last_from, narrow};
 use crate::tree::fast_fair::path::trail::Trail;
@@ -85,7 +85,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 struct Lane {
     /// The node; 0 outside of the pack.
     at: u64,
-    version: Version,
+    version: LockWord,
     low: u64,
     /// Where the search in the node goes on.
     from: usize,

@@ -17,7 +17,7 @@ use crate::media::Media;
 use crate::pool::{Guard, Seat};
 
 use crate::tree::fast_fair::nodes::header::{Fences, route_key};
-use crate::tree::fast_fair::nodes::lock_word::{Direction, Version};
+use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::{Search, rank};
 use crate::tree::fast_fair::path::trail::Trail;
@@ -30,7 +30,7 @@ const AHEAD: usize = 8;
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     at: u64,
-    version: Version,
+    version: LockWord,
 }
 
 /// A place in a scan in one direction. Begins wherever the first call says.

@@ -4,7 +4,7 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::Change;
-use crate::tree::fast_fair::nodes::lock_word::Kind;
+use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
@@ -73,7 +73,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         slot: usize,
         value: u64,
     ) {
-        leaf.begin(Kind::Update);
+        leaf.begin(Primitive::Update);
         leaf.node().set_value(slot, value);
         leaf.node().flush_slot(slot);
         // Before the unlock: a reader that finds the leaf quiet does not flush.

@@ -15,7 +15,7 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, MIDDLE, Sibling, Tag, route_key};
-use crate::tree::fast_fair::nodes::lock_word::{IMPOSSIBLE, Kind};
+use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::{Locked, Refusal};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::{Search, rank};
@@ -23,6 +23,7 @@ use crate::tree::fast_fair::nodes::shift::fast_delete;
 use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
+use crate::tree::lock_word::IMPOSSIBLE;
 
 /// How an attempt to merge ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -289,7 +290,7 @@ fn absorb<M: Media, const W: usize>(
 
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split
     // needs its order.
-    left.begin(Kind::Header);
+    left.begin(Primitive::Header);
     // equivalent mutant, relaxed: not seen: whoever goes by the link must see the node, which takes three
     // threads and late visibility.
     l.set_sibling(Sibling { at: right.at(), tag: Tag::Merging });

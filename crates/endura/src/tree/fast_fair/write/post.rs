@@ -7,7 +7,7 @@ use crate::pool::Guard;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, MAX_LEVEL};
-use crate::tree::fast_fair::nodes::lock_word::Version;
+use crate::tree::fast_fair::nodes::lock_word::LockWord;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::nodes::shift::fast_insert;
@@ -97,7 +97,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         let root = Node::<M, INNER>::fresh(guard.media(), at)?;
         let init = Init {
-            lock: Version::created(guard, at),
+            lock: LockWord::created(guard, at),
             fences: Fences { low: 0, high: 0 },
             sibling: 0,
             level: separator.level,

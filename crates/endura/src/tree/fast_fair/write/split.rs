@@ -10,7 +10,7 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, Sibling, Tag};
-use crate::tree::fast_fair::nodes::lock_word::{Kind, Version};
+use crate::tree::fast_fair::nodes::lock_word::{LockWord, Primitive};
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
@@ -43,7 +43,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
 
         // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a
         // split needs its order.
-        locked.begin(Kind::Header);
+        locked.begin(Primitive::Header);
         left.set_sibling(Sibling { at, tag: Tag::Splitting });
         media.mark(Mark::Step("split.S3.sib"));
         left.set_high(separator);
@@ -80,7 +80,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let takes_entry = place.slot > middle;
         let count = place.count - middle + usize::from(takes_entry);
         let init = Init {
-            lock: Version::created_locked(guard, right.at()),
+            lock: LockWord::created_locked(guard, right.at()),
             fences: Fences { low: left.key(middle), high: left.high() },
             sibling: left.sibling()?.at,
             level: left.level(),

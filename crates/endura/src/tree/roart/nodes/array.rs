@@ -14,7 +14,7 @@ use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::Guard;
 use crate::{Error, Result};
 
-use crate::tree::roart::nodes::lock::{LOCK, Version};
+use crate::tree::roart::nodes::lock::{LOCK, LockWord};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{ArrayKind, Fingerprint, Slot};
 
@@ -96,8 +96,8 @@ impl<'m, M: Media> Array<'m, M> {
 
     #[inline]
     #[track_caller]
-    pub(crate) fn version(&self) -> Version {
-        Version::read(&self.words)
+    pub(crate) fn version(&self) -> LockWord {
+        LockWord::read(&self.words)
     }
 
     /// The word of slot `i`.
@@ -308,7 +308,7 @@ impl<'m, M: Media> Array<'m, M> {
         let words = Region::new(guard.media(), at, words_of(kind))?;
         let array = Self { words, kind };
         // All relaxed: nothing leads here before the fence in `publish`, and the Release of its store.
-        words.store(LOCK, Version::created(guard, at, slots.len()), Ordering::Relaxed);
+        words.store(LOCK, LockWord::created(guard, at, slots.len()), Ordering::Relaxed);
         words.store(META, meta(kind), Ordering::Relaxed);
         let byte = |i: usize| slots.get(i).map_or(0, |slot| slot.fingerprint().0 as u8);
         for word in FINGERPRINTS..head(kind) {

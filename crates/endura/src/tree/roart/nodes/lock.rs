@@ -5,11 +5,9 @@
 //! | generation 20 | version 31 | ordered | live 9 | ready | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's means: unlocked, not obsolete, and nothing
-//! volatile in the chunk can be trusted. Who locks it first in a session makes it ready.
-//!
-//! No crash leaves a word of this generation, or of a later one: who would wait for a lock, and who locks a
-//! chunk first, looks at that, as in a FAST & FAIR tree.
+//! A word of an earlier generation than the session's also means that nothing volatile in the chunk can be trusted.
+//! Who locks it first in a session makes it ready. What it shares with those of a FAST & FAIR tree is in
+//! [`lock_word`].
 //!
 //! Ordered says that an array remembers the order of its keys ([`order`](crate::tree::roart::nodes::order)); writers who
 //! enter a key take it back.
@@ -17,44 +15,41 @@
 //! The version counts locks of writers. A chunk whose word was unlocked and is the same later has not changed
 //! in between; that is all that the version is for: searches do not need it.
 
-use std::thread::panicking;
-
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::{Guard, Space};
-use crate::sync::{Backoff, fence, fence_behind_exchange};
+use crate::sync::{fence, fence_behind_exchange};
+use crate::tree::lock_word::{
+    self, IMPOSSIBLE, LOCKED, OBSOLETE, PanicWatch, Refusal, STAMP, Standing, Waiting,
+};
 use crate::{Error, Result};
 
 use crate::tree::roart::techniques::Techniques;
 
 pub(crate) const LOCK: usize = 0;
 
-const LOCKED: u64 = 1;
-const OBSOLETE: u64 = 1 << 1;
 const READY: u64 = 1 << 2;
 const LIVE_SHIFT: u32 = 3;
 const LIVE: u64 = 0x1FF << LIVE_SHIFT;
 const ORDERED: u64 = 1 << 12;
 const VERSION_ONE: u64 = 1 << 13;
 const VERSION: u64 = 0x7FFF_FFFF << 13;
-const GENERATION_SHIFT: u32 = 44;
 
 /// A lock word as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Version(u64);
+pub(crate) struct LockWord(u64);
 
-impl Version {
+impl LockWord {
     /// One that never holds.
     pub(crate) const NEVER: Self = Self(LOCKED);
 
     /// The word of a chunk that is made at `at`, with so many children.
     pub(crate) fn created<M: Media>(guard: &Guard<'_, M>, at: u64, live: usize) -> u64 {
-        guard.space().note_lock(at);
-        guard.space().generation() << GENERATION_SHIFT | READY | (live as u64) << LIVE_SHIFT
+        lock_word::first_stamp(guard.space(), at) | READY | (live as u64) << LIVE_SHIFT
     }
 
     /// A void word.
     pub(crate) fn void(generation: u64) -> u64 {
-        generation.wrapping_sub(1) << GENERATION_SHIFT
+        lock_word::void_stamp(generation)
     }
 
     #[inline(always)]
@@ -64,23 +59,10 @@ impl Version {
         Self(words.load(LOCK, Ordering::Acquire))
     }
 
-    /// Whether no correct run can leave the word to the session of this generation: it is of a later one.
-    /// (All ones are what a turn of the generations leaves.)
-    fn is_impossible(self, generation: u64) -> bool {
-        let own = generation << GENERATION_SHIFT >> GENERATION_SHIFT;
-        let stamp = self.0 >> GENERATION_SHIFT;
-        stamp > own && stamp != u64::MAX >> GENERATION_SHIFT
-    }
-
-    #[inline(always)]
-    fn is_current(self, generation: u64) -> bool {
-        (self.0 ^ generation << GENERATION_SHIFT) >> GENERATION_SHIFT == 0
-    }
-
     /// Whether what is volatile in the chunk is right.
     #[inline(always)]
     pub(crate) fn is_ready(self, generation: u64) -> bool {
-        self.0 & READY != 0 && self.is_current(generation)
+        self.0 & READY != 0 && lock_word::is_mine(self.0, generation)
     }
 
     pub(crate) fn is_locked(self) -> bool {
@@ -90,7 +72,7 @@ impl Version {
     /// Whether the chunk is no part of the tree any more, or about to be none.
     #[inline]
     pub(crate) fn is_obsolete(self, generation: u64) -> bool {
-        self.0 & OBSOLETE != 0 && self.is_current(generation)
+        self.0 & OBSOLETE != 0 && lock_word::is_mine(self.0, generation)
     }
 
     /// Whether the order of the keys is remembered.
@@ -110,7 +92,7 @@ impl Version {
         // As in `still_holds`.
         fence(Ordering::Acquire);
         let now = words.load(LOCK, Ordering::Relaxed);
-        (now ^ self.0) & (VERSION | u64::MAX << GENERATION_SHIFT) == 0
+        (now ^ self.0) & (VERSION | STAMP) == 0
     }
 
     /// Whether no writer has locked the chunk since this word was read, nor held it then.
@@ -127,7 +109,7 @@ impl Version {
 
 #[cold]
 fn impossible(offset: u64) -> Error {
-    Error::Corrupt { offset, what: "a lock word that no session has left" }
+    Error::Corrupt { offset, what: IMPOSSIBLE }
 }
 
 /// Whether a chunk that says that it is obsolete became so in this session; no matter what, of one that does not.
@@ -137,7 +119,7 @@ fn impossible(offset: u64) -> Error {
 /// [`Error::Corrupt`] if not.
 #[cold]
 pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) -> Result<()> {
-    let is_obsolete = Version::read(words).is_obsolete(space.generation());
+    let is_obsolete = LockWord::read(words).is_obsolete(space.generation());
     if is_obsolete && !space.has_set_lock(words.offset()) {
         return Err(impossible(words.offset()));
     }
@@ -150,12 +132,7 @@ pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) 
 ///
 /// [`Error::Corrupt`] if not.
 pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, words: &Region<'_, M>) -> Result<()> {
-    let (found, generation) = (Version::read(words), guard.space().generation());
-    let is_sound = match found.is_current(generation) {
-        true => guard.space().has_set_lock(words.offset()),
-        false => !found.is_impossible(generation),
-    };
-    if is_sound { Ok(()) } else { Err(impossible(words.offset())) }
+    lock_word::check(guard.space(), words.offset(), LockWord::read(words).0)
 }
 
 /// A chunk whose lock this thread holds; dropping it unlocks.
@@ -163,8 +140,7 @@ pub(crate) struct Locked<'g, M: Media> {
     words: Region<'g, M>,
     guard: &'g Guard<'g, M>,
     word: u64,
-    /// Whether the thread was unwinding when it took the lock, for a reason that is none of the chunk's.
-    was_panicking: bool,
+    panics: PanicWatch,
     /// The word that was found.
     found: u64,
 }
@@ -177,34 +153,22 @@ impl<'g, M: Media> Locked<'g, M> {
     /// [`Error::Corrupt`] if its lock word is none that a correct run leaves: nobody would ever unlock it.
     #[track_caller]
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Result<Option<Self>> {
-        let generation = guard.space().generation();
-        let mut backoff = Backoff::default();
+        let mut waiting = Waiting::at(guard.space(), words.offset());
         loop {
-            let found = Version::read(&words);
-            let word = match found.is_current(generation) {
-                true if found.0 & (OBSOLETE | LOCKED) != 0 => {
-                    if !guard.space().has_set_lock(words.offset()) {
-                        return Err(impossible(words.offset()));
-                    }
-                    // Waits also if it is about to be left: who looks for it again must not find it.
-                    if found.0 & LOCKED == 0 {
-                        return Ok(None);
-                    }
-                    backoff.wait();
-                    continue;
+            let found = LockWord::read(&words);
+            let word = match waiting.may_take(found.0) {
+                Ok(Some(Standing::Mine)) => {
+                    found.0 & !VERSION | found.0.wrapping_add(VERSION_ONE) & VERSION | LOCKED
                 }
-                true => found.0 & !VERSION | found.0.wrapping_add(VERSION_ONE) & VERSION | LOCKED,
-                false if found.is_impossible(generation) => return Err(impossible(words.offset())),
-                false => {
-                    // Before anybody sees the word.
-                    guard.space().note_lock(words.offset());
-                    generation << GENERATION_SHIFT | LOCKED
-                }
+                Ok(Some(_)) => lock_word::first_stamp(guard.space(), words.offset()) | LOCKED,
+                Ok(None) => continue,
+                Err(Refusal::Obsolete) => return Ok(None),
+                Err(Refusal::Damaged) => return Err(impossible(words.offset())),
             };
             // AcqRel: pairs with the Release of the last unlock.
             if words.compare_exchange(LOCK, found.0, word).is_ok() {
-                let (found, was_panicking) = (found.0, panicking());
-                return Ok(Some(Self { words, guard, word, found, was_panicking }));
+                let (found, panics) = (found.0, PanicWatch::begin());
+                return Ok(Some(Self { words, guard, word, found, panics }));
             }
         }
     }
@@ -215,7 +179,7 @@ impl<'g, M: Media> Locked<'g, M> {
     pub(crate) fn try_acquire(
         guard: &'g Guard<'g, M>,
         words: Region<'g, M>,
-        seen: Version,
+        seen: LockWord,
     ) -> Option<Self> {
         let is_free = seen.0 & (LOCKED | OBSOLETE | ORDERED) == 0;
         if !is_free || !seen.is_ready(guard.space().generation()) {
@@ -224,8 +188,8 @@ impl<'g, M: Media> Locked<'g, M> {
         let word = seen.0 | LOCKED;
         // AcqRel, as in `acquire`.
         let exchanged = words.compare_exchange(LOCK, seen.0, word);
-        let (found, was_panicking) = (seen.0, panicking());
-        exchanged.is_ok().then(|| Self { words, guard, word, found, was_panicking })
+        let (found, panics) = (seen.0, PanicWatch::begin());
+        exchanged.is_ok().then(|| Self { words, guard, word, found, panics })
     }
 
     /// Says whether from the unlock on the order of the keys is remembered.
@@ -281,7 +245,7 @@ impl<'g, M: Media> Locked<'g, M> {
     #[cold]
     pub(crate) fn unchanged(mut self) {
         // Else it was made ready.
-        if Version(self.found).is_ready(self.guard.space().generation()) {
+        if LockWord(self.found).is_ready(self.guard.space().generation()) {
             self.word = self.found;
         }
     }
@@ -294,10 +258,7 @@ impl<'g, M: Media> Locked<'g, M> {
 
 impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
-        // As `std`'s mutex: only a panic that began under the lock leaves the chunk in doubt.
-        if panicking() && !self.was_panicking {
-            self.guard.space().poison();
-        }
+        self.panics.end(self.guard.space());
         // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was
         // changed under the lock, with that of every other write: of two that returned, one's next lookup
         // sees the other. SeqCst: on x86-64 an exchange.

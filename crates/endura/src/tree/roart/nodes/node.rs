@@ -17,7 +17,7 @@ use crate::pool::Guard;
 use crate::tree::LONGEST_KEY;
 use crate::{Error, Result};
 
-use crate::tree::roart::nodes::lock::{LOCK, Version};
+use crate::tree::roart::nodes::lock::{LOCK, LockWord};
 use crate::tree::roart::nodes::word::{Kind, Link, NodeKind};
 
 const META: usize = 1;
@@ -170,8 +170,8 @@ impl<'m, M: Media> Node<'m, M> {
 
     #[inline]
     #[track_caller]
-    pub(crate) fn version(&self) -> Version {
-        Version::read(&self.words)
+    pub(crate) fn version(&self) -> LockWord {
+        LockWord::read(&self.words)
     }
 
     /// Compares the prefix with a key of which the first `from` bytes are known to match.
@@ -401,7 +401,7 @@ impl<'m, M: Media> Node<'m, M> {
         // All relaxed: nothing leads here before the fence in `publish` (or in `make_map`, for a root), and
         // the Release of its store.
         for (word, value) in [
-            (LOCK, Version::created(guard, at, live)),
+            (LOCK, LockWord::created(guard, at, live)),
             (META, meta(kind, depth)),
             (PREFIX, remembered(new.prefix)),
             (EOK, new.eok.0),

@@ -15,7 +15,7 @@ use crate::media::{Media, Ordering};
 use crate::pool::Space;
 
 use crate::tree::roart::nodes::array::{Array, FINGERPRINTS};
-use crate::tree::roart::nodes::lock::{Locked, Version};
+use crate::tree::roart::nodes::lock::{LockWord, Locked};
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{ArrayKind, Slot};
 
@@ -23,7 +23,7 @@ use crate::tree::roart::nodes::word::{ArrayKind, Slot};
 pub(crate) fn remember<M: Media>(
     space: &Space<M>,
     array: &Array<'_, M>,
-    seen: Version,
+    seen: LockWord,
     sorted: &Sorted,
 ) {
     // One or none need no order. And a panic that is none of the pool's must not find it locked.
@@ -52,7 +52,7 @@ impl<'m, M: Media> Array<'m, M> {
     /// if a writer came by, what was visited means nothing.
     pub(crate) fn in_order(
         &self,
-        version: Version,
+        version: LockWord,
         generation: u64,
         mut visit: impl FnMut(Slot),
     ) -> Result<bool> {

@@ -10,13 +10,13 @@
 
 use crate::media::Media;
 use crate::tree::roart::nodes::array::Array;
-use crate::tree::roart::nodes::lock::Version;
+use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::Node;
 use crate::{Error, Result};
 
 /// The chunks that an attempt looked at, as they were when it had failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen([Option<(u64, Version)>; 3]);
+pub(crate) struct Seen([Option<(u64, LockWord)>; 3]);
 
 impl Seen {
     pub(crate) fn of<M: Media>(

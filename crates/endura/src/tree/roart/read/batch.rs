@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::Result;
 use crate::media::{Media, Region};
 
-use crate::tree::roart::nodes::lock::Version;
+use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::record::Record;
 
 /// How many entries before its turn a record is asked for.
@@ -38,7 +38,7 @@ pub(crate) struct Batch {
 #[derive(Clone, Copy)]
 struct Run {
     holder: u64,
-    version: Version,
+    version: LockWord,
     /// One past the last record.
     end: usize,
 }
@@ -106,7 +106,7 @@ impl Batch {
 
     /// Says what held the records that were noted since the last call, and that it did so in this version.
     #[inline]
-    pub(crate) fn held_by(&mut self, holder: u64, version: Version) {
+    pub(crate) fn held_by(&mut self, holder: u64, version: LockWord) {
         let end = self.records.len();
         if self.runs.last().map_or(0, |run| run.end) < end {
             self.runs.push(Run { holder, version, end });

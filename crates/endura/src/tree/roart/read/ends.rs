@@ -29,7 +29,7 @@ use crate::{Error, Result};
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
-use crate::tree::roart::nodes::lock::Version;
+use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::order::remember;
 use crate::tree::roart::nodes::record::Record;
@@ -42,17 +42,17 @@ use crate::tree::roart::tree::Tree;
 /// What was seen of a chunk that had this version before.
 enum Seen<'g, M> {
     /// The word of the key that ends at a node.
-    Eok(Node<'g, M>, Version, Link),
+    Eok(Node<'g, M>, LockWord, Link),
     /// The next child of a node from a byte on.
-    Child(Node<'g, M>, Version, u8, Option<(u8, Link)>),
+    Child(Node<'g, M>, LockWord, u8, Option<(u8, Link)>),
     /// The slots of an array, in [`Edge::slots`].
-    Array(Array<'g, M>, Version, Range<usize>),
+    Array(Array<'g, M>, LockWord, Range<usize>),
 }
 
 /// A node that the descent is inside of.
 struct Frame<'g, M> {
     node: Node<'g, M>,
-    version: Version,
+    version: LockWord,
     /// The byte from which on children are still to be looked at.
     next: Option<u8>,
     /// Whether the key that ends at the node is.

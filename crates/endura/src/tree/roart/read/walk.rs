@@ -12,7 +12,7 @@ use crate::media::{LINE, Media};
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
-use crate::tree::roart::nodes::lock::Version;
+use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::order::remember;
 use crate::tree::roart::nodes::record::Record;
@@ -28,7 +28,7 @@ use crate::tree::roart::tree::Tree;
 struct Frame<'g, M> {
     node: Node<'g, M>,
     /// Of the node, when its children were taken.
-    version: Version,
+    version: LockWord,
     /// Where its children begin among those that were taken.
     first: usize,
     /// The byte from which on children are still to be taken, if there may be any.
@@ -209,7 +209,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     fn note_child(
         &mut self,
         (node, byte): (&Node<'g, M>, u8),
-        version: Version,
+        version: LockWord,
         link: Link,
         is_border: bool,
         out: &mut Batch,
@@ -262,7 +262,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
         }
         if !is_noted {
             out.keep_since(start, start..start);
-            (version, from) = (Version::NEVER, 0);
+            (version, from) = (LockWord::NEVER, 0);
             self.note_array(array, version, from, out)?;
         }
         if is_border {
@@ -276,7 +276,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     fn note_array(
         &self,
         array: &Array<'g, M>,
-        version: Version,
+        version: LockWord,
         from: usize,
         out: &mut Batch,
     ) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::TWICE;
-use crate::tree::roart::nodes::lock::{LOCK, Version, check_lock};
+use crate::tree::roart::nodes::lock::{LOCK, LockWord, check_lock};
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
@@ -102,7 +102,7 @@ impl<M: Media> Met<'_, M> {
 /// Makes every lock word of the tree void, as after a crash. Nobody else uses the tree.
 // no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result<()> {
-    let void = Version::void(guard.space().generation());
+    let void = LockWord::void(guard.space().generation());
     walk(root_node(guard.media(), root_at)?, &mut |met| {
         let words = match met {
             Met::Node(node, _) => node.words(),
