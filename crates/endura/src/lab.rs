@@ -16,8 +16,8 @@ pub mod media {
 /// Space and lifetime.
 pub mod pool {
     pub use crate::pool::{
-        Collection, CollectionState, Collector, Counted, Guard, MapState, PAGE, Partition,
-        PartlyUsed, Quiesced, Session, Shares, Space, SpaceStats, Step, Walk, Worker, set_waiting,
+        Collection, CollectionState, Collector, Counted, Guard, MapState, PAGE, PartlyUsed,
+        Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats, Step, Walk, Worker, set_waiting,
         superblock,
     };
 }
@@ -26,6 +26,6 @@ pub mod pool {
 pub mod tree {
     pub use crate::tree::{
         ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Repairs,
-        Survey, fast_fair, nbtree, roart,
+        TreeCheck, fast_fair, nbtree, roart,
     };
 }

@@ -141,7 +141,7 @@ impl<T: NumberTree> OrderedMap for Numbers<T> {
         Self::count(open)?;
         told(open.space.relieve())?;
         let mut chunks = Vec::new();
-        told(open.tree.survey(&mut |at, bytes| chunks.push((at, bytes))))?;
+        told(open.tree.check(&mut |at, bytes| chunks.push((at, bytes))))?;
         let shares = open.collection.finish(&open.space, &chunks)?;
         if is_whole && T::LEAVES_NOTHING && shares.leaked + shares.limbo > 0 {
             return Err(format!("chunks are lost, or wait for nobody: {shares:?}"));

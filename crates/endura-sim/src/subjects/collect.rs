@@ -76,9 +76,9 @@ impl Collection {
 fn shares(space: &Space<Sim>, chunks: &[(u64, u64)]) -> Result<Shares, Finding> {
     let told = |error| format!("{error:?}");
     let quiesced = space.quiesce().map_err(told)?;
-    let mut partition = quiesced.partition().map_err(told)?;
-    chunks.iter().try_for_each(|&(at, bytes)| partition.reach(at, bytes)).map_err(told)?;
-    partition.finish().map_err(told)
+    let mut check = quiesced.check().map_err(told)?;
+    chunks.iter().try_for_each(|&(at, bytes)| check.reach(at, bytes)).map_err(told)?;
+    check.finish().map_err(told)
 }
 
 /// How the bytes of the pool are divided: each has one owner, unless there is something to collect.

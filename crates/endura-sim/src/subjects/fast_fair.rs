@@ -48,8 +48,8 @@ impl<const I: usize, const L: usize> NumberTree for Tree<Sim, I, L, LineBinary> 
         vec![self.marking()]
     }
 
-    fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        Ok(self.survey(visit)?.entries)
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        Ok(self.check(visit)?.entries)
     }
 
     fn is_volatile(at: u64, line: &[u64; 8]) -> bool {

@@ -55,8 +55,8 @@ impl<const W: usize, const F: usize> NumberTree for Tree<Sim, W, F> {
         self.marking()
     }
 
-    fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        Ok(self.survey(visit)?.entries)
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        Ok(self.check(visit)?.entries)
     }
 
     fn count(&self) -> Result<()> {

@@ -49,7 +49,7 @@ pub trait NumberTree: Index + Sized {
     /// # Errors
     ///
     /// What is wrong.
-    fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64>;
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64>;
 
     /// Whether the word at `at`, in this line, may be lost by a crash.
     fn is_volatile(at: u64, line: &[u64; 8]) -> bool {
@@ -162,7 +162,7 @@ impl<T: NumberTree> Subject for Numbers<T> {
     }
 
     fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
-        let survey = |visit: &mut dyn FnMut(u64, u64)| open.tree.survey(visit);
+        let survey = |visit: &mut dyn FnMut(u64, u64)| open.tree.check(visit);
         maps::verify(&open.space, &open.collection, survey, model.len())
     }
 

@@ -135,7 +135,7 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
-        let survey = |visit: &mut dyn FnMut(u64, u64)| Ok(open.map.index().survey(visit)?.entries);
+        let survey = |visit: &mut dyn FnMut(u64, u64)| Ok(open.map.index().check(visit)?.entries);
         maps::verify(&open.space, &open.collection, survey, model.len())
     }
 

@@ -181,8 +181,8 @@ impl<T: Techniques> NumberTree for Spelled<T> {
         vec![self.0.marking()]
     }
 
-    fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64> {
-        Ok(self.0.survey(visit)?.entries)
+    fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64> {
+        Ok(self.0.check(visit)?.entries)
     }
 
     fn is_volatile(at: u64, line: &[u64; 8]) -> bool {

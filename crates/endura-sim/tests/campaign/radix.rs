@@ -187,7 +187,7 @@ impl<T: Techniques> Stem<T> {
         let open =
             self.subject.open(Sim::after(Model::PAGE_CACHE, LIMIT, &left, Chooser::first()), 9)?;
         let mut chunks = Vec::new();
-        let survey = open.map.index().survey(&mut |at, bytes| chunks.push((at, bytes)));
+        let survey = open.map.index().check(&mut |at, bytes| chunks.push((at, bytes)));
         survey.map_err(|error| format!("{error:?}"))?;
         let mut model: BTreeMap<_, _> = start.model.clone();
         ops.iter().for_each(|op| _ = self.subject.specify(&mut model, op));

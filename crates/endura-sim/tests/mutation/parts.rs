@@ -362,7 +362,7 @@ impl Runner {
         }
         self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
         let mut nodes = 0;
-        open.tree.survey(&mut |_, _| nodes += 1).map_err(|error| format!("{error:?}"))?;
+        open.tree.check(&mut |_, _| nodes += 1).map_err(|error| format!("{error:?}"))?;
         match nodes {
             0..=MOST => Ok(()),
             _ => Err(format!("{nodes} nodes for no entry")),

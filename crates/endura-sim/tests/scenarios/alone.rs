@@ -1,6 +1,6 @@
 //! One thread, and the power fails.
 
-use endura::lab::tree::fast_fair::Survey;
+use endura::lab::tree::TreeCheck;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::explore::Explorer;
@@ -55,7 +55,7 @@ fn after_crashes<const W: usize>(
     before: &[MapOp],
     ops: &[MapOp],
     then: &[MapOp],
-    look: impl Fn(Survey),
+    look: impl Fn(TreeCheck),
 ) -> usize {
     let subject = FastFair::<W, W>::about(around(24));
     let mut images = 0;
@@ -70,7 +70,7 @@ fn after_crashes<const W: usize>(
                 let sim = Sim::after(model, LIMIT, &aftermath, Chooser::first());
                 let open = subject.open(sim, 3).unwrap();
                 then.iter().for_each(|op| _ = subject.apply(&open, op).unwrap());
-                look(open.tree.survey(&mut |_, _| ()).unwrap());
+                look(open.tree.check(&mut |_, _| ()).unwrap());
                 images += 1;
             }
         }
@@ -85,7 +85,7 @@ fn f6_a_split_that_was_cut_off_is_completed_by_those_who_come_after() {
     let then: Vec<MapOp> =
         [5, 15, 45, 41, 42, 43, 44, 55, 51, 52, 25, 35, 12, 13].map(|key| Put(key, 7)).to_vec();
     let entered = |inserted: u64| {
-        move |survey: Survey| {
+        move |survey: TreeCheck| {
             assert_eq!(survey.repairs.missing_separators, 0, "{survey:?}");
             assert!(survey.height <= 5 && survey.entries >= inserted, "{survey:?}");
         }

@@ -203,7 +203,7 @@ fn any_allocation_may_fail() {
             let at = at.or_else(|_| space.pin_mut()?.alloc(bytes)).unwrap();
             space.pin_mut().unwrap().discard(at, bytes);
         }
-        let shares = space.quiesce().unwrap().partition().unwrap().finish().unwrap();
+        let shares = space.quiesce().unwrap().check().unwrap().finish().unwrap();
         assert_eq!(shares.leaked, 0);
         if failed == 0 {
             assert_eq!(n, 8, "seven allocations were refused, one in each round");

@@ -28,7 +28,7 @@ fn put(tree: &Flat, key: u64, value: u64) {
 
 fn nodes(tree: &Flat) -> BTreeSet<u64> {
     let mut nodes = BTreeSet::new();
-    tree.survey(&mut |at, _| _ = nodes.insert(at)).unwrap();
+    tree.check(&mut |at, _| _ = nodes.insert(at)).unwrap();
     nodes
 }
 

@@ -1,6 +1,7 @@
 //! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
 
 mod alloc;
+mod check;
 mod chunks;
 mod close;
 mod collect;
@@ -12,7 +13,6 @@ mod layout;
 mod loom;
 mod maps;
 mod open_map;
-mod partition;
 mod patience;
 mod pins;
 mod reclaim;
@@ -26,6 +26,7 @@ pub use crate::runtime::thread::Worker;
 pub use crate::sync::set_waiting;
 pub use alloc::marks::{Collection, CollectionState};
 pub use alloc::slab::PartlyUsed;
+pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;
 pub use collect::walk::{Step, Walk};
 pub use directory::map_state::{Counted, MapState};
@@ -35,7 +36,6 @@ pub use file::superblock;
 pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
 pub(crate) use open_map::OpenMap;
-pub use partition::{Partition, Shares};
 pub use pins::guard::Guard;
 pub use pins::quiesce::Quiesced;
 pub(crate) use pins::seat::Seat;

@@ -68,13 +68,13 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
             repairs: found.repairs,
         });
     }
-    let mut partition = quiesced.partition()?;
-    chunks.into_iter().try_for_each(|(at, bytes)| partition.reach(at, bytes))?;
+    let mut check = quiesced.check()?;
+    chunks.into_iter().try_for_each(|(at, bytes)| check.reach(at, bytes))?;
     for map in space.dropped_maps() {
         let (mut inventory, mut waited) = (inventory(), Ok(()));
         let mut wait = |at, bytes| {
             if waited.is_ok() {
-                waited = partition.wait(at, bytes);
+                waited = check.wait(at, bytes);
             }
             // What is damaged is not gone through again.
             waited.is_ok()
@@ -82,5 +82,5 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
         while !inventory(space.media(), &map, &mut wait, usize::MAX)? {}
         waited?;
     }
-    Ok(Report { maps, shares: partition.finish()? })
+    Ok(Report { maps, shares: check.finish()? })
 }

@@ -6,7 +6,7 @@ use crate::media::{Mapped, Media};
 use crate::pool::{Guard, MapState, Space, Types, Walk};
 use crate::store::Map;
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
-use crate::tree::{Change, Index, Len, Survey};
+use crate::tree::{Change, Index, Len, TreeCheck};
 use crate::{Error, Result};
 
 /// A map from `u64` to `u64` that lies in the pool entirely: a FAST & FAIR B+-tree. It restarts in
@@ -151,10 +151,12 @@ pub(super) fn survey<M: Media>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),
-) -> Result<Survey> {
+) -> Result<TreeCheck> {
     match NodeLayout::of(map) {
-        Some(NodeLayout::Wide) => fast_fair::survey::<M, 256, 128>(guard, map.root(), visit),
-        Some(NodeLayout::NarrowLeaves) => fast_fair::survey::<M, 128, 64>(guard, map.root(), visit),
+        Some(NodeLayout::Wide) => fast_fair::check_tree::<M, 256, 128>(guard, map.root(), visit),
+        Some(NodeLayout::NarrowLeaves) => {
+            fast_fair::check_tree::<M, 128, 64>(guard, map.root(), visit)
+        }
         None => unknown_nodes(map),
     }
 }

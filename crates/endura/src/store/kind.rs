@@ -4,7 +4,7 @@ use super::fast_fair;
 use super::nbtree;
 use crate::media::Media;
 use crate::pool::{Guard, MapState};
-use crate::tree::{self, Repairs, Survey, roart};
+use crate::tree::{self, TreeCheck, roart};
 use crate::{Error, Result};
 
 /// The index that a map is.
@@ -51,7 +51,7 @@ pub(crate) fn survey<M: Media>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),
-) -> Result<Survey> {
+) -> Result<TreeCheck> {
     match Kind::of(map) {
         Some(Kind::FastFair) => {
             let mut nodes = Vec::new();
@@ -64,17 +64,11 @@ pub(crate) fn survey<M: Media>(
             Ok(found)
         }
         Some(Kind::NbTree) if map.parameters() == nbtree::WORDS as u64 => {
-            tree::nbtree::survey::<M, { nbtree::WORDS }>(guard, map, visit)
+            tree::nbtree::check_tree::<M, { nbtree::WORDS }>(guard, map, visit)
         }
         Some(Kind::Roart) if map.parameters() == roart::PARAMETERS => {
-            let found = roart::survey(guard, map.root(), visit)?;
-            let interrupted = found.dirty + found.barren;
-            Ok(Survey {
-                entries: found.entries,
-                nodes: found.nodes + found.arrays,
-                height: found.height,
-                repairs: Repairs { interrupted, ..Repairs::default() },
-            })
+            let found = roart::check_tree(guard, map.root(), visit)?;
+            Ok(TreeCheck { nodes: found.nodes + found.arrays, ..found })
         }
         _ => unknown(map),
     }

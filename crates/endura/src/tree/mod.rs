@@ -4,6 +4,7 @@
 //! map offers is made of them above ([`Map`](crate::Map), [`ByteMap`](crate::ByteMap)).
 
 mod bytes;
+mod check;
 mod ends;
 pub mod fast_fair;
 mod index;
@@ -11,10 +12,9 @@ mod len;
 mod lock_word;
 pub mod nbtree;
 pub mod roart;
-mod survey;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
+pub use check::{Repairs, TreeCheck};
 pub use index::{Change, Index, Len};
-pub use survey::{Repairs, Survey};

@@ -64,7 +64,7 @@ fn a_map_is_dropped_while_it_is_marked() {
         // Keeps the nodes from being freed until all else is marked.
         let pin = reader.run(|| world.space.pin().unwrap());
         let mut nodes = Vec::new();
-        world.fast_fair.survey(&mut |at, bytes| nodes.push((at, bytes))).unwrap();
+        world.fast_fair.check(&mut |at, bytes| nodes.push((at, bytes))).unwrap();
         world
             .space
             .drop_map("fast_fair", move |_, _, note, _| {
@@ -81,12 +81,12 @@ fn a_map_is_dropped_while_it_is_marked() {
         assert!(!world.space.is_poisoned());
         let mut chunks = Vec::new();
         let mut note = |at, bytes| chunks.push((at, bytes));
-        world.nbtree.survey(&mut note).unwrap();
-        world.roart.survey(&mut note).unwrap();
+        world.nbtree.check(&mut note).unwrap();
+        world.roart.check(&mut note).unwrap();
         let quiesced = world.space.quiesce().unwrap();
-        let mut partition = quiesced.partition().unwrap();
-        chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
-        assert_eq!(partition.finish().unwrap().leaked, 0);
+        let mut check = quiesced.check().unwrap();
+        chunks.iter().for_each(|&(at, bytes)| check.reach(at, bytes).unwrap());
+        assert_eq!(check.finish().unwrap().leaked, 0);
     }
 }
 
@@ -314,10 +314,10 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     let collector = endura::lab::pool::Collector::new(&space, vec![tree.marking()], 512);
     assert!(collector.finish().unwrap());
     let mut chunks = Vec::new();
-    tree.survey(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
+    tree.check(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
     let quiesced = space.quiesce().unwrap();
-    let mut partition = quiesced.partition().unwrap();
-    chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
-    assert_eq!(partition.finish().unwrap().leaked, 0);
+    let mut check = quiesced.check().unwrap();
+    chunks.iter().for_each(|&(at, bytes)| check.reach(at, bytes).unwrap());
+    assert_eq!(check.finish().unwrap().leaked, 0);
     grown
 }

@@ -83,13 +83,13 @@ impl World {
     pub(crate) fn shares(&self) -> Shares {
         let mut chunks = Vec::new();
         let mut note = |at, bytes| chunks.push((at, bytes));
-        self.fast_fair.survey(&mut note).unwrap();
-        self.nbtree.survey(&mut note).unwrap();
-        self.roart.survey(&mut note).unwrap();
+        self.fast_fair.check(&mut note).unwrap();
+        self.nbtree.check(&mut note).unwrap();
+        self.roart.check(&mut note).unwrap();
         let quiesced = self.space.quiesce().unwrap();
-        let mut partition = quiesced.partition().unwrap();
-        chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
-        partition.finish().unwrap()
+        let mut check = quiesced.check().unwrap();
+        chunks.iter().for_each(|&(at, bytes)| check.reach(at, bytes).unwrap());
+        check.finish().unwrap()
     }
 
     /// Puts `keys` into all maps.

@@ -206,11 +206,11 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
     }
     assert_eq!(space.collection().state, CollectionState::Complete);
     let mut chunks = Vec::new();
-    tree.survey(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
+    tree.check(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
     let quiesced = space.quiesce().unwrap();
-    let mut partition = quiesced.partition().unwrap();
-    chunks.iter().for_each(|&(at, bytes)| partition.reach(at, bytes).unwrap());
-    assert_eq!(partition.finish().unwrap().leaked, 0, "{seed}");
+    let mut check = quiesced.check().unwrap();
+    chunks.iter().for_each(|&(at, bytes)| check.reach(at, bytes).unwrap());
+    assert_eq!(check.finish().unwrap().leaked, 0, "{seed}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) trait Tiny: Index + Clone {
     fn open(space: &Damaged, name: &str) -> Result<Self>;
 
     /// Checks all of it.
-    fn survey(&self) -> Result<()>;
+    fn check(&self) -> Result<()>;
 
     /// What sessions leave that were closed and killed.
     fn images() -> &'static [Image; 2];
@@ -35,8 +35,8 @@ impl Tiny for TinyFastFair {
         Self::open(space, name)
     }
 
-    fn survey(&self) -> Result<()> {
-        self.survey(&mut |_, _| ()).map(drop)
+    fn check(&self) -> Result<()> {
+        self.check(&mut |_, _| ()).map(drop)
     }
 
     fn images() -> &'static [Image; 2] {
@@ -50,8 +50,8 @@ impl Tiny for TinyNbTree {
         Self::open(space, name)
     }
 
-    fn survey(&self) -> Result<()> {
-        self.survey(&mut |_, _| ()).map(drop)
+    fn check(&self) -> Result<()> {
+        self.check(&mut |_, _| ()).map(drop)
     }
 
     fn images() -> &'static [Image; 2] {
@@ -197,7 +197,7 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
         if let Ok(tree) = <T as Tiny>::open(&space, name) {
             // Errors are answers, too: what counts is that there is one.
             let _ = every_operation(&Map::over(tree.clone()), &mut choices);
-            let _ = tree.survey();
+            let _ = tree.check();
         }
     }
     let _ = (space.stats(), space.relieve());

@@ -207,7 +207,7 @@ fn what_only_scans_find_is_damage() {
         let map = Map::over(tree.clone());
         let keys = [0x1111_1111, 0x2222_2222, 0x3333_3333, 0x4444_4444];
         keys.iter().for_each(|&key| _ = map.insert(key, 5).unwrap());
-        for (_, words) in words(&*medium, |visit| tree.survey(visit)) {
+        for (_, words) in words(&*medium, |visit| tree.check(visit)) {
             for i in 0..words.words() {
                 let word = words.load(i, Ordering::Relaxed);
                 if word == keys[0] || word == keys[3] {
@@ -226,7 +226,7 @@ fn what_only_scans_find_is_damage() {
             map.insert(key, "value").unwrap();
         }
         let least = u64::from_le_bytes(*b"aaaaaaaa");
-        for (_, words) in words(&*medium, |visit| tree.survey(visit)) {
+        for (_, words) in words(&*medium, |visit| tree.check(visit)) {
             for i in 0..words.words() {
                 if words.load(i, Ordering::Relaxed) == least {
                     words.store(i, least ^ 2, Ordering::Relaxed);
@@ -250,7 +250,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
     let tree = fast_fair::Tree::<_, 128, 64, LineBinary>::open(&pool, "m").unwrap();
     let map = Map::over(tree.clone());
     (0..KEYS).for_each(|key| _ = map.insert(key, 0).unwrap());
-    for (bytes, words) in words(&*medium, |visit| tree.survey(visit)) {
+    for (bytes, words) in words(&*medium, |visit| tree.check(visit)) {
         if bytes == 64 * 8 {
             let (low, high) = (words.load(1, Ordering::Relaxed), words.load(2, Ordering::Relaxed));
             let dead = if high == 0 { low.wrapping_sub(1) } else { high };
@@ -285,7 +285,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
     let map = ByteMap::over(tree.clone());
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
     (0..KEYS).for_each(|n| _ = map.insert(key(n), vec![7; 1000]).unwrap());
-    let chunks = words(&*medium, |visit| tree.survey(visit));
+    let chunks = words(&*medium, |visit| tree.check(visit));
     let records: BTreeSet<u64> = chunks
         .iter()
         .filter(|(bytes, _)| *bytes > 1000 && *bytes < 1100)

@@ -99,7 +99,7 @@ fn a_large_value_is_written_once_however_often_its_place_is_looked_for() {
         })
         .unwrap();
     assert_eq!(map.get("k").unwrap().unwrap(), b"the last");
-    map.index().survey(&mut |_, _| ()).unwrap();
+    map.index().check(&mut |_, _| ()).unwrap();
 }
 
 /// Beside updates of a record that stands in the node above all others.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use endura::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
-use endura::lab::tree::roart::{Full, Survey, Techniques, Tree};
+use endura::lab::tree::TreeCheck;
+use endura::lab::tree::roart::{Full, Techniques, Tree};
 use endura_variants::media::{Counting, Counts};
 use endura_variants::roart::Tiny;
 
@@ -40,8 +41,8 @@ impl<T: Techniques> Counted<T> {
         (line_flushes, fences)
     }
 
-    pub(crate) fn survey(&self) -> Survey {
-        self.map.index().survey(&mut |_, _| ()).unwrap()
+    pub(crate) fn check(&self) -> TreeCheck {
+        self.map.index().check(&mut |_, _| ()).unwrap()
     }
 
     pub(crate) fn insert(&self, key: impl AsRef<[u8]>) -> (u64, u64) {

@@ -141,7 +141,7 @@ fn trial(image: &[(usize, u64)], seed: u64) {
     let collector = Collector::new(&space, walks, 64);
     for tree in trees {
         every_operation(&ByteMap::over(tree.clone()), &mut random);
-        let _ = tree.survey(&mut |_, _| ());
+        let _ = tree.check(&mut |_, _| ());
         let _ = collector.finish();
     }
     let _ = (space.stats(), space.relieve(), space.close(), space.save());

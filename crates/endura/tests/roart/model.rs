@@ -160,7 +160,7 @@ impl<T: Techniques> Pair<T> {
 
     fn verify(&self) {
         let (survey, _) = self.world.verify();
-        assert_eq!((survey.dirty, survey.barren), (0, 0));
+        assert_eq!((survey.repairs.dirty, survey.repairs.barren), (0, 0));
         assert_eq!(survey.entries, self.reference.len() as u64);
         if self.whole {
             self.world.verify_tidy();

@@ -119,7 +119,7 @@ fn a_load_costs_more_without_each_technique() {
                 map.insert(key, n.to_le_bytes()).unwrap();
             }
         });
-        (flushes, fences, counted.survey().nodes)
+        (flushes, fences, counted.check().nodes)
     }
     let (flushes, fences, nodes) = load::<Full>();
     let of_nodes = load::<WithoutArrays>();

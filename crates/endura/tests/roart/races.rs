@@ -157,10 +157,10 @@ fn race_from<T: Techniques>(start: Start, keys: &[&str], one: Op, other: &[Op]) 
                 allowed.contains(&found),
                 "{stop:?}, {one:?} and {other:?} on {keys:?}: {found:?}"
             );
-            let survey = world.survey();
+            let survey = world.check();
             assert_eq!(survey.entries, found.2.len() as u64);
             if !restart {
-                assert_eq!((survey.dirty, survey.barren), (0, 0), "{survey:?}");
+                assert_eq!((survey.repairs.dirty, survey.repairs.barren), (0, 0), "{survey:?}");
             }
             runs += 1;
             if !restart && runs % 32 == 0 {

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Shares, Space};
-use endura::lab::tree::roart::{Survey, Techniques, Tree};
+use endura::lab::tree::TreeCheck;
+use endura::lab::tree::roart::{Techniques, Tree};
 use endura::{ByteEntry, ByteMap, Len, Result};
 use endura_variants::media::Staged;
 
@@ -114,25 +115,29 @@ impl<T: Techniques> World<T> {
     }
 
     /// Checks the whole structure.
-    pub(crate) fn survey(&self) -> Survey {
-        self.map.index().survey(&mut |_, _| ()).expect("the structure is sound")
+    pub(crate) fn check(&self) -> TreeCheck {
+        self.map.index().check(&mut |_, _| ()).expect("the structure is sound")
     }
 
     /// Checks the whole structure, and that every chunk has one owner.
-    pub(crate) fn verify(&self) -> (Survey, Shares) {
+    pub(crate) fn verify(&self) -> (TreeCheck, Shares) {
         let quiesced = self.space.quiesce().unwrap();
-        let mut partition = quiesced.partition().unwrap();
-        let survey = self.map.index().survey(&mut |at, bytes| partition.reach(at, bytes).unwrap());
-        (survey.expect("the structure is sound"), partition.finish().unwrap())
+        let mut check = quiesced.check().unwrap();
+        let survey = self.map.index().check(&mut |at, bytes| check.reach(at, bytes).unwrap());
+        (survey.expect("the structure is sound"), check.finish().unwrap())
     }
 
     /// Checks the structure of a map that no crash ever met: nothing is left undone, nothing leaks.
-    pub(crate) fn verify_tidy(&self) -> Survey {
+    pub(crate) fn verify_tidy(&self) -> TreeCheck {
         while self.space.stats().limbo_bytes > 0 {
             self.space.relieve().unwrap();
         }
         let (survey, shares) = self.verify();
-        assert_eq!((survey.dirty, survey.barren, shares.leaked), (0, 0, 0), "{survey:?}");
+        assert_eq!(
+            (survey.repairs.dirty, survey.repairs.barren, shares.leaked),
+            (0, 0, 0),
+            "{survey:?}"
+        );
         if let Len::Exact(len) = self.map.len().unwrap() {
             assert_eq!(len, survey.entries);
         }

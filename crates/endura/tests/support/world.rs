@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::{self, LineBinary, Search};
-use endura::lab::tree::{Index, Survey, nbtree};
+use endura::lab::tree::{Index, TreeCheck, nbtree};
 use endura::{Map, OrderedMap, Result};
 use endura_variants::fast_fair::{Binary, Linear};
 use endura_variants::media::Staged;
@@ -32,7 +32,7 @@ pub(crate) trait Shape: 'static {
     fn chunk() -> u64;
 
     /// Walks the whole structure.
-    fn survey(tree: &Self::Tree, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey>;
+    fn check(tree: &Self::Tree, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck>;
 }
 
 /// Inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are the header.
@@ -53,8 +53,8 @@ impl<const INNER: usize, const LEAF: usize, S: Search> Shape for Nodes<INNER, LE
         64 * LEAF.div_ceil(8) as u64
     }
 
-    fn survey(tree: &Self::Tree, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        tree.survey(visit)
+    fn check(tree: &Self::Tree, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+        tree.check(visit)
     }
 }
 
@@ -75,8 +75,8 @@ impl<const W: usize, const FANOUT: usize> Shape for Blocks<W, FANOUT> {
         8 * W as u64
     }
 
-    fn survey(tree: &Self::Tree, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        tree.survey(visit)
+    fn check(tree: &Self::Tree, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+        tree.check(visit)
     }
 }
 
@@ -201,8 +201,8 @@ impl<S: Shape> World<S> {
     }
 
     /// Checks the whole structure.
-    pub(crate) fn verify(&self) -> Survey {
-        S::survey(self.map.index(), &mut |_, _| ()).expect("the structure is sound")
+    pub(crate) fn verify(&self) -> TreeCheck {
+        S::check(self.map.index(), &mut |_, _| ()).expect("the structure is sound")
     }
 
     /// Bytes of the pages that the pool has taken and not given back.
@@ -218,7 +218,7 @@ impl<S: Shape> World<S> {
         let stats = self.space.stats();
         let mut reachable = 0;
         // Chunks of tiny nodes come in sizes of whole lines.
-        S::survey(self.map.index(), &mut |_, bytes| reachable += bytes.next_multiple_of(64))
+        S::check(self.map.index(), &mut |_, bytes| reachable += bytes.next_multiple_of(64))
             .unwrap();
         let taken = stats.page_bytes_in_use - PAGE - stats.free_chunk_bytes;
         // The header of a page takes the place of its first chunk.

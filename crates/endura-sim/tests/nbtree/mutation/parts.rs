@@ -447,7 +447,7 @@ fn drained(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Find
     }
     calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
     let mut blocks = 0;
-    open.tree.survey(&mut |_, _| blocks += 1).map_err(|error| format!("{error:?}"))?;
+    open.tree.check(&mut |_, _| blocks += 1).map_err(|error| format!("{error:?}"))?;
     match blocks {
         0..=MOST => Ok(()),
         _ => Err(format!("{blocks} blocks for no entry")),

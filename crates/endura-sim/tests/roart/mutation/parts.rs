@@ -312,10 +312,10 @@ impl Runner {
         }
         self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
         let survey =
-            open.map.index().survey(&mut |_, _| {}).map_err(|error| format!("{error:?}"))?;
+            open.map.index().check(&mut |_, _| {}).map_err(|error| format!("{error:?}"))?;
         match survey.nodes + survey.arrays {
             // The root; nobody has to flush anything.
-            1 if survey.dirty == 0 => Ok(()),
+            1 if survey.repairs.dirty == 0 => Ok(()),
             _ => Err(format!("{survey:?} for no entry")),
         }
     }
@@ -372,11 +372,11 @@ impl Runner {
         act_as(4);
         let found = subject.observe(&open);
         act_as(0);
-        let survey = open.map.index().survey(&mut |_, _| {});
+        let survey = open.map.index().check(&mut |_, _| {});
         explorer.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
         self.calls = explorer.calls.take();
         counted.map_err(|error| format!("{error:?}"))?;
-        if survey.map_err(|error| format!("{error:?}"))?.dirty > 0 {
+        if survey.map_err(|error| format!("{error:?}"))?.repairs.dirty > 0 {
             return Err("all locks were taken, and words are marked".to_owned());
         }
         let found = found?;

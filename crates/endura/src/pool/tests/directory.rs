@@ -196,7 +196,7 @@ fn a_dropped_map_is_freed_piece_by_piece() {
         .unwrap();
     let epochs = epochs.lock().unwrap();
     assert!(epochs.len() > 10 && epochs.is_sorted_by(|a, b| a < b), "{epochs:?}");
-    let shares = space.quiesce().unwrap().partition().unwrap().finish().unwrap();
+    let shares = space.quiesce().unwrap().check().unwrap().finish().unwrap();
     assert_eq!((shares.reached, shares.limbo, shares.leaked), (0, 0, 0));
 }
 
@@ -220,7 +220,7 @@ fn a_map_that_is_being_freed_waits() {
     for left in [2_000, 1_488, 976] {
         let now = space.epochs.now();
         space.step_of_drops(&space.pin_mut().unwrap(), now.max(1_000), None).unwrap();
-        let shares = space.quiesce().unwrap().partition().unwrap().finish().unwrap();
+        let shares = space.quiesce().unwrap().check().unwrap().finish().unwrap();
         assert_eq!((shares.limbo, shares.leaked), (512 * left, 0));
     }
     space.relieve().unwrap();

@@ -192,7 +192,7 @@ fn a8_a_thousand_threads_over_restarts_leave_no_lists() {
         assert_eq!(space.stats().pages, 2, "session {generation}");
     }
     let quiesced = space.quiesce().unwrap();
-    assert_eq!(quiesced.partition().unwrap().finish().unwrap().leaked, 0);
+    assert_eq!(quiesced.check().unwrap().finish().unwrap().leaked, 0);
 }
 
 /// A9. One thread only allocates, the other only frees.

@@ -41,9 +41,9 @@ fn a_thousand_short_sessions_take_one_page() {
     chunks.dedup();
     assert_eq!(chunks.len(), 1_000);
     let quiesced = space.quiesce().unwrap();
-    let mut partition = quiesced.partition().unwrap();
-    chunks.iter().for_each(|&at| partition.reach(at, 512).unwrap());
-    assert_eq!(partition.finish().unwrap().leaked, 0);
+    let mut check = quiesced.check().unwrap();
+    chunks.iter().for_each(|&at| check.reach(at, 512).unwrap());
+    assert_eq!(check.finish().unwrap().leaked, 0);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn nodes_of_a_dropped_map_are_freed_at_the_close_at_the_latest() {
 }
 
 #[test]
-fn a_partition_finds_every_second_owner() {
+fn a_check_finds_every_second_owner() {
     let space = pool(12);
     let guard = space.pin_mut().unwrap();
     let chunks: Vec<u64> = (0..4).map(|_| guard.alloc(512).unwrap()).collect();
@@ -231,7 +231,7 @@ fn a_partition_finds_every_second_owner() {
     guard.retire(chunks[2], 512);
     drop(guard);
     let quiesced = space.quiesce().unwrap();
-    let begin = || quiesced.partition().unwrap();
+    let begin = || quiesced.check().unwrap();
     let mut good = begin();
     good.reach(chunks[0], 512).unwrap();
     good.reach(large, 2 * PAGE).unwrap();

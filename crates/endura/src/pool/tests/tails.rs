@@ -73,9 +73,9 @@ fn no_chunk_is_handed_out_twice_whatever_ends_the_sessions() {
             assert!(pair[0].0 + pair[0].1 <= *pair[1].0, "{pair:x?}");
         }
         let quiesced = space.quiesce().unwrap();
-        let mut partition = quiesced.partition().unwrap();
-        places.iter().for_each(|&(&at, &size)| partition.reach(at, size).unwrap());
-        partition.finish().unwrap();
+        let mut check = quiesced.check().unwrap();
+        places.iter().for_each(|&(&at, &size)| check.reach(at, size).unwrap());
+        check.finish().unwrap();
     }
 }
 
@@ -124,7 +124,7 @@ fn a_header_without_a_tail_or_with_nonsense_makes_nothing_free() {
         assert_eq!(space.stats().free_chunk_bytes, 0, "{flip:#x}");
         assert_eq!(space.pin_mut().unwrap().alloc(512).unwrap() / PAGE, 2);
         let quiesced = space.quiesce().unwrap();
-        let found = quiesced.partition().and_then(|mut owners| {
+        let found = quiesced.check().and_then(|mut owners| {
             owners.reach(at, 512)?;
             owners.finish()
         });
@@ -147,7 +147,7 @@ fn a_chunk_in_use_in_a_tail_is_damage() {
     forge(&space);
     {
         let quiesced = space.quiesce().unwrap();
-        let found = quiesced.partition().and_then(|mut owners| owners.reach(last, 512));
+        let found = quiesced.check().and_then(|mut owners| owners.reach(last, 512));
         assert!(matches!(found, Err(Error::Corrupt { .. })), "{found:?}");
     }
     let session = Session { generation: 2, clean: false, read_only: false };

@@ -4,12 +4,12 @@ use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::len;
-use crate::tree::{Change, Index, Len, Survey};
+use crate::tree::{Change, Index, Len, TreeCheck};
 
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::read::scan::Cursor;
 use crate::tree::fast_fair::tree::Tree;
-use crate::tree::fast_fair::upkeep::verify::survey;
+use crate::tree::fast_fair::upkeep::check::check_tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// Checks the whole tree and tells `visit` of every node: its offset and its bytes. Exact only
@@ -18,8 +18,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
-    pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        survey::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)
+    pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+        check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)
     }
 }
 

@@ -70,7 +70,5 @@ pub use nodes::search::{Keys, LineBinary, STRIDE, Search};
 pub use read::scan::Cursor;
 pub(crate) use tree::KIND;
 pub use tree::Tree;
+pub(crate) use upkeep::check::check_tree;
 pub(crate) use upkeep::inventory::Inventory;
-pub(crate) use upkeep::verify::survey;
-
-pub use super::{Repairs, Survey};

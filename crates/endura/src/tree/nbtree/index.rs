@@ -4,12 +4,12 @@ use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::len;
-use crate::tree::{Change, Index, Len, Survey};
+use crate::tree::{Change, Index, Len, TreeCheck};
 
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::read::scan::Cursor;
 use crate::tree::nbtree::tree::Tree;
-use crate::tree::nbtree::upkeep::verify::survey;
+use crate::tree::nbtree::upkeep::check::check_tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Checks all blocks and tells `visit` of each: its offset and its bytes. Exact only while nobody
@@ -18,8 +18,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
-    pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        survey::<M, W>(&self.open.pin()?, self.open.map(), visit)
+    pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+        check_tree::<M, W>(&self.open.pin()?, self.open.map(), visit)
     }
 }
 

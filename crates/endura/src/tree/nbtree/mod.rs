@@ -63,5 +63,5 @@ pub use read::scan::Cursor;
 pub use restart::rebuild::Stats;
 pub(crate) use tree::KIND;
 pub use tree::Tree;
+pub(crate) use upkeep::check::check_tree;
 pub(crate) use upkeep::inventory::Inventory;
-pub(crate) use upkeep::verify::survey;

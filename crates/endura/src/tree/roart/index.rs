@@ -7,13 +7,13 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::tree::ends::Trust;
 use crate::tree::len::len;
-use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Len, TreeCheck};
 
 use crate::tree::roart::path::lookup::lookup;
 use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
-use crate::tree::roart::upkeep::verify::{Survey, survey};
+use crate::tree::roart::upkeep::check::check_tree;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Checks the whole tree and tells `visit` of every chunk, records included: its offset and its
@@ -22,8 +22,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
-    pub fn survey(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<Survey> {
-        survey(&self.open.pin()?, self.open.map().root(), visit)
+    pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
+        check_tree(&self.open.pin()?, self.open.map().root(), visit)
     }
 }
 

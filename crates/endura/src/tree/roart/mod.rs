@@ -65,6 +65,5 @@ pub use read::scan::Cursor;
 pub use techniques::{Full, Techniques};
 pub use tree::Tree;
 pub(crate) use tree::{KIND, PARAMETERS};
+pub(crate) use upkeep::check::{check_tree, void_locks};
 pub(crate) use upkeep::inventory::Inventory;
-pub use upkeep::verify::Survey;
-pub(crate) use upkeep::verify::{survey, void_locks};

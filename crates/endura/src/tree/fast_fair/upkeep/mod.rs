@@ -1,6 +1,6 @@
 //! Walks over the whole tree: counting, collecting, checking, dropping.
 
+pub(crate) mod check;
 pub(crate) mod count;
 pub(crate) mod inventory;
 pub(crate) mod mark;
-pub(crate) mod verify;

@@ -1,7 +1,7 @@
 //! Walks over the whole tree: counting, collecting, checking, dropping.
 
+pub(crate) mod check;
 pub(crate) mod count;
 pub(crate) mod inventory;
 pub(crate) mod mark;
 pub(crate) mod tour;
-pub(crate) mod verify;

@@ -2,7 +2,7 @@
 
 use crate::media::Media;
 use crate::pool::Guard;
-use crate::tree::Survey;
+use crate::tree::TreeCheck;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::header::{Fences, Tag};
@@ -18,33 +18,33 @@ type Children = Vec<(u64, u64)>;
 /// # Errors
 ///
 /// [`Error::Corrupt`] at the first claim that does not hold.
-pub(crate) fn survey<M: Media, const INNER: usize, const LEAF: usize>(
+pub(crate) fn check_tree<M: Media, const INNER: usize, const LEAF: usize>(
     guard: &Guard<'_, M>,
     root_at: u64,
     visit: &mut dyn FnMut(u64, u64),
-) -> Result<Survey> {
+) -> Result<TreeCheck> {
     let root = Root::read(guard.media(), root_at)?;
-    let mut survey = Survey { height: root.level + 1, ..Survey::default() };
+    let mut found = TreeCheck { height: root.level + 1, ..TreeCheck::default() };
     let mut named: Children = vec![(0, root.at)];
     for level in (1..=root.level).rev() {
-        let walk = Walk { guard, level, named: &named, visit, survey: &mut survey };
+        let walk = LevelCheck { guard, level, named: &named, visit, found: &mut found };
         named = walk.along::<INNER>(root)?;
     }
-    Walk { guard, level: 0, named: &named, visit, survey: &mut survey }.along::<LEAF>(root)?;
-    Ok(survey)
+    LevelCheck { guard, level: 0, named: &named, visit, found: &mut found }.along::<LEAF>(root)?;
+    Ok(found)
 }
 
 /// The walk along one level.
-struct Walk<'a, 'g, M: Media> {
+struct LevelCheck<'a, 'g, M: Media> {
     guard: &'a Guard<'g, M>,
     level: u64,
     /// What the level above says should be here.
     named: &'a Children,
     visit: &'a mut dyn FnMut(u64, u64),
-    survey: &'a mut Survey,
+    found: &'a mut TreeCheck,
 }
 
-impl<M: Media> Walk<'_, '_, M> {
+impl<M: Media> LevelCheck<'_, '_, M> {
     fn along<const W: usize>(mut self, root: Root) -> Result<Children> {
         let mut children = Children::new();
         let mut named = self.named.iter().peekable();
@@ -61,7 +61,7 @@ impl<M: Media> Walk<'_, '_, M> {
                     return Err(node.corrupt("a separator that is not its child's lower fence"));
                 }
                 Some(_) => {}
-                None => self.survey.repairs.missing_separators += 1,
+                None => self.found.repairs.missing_separators += 1,
             }
             self.entries(&node, fences, &mut children)?;
             let next = self.next(&node, fences)?;
@@ -87,9 +87,9 @@ impl<M: Media> Walk<'_, '_, M> {
     {
         let node = Node::<M, W>::enter(self.guard.media(), at, self.level)?;
         (self.visit)(at, Node::<M, W>::BYTES);
-        self.survey.nodes += 1;
+        self.found.nodes += 1;
         let generation = self.guard.space().generation();
-        self.survey.repairs.interrupted += u64::from(node.version().is_interrupted(generation));
+        self.found.repairs.interrupted += u64::from(node.version().is_interrupted(generation));
         Ok(node)
     }
 
@@ -113,14 +113,14 @@ impl<M: Media> Walk<'_, '_, M> {
             match next {
                 Some(next) if next < key => return Err(node.corrupt("keys out of order")),
                 Some(next) if next == key => copies += 1,
-                _ if self.level == 0 => self.survey.entries += 1,
+                _ if self.level == 0 => self.found.entries += 1,
                 _ => children.push((key, node.value(slot))),
             }
         }
         if copies > 1 {
             return Err(node.corrupt("more than one entry on the move"));
         }
-        self.survey.repairs.duplicates += copies;
+        self.found.repairs.duplicates += copies;
         if self.level > 0 && (count == 0 || node.key(0) != fences.low) {
             return Err(node.corrupt("an inner node without a child for its lowest key"));
         }
@@ -136,7 +136,7 @@ impl<M: Media> Walk<'_, '_, M> {
         if sibling.tag == Tag::Normal {
             return Ok(sibling.at);
         }
-        self.survey.repairs.unsettled_siblings += 1;
+        self.found.repairs.unsettled_siblings += 1;
         let other = Node::<M, W>::enter(self.guard.media(), sibling.at, self.level)?;
         let owns_nothing = match sibling.tag {
             Tag::Splitting => other.low() != fences.high,

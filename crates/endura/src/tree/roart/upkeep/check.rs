@@ -2,6 +2,7 @@
 
 use crate::media::{LINE, Media, Ordering};
 use crate::pool::Guard;
+use crate::tree::TreeCheck;
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::array::Array;
@@ -12,25 +13,6 @@ use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link, Slot};
 use crate::tree::roart::path::descend::{Care, Sought, find};
-
-/// What a walk over a tree found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Survey {
-    /// Entries.
-    pub entries: u64,
-    /// Nodes.
-    pub nodes: u64,
-    /// Leaf arrays.
-    pub arrays: u64,
-    /// Nodes on the longest way to a record.
-    pub height: u64,
-    /// Words that an interrupted operation left marked as perhaps not durable.
-    pub dirty: u64,
-    /// Arrays without a record, and nodes but for the root with less than two children or keys: an
-    /// operation was interrupted before it took them out.
-    pub barren: u64,
-}
 
 /// A chunk that a walk came to.
 enum Met<'m, M> {
@@ -121,42 +103,42 @@ pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result
 /// # Errors
 ///
 /// [`Error::Corrupt`] at the first claim that does not hold.
-pub(crate) fn survey<M: Media>(
+pub(crate) fn check_tree<M: Media>(
     guard: &Guard<'_, M>,
     root_at: u64,
     visit: &mut dyn FnMut(u64, u64),
-) -> Result<Survey> {
+) -> Result<TreeCheck> {
     let root = root_node(guard.media(), root_at)?;
-    let mut survey = Survey::default();
+    let mut found = TreeCheck::default();
     walk(root, &mut |met| {
         let (at, bytes) = met.chunk();
         visit(at, bytes);
         match met {
             Met::Node(node, above) => {
                 check_lock(guard, &node.words())?;
-                survey.nodes += 1;
-                survey.height = survey.height.max(above + 1);
+                found.nodes += 1;
+                found.height = found.height.max(above + 1);
                 let children = node.children().len() + usize::from(!node.eok().is_empty());
-                survey.barren += u64::from(above > 0 && children < 2);
+                found.repairs.barren += u64::from(above > 0 && children < 2);
                 let words = [EOK].into_iter().chain(node.places());
-                survey.dirty += words.filter(|&i| node.peek(i).is_dirty()).count() as u64;
+                found.repairs.dirty += words.filter(|&i| node.peek(i).is_dirty()).count() as u64;
             }
             Met::Array(array) => {
                 check_lock(guard, &array.words())?;
-                survey.arrays += 1;
-                survey.barren += u64::from(array.slots().is_empty());
+                found.arrays += 1;
+                found.repairs.barren += u64::from(array.slots().is_empty());
                 let slots = 0..array.kind().capacity();
-                survey.dirty += slots.filter(|&i| array.peek(i).is_dirty()).count() as u64;
+                found.repairs.dirty += slots.filter(|&i| array.peek(i).is_dirty()).count() as u64;
                 check_order(guard, &array)?;
             }
             Met::Record(record, claim) => {
-                survey.entries += 1;
+                found.entries += 1;
                 check_record(guard, root, &record, &claim)?;
             }
         }
         Ok(())
     })?;
-    Ok(survey)
+    Ok(found)
 }
 
 /// Checks that the order of an array's keys, where it is remembered, is one, and of all of them.

@@ -70,9 +70,9 @@ pub struct Shares {
     pub leaked: u64,
 }
 
-/// A partition of the pool's chunks under construction: told of every chunk that maps reach, it
+/// A check of the pool's space under way: told of every chunk that maps reach, it
 /// finds those that something else owns as well.
-pub struct Partition<'q, M: Media> {
+pub struct SpaceCheck<'q, M: Media> {
     space: &'q Space<M>,
     slabs: BTreeMap<u64, Slab>,
     large: BTreeMap<u64, Owner>,
@@ -87,14 +87,14 @@ fn damage<T>(offset: u64, what: &'static str) -> Result<T> {
 }
 
 impl<M: Media> Quiesced<'_, M> {
-    /// Begins a partition: what is free and what waits is in it.
+    /// Begins a check of the space: it knows what is free and what waits.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`] if that overlaps already.
-    pub fn partition(&self) -> Result<Partition<'_, M>> {
+    pub fn check(&self) -> Result<SpaceCheck<'_, M>> {
         let space = self.space();
-        let mut partition = Partition {
+        let mut check = SpaceCheck {
             space,
             slabs: BTreeMap::new(),
             large: BTreeMap::new(),
@@ -102,7 +102,7 @@ impl<M: Media> Quiesced<'_, M> {
             directory: directory_pages(&space.media)?,
             shares: Shares::default(),
         };
-        partition.add_partial_pages()?;
+        check.add_partial_pages()?;
         let (mut free, mut limbo) = (Vec::new(), Vec::new());
         for slot in space.epochs.slots() {
             let cache = slot.contents.lock();
@@ -110,13 +110,13 @@ impl<M: Media> Quiesced<'_, M> {
             limbo.extend(cache.limbo());
         }
         limbo.extend(space.chunks_of_drops());
-        free.iter().try_for_each(|&(at, bytes)| partition.claim(at, bytes, Owner::Free))?;
-        limbo.iter().try_for_each(|&(at, bytes)| partition.claim(at, bytes, Owner::Limbo))?;
-        Ok(partition)
+        free.iter().try_for_each(|&(at, bytes)| check.claim(at, bytes, Owner::Free))?;
+        limbo.iter().try_for_each(|&(at, bytes)| check.claim(at, bytes, Owner::Limbo))?;
+        Ok(check)
     }
 }
 
-impl<M: Media> Partition<'_, M> {
+impl<M: Media> SpaceCheck<'_, M> {
     /// Adds a chunk of `bytes` bytes, as asked for, that a map reaches.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::media::Media;
 use crate::pool::{Guard, MapState};
 use crate::sync::Ordering;
-use crate::tree::{Repairs, Survey};
+use crate::tree::{Repairs, TreeCheck};
 
 use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
@@ -17,12 +17,12 @@ use crate::tree::nbtree::restart::chain::{Chain, Found};
 /// # Errors
 ///
 /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold.
-pub(crate) fn survey<M: Media, const W: usize>(
+pub(crate) fn check_tree<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),
-) -> Result<Survey> {
-    let mut survey = Survey { height: 1, ..Survey::default() };
+) -> Result<TreeCheck> {
+    let mut check = TreeCheck { height: 1, ..TreeCheck::default() };
     for partition in 0..PARTITIONS {
         let mut chain =
             Chain::begin(guard, crate::tree::nbtree::tree::head(map, partition), partition)?;
@@ -31,19 +31,19 @@ pub(crate) fn survey<M: Media, const W: usize>(
         for (found, high) in chain.spans() {
             if found.signpost != 0 {
                 visit(found.signpost, Block::<M, W>::BYTES);
-                survey.nodes += 1;
+                check.nodes += 1;
             }
             visit(found.at, Block::<M, W>::BYTES);
-            survey.nodes += 1;
-            survey.entries += entries::<M, W>(guard, found, high)?;
-            note(&mut survey.repairs, found);
+            check.nodes += 1;
+            check.entries += entries::<M, W>(guard, found, high)?;
+            note(&mut check.repairs, found);
         }
     }
     let reserve = reserve(guard.media(), map)?;
     for at in (0..RESERVE).map(|i| reserve.load(i, Ordering::Acquire)).filter(|&at| at != 0) {
         visit(at, Block::<M, W>::BYTES);
     }
-    Ok(survey)
+    Ok(check)
 }
 
 fn note(repairs: &mut Repairs, found: &Found) {
