@@ -32,7 +32,7 @@ const EFFORT: Effort = Effort {
 };
 
 /// As many entries as go into the page that the directory begins in.
-const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
+const ENTRIES: u64 = ((1 << 20) - 12_288) / 1024;
 
 fn explorer(mutant: Option<Mutant>) -> Explorer<'static, PoolSpace> {
     let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, EFFORT, 1);

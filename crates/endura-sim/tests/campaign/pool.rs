@@ -128,7 +128,7 @@ fn crashes_of_pools_after_all_sequences() {
 /// written back does not leave.)
 #[test]
 fn a_directory_grows_into_a_page_that_was_used_before() {
-    const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
+    const ENTRIES: u64 = ((1 << 20) - 12_288) / 1024;
     let before = [Soil(2), MakeMany(ENTRIES - 1)];
     // Each open finds two thousand maps, and each continuation opens some times.
     let effort = Effort { continue_one_in: 8, ..ONE_CRASH };

@@ -35,7 +35,7 @@ const EFFORT: Effort = Effort {
 };
 
 /// As many entries as go into the page that the directory begins in.
-const ENTRIES: u64 = ((1 << 20) - 12_288) / 512;
+const ENTRIES: u64 = ((1 << 20) - 12_288) / 1024;
 
 /// A part of the campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
