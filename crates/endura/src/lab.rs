@@ -16,8 +16,8 @@ pub mod media {
 /// Space and lifetime.
 pub mod pool {
     pub use crate::pool::{
-        Collection, CollectionState, Collector, Counted, Guard, MapState, PAGE, PartlyUsed,
-        Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats, Step, Walk, Worker, set_waiting,
+        Collection, CollectionState, Collector, Counted, GcStep, GcWalk, Guard, MapState, PAGE,
+        PartlyUsed, Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats, Worker, set_waiting,
         superblock,
     };
 }

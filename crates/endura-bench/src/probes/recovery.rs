@@ -213,7 +213,7 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     let begun = Instant::now();
     let walks = vec![tree.marking()];
     let collector = Collector::new(&space, walks, Collector::<Arc<M>>::BITE);
-    while collector.step()? != pool::Step::Ended {}
+    while collector.step()? != pool::GcStep::Ended {}
     Ok(Restart {
         keys,
         first_answer_ms: first_answer.as_secs_f64() * 1e3,

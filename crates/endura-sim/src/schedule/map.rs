@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use endura::lab::pool::{Space, Step};
+use endura::lab::pool::{GcStep, Space};
 use endura::lab::tree::{Change, Index, Len};
 use endura_linear::{Answer, Op};
 
@@ -91,9 +91,9 @@ fn collect(collection: &Collection) -> Result<(), Finding> {
     let mut idle = 0;
     while idle < 8 {
         match collection.step()? {
-            Step::Worked => {}
-            Step::Idle => idle += 1,
-            Step::Ended => break,
+            GcStep::Worked => {}
+            GcStep::Idle => idle += 1,
+            GcStep::Ended => break,
         }
     }
     Ok(())

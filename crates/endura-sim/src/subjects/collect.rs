@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use endura::lab::pool::{Collector, Shares, Space, Step, Walk};
+use endura::lab::pool::{Collector, GcStep, GcWalk, Shares, Space};
 
 use crate::sim::Sim;
 use crate::subject::Finding;
@@ -14,7 +14,7 @@ const BITE: usize = 3;
 pub struct Collection(Arc<Collector<Sim>>);
 
 impl Collection {
-    pub(super) fn of(space: &Arc<Space<Sim>>, walks: Vec<Box<dyn Walk<Sim>>>) -> Self {
+    pub(super) fn of(space: &Arc<Space<Sim>>, walks: Vec<Box<dyn GcWalk<Sim>>>) -> Self {
         Self(Collector::new(space, walks, BITE))
     }
 
@@ -23,7 +23,7 @@ impl Collection {
     /// # Errors
     ///
     /// What went wrong.
-    pub fn step(&self) -> Result<Step, Finding> {
+    pub fn step(&self) -> Result<GcStep, Finding> {
         self.0.step().map_err(|error| format!("collection: {error:?}"))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use endura::Result;
-use endura::lab::pool::{Space, Walk};
+use endura::lab::pool::{GcWalk, Space};
 use endura::lab::tree::nbtree::Tree;
 
 use super::numbers::{NumberTree, Numbers, OpenNumbers, node_bytes};
@@ -51,7 +51,7 @@ impl<const W: usize, const F: usize> NumberTree for Tree<Sim, W, F> {
         Self::open(space, "t")
     }
 
-    fn walks(&self) -> Vec<Box<dyn Walk<Sim>>> {
+    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>> {
         self.marking()
     }
 

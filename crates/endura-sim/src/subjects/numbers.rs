@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use endura::lab::pool::{Space, Walk};
+use endura::lab::pool::{GcWalk, Space};
 use endura::lab::tree::{Index, Len};
 
 use super::collect::Collection;
@@ -42,7 +42,7 @@ pub trait NumberTree: Index + Sized {
     fn open(space: &Arc<Space<Sim>>) -> endura::Result<Self>;
 
     /// What a collection walks.
-    fn walks(&self) -> Vec<Box<dyn Walk<Sim>>>;
+    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>>;
 
     /// Checks all of it, tells of each chunk, and gives the number of entries.
     ///

@@ -4,7 +4,7 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::lab::pool::{Space, Walk};
+use endura::lab::pool::{GcWalk, Space};
 use endura::lab::tree::roart::{Cursor, Techniques, Tree};
 use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len};
 
@@ -177,7 +177,7 @@ impl<T: Techniques> NumberTree for Spelled<T> {
         Tree::open(space, "t").map(Self)
     }
 
-    fn walks(&self) -> Vec<Box<dyn Walk<Sim>>> {
+    fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>> {
         vec![self.0.marking()]
     }
 

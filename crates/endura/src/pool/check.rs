@@ -7,7 +7,7 @@ use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::{Class, run_of};
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::slab::chunk_number;
 use crate::pool::directory::registry::directory_pages;
 use crate::pool::layout::PAGE;
@@ -178,7 +178,8 @@ impl<M: Media> SpaceCheck<'_, M> {
     fn claim_large(&mut self, at: u64, bytes: u64, owner: Owner) -> Result<Option<Owner>> {
         self.check_page(at)?;
         let page = at / PAGE;
-        if at % PAGE != LINE || header::read(&self.space.media, page)? != Kind::Large(run_of(bytes))
+        if at % PAGE != LINE
+            || header::read(&self.space.media, page)? != PageKind::Large(run_of(bytes))
         {
             return damage(at, "a large chunk without a run of its size");
         }
@@ -194,7 +195,7 @@ impl<M: Media> SpaceCheck<'_, M> {
     /// Whether a chunk of this class may lie at `at`, as far as the page is concerned.
     fn check_slab(&self, at: u64, class: Class) -> Result<()> {
         self.check_page(at)?;
-        match header::read(&self.space.media, at / PAGE)? == Kind::Slab(class.size()) {
+        match header::read(&self.space.media, at / PAGE)? == PageKind::Slab(class.size()) {
             true => Ok(()),
             false => damage(at, "a chunk in a page that has none of its size"),
         }
@@ -231,19 +232,21 @@ impl<M: Media> SpaceCheck<'_, M> {
                 continue;
             }
             let header = header::read(&self.space.media, page)?;
-            let after = page.saturating_add(if let Kind::Large(n) = header { n } else { 1 });
+            let after = page.saturating_add(if let PageKind::Large(n) = header { n } else { 1 });
             if after > next {
                 return damage(page * PAGE, "a run of pages that goes beyond the last one");
             }
             self.check_run(page, after)?;
             match header {
-                Kind::Free => self.shares.leaked += PAGE,
-                Kind::Slab(size) => self.sum_slab(page, size)?,
-                Kind::Large(n) if !self.large.contains_key(&page) => {
+                PageKind::Free => self.shares.leaked += PAGE,
+                PageKind::Slab(size) => self.sum_slab(page, size)?,
+                PageKind::Large(n) if !self.large.contains_key(&page) => {
                     self.shares.leaked += n * PAGE - LINE;
                 }
-                Kind::Directory if !self.directory.contains(&page) => self.shares.leaked += PAGE,
-                Kind::Large(_) | Kind::Directory => {}
+                PageKind::Directory if !self.directory.contains(&page) => {
+                    self.shares.leaked += PAGE
+                }
+                PageKind::Large(_) | PageKind::Directory => {}
             }
             page = after;
         }

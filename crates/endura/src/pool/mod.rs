@@ -28,7 +28,7 @@ pub use alloc::marks::{Collection, CollectionState};
 pub use alloc::slab::PartlyUsed;
 pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;
-pub use collect::walk::{Step, Walk};
+pub use collect::walk::{GcStep, GcWalk};
 pub use directory::map_state::{Counted, MapState};
 pub use directory::types::Types;
 pub(crate) use file::pool_file::{Access, PoolFile};

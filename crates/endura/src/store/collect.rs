@@ -8,13 +8,13 @@ use super::fast_fair::AnyLayout;
 use super::kind::Kind;
 use super::nbtree::{FANOUT, WORDS};
 use crate::media::Media;
-use crate::pool::{Collector, MapState, Space, Walk};
+use crate::pool::{Collector, GcWalk, MapState, Space};
 use crate::sync::Mutex;
 use crate::tree::{nbtree, roart};
 use crate::{Error, Result};
 
 /// The walks over the nodes of a map.
-fn walks<M: Media>(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn Walk<M>>>> {
+fn walks<M: Media>(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
     Ok(match Kind::of(&map) {
         Some(Kind::FastFair) => vec![AnyLayout::over(space, map)?.marking()],
         Some(Kind::NbTree) => nbtree::Tree::<M, WORDS, FANOUT>::over(space, map)?.marking(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::media::{Mapped, Media};
-use crate::pool::{Guard, MapState, Space, Types, Walk};
+use crate::pool::{GcWalk, Guard, MapState, Space, Types};
 use crate::store::Map;
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
 use crate::tree::{Change, Index, Len, TreeCheck};
@@ -129,7 +129,7 @@ impl<M: Media> AnyLayout<M> {
     }
 
     /// A walk over its nodes, for a collection.
-    pub(super) fn marking(&self) -> Box<dyn Walk<M>> {
+    pub(super) fn marking(&self) -> Box<dyn GcWalk<M>> {
         on_layout!(self, tree => tree.marking())
     }
 

@@ -1,6 +1,6 @@
 //! What is found, in every kind of map.
 
-use endura::lab::pool::{CollectionState, PAGE, Step};
+use endura::lab::pool::{CollectionState, GcStep, PAGE};
 
 use crate::World;
 
@@ -50,8 +50,8 @@ fn a4_a5_writers_between_any_two_steps() {
         let mut steps = 0;
         loop {
             match collector.step().unwrap() {
-                Step::Ended => break,
-                Step::Worked | Step::Idle => steps += 1,
+                GcStep::Ended => break,
+                GcStep::Worked | GcStep::Idle => steps += 1,
             }
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let key = (state >> 33) % 500;

@@ -1,6 +1,6 @@
 //! When it runs, waits, is given up, and begins again.
 
-use endura::lab::pool::{CollectionState, PAGE, Step, Worker};
+use endura::lab::pool::{CollectionState, GcStep, PAGE, Worker};
 
 use crate::World;
 
@@ -10,7 +10,7 @@ fn run_to(
     state: CollectionState,
 ) {
     while world.space.collection().state != state {
-        assert_ne!(collector.step().unwrap(), Step::Ended);
+        assert_ne!(collector.step().unwrap(), GcStep::Ended);
     }
 }
 
@@ -26,7 +26,7 @@ fn a3_the_sweep_waits_for_whoever_was_inside() {
     let pin = inside.run(|| world.space.pin_mut().unwrap());
     run_to(&collector, &world, CollectionState::Waiting);
     for _ in 0..50 {
-        assert_ne!(collector.step().unwrap(), Step::Ended);
+        assert_ne!(collector.step().unwrap(), GcStep::Ended);
         assert_eq!(world.space.collection().state, CollectionState::Waiting);
     }
     inside.run(|| drop(pin));
@@ -193,7 +193,7 @@ fn nothing_is_looked_for_where_nothing_was_lost() {
     let world = world.closed();
     assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
     assert!(world.collector(1).finish().unwrap());
-    assert_eq!(world.collector(1).step().unwrap(), Step::Ended);
+    assert_eq!(world.collector(1).step().unwrap(), GcStep::Ended);
     let session = endura::lab::pool::Session { generation: 9, clean: false, read_only: true };
     let reader = endura::lab::pool::Space::mount(world.heap, session).unwrap();
     assert_eq!(reader.collection().state, CollectionState::NotNeeded);

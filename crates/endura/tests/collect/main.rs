@@ -12,7 +12,7 @@ mod together;
 use std::sync::Arc;
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{Collector, PAGE, Session, Shares, Space, Walk};
+use endura::lab::pool::{Collector, GcWalk, PAGE, Session, Shares, Space};
 use endura::lab::tree::{fast_fair, nbtree, roart};
 use endura::{ByteMap, Map};
 use endura_variants::roart::Tiny;
@@ -60,7 +60,7 @@ impl World {
         Self::mounted(self.heap, generation, true)
     }
 
-    pub(crate) fn walks(&self) -> Vec<Box<dyn Walk<Arc<Heap>>>> {
+    pub(crate) fn walks(&self) -> Vec<Box<dyn GcWalk<Arc<Heap>>>> {
         let mut walks = vec![self.fast_fair.marking(), self.roart.marking()];
         walks.extend(self.nbtree.marking());
         walks

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use endura::ByteMap;
 use endura::lab::media::Heap;
-use endura::lab::pool::{CollectionState, Collector, PAGE, Session, Space, Step};
+use endura::lab::pool::{CollectionState, Collector, GcStep, PAGE, Session, Space};
 use endura::lab::tree::roart;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
@@ -31,7 +31,7 @@ fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, Col
     let tree = Tree::open(&space, "nested").unwrap();
     let collector = Collector::new(&space, vec![tree.marking()], bite);
     for step in 1..=most {
-        assert_ne!(collector.step().unwrap(), Step::Ended);
+        assert_ne!(collector.step().unwrap(), GcStep::Ended);
         if space.collection().state != CollectionState::Marking {
             return (step, space.collection().state);
         }
@@ -190,7 +190,7 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
     let map = ByteMap::over(tree.clone());
     let collector = Collector::new(&space, vec![tree.marking()], 1 + seed as usize % 5);
     let mut steps = 0;
-    while collector.step().unwrap() != Step::Ended {
+    while collector.step().unwrap() != GcStep::Ended {
         steps += 1;
         assert!(steps < 100_000, "{:?}", space.collection());
         for _ in 0..next(12) {

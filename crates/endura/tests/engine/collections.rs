@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura::Result;
 use endura::lab::media::{Heap, Media};
-use endura::lab::pool::{Collector, Guard, PAGE, Session, Space, Walk};
+use endura::lab::pool::{Collector, GcWalk, Guard, PAGE, Session, Space};
 use endura::lab::tree::roart;
 
 use crate::patience::ends;
@@ -13,7 +13,7 @@ use crate::patience::ends;
 /// A walk in front of which others enter keys as fast as it goes on.
 struct Endless(Arc<AtomicU64>);
 
-impl<M: Media> Walk<M> for Endless {
+impl<M: Media> GcWalk<M> for Endless {
     fn step(
         &mut self,
         _: &Guard<'_, M>,

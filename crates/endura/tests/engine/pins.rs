@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{CollectionState, Collector, PAGE, Session, Space, Walk};
+use endura::lab::pool::{CollectionState, Collector, GcWalk, PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
 use endura::{ByteMap, Map, Pool};
@@ -182,7 +182,7 @@ fn the_first_use_of_an_nbtree_in_a_session_gives_its_pins_up() {
 }
 
 /// How many epochs there are during the walks of a collection.
-fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn Walk<Memory>>>) -> usize {
+fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn GcWalk<Memory>>>) -> usize {
     let ends = walks.len();
     let collector = Collector::new(space, walks, Collector::<Memory>::BITE / 32);
     let is_marking = || {

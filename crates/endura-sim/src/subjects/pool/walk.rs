@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use endura::Result;
 use endura::lab::media::{Ordering, Region};
-use endura::lab::pool::{Guard, MapState, Walk};
+use endura::lab::pool::{GcWalk, Guard, MapState};
 
 use super::ops::{SIZES, SLOTS};
 use crate::sim::Sim;
@@ -31,7 +31,7 @@ impl Links {
     }
 }
 
-impl Walk<Sim> for Links {
+impl GcWalk<Sim> for Links {
     fn step(
         &mut self,
         guard: &Guard<'_, Sim>,

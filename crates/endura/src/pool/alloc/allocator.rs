@@ -3,7 +3,7 @@
 use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::{Class, run_of};
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::marks::Marks;
 use crate::pool::alloc::pages::Pages;
 use crate::pool::alloc::slab::PartlyUsed;
@@ -91,7 +91,7 @@ impl Allocator {
     /// A chunk for which there is no class.
     pub(crate) fn take_large<M: Media>(&self, media: &M, bytes: u64) -> Result<u64> {
         let run = run_of(bytes);
-        Ok(self.pages.take(media, run, Kind::Large(run))? * PAGE + LINE)
+        Ok(self.pages.take(media, run, PageKind::Large(run))? * PAGE + LINE)
     }
 
     /// Makes a chunk free for which there is no class and that nobody can reach.
@@ -104,7 +104,7 @@ impl Allocator {
 
     /// A whole page for the map directory, empty and linked by nobody.
     pub(crate) fn take_directory_page<M: Media>(&self, media: &M) -> Result<u64> {
-        self.pages.take(media, 1, Kind::Directory)
+        self.pages.take(media, 1, PageKind::Directory)
     }
 
     /// Makes wholly free pages free for every class.

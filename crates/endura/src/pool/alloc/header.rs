@@ -35,7 +35,7 @@ const DIRECTORY: u64 = 4;
 
 /// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PageKind {
     /// Nothing in it is in use.
     Free,
     /// Chunks of one size, in bytes.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Directory,
 }
 
-impl Kind {
+impl PageKind {
     fn word(self) -> u64 {
         let (kind, value) = match self {
             Self::Free => (FREE, 0),
@@ -89,16 +89,16 @@ pub(crate) fn line<M: Media>(media: &M, page: u64) -> Result<Span<'_, M, 8>> {
 }
 
 /// What page `page` is.
-pub(crate) fn read<M: Media>(media: &M, page: u64) -> Result<Kind> {
+pub(crate) fn read<M: Media>(media: &M, page: u64) -> Result<PageKind> {
     let line = line(media, page)?;
     // Pairs with the Release of `write`; within a session the allocator's locks do as much.
-    Kind::from_word(line.load(0, Ordering::Acquire))
+    PageKind::from_word(line.load(0, Ordering::Acquire))
         .ok_or(Error::Corrupt { offset: line.offset(), what: "a page without a header" })
 }
 
 /// Says what page `page` is from now on and starts the write-back. The caller fences, before the
 /// page's new meaning can be relied on by anything durable.
-pub(crate) fn write<M: Media>(media: &M, page: u64, kind: Kind) -> Result<()> {
+pub(crate) fn write<M: Media>(media: &M, page: u64, kind: PageKind) -> Result<()> {
     let line = line(media, page)?;
     // A page that has not been one of the directory must not inherit a link. Relaxed: the next store
     // to the line is a Release.
@@ -142,8 +142,10 @@ mod tests {
 
     #[test]
     fn every_kind_survives_the_word() {
-        for kind in [Kind::Free, Kind::Slab(512), Kind::Large(1 << 39), Kind::Directory] {
-            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+        for kind in
+            [PageKind::Free, PageKind::Slab(512), PageKind::Large(1 << 39), PageKind::Directory]
+        {
+            assert_eq!(PageKind::from_word(kind.word()), Some(kind));
         }
     }
 
@@ -154,7 +156,7 @@ mod tests {
         let words = [0, u64::MAX, MARK, MARK | 9, MARK | LARGE, MARK | 1 << 8 | FREE, SLAB | 512];
         let words = words.into_iter().chain(torn);
         for word in words {
-            assert_eq!(Kind::from_word(word), None, "{word:#x}");
+            assert_eq!(PageKind::from_word(word), None, "{word:#x}");
         }
         let media = Heap::new(PAGE);
         for page in [0, 1, u64::MAX, u64::MAX / PAGE, 1 << 63] {
@@ -168,15 +170,15 @@ mod tests {
     fn tails_shrink_and_survive_the_word() {
         let media = Heap::new(2 * PAGE);
         line(&media, 1).unwrap().store(0, MARK | 512 << 8 | SLAB, Ordering::Relaxed);
-        assert_eq!(read(&media, 1).unwrap(), Kind::Slab(512));
+        assert_eq!(read(&media, 1).unwrap(), PageKind::Slab(512));
         assert_eq!(tail(&media, 1).unwrap(), PAGE);
-        write(&media, 1, Kind::Slab(512)).unwrap();
+        write(&media, 1, PageKind::Slab(512)).unwrap();
         assert_eq!(tail(&media, 1).unwrap(), PART);
         for place in [PART, PART + 512, 7 * PART - 512, PAGE - 512] {
             let begin = shorten_tail(&media, 1, 512, place).unwrap();
             assert!(begin > place && begin <= place + PART, "{place:#x}");
             assert_eq!(tail(&media, 1).unwrap(), begin);
-            assert_eq!(read(&media, 1).unwrap(), Kind::Slab(512));
+            assert_eq!(read(&media, 1).unwrap(), PageKind::Slab(512));
         }
     }
 

@@ -4,7 +4,7 @@ use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::{Class, run_of};
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::pages::Pages;
 use crate::pool::layout::PAGE;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceLock, Ordering};
@@ -140,7 +140,8 @@ impl Marks {
             return Err(Error::Corrupt { offset: at, what: "a map that does not end" });
         }
         let class = Class::of(bytes);
-        let expected = class.map_or(Kind::Large(run_of(bytes)), |class| Kind::Slab(class.size()));
+        let expected =
+            class.map_or(PageKind::Large(run_of(bytes)), |class| PageKind::Slab(class.size()));
         let fits = page != 0 && header::read(media, page)? == expected;
         // A page that was free in between may have marks for chunks of another size.
         match fits && (self.set(at, class) || !pages.is_left_over(page)) {

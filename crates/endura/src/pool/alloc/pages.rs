@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use crate::media::{Mark, Media, Ordering, Region};
 use crate::pool::alloc::growth;
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::layout::{GROW_TO, NEXT_PAGE, PAGE};
 use crate::sync::{AtomicU64, Mutex};
 use crate::{Error, Result};
@@ -105,7 +105,7 @@ impl Pages {
 
     /// What the page is, if it has not been free in this session: it is then as the last one left it,
     /// as far as its header goes. The page must not lie inside a run.
-    pub(crate) fn left_over<M: Media>(&self, media: &M, page: u64) -> Result<Option<Kind>> {
+    pub(crate) fn left_over<M: Media>(&self, media: &M, page: u64) -> Result<Option<PageKind>> {
         // Under the lock, so that no run is half freed.
         let runs = self.runs.lock();
         runs.is_left_over(page).then(|| header::read(media, page)).transpose()
@@ -117,7 +117,7 @@ impl Pages {
     }
 
     /// Takes `count` neighbouring pages, whose first header says `kind`, durably, on return.
-    pub(crate) fn take<M: Media>(&self, media: &M, count: u64, kind: Kind) -> Result<u64> {
+    pub(crate) fn take<M: Media>(&self, media: &M, count: u64, kind: PageKind) -> Result<u64> {
         let mut runs = self.runs.lock();
         let first = match runs.fit(count) {
             Some(first) => first,
@@ -145,7 +145,7 @@ impl Pages {
             let what = "a page freed that is not in use";
             return Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what });
         }
-        header::write(media, page, Kind::Free)?;
+        header::write(media, page, PageKind::Free)?;
         media.mark(Mark::Step("pool.page.free"));
         // Before anybody can take the page: with a store buffer in front of the durable memory, this header
         // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
@@ -189,16 +189,16 @@ impl Pages {
         if !inside || runs.is_free(first) {
             return damage("a freed large chunk that is not in use");
         }
-        if header::read(media, first)? != Kind::Large(count) {
+        if header::read(media, first)? != PageKind::Large(count) {
             return damage("a freed large chunk whose header says otherwise");
         }
         for page in first + 1..first + count {
-            header::write(media, page, Kind::Free)?;
+            header::write(media, page, PageKind::Free)?;
         }
         media.mark(Mark::Step("pool.run.free.rest"));
         // Before the first header stops covering the others.
         media.fence();
-        header::write(media, first, Kind::Free)?;
+        header::write(media, first, PageKind::Free)?;
         media.mark(Mark::Step("pool.run.free.first"));
         // Before the next owner's header, as in `give`.
         media.drain();
@@ -283,7 +283,7 @@ impl FreeRuns {
             other => other,
         })?;
         for page in self.next..end {
-            header::write(media, page, Kind::Free)?;
+            header::write(media, page, PageKind::Free)?;
         }
         media.mark(Mark::Step("pool.grow.headers"));
         // Before NEXT_PAGE covers these pages.

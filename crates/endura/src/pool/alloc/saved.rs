@@ -36,7 +36,7 @@ use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::Class;
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED};
 use crate::pool::session::Session;
 use crate::runtime::epoch::before_reuse;
@@ -190,8 +190,8 @@ impl Allocator {
 /// the first of a run that has ended and is free as a whole.
 fn can_be_free<M: Media>(media: &M, page: u64, end: u64) -> bool {
     match header::read(media, page) {
-        Ok(Kind::Free | Kind::Slab(_) | Kind::Directory) => true,
-        Ok(Kind::Large(count)) => page.checked_add(count).is_some_and(|to| to <= end),
+        Ok(PageKind::Free | PageKind::Slab(_) | PageKind::Directory) => true,
+        Ok(PageKind::Large(count)) => page.checked_add(count).is_some_and(|to| to <= end),
         Err(_) => false,
     }
 }

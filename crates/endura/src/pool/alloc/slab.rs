@@ -19,7 +19,7 @@ use crate::media::Media;
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::Class;
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::marks::Marks;
 use crate::pool::alloc::pages::Pages;
 use crate::pool::layout::PAGE;
@@ -122,7 +122,7 @@ impl Slabs {
     ) -> Result<()> {
         self.change(pages, class, |own| {
             if own.partial.is_empty() {
-                let page = pages.take(media, 1, Kind::Slab(class.size()))?;
+                let page = pages.take(media, 1, PageKind::Slab(class.size()))?;
                 own.insert(media, class, page, Bitmap::all_free(class))?;
             }
             let end = out.len() + want;
@@ -227,7 +227,7 @@ impl Slabs {
 
 /// Whether the page is one of chunks of this class, and in use.
 fn is_slab<M: Media>(media: &M, pages: &Pages, class: Class, page: u64) -> Result<()> {
-    if pages.is_taken(page) && header::read(media, page)? == Kind::Slab(class.size()) {
+    if pages.is_taken(page) && header::read(media, page)? == PageKind::Slab(class.size()) {
         Ok(())
     } else {
         let what = "a chunk in a page that has none of its size";

@@ -6,7 +6,7 @@
 use crate::media::{Mark, Media, Region};
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::class::Class;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::marks::Marks;
 use crate::pool::layout::{GROW_TO, PAGE};
 use crate::{Error, Result};
@@ -24,11 +24,11 @@ impl Allocator {
         media.mark(Mark::Step("collect.sweep"));
         match self.pages.left_over(media, page)? {
             None => Ok((1, 0)),
-            Some(Kind::Slab(size)) => match Class::of_size(size) {
+            Some(PageKind::Slab(size)) => match Class::of_size(size) {
                 Some(class) => Ok((1, self.slabs.sweep(media, &self.pages, marks, class, page)?)),
                 None => damage("a page of chunks of an unknown size"),
             },
-            Some(Kind::Large(count)) => {
+            Some(PageKind::Large(count)) => {
                 if page.checked_add(count).is_none_or(|end| end > marks.limit()) {
                     return damage("a run of pages that goes beyond the last one");
                 }
@@ -38,10 +38,10 @@ impl Allocator {
                 self.pages.give_large(media, page, count)?;
                 Ok((count, count * PAGE))
             }
-            Some(Kind::Directory) if marks.has_page(page) => Ok((1, 0)),
+            Some(PageKind::Directory) if marks.has_page(page) => Ok((1, 0)),
             // If a killed process left the header visible alone, and one of a run that covers the next pages
             // durable, it is durable before one of those is taken: see `Pages`.
-            Some(Kind::Free | Kind::Directory) => {
+            Some(PageKind::Free | PageKind::Directory) => {
                 self.pages.give(media, page)?;
                 Ok((1, PAGE))
             }

@@ -32,7 +32,7 @@ use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::Class;
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE};
 
 // `Directory::load` flushes both.
@@ -69,20 +69,20 @@ fn look<M: Media>(media: &M, next: u64) -> Option<Found> {
     while page < next {
         let mut pages = 1;
         let kind = header::read(media, page).ok()?;
-        if kind != Kind::Free {
+        if kind != PageKind::Free {
             header::line(media, page).ok()?.flush(0, 1);
         }
         match kind {
-            Kind::Free => found.free.push(page),
-            Kind::Slab(size) => {
+            PageKind::Free => found.free.push(page),
+            PageKind::Slab(size) => {
                 let class = Class::of_size(size)?;
                 let from = class.first_from(header::tail(media, page).ok()?);
                 if from < class.end() {
                     found.tails.push((page, class, Bitmap::free_from(class, from)));
                 }
             }
-            Kind::Large(count) => pages = count,
-            Kind::Directory => {}
+            PageKind::Large(count) => pages = count,
+            PageKind::Directory => {}
         }
         page = page.checked_add(pages)?;
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::media::{LINE, Mark, Media, Ordering};
 use crate::pool::alloc::marks::{CollectionState, Marks};
-use crate::pool::collect::walk::{Step, Walk};
+use crate::pool::collect::walk::{GcStep, GcWalk};
 use crate::pool::directory::registry::directory_pages;
 use crate::pool::drop_map::DropStep;
 use crate::pool::layout::PAGE;
@@ -39,7 +39,7 @@ pub struct Collector<M: Media> {
 struct Work<M: Media> {
     phase: Phase,
     /// Walks that nobody is in the middle of.
-    walks: Vec<Box<dyn Walk<M>>>,
+    walks: Vec<Box<dyn GcWalk<M>>>,
     under_way: usize,
 }
 
@@ -65,7 +65,7 @@ impl<M: Media> Collector<M> {
     /// that find no room have it finished first.
     ///
     /// The pool does not keep it alive. A session has one collector: any other does nothing.
-    pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn Walk<M>>>, bite: usize) -> Arc<Self> {
+    pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn GcWalk<M>>>, bite: usize) -> Arc<Self> {
         let is_first = space.allocator.marks().is_some_and(Marks::claim);
         let phase = if is_first { Phase::Mark } else { Phase::Ended };
         let collector = Arc::new(Self {
@@ -92,8 +92,8 @@ impl<M: Media> Collector<M> {
     ///
     /// Those of [`Space::pin`] and [`Space::pin_mut`]. What is wrong with the pool is no error, but
     /// ends the collection ([`CollectionState::Failed`]).
-    pub fn step(&self) -> Result<Step> {
-        let Some(marks) = self.space.allocator.marks() else { return Ok(Step::Ended) };
+    pub fn step(&self) -> Result<GcStep> {
+        let Some(marks) = self.space.allocator.marks() else { return Ok(GcStep::Ended) };
         let mut work = self.work.lock();
         let phase = work.phase;
         let walk = if phase == Phase::Mark { work.walks.pop() } else { None };
@@ -109,20 +109,20 @@ impl<M: Media> Collector<M> {
             (Phase::Drops, _) => self.wait_for_drops(),
             (Phase::Grace(tag), _) => self.wait_for_pins(marks, tag),
             (Phase::Sweep(_), _) => self.sweep(marks),
-            (Phase::Ended, _) => Ok(Step::Ended),
+            (Phase::Ended, _) => Ok(GcStep::Ended),
         };
         match outcome {
             Err(Error::Corrupt { .. }) if !self.space.is_poisoned() => {
                 self.work.lock().phase = Phase::Ended;
                 marks.enter(CollectionState::Failed);
-                Ok(Step::Ended)
+                Ok(GcStep::Ended)
             }
             outcome => outcome,
         }
     }
 
     /// C1.
-    fn mark(&self, marks: &Marks, mut walk: Box<dyn Walk<M>>) -> Result<Step> {
+    fn mark(&self, marks: &Marks, mut walk: Box<dyn GcWalk<M>>) -> Result<GcStep> {
         let (media, pages) = (&self.space.media, self.space.allocator.pages());
         let ended = self.space.pin().and_then(|guard| {
             media.mark(Mark::Step("collect.mark"));
@@ -138,10 +138,10 @@ impl<M: Media> Collector<M> {
         if !matches!(ended, Ok(true)) {
             work.walks.push(walk);
         }
-        ended.map(|_| Step::Worked)
+        ended.map(|_| GcStep::Worked)
     }
 
-    fn end_marking(&self, marks: &Marks) -> Result<Step> {
+    fn end_marking(&self, marks: &Marks) -> Result<GcStep> {
         self.keep_directory(marks)?;
         let mut work = self.work.lock();
         let is_marked = work.walks.is_empty() && work.under_way == 0;
@@ -149,7 +149,7 @@ impl<M: Media> Collector<M> {
             work.phase = Phase::Drops;
             marks.enter(CollectionState::Waiting);
         }
-        Ok(if is_marked { Step::Worked } else { Step::Idle })
+        Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
 
     /// Marks the pages in which the directory goes on. None is ever taken out of it.
@@ -162,7 +162,7 @@ impl<M: Media> Collector<M> {
 
     /// The first half of C3. Whoever frees a dropped map does so in a pin, for which the second half
     /// waits.
-    fn wait_for_drops(&self) -> Result<Step> {
+    fn wait_for_drops(&self) -> Result<GcStep> {
         let now = self.space.epochs.advance();
         let step = {
             let guard = self.space.pin_mut()?;
@@ -172,28 +172,28 @@ impl<M: Media> Collector<M> {
         if step == DropStep::Ended && work.phase == Phase::Drops {
             work.phase = Phase::Grace(self.space.epochs.tag());
         }
-        Ok(if step == DropStep::Waiting { Step::Idle } else { Step::Worked })
+        Ok(if step == DropStep::Waiting { GcStep::Idle } else { GcStep::Worked })
     }
 
     /// The second half: when the tag has expired every pin has ended that was there when it was read.
-    fn wait_for_pins(&self, marks: &Marks, tag: RetireTag) -> Result<Step> {
+    fn wait_for_pins(&self, marks: &Marks, tag: RetireTag) -> Result<GcStep> {
         if !tag.has_expired(self.space.epochs.advance()) {
-            return Ok(Step::Idle);
+            return Ok(GcStep::Idle);
         }
         let mut work = self.work.lock();
         if work.phase == Phase::Grace(tag) {
             work.phase = Phase::Sweep(1);
             marks.enter(CollectionState::Sweeping);
         }
-        Ok(Step::Worked)
+        Ok(GcStep::Worked)
     }
 
     /// C4. One thread at a time: it takes little time beside C1.
-    fn sweep(&self, marks: &Marks) -> Result<Step> {
+    fn sweep(&self, marks: &Marks) -> Result<GcStep> {
         // Before the lock: it may have to wait until a verification has ended.
         let _guard = self.space.pin_mut()?;
         let mut work = self.work.lock();
-        let Phase::Sweep(from) = work.phase else { return Ok(Step::Worked) };
+        let Phase::Sweep(from) = work.phase else { return Ok(GcStep::Worked) };
         let mut page = from;
         while page < marks.limit() && page < from + PAGES_AT_ONCE {
             let (pages, bytes) = self.space.allocator.sweep(&self.space.media, marks, page)?;
@@ -206,7 +206,7 @@ impl<M: Media> Collector<M> {
             work.phase = Phase::Ended;
             marks.enter(CollectionState::Complete);
         }
-        Ok(Step::Worked)
+        Ok(GcStep::Worked)
     }
 
     /// Goes on until the end, or until another thread has kept it waiting for about a second, or until it
@@ -229,9 +229,9 @@ impl<M: Media> Collector<M> {
         let (mut idle, mut left) = (0, self.steps_at_most());
         while idle < patience.looks() && left > 0 {
             match self.step()? {
-                Step::Worked => (idle, left) = (0, left - 1),
-                Step::Ended => return Ok(self.space.collection().is_done()),
-                Step::Idle => {
+                GcStep::Worked => (idle, left) = (0, left - 1),
+                GcStep::Ended => return Ok(self.space.collection().is_done()),
+                GcStep::Idle => {
                     idle += 1;
                     // As in `Space::relieve`.
                     if idle > 2 {
@@ -265,12 +265,12 @@ impl<M: Media> Collector<M> {
         loop {
             let begun = Instant::now();
             match self.step() {
-                Ok(Step::Ended) => return,
+                Ok(GcStep::Ended) => return,
                 Err(error) => return self.note_end(&error),
-                Ok(Step::Idle) => sync::rest(Some(PAUSE)),
+                Ok(GcStep::Idle) => sync::rest(Some(PAUSE)),
                 // Relaxed: a hint.
-                Ok(Step::Worked) if self.is_urgent.load(Ordering::Relaxed) => {}
-                Ok(Step::Worked) => sync::rest(Some(begun.elapsed().min(LONGEST_REST))),
+                Ok(GcStep::Worked) if self.is_urgent.load(Ordering::Relaxed) => {}
+                Ok(GcStep::Worked) => sync::rest(Some(begun.elapsed().min(LONGEST_REST))),
             }
         }
     }

@@ -12,7 +12,7 @@
 //! | step | what | why |
 //! | --- | --- | --- |
 //! | C0 | at the open, before anybody is let in: `limit` = NEXT_PAGE; no chunk is marked, but what the list of the last close calls free, or without one the tails of pages; pages that are FREE count as new | what is known to be free is handed out, not swept |
-//! | C1 | mark: walks over all maps ([`Walk`](crate::pool::Walk)), some chunks in one pin; each chunk that is met is marked | what stays reachable is met |
+//! | C1 | mark: walks over all maps ([`GcWalk`](crate::pool::GcWalk)), some chunks in one pin; each chunk that is met is marked | what stays reachable is met |
 //! | C2 | all the while, whoever is to free a chunk (retire, discard), or takes one from where walks find it, marks it first | its owner frees it, nobody else may |
 //! | C3 | when all walks have ended: wait until the maps that were dropped are freed, then until every pin that was there then has ended | whoever unlinked something before C3 has done C2 |
 //! | C4 | sweep: for one old page after the other, what has no mark becomes free | nobody reaches it, nobody will free it |

@@ -5,7 +5,7 @@ use crate::media::Media;
 use crate::pool::pins::guard::Guard;
 
 /// A walk over chunks that a map reaches: all of them, or those of one part.
-pub trait Walk<M: Media>: Send {
+pub trait GcWalk<M: Media>: Send {
     /// Goes on: tells `visit` of about `bite` chunks more, where each is and its bytes as asked for.
     /// Whether that was the end.
     ///
@@ -30,7 +30,7 @@ pub trait Walk<M: Media>: Send {
 
 /// What came of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum GcStep {
     /// Something was done.
     Worked,
     /// Others have to go on first.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::header;
-use crate::pool::alloc::header::Kind;
+use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::pages::Pages;
 use crate::pool::directory::drops::Drops;
 use crate::pool::directory::entry;
@@ -84,7 +84,7 @@ impl<M: Media> Directory<M> {
                 break;
             }
             let damage = |what| Err(Error::Corrupt { offset: block.link, what });
-            if !pages.is_taken(page) || header::read(media, page)? != Kind::Directory {
+            if !pages.is_taken(page) || header::read(media, page)? != PageKind::Directory {
                 return damage("a directory that goes on in a page of another kind");
             }
             if !seen.insert(page) {

@@ -11,7 +11,7 @@ use crate::tree::fast_fair::nodes::node::{Header, Node};
 use crate::tree::fast_fair::nodes::search::{Search, last, rank};
 use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair::path::trail::Separator;
-use crate::tree::fast_fair::path::trail::{Right, Step, Trail};
+use crate::tree::fast_fair::path::trail::{Descent, Right, Trail};
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -29,9 +29,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         while at.level > level {
             let node = Node::<M, INNER>::enter(media, at.at, at.level)?;
             match self.route(guard, node, at.level, key)? {
-                Step::Down(child) => at = Root { at: child, level: at.level - 1 },
-                Step::Right(right) => at.at = self.note_right(guard, trail, right, at.level)?,
-                Step::Onward(next) => {
+                Descent::Down(child) => at = Root { at: child, level: at.level - 1 },
+                Descent::Right(right) => at.at = self.note_right(guard, trail, right, at.level)?,
+                Descent::Onward(next) => {
                     trail.leave_obsolete(at.at)?;
                     at = if next == 0 { self.root(guard)? } else { Root { at: next, ..at } };
                 }
@@ -48,7 +48,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         node: Node<'_, M, INNER>,
         level: u64,
         key: u64,
-    ) -> Result<Step> {
+    ) -> Result<Descent> {
         let version = node.version();
         guard.media().mark(Mark::Step("read.inner"));
         let fences = node.peek_fences();
@@ -57,7 +57,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let child = last::<S, _, _>(&node, fences, route_key(key)).value(&node);
             self.fetch(guard, child, level - 1);
             if node.confirms(version) {
-                return Ok(Step::Down(child));
+                return Ok(Descent::Down(child));
             }
         }
         self.route_with_care(guard, node, level, key)
@@ -82,17 +82,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         node: Node<'_, M, INNER>,
         level: u64,
         key: u64,
-    ) -> Result<Step> {
+    ) -> Result<Descent> {
         let generation = guard.space().generation();
         loop {
             let version = node.version();
             if version.is_obsolete(generation) {
-                return onward(guard, &node).map(Step::Onward);
+                return onward(guard, &node).map(Descent::Onward);
             }
             let fences = node.fences();
             if !fences.is_below_high(key) {
                 match right_of(&node, version, fences.high)? {
-                    Some(right) => return Ok(Step::Right(right)),
+                    Some(right) => return Ok(Descent::Right(right)),
                     None => continue,
                 }
             }
@@ -103,7 +103,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return match child {
                 Some(child) => {
                     self.fetch(guard, child, level - 1);
-                    Ok(Step::Down(child))
+                    Ok(Descent::Down(child))
                 }
                 None => Err(node.corrupt("an inner node without a child for its own keys")),
             };

@@ -11,7 +11,7 @@ pub(crate) struct Separator {
 }
 
 /// Where a search goes next.
-pub(crate) enum Step {
+pub(crate) enum Descent {
     /// To a child, one level below.
     Down(u64),
     /// To the right sibling.

@@ -19,7 +19,7 @@
 //! Separators need not be: the one of a node that was taken out went durably before.
 
 use crate::media::Media;
-use crate::pool::{Guard, Seat, Walk};
+use crate::pool::{GcWalk, Guard, Seat};
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::root::Root;
@@ -40,12 +40,12 @@ pub(crate) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
     /// A walk over all nodes, for a [`Collector`](crate::pool::Collector).
-    pub fn marking(&self) -> Box<dyn Walk<M>> {
+    pub fn marking(&self) -> Box<dyn GcWalk<M>> {
         Box::new(Marking { tree: self.clone(), level: None, seat: Seat::default(), last: None })
     }
 }
 
-impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Walk<M>
+impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> GcWalk<M>
     for Marking<M, INNER, LEAF, S>
 {
     fn step(

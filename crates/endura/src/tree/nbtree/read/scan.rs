@@ -44,7 +44,7 @@ struct Row {
 }
 
 /// Where a scan goes on.
-enum Step {
+enum ScanStep {
     Entry(u64, u64),
     /// The leaf has no more; the next one covers this key.
     Beyond(Option<u64>),
@@ -84,8 +84,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             // One leaf a pin: a scan over much that was removed must not hold up the epoch.
             let guard = self.open.pin()?;
             match self.scan_leaf::<UP>(&guard, cursor, key)? {
-                Step::Entry(key, value) => return Ok(Some((key, value))),
-                Step::Beyond(beyond) => next = beyond,
+                ScanStep::Entry(key, value) => return Ok(Some((key, value))),
+                ScanStep::Beyond(beyond) => next = beyond,
             }
         }
         Ok(None)
@@ -96,7 +96,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         cursor: &mut Cursor,
         key: u64,
-    ) -> Result<Step> {
+    ) -> Result<ScanStep> {
         let (partition, local) = split(key);
         let place = match self.seated(guard, cursor, partition, local)? {
             Some(place) => place,
@@ -118,10 +118,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             place.block.help_flush();
         }
         Ok(match answer {
-            Some((key, value)) => Step::Entry(join(partition, key), value),
+            Some((key, value)) => ScanStep::Entry(join(partition, key), value),
             None => {
                 cursor.seat.leave();
-                Step::Beyond(beyond::<UP>(partition, place.leaf.low(), place.leaf.high()))
+                ScanStep::Beyond(beyond::<UP>(partition, place.leaf.low(), place.leaf.high()))
             }
         })
     }

@@ -20,7 +20,7 @@
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
-use crate::pool::{Guard, Seat, Walk};
+use crate::pool::{GcWalk, Guard, Seat};
 use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, split};
@@ -45,7 +45,7 @@ struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Walks that cover all blocks, for a [`Collector`](crate::pool::Collector).
-    pub fn marking(&self) -> Vec<Box<dyn Walk<M>>> {
+    pub fn marking(&self) -> Vec<Box<dyn GcWalk<M>>> {
         let walk = |partition| {
             let tree = self.clone();
             Box::new(Marking {
@@ -54,13 +54,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 seat: Seat::default(),
                 unchanged: None,
                 last: None,
-            }) as Box<dyn Walk<M>>
+            }) as Box<dyn GcWalk<M>>
         };
         (0..PARTITIONS).map(walk).collect()
     }
 }
 
-impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Walk<M>
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> GcWalk<M>
     for Marking<M, W, FANOUT, D>
 {
     fn step(

@@ -18,7 +18,7 @@ use crate::tree::LONGEST_KEY;
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::lock::{LOCK, LockWord};
-use crate::tree::roart::nodes::word::{Kind, Link, NodeKind};
+use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 
 const META: usize = 1;
 const PREFIX: usize = 2;
@@ -434,7 +434,7 @@ pub(crate) fn enter_child<'m, M: Media>(
     node: &Node<'_, M>,
     link: Link,
 ) -> Result<Node<'m, M>> {
-    let Kind::Node(kind) = link.kind()? else {
+    let LinkKind::Node(kind) = link.kind()? else {
         return Err(Error::Corrupt { offset: node.at(), what: "a node where a leaf should be" });
     };
     let child = Node::enter(media, link.at(), kind)?;

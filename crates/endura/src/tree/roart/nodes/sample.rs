@@ -28,7 +28,7 @@ use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::check_obsolete;
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::nodes::word::Kind;
+use crate::tree::roart::nodes::word::LinkKind;
 
 /// A node with the one above, through which it was reached, and the byte by which that one decided.
 #[derive(Clone, Copy)]
@@ -108,15 +108,15 @@ pub(crate) fn any_record<'g, M: Media>(node: &Node<'g, M>) -> Result<Option<Reco
         };
         *next = byte.checked_add(1);
         match link.kind()? {
-            Kind::Record => return Record::enter(media, link.at()).map(Some),
-            Kind::Array(kind) => {
+            LinkKind::Record => return Record::enter(media, link.at()).map(Some),
+            LinkKind::Array(kind) => {
                 let array = Array::enter(media, link.at(), kind)?;
                 let slots = (0..kind.capacity()).map(|i| array.load(i));
                 if let Some(slot) = { slots }.find(|slot| !slot.is_empty()) {
                     return Record::enter(media, slot.at()).map(Some);
                 }
             }
-            Kind::Node(_) => {
+            LinkKind::Node(_) => {
                 let child = enter_child(media, &here, link)?;
                 if !entered.is_new(child.at()) {
                     return Err(child.corrupt(TWICE));

@@ -98,13 +98,13 @@ impl ArrayKind {
 
 /// What a word leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LinkKind {
     Record,
     Node(NodeKind),
     Array(ArrayKind),
 }
 
-impl Kind {
+impl LinkKind {
     fn code(self) -> u64 {
         match self {
             Self::Record => 1,
@@ -162,15 +162,15 @@ impl Link {
     pub(crate) const NONE: Self = Self(0);
 
     pub(crate) fn record(at: u64, fingerprint: Fingerprint, byte: u8) -> Self {
-        Self(fingerprint.hint() << HINT_SHIFT | Self::new(Kind::Record, at, byte).0)
+        Self(fingerprint.hint() << HINT_SHIFT | Self::new(LinkKind::Record, at, byte).0)
     }
 
     pub(crate) fn node(at: u64, kind: NodeKind, byte: u8) -> Self {
-        Self::new(Kind::Node(kind), at, byte)
+        Self::new(LinkKind::Node(kind), at, byte)
     }
 
     pub(crate) fn array(at: u64, kind: ArrayKind, byte: u8) -> Self {
-        Self::new(Kind::Array(kind), at, byte)
+        Self::new(LinkKind::Array(kind), at, byte)
     }
 
     /// The root of a tree, if one can be at `at`.
@@ -179,7 +179,7 @@ impl Link {
         (at & !OFFSET == 0 && at != 0).then(|| Self::node(at, NodeKind::N256, 0))
     }
 
-    fn new(kind: Kind, at: u64, byte: u8) -> Self {
+    fn new(kind: LinkKind, at: u64, byte: u8) -> Self {
         debug_assert_eq!(at & !OFFSET, 0, "{at:#x} cannot stand in a word");
         Self(kind.code() << KIND_SHIFT | u64::from(byte) << BYTE_SHIFT | at)
     }
@@ -228,8 +228,8 @@ impl Link {
 
     /// What it leads to; it is not empty.
     #[inline(always)]
-    pub(crate) fn kind(self) -> Result<Kind> {
-        Kind::from_code(self.0 >> KIND_SHIFT & 0xF).ok_or_else(|| self.of_no_kind())
+    pub(crate) fn kind(self) -> Result<LinkKind> {
+        LinkKind::from_code(self.0 >> KIND_SHIFT & 0xF).ok_or_else(|| self.of_no_kind())
     }
 }
 
@@ -281,9 +281,9 @@ mod tests {
 
     #[test]
     fn kinds_survive_the_word() {
-        let arrays = ArrayKind::all().map(Kind::Array);
-        let nodes = NodeKind::ALL.map(Kind::Node);
-        for kind in arrays.chain(nodes).chain([Kind::Record]) {
+        let arrays = ArrayKind::all().map(LinkKind::Array);
+        let nodes = NodeKind::ALL.map(LinkKind::Node);
+        for kind in arrays.chain(nodes).chain([LinkKind::Record]) {
             let link = Link::new(kind, 0xFFFF_FFFF_FFF0, 0xA5);
             assert_eq!((link.kind().unwrap(), link.byte()), (kind, 0xA5));
             assert_eq!(link.at(), 0xFFFF_FFFF_FFF0);

@@ -12,7 +12,7 @@ use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
-use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link};
+use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
 use crate::tree::roart::path::attempt::{Attempt, Seen};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -140,7 +140,7 @@ pub(crate) fn find<'g, M: Media>(
             return Ok(spot);
         }
         let below = match link.kind()? {
-            Kind::Node(kind) => {
+            LinkKind::Node(kind) => {
                 let next = key.bytes.get(node.depth() + 1);
                 Node::prefetch_for_search(media, (link.at(), kind), next);
                 spot.parent = Some(node);
@@ -148,13 +148,13 @@ pub(crate) fn find<'g, M: Media>(
                 from = node.depth() + 1;
                 continue;
             }
-            Kind::Array(kind) => {
+            LinkKind::Array(kind) => {
                 Array::prefetch_for_search(media, link.at(), kind);
                 let array = Array::enter(media, link.at(), kind)?;
                 let found = array.find(key.bytes, key.fingerprint, generation)?;
                 Below::Array(array, found.map(|(_, record)| record))
             }
-            Kind::Record => {
+            LinkKind::Record => {
                 let record = Record::enter(media, link.at())?;
                 // A hint that does not fit spares the look at the key.
                 let is_it = link.admits(key.fingerprint) && record.is_of(key.bytes);
@@ -172,7 +172,7 @@ pub(crate) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) ->
         return Ok(node.child(byte, generation).map_or(Link::NONE, |(_, link)| link));
     }
     let eok = node.load(EOK);
-    if eok.is_empty() || eok.kind()? == Kind::Record {
+    if eok.is_empty() || eok.kind()? == LinkKind::Record {
         Ok(eok)
     } else {
         Err(node.corrupt("a key that ends at a node and has no record"))

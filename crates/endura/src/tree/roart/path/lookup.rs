@@ -10,7 +10,7 @@ use crate::pool::Guard;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{Node, Prefix};
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link, NodeKind};
+use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, NodeKind};
 use crate::tree::roart::path::descend::step;
 
 /// Where a search goes on behind a node.
@@ -62,7 +62,7 @@ pub(crate) fn lookup<'g, M: Media>(
         return Record::of_lengths(media, at, key.len(), value).map(Some);
     }
     match link.kind()? {
-        Kind::Array(kind) => behind(Array::enter(media, link.at(), kind)?, key, generation),
+        LinkKind::Array(kind) => behind(Array::enter(media, link.at(), kind)?, key, generation),
         _ => Ok(None),
     }
 }
@@ -89,16 +89,16 @@ fn candidate<M: Media>(
         }
         match link.kind()? {
             // A hint that does not fit spares the look at the key.
-            Kind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
-            Kind::Record => return Ok(Some((link, link.at()))),
-            Kind::Array(kind) => {
+            LinkKind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
+            LinkKind::Record => return Ok(Some((link, link.at()))),
+            LinkKind::Array(kind) => {
                 Array::prefetch_for_search(media, link.at(), kind);
                 let array = Array::enter(media, link.at(), kind)?;
                 let first =
                     array.find_by(Fingerprint::of(key), generation, |_, at| Ok(Some(at)))?;
                 return Ok(first.map(|at| (link, at)));
             }
-            Kind::Node(kind) => {
+            LinkKind::Node(kind) => {
                 let node = (link.at(), kind);
                 Node::prefetch_for_search(media, node, key.get(from));
                 way = through(media, node, key, from, generation)?;

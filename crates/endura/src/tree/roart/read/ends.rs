@@ -34,7 +34,7 @@ use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::order::remember;
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sort::Sorted;
-use crate::tree::roart::nodes::word::{DIRTY, Kind, Link, Slot};
+use crate::tree::roart::nodes::word::{DIRTY, Link, LinkKind, Slot};
 use crate::tree::roart::path::lookup::lookup;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -196,14 +196,14 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             };
             frame.next = if UP { byte.checked_add(1) } else { byte.checked_sub(1) };
             match link.kind()? {
-                Kind::Record => return found(media, link.at()),
-                Kind::Array(kind) => {
+                LinkKind::Record => return found(media, link.at()),
+                LinkKind::Array(kind) => {
                     let array = Array::enter(media, link.at(), kind)?;
                     if let Some(record) = self.reach_in_array(array, node.depth() + 1)? {
                         return Ok(Reached::End(Some(record)));
                     }
                 }
-                Kind::Node(_) => {
+                LinkKind::Node(_) => {
                     let child = enter_child(media, &node, link)?;
                     if !self.entered.is_new(child.at()) {
                         return Ok(Reached::Twice(child));

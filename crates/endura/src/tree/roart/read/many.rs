@@ -10,7 +10,7 @@ use crate::pool::Guard;
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::Node;
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::nodes::word::{ArrayKind, Kind, NodeKind};
+use crate::tree::roart::nodes::word::{ArrayKind, LinkKind, NodeKind};
 use crate::tree::roart::path::descend::Sought;
 use crate::tree::roart::path::lookup::{Way, through};
 use crate::tree::roart::techniques::Techniques;
@@ -84,16 +84,16 @@ fn ahead<'g, M: Media>(
         return Ok(Turn::Done);
     }
     match link.kind()? {
-        Kind::Array(kind) => {
+        LinkKind::Array(kind) => {
             Array::prefetch_for_search(media, link.at(), kind);
             Ok(Turn::Fingerprints(link.at(), kind))
         }
-        Kind::Record if !link.admits(key.fingerprint) => Ok(Turn::Done),
-        Kind::Record => {
+        LinkKind::Record if !link.admits(key.fingerprint) => Ok(Turn::Done),
+        LinkKind::Record => {
             Record::prefetch(media, link.at());
             Ok(Turn::Record(link.at()))
         }
-        Kind::Node(kind) => {
+        LinkKind::Node(kind) => {
             let node = (link.at(), kind);
             Node::prefetch_for_search(media, node, key.bytes.get(from));
             Ok(Turn::Node(node, from))

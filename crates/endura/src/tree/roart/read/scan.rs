@@ -20,7 +20,7 @@ use crate::{Error, Result};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::read::batch::{Batch, Seen};
 use crate::tree::roart::read::bound::is_within;
-use crate::tree::roart::read::walk::Walk;
+use crate::tree::roart::read::walk::KeyWalk;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
@@ -96,8 +96,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         batch: &mut Batch,
         goes_on: &mut bool,
         first: Bound<&'b [u8]>,
-    ) -> Result<Option<Walk<'g, 'b, M, T, UP>>> {
-        let mut begun = Walk::<M, T, UP>::new(self, self.root(guard)?, first)?;
+    ) -> Result<Option<KeyWalk<'g, 'b, M, T, UP>>> {
+        let mut begun = KeyWalk::<M, T, UP>::new(self, self.root(guard)?, first)?;
         // Short scans are to stay cheap.
         begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
         if begun.has_moved() {
@@ -200,7 +200,7 @@ fn ended<'g, M: Media, const UP: bool>(
 
 /// Notes what comes next if little is left to show, and asks for what comes then.
 fn note_ahead<M: Media, T: Techniques, const UP: bool>(
-    walk: &mut Walk<'_, '_, M, T, UP>,
+    walk: &mut KeyWalk<'_, '_, M, T, UP>,
     batch: &mut Batch,
     media: &M,
 ) -> Result<()> {

@@ -18,7 +18,7 @@ use crate::tree::roart::nodes::order::remember;
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::sort::Sorted;
-use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link};
+use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind};
 use crate::tree::roart::read::batch::Batch;
 use crate::tree::roart::read::bound::is_within;
 use crate::tree::roart::techniques::Techniques;
@@ -40,7 +40,7 @@ struct Frame<'g, M> {
 }
 
 /// A walk over records in key order.
-pub(crate) struct Walk<'g, 'b, M: Media, T, const UP: bool> {
+pub(crate) struct KeyWalk<'g, 'b, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     path: Vec<Frame<'g, M>>,
     /// Children that were taken: of each node of the path, the next one last.
@@ -61,7 +61,7 @@ enum Side {
     Moved,
 }
 
-impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
+impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> {
     pub(crate) fn new(
         tree: &'g Tree<M, T>,
         root: Node<'g, M>,
@@ -216,7 +216,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
     ) -> Result<()> {
         let (media, from) = (node.words().media(), node.depth() + 1);
         match link.kind()? {
-            Kind::Record => {
+            LinkKind::Record => {
                 let record = link.at();
                 if !is_border
                     || is_within::<M, UP>(&Record::enter(media, record)?, self.bound, from)
@@ -225,11 +225,11 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> Walk<'g, 'b, M, T, UP> {
                     out.held_by(node.at(), version);
                 }
             }
-            Kind::Array(kind) => {
+            LinkKind::Array(kind) => {
                 let array = Array::enter(media, link.at(), kind)?;
                 self.note_child_array(node, &array, is_border, out)?;
             }
-            Kind::Node(_) => {
+            LinkKind::Node(_) => {
                 let child = enter_child(media, node, link)?;
                 let reached = Reached { node: &child, above: Some((node, byte)) };
                 self.enter(reached, from, is_border)?;
@@ -345,8 +345,8 @@ impl<M: Media> Frame<'_, M> {
         let media = self.node.words().media();
         for (_, link) in &taken[self.first..] {
             match link.kind()? {
-                Kind::Array(kind) => Array::prefetch_all(media, link.at(), kind),
-                Kind::Record | Kind::Node(_) => media.prefetch(link.at(), LINE),
+                LinkKind::Array(kind) => Array::prefetch_all(media, link.at(), kind),
+                LinkKind::Record | LinkKind::Node(_) => media.prefetch(link.at(), LINE),
             }
         }
         taken[self.first..].reverse();

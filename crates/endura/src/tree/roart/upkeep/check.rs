@@ -11,7 +11,7 @@ use crate::tree::roart::nodes::lock::{LOCK, LockWord, check_lock};
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
-use crate::tree::roart::nodes::word::{Fingerprint, Kind, Link, Slot};
+use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, Slot};
 use crate::tree::roart::path::descend::{Care, Sought, find};
 
 /// A chunk that a walk came to.
@@ -50,11 +50,11 @@ fn walk<'m, M: Media>(
                 continue;
             }
             match link.kind()? {
-                Kind::Record => {
+                LinkKind::Record => {
                     visit(Met::Record(Record::enter(media, link.at())?, Claim::Hint(link)))?;
                 }
-                Kind::Node(_) => to_visit.push((enter_child(media, &node, link)?, above + 1)),
-                Kind::Array(kind) => {
+                LinkKind::Node(_) => to_visit.push((enter_child(media, &node, link)?, above + 1)),
+                LinkKind::Array(kind) => {
                     let array = Array::enter(media, link.at(), kind)?;
                     visit(Met::Array(array))?;
                     for slot in (0..kind.capacity()).map(|i| array.peek(i)) {

@@ -7,7 +7,7 @@ use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::root::root_node;
-use crate::tree::roart::nodes::word::{Kind, Link};
+use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::upkeep::tour::Chunk;
 
 /// How far the chunks of a tree were told of.
@@ -56,16 +56,16 @@ impl Inventory {
         note: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<usize> {
         match link.kind()? {
-            Kind::Record => {
+            LinkKind::Record => {
                 tell(note, &Chunk::Record(Record::enter(media, link.at())?));
             }
-            Kind::Node(kind) => {
+            LinkKind::Node(kind) => {
                 let node = Node::enter(media, link.at(), kind)?;
                 if tell(note, &Chunk::Node(node)) {
                     self.enter(&node);
                 }
             }
-            Kind::Array(kind) => {
+            LinkKind::Array(kind) => {
                 let array = Array::enter(media, link.at(), kind)?;
                 if tell(note, &Chunk::Array(array)) {
                     let slots = array.slots();

@@ -7,7 +7,7 @@
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::{Guard, Walk};
+use crate::pool::{GcWalk, Guard};
 use crate::tree::roart::nodes::node::EOK;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -21,12 +21,12 @@ struct Marking<M: Media, T> {
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// A walk over all chunks, for a [`Collector`](crate::pool::Collector).
-    pub fn marking(&self) -> Box<dyn Walk<M>> {
+    pub fn marking(&self) -> Box<dyn GcWalk<M>> {
         Box::new(Marking { tree: self.clone(), tour: Tour::default() })
     }
 }
 
-impl<M: Media, T: Techniques> Walk<M> for Marking<M, T> {
+impl<M: Media, T: Techniques> GcWalk<M> for Marking<M, T> {
     fn step(
         &mut self,
         guard: &Guard<'_, M>,

@@ -32,7 +32,7 @@ use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
-use crate::tree::roart::nodes::word::{Kind, Link, NodeKind};
+use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 
 /// Strides without a new key that a pin is prolonged by at first: many more than a tree has nodes and arrays
 /// without a record side by side.
@@ -181,8 +181,8 @@ impl<'g, M: Media> Strides<'g, '_, M> {
 
     fn child(&mut self, path: &mut Vec<Frame>, node: &Node<'g, M>, link: Link) -> Result<()> {
         match link.kind()? {
-            Kind::Record => self.record(link.at()),
-            Kind::Array(kind) => {
+            LinkKind::Record => self.record(link.at()),
+            LinkKind::Array(kind) => {
                 let array = Array::enter(self.media, link.at(), kind)?;
                 self.met(Chunk::Array(array))?;
                 let slots: Vec<u64> = (0..kind.capacity())
@@ -193,7 +193,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
                 slots.iter().for_each(|&at| self.media.prefetch(at, LINE));
                 slots.into_iter().try_for_each(|at| self.record(at))
             }
-            Kind::Node(_) => self.enter(path, &enter_child(self.media, node, link)?),
+            LinkKind::Node(_) => self.enter(path, &enter_child(self.media, node, link)?),
         }
     }
 
@@ -212,7 +212,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         while let (Some(&byte), Some(frame)) = (last.get(node.depth()), path.last_mut()) {
             frame.children.retain(|link| link.byte() >= byte);
             let Some(link) = frame.children.pop_if(|link| link.byte() == byte) else { break };
-            if !matches!(link.kind()?, Kind::Node(_)) {
+            if !matches!(link.kind()?, LinkKind::Node(_)) {
                 self.child(path, &node, link)?;
                 break;
             }

@@ -18,7 +18,7 @@ use crate::tree::roart::nodes::lock::{LOCK, Locked};
 use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::publish::{publish, settle, unlink};
 use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
-use crate::tree::roart::nodes::word::Kind;
+use crate::tree::roart::nodes::word::LinkKind;
 use crate::tree::roart::path::attempt::{Attempt, Attempts};
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
@@ -285,7 +285,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             links.extend(Some(node.eok()).filter(|eok| !eok.is_empty()));
             let mut records = 0;
             for link in &links {
-                records += usize::from(link.kind()? == Kind::Record);
+                records += usize::from(link.kind()? == LinkKind::Record);
             }
             self.note_found(records);
             lock.make_ready(links.len());

@@ -14,7 +14,7 @@ use crate::tree::roart::nodes::node::{NewNode, Node, enter_child};
 use crate::tree::roart::nodes::publish::{publish, unlink};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::any_record;
-use crate::tree::roart::nodes::word::{ArrayKind, Kind, Link, NodeKind};
+use crate::tree::roart::nodes::word::{ArrayKind, Link, LinkKind, NodeKind};
 use crate::tree::roart::path::attempt::Seen;
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
@@ -66,13 +66,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let mut array = None;
             if let Some((_, _, link)) = node.next_child::<true>(0) {
                 match link.kind()? {
-                    Kind::Record => {}
-                    Kind::Array(kind) => {
+                    LinkKind::Record => {}
+                    LinkKind::Array(kind) => {
                         let found = Array::enter(guard.media(), link.at(), kind)?;
                         self.tidy_array(guard, &node, &found)?;
                         array = Some(found);
                     }
-                    Kind::Node(_) => {
+                    LinkKind::Node(_) => {
                         let child = enter_child(guard.media(), &node, link)?;
                         (parent, node) = (Some(node), child);
                         continue;
