@@ -4,6 +4,7 @@
 
 mod support;
 
+use endura::lab::handles::Handles as _;
 use serde_json::{Value, json};
 use support::{Place, code, ends_with, endura, endura_with, text, works};
 
@@ -127,7 +128,7 @@ fn awkward() -> Vec<(Vec<u8>, Vec<u8>)> {
 
 /// Fills the map `roart` of a pool with `entries`, by the library.
 fn fill(pool: &str, entries: &[(Vec<u8>, Vec<u8>)]) {
-    let pool = endura::Pool::options().create(pool).expect("a pool");
+    let pool = endura::Pool::options().create_new(pool).expect("a pool");
     let map = pool.roart("roart").expect("a map");
     for (key, value) in entries {
         map.insert(key, value).expect("an insert");
@@ -135,7 +136,7 @@ fn fill(pool: &str, entries: &[(Vec<u8>, Vec<u8>)]) {
 }
 
 fn contents(pool: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let pool = endura::Pool::options().read_only(true).open(pool).expect("the pool");
+    let pool = endura::Pool::options().read_only(true).open_existing(pool).expect("the pool");
     let map = pool.roart("roart").expect("a map");
     map.iter().collect::<endura::Result<_>>().expect("entries")
 }

@@ -4,6 +4,7 @@
 
 mod support;
 
+use endura::lab::handles::Handles as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -166,7 +167,7 @@ fn a_copied_pool_may_be_torn_until_it_is_accepted() {
     let place = Place::new();
     let pool = &*place.pool();
     works(&["put", pool, "1", "10"]);
-    let original = endura::Pool::options().open(pool).expect("the pool");
+    let original = endura::Pool::options().open_existing(pool).expect("the pool");
     let map = original.fast_fair("main").expect("the map");
     map.insert(2, 20).expect("an insert");
     let copy = place.path("copy").display().to_string();

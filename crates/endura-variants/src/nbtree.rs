@@ -117,7 +117,7 @@ mod tests {
     use std::sync::Arc;
     use std::thread;
 
-    use endura::Map;
+    use endura::lab::handles::WordMap;
     use endura::lab::media::Heap;
     use endura::lab::pool::{Session, Space};
     use endura::lab::tree::nbtree::{Tree, TwoLayers};
@@ -125,12 +125,12 @@ mod tests {
     use super::*;
 
     /// A map with so few entries in a node that all changes of shape happen soon.
-    fn tiny<D: Design>() -> Map<Tree<Heap, 8, 4, D>> {
+    fn tiny<D: Design>() -> WordMap<Tree<Heap, 8, 4, D>> {
         let medium = Heap::new(32 << 20);
         Space::format(&medium).expect("a pool");
         let session = Session { generation: 1, clean: true, read_only: false };
         let space = Arc::new(Space::mount(medium, session).expect("a pool"));
-        Map::over(Tree::open_as(&space, "ablation").expect("a map"))
+        WordMap::over(Tree::open_as(&space, "ablation").expect("a map"))
     }
 
     /// One thread does what is done to a model.

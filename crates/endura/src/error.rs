@@ -2,8 +2,14 @@
 
 use std::io;
 
+use crate::kind::Kind;
+use crate::types::Types;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any error of an encoding.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why an operation failed.
 ///
@@ -107,20 +113,76 @@ pub enum Error {
         /// The longest possible value, in bytes.
         max: u64,
     },
-    /// The named map is of another kind or layout than the one asked for.
-    #[error("the map `{name}` is a {found}, not a {want}")]
+    /// The map has other types than those it was opened with.
+    #[error(
+        "the map `{name}` is a {found}, not a {want}: open it with the types it has, or choose another name"
+    )]
+    WrongTypes {
+        /// The name of the map.
+        name: String,
+        /// Its types.
+        found: Types,
+        /// Those asked for.
+        want: Types,
+    },
+    /// The map is of another kind than the one asked for, or a map of these types cannot be of that kind.
+    #[error("{}", wrong_kind(name, types, *found, *want))]
     WrongKind {
         /// The name of the map.
         name: String,
-        /// What it is.
-        found: &'static str,
-        /// What was asked for.
-        want: &'static str,
+        /// Its types.
+        types: Types,
+        /// Its kind, if it is there already.
+        found: Option<Kind>,
+        /// The kind asked for.
+        want: Kind,
     },
-    /// The named map has nodes of sizes that this build does not know. It is left as it is; what else is in the
+    /// The map has nodes of other sizes than those asked for.
+    #[error(
+        "the map `{name}` has other node sizes than those asked for: leave them out, or copy the map"
+    )]
+    OtherNodes {
+        /// The name of the map.
+        name: String,
+    },
+    /// A value does not encode: its `Serialize`, or its `encode`, says why.
+    #[error(
+        "a `{type_name}` cannot be encoded: {source}; nothing was written, store another value"
+    )]
+    Encode {
+        /// The type, by its recorded name.
+        type_name: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// Stored bytes do not decode as the type that the map has.
+    #[error(
+        "an entry does not decode as `{type_name}`: {source}; was the type changed since it was written? Read \
+         it with the type as it was, or take it out with `remove_range`"
+    )]
+    Decode {
+        /// The type, by its recorded name.
+        type_name: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// The closure of [`Map::insert_from`](crate::Map::insert_from) failed.
+    #[error("writing a value: {0}; nothing was stored")]
+    Write(#[source] io::Error),
+    /// The closure of [`Map::insert_from`](crate::Map::insert_from) wrote less than it had announced.
+    #[error(
+        "a value of {len} bytes was announced, but only {written} were written: announce what will be written"
+    )]
+    ShortValue {
+        /// Bytes announced.
+        len: usize,
+        /// Bytes written.
+        written: usize,
+    },
+    /// The named map is of a kind, or has nodes of sizes, that this build does not know. It is left as it is; what else is in the
     /// pool can be used.
     #[error(
-        "the map `{name}` has unknown node sizes: `endura export` it with the version that made it, and import \
+        "the map `{name}` is of a kind, or has node sizes, that this build does not know: `endura export` it with the version that made it, and import \
          that here; if no version did, the pool is damaged"
     )]
     UnknownNodes {
@@ -203,5 +265,29 @@ impl Error {
     /// An I/O error together with what was being done when it came.
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), source: source.into() }
+    }
+}
+
+fn wrong_kind(name: &str, types: &Types, found: Option<Kind>, want: Kind) -> String {
+    match found {
+        Some(found) => format!(
+            "the map `{name}` is a {found}, not a {want}: leave the kind out, or copy the map"
+        ),
+        None => format!(
+            "the map `{name}` cannot be a {want}, which holds keys and values of at most 8 bytes: as a {types} \
+             it is a {}",
+            Kind::Roart
+        ),
+    }
+}
+
+/// For `?` in functions of `std::io`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Write(source) => source,
+            Error::Io { source, doing } => Self::new(source.kind(), Error::Io { source, doing }),
+            other => Self::other(other),
+        }
     }
 }

@@ -5,6 +5,11 @@
 
 pub use crate::store::fast_fair::AnyLayout;
 
+/// Handles of single indexes.
+pub mod handles {
+    pub use crate::store::handles::*;
+}
+
 /// Words that survive, and the trait that a medium of one's own has to have.
 pub mod media {
     pub use crate::media::{

@@ -7,13 +7,17 @@
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("data.endura");
-//! let pool = endura::Pool::options().open_or_create(&path)?;
-//! let hits = pool.fast_fair("hits")?;
-//! hits.insert(7, 1)?;
-//! hits.fetch_update(7, |old| Some(old.unwrap_or(0) + 1))?;
+//! use endura::{Map, Pool};
+//!
+//! let pool = Pool::open(&path)?;
+//! let users: Map<str, str> = pool.map("users")?;
+//! users.insert("ada", "1815")?;
+//!
+//! let hits = pool.map::<u64, u64>("hits")?;
+//! hits.update(7, |n| n.unwrap_or(0) + 1)?;
 //! for entry in hits.range(5..=10).rev() {
 //!     let (key, value) = entry?;
-//!     assert_eq!((key, value), (7, 2));
+//!     assert_eq!((key, value), (7, 1));
 //! }
 //! # Ok::<(), endura::Error>(())
 //! ```
@@ -32,8 +36,8 @@
 //!
 //! | kind | the first answer comes | because |
 //! | --- | --- | --- |
-//! | [`FastFair`], [`Roart`] | after 1 ms at 50,000,000 keys | an open reads a header in each 2 MiB of the file |
-//! | [`NbTree`] | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes lie in DRAM: the first operation on each eighth of the keys makes them anew |
+//! | [`FastFair`](Kind::FastFair), [`Roart`](Kind::Roart) | after 1 ms at 50,000,000 keys | an open reads a header in each 2 MiB of the file |
+//! | [`NbTree`](Kind::NbTree) | after 0.5, 1.4, 8.4 and 40.7 ms at 0.1, 1, 10 and 50 million keys | inner nodes lie in DRAM: the first operation on each eighth of the keys makes them anew |
 //!
 //! That is with the file in memory; ext4 takes about 5 ms more, and a file that is not in memory what the disk
 //! takes. What an update writes to a disk is in [`PoolOptions::read_mostly`].
@@ -58,6 +62,7 @@ pub mod lab;
 
 mod cpu;
 mod error;
+mod kind;
 mod media;
 mod os;
 mod pool;
@@ -65,9 +70,21 @@ mod runtime;
 mod store;
 mod sync;
 mod tree;
+mod types;
 
-pub use error::{Error, Result};
-pub use store::*;
+pub use error::{BoxError, Error, Result};
+pub use kind::Kind;
+#[cfg(feature = "json")]
+pub use store::Json;
+#[cfg(feature = "postcard")]
+pub use store::Postcard;
+pub use store::{
+    Bytes, Collection, CollectionState, Domain, Key, KeyBound, KeyRange, Keys, LONGEST_KEY,
+    LONGEST_VALUE, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout,
+    PartlyUsed, Pool, PoolOptions, PrefixKey, Range, Report, Stats, Value, Values, Visit,
+    explain_bus_errors,
+};
+pub use types::Types;
 
 /// The README's example is a test.
 #[cfg(doctest)]

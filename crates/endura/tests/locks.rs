@@ -4,6 +4,7 @@
 #[path = "faults/process.rs"]
 mod process;
 
+use endura::lab::handles::Handles as _;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -77,7 +78,7 @@ fn a_child_drops_a_pool_that_has_threads() {
     for threads in [0, 1] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
-        let pool = Pool::options().open_or_create(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         (0..20_000).for_each(|key| assert!(map.insert(key, key).is_ok()));
         let unclosed = std::fs::read(&path).unwrap();
@@ -101,12 +102,12 @@ fn a_child_keeps_its_hands_off() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let other = folder.path().join("other");
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         map.insert(1, 2).unwrap();
         let reader = {
-            Pool::options().create(&other).unwrap().close().unwrap();
-            Pool::options().read_only(true).open(&other).unwrap()
+            Pool::options().create_new(&other).unwrap().close().unwrap();
+            Pool::options().read_only(true).open_existing(&other).unwrap()
         };
 
         let refused = || {
@@ -120,10 +121,10 @@ fn a_child_keeps_its_hands_off() {
                 && matches!(pool.fast_fair("map"), Err(Error::Forked))
                 && matches!(pool.fast_fair("more"), Err(Error::Forked))
                 && matches!(pool.drop_map("map"), Err(Error::Forked))
-                && matches!(pool.rename_map("map", "other"), Err(Error::Forked))
+                && matches!(pool.rename("map", "other"), Err(Error::Forked))
                 && matches!(pool.close(), Err(Error::Forked))
                 && matches!(reader.stats(), Err(Error::Forked))
-                && matches!(Pool::options().open(&path), Err(Error::Locked))
+                && matches!(Pool::options().open_existing(&path), Err(Error::Locked))
         };
         assert!(in_child(refused));
         assert!(in_child(|| in_child(refused)), "a grandchild is a child");
@@ -144,11 +145,11 @@ fn a_child_keeps_its_hands_off() {
         // A child may have pools of its own, also in the places that its parent's locks had.
         let own = folder.path().join("own");
         assert!(in_child(|| {
-            let made = Pool::options().create(&own).unwrap();
-            let again = matches!(Pool::options().open(&own), Err(Error::Locked));
+            let made = Pool::options().create_new(&own).unwrap();
+            let again = matches!(Pool::options().open_existing(&own), Err(Error::Locked));
             let fine = again && made.stats().is_ok() && matches!(pool.stats(), Err(Error::Forked));
             made.close().unwrap();
-            fine && Pool::options().open(&own).is_ok()
+            fine && Pool::options().open_existing(&own).is_ok()
         }));
         pool.close().unwrap();
         assert_eq!(elsewhere(&path), "opened, opened");
@@ -182,8 +183,8 @@ fn the_child_of_a_raw_clone_leaves_the_lock_alone() {
                 let is_refused = matches!(pool.stats(), Err(Error::Forked));
                 pool.drop_for_good();
                 // What the child opens is its own, also in the place that its parent's lock had.
-                let made = Pool::options().open_or_create(&own).unwrap();
-                let again = Pool::options().open(&own);
+                let made = Pool::options().open(&own).unwrap();
+                let again = Pool::options().open_existing(&own);
                 is_refused && matches!(again, Err(Error::Locked)) && made.close().is_ok()
             }));
             let beside = if read_only { "locked, opened" } else { "locked, locked" };
@@ -200,15 +201,15 @@ fn the_child_of_a_raw_clone_leaves_the_lock_alone() {
 fn a_writer_that_tries_keeps_no_reader_out() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let reader = Pool::options().read_only(true).open(&path).unwrap();
+        let reader = Pool::options().read_only(true).open_existing(&path).unwrap();
         let stop = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                    assert!(matches!(Pool::options().open(&path), Err(Error::Locked)));
+                    assert!(matches!(Pool::options().open_existing(&path), Err(Error::Locked)));
                 }
             });
-            let opens = (0..1_000).map(|_| Pool::options().read_only(true).open(&path));
+            let opens = (0..1_000).map(|_| Pool::options().read_only(true).open_existing(&path));
             let refused = opens.filter(|opened| opened.is_err()).count();
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
             assert_eq!(refused, 0, "of 1,000");
@@ -233,7 +234,7 @@ impl<T> Handle for T {
 #[test]
 fn role_fork_and_stay() {
     let Some(path) = role_path() else { return };
-    let pool = Pool::options().open(path).unwrap();
+    let pool = Pool::options().open_existing(path).unwrap();
     let (mut here, mut there) = UnixStream::pair().unwrap();
     // SAFETY: the child only tells that it lives, and waits.
     let child = unsafe { libc::fork() };
@@ -257,7 +258,7 @@ fn a_child_that_outlives_its_parent_does_not_keep_the_pool() {
         parent.kill();
         // SAFETY: signal 0 only asks whether the process is there.
         let lives_on = unsafe { libc::kill(orphan, 0) } == 0;
-        let opened = Pool::options().open(&path);
+        let opened = Pool::options().open_existing(&path);
         let found = outcome(&opened);
         // SAFETY: ends the process that this test started.
         unsafe { libc::kill(orphan, libc::SIGKILL) };
@@ -278,11 +279,11 @@ fn forks_in_the_middle_of_opens() {
         let opener = scope.spawn(|| {
             let mut opens = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                match Pool::options().read_only(true).open(&path) {
+                match Pool::options().read_only(true).open_existing(&path) {
                     Ok(pool) => pool.close().unwrap(),
                     Err(error) => panic!("after {opens} opens: {error}"),
                 }
-                let writer = Pool::options().open(&path);
+                let writer = Pool::options().open_existing(&path);
                 assert!(writer.is_ok(), "after {opens} opens: {writer:?}");
                 opens += 1;
             }

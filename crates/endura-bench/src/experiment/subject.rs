@@ -4,6 +4,7 @@
 //! experiment of a paper has dozens of trees, media and options; a call through a table of functions
 //! costs it a nanosecond.
 
+use endura::lab::handles::{AnyIndex, ByteMap, Handles as _, WordMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,27 +13,64 @@ use endura::lab::pool::Space;
 use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::lab::tree::roart::Techniques;
 use endura::lab::tree::{Index, fast_fair, nbtree, roart};
-use endura::{AnyIndex, ByteMap, Kind, Map, MediaChoice, Pool};
+use endura::{Kind, MediaChoice, Pool};
 
 use super::media::space;
-use crate::Result;
-use crate::store::{Client, RoartClient, Shape, temporary};
+use crate::store::{RoartSession, Session, Shape};
+use crate::{Error, Result};
 
 /// An index with its medium.
 pub struct Subject {
     /// Its name in tables and plots.
     pub name: String,
-    client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>,
+    session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>,
     /// Bytes of DRAM that belong to it, beside the medium.
     dram_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Bytes of the medium in use.
     medium_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
+impl<I: Index> Session for WordMap<I> {
+    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+        Self::insert(self, key, value)?;
+        Ok(())
+    }
+
+    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+        Ok(Self::update(self, key, value)?.is_some())
+    }
+
+    fn remove(&mut self, key: u64) -> Result<bool> {
+        Ok(Self::remove(self, key)?.is_some())
+    }
+
+    fn get(&mut self, key: u64) -> Result<Option<u64>> {
+        Ok(Self::get(self, key)?)
+    }
+
+    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+        Ok(self.range(from..).next().transpose()?)
+    }
+
+    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+        let (mut seen, mut sum) = (0, 0);
+        for entry in self.range(from..).take(count) {
+            let (key, value) = entry?;
+            seen += 1;
+            sum ^= key ^ value;
+        }
+        Ok((seen, sum))
+    }
+
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        Ok(Self::get_many(self, keys)?.iter().flatten().count())
+    }
+}
+
 impl Subject {
     /// One thread's work. Not measured.
-    pub fn client(&self) -> Box<dyn Client> {
-        (self.client)()
+    pub fn session(&self) -> Box<dyn Session> {
+        (self.session)()
     }
 
     /// Bytes of DRAM that belong to the index, beside the medium.
@@ -51,11 +89,11 @@ impl Subject {
         Self { name: name.into(), ..self }
     }
 
-    fn over<M: Media, I: Index>(name: &str, space: &Arc<Space<M>>, map: Map<I>) -> Self {
+    fn over<M: Media, I: Index>(name: &str, space: &Arc<Space<M>>, map: WordMap<I>) -> Self {
         let used = Arc::clone(space);
         Self {
             name: name.into(),
-            client: Box::new(move || Box::new(map.clone())),
+            session: Box::new(move || Box::new(map.clone())),
             dram_bytes: Box::new(|| 0),
             medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
         }
@@ -68,17 +106,19 @@ impl Subject {
     /// Whatever the pool says; so for the others.
     pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
         shape.check()?;
-        let folder = temporary(dir)?;
-        let pool = Pool::options().media(media).create(folder.path().join("pool"))?;
-        let client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>;
+        let doing = || format!("cannot make a folder in {}", dir.display());
+        let folder =
+            tempfile::tempdir_in(dir).map_err(|source| Error::Io { doing: doing(), source })?;
+        let pool = Pool::options().media(media).create_new(folder.path().join("pool"))?;
+        let session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
         let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
         if kind == Kind::Roart {
             let map = pool.roart("subject")?;
-            client = Box::new(move || Box::new(RoartClient::new(map.clone(), shape)));
+            session = Box::new(move || Box::new(RoartSession::new(map.clone(), shape)));
         } else {
             let map = pool.any_map("subject", Some(kind))?;
             let of = map.clone();
-            client = Box::new(move || Box::new(map.clone()));
+            session = Box::new(move || Box::new(map.clone()));
             dram_bytes = Box::new(move || match of.index() {
                 AnyIndex::NbTree(tree) => tree.stats().metadata_bytes,
                 AnyIndex::FastFair(_) => 0,
@@ -89,7 +129,7 @@ impl Subject {
         let held = (pool, folder);
         let medium_bytes =
             Box::new(move || held.0.stats().map_or(0, |stats| stats.page_bytes_in_use));
-        Ok(Self { name: name.into(), client, dram_bytes, medium_bytes })
+        Ok(Self { name: name.into(), session, dram_bytes, medium_bytes })
     }
 
     /// A FAST & FAIR tree over any medium, with nodes of `WORDS` words on all levels, searched by `S`.
@@ -101,7 +141,7 @@ impl Subject {
         medium: M,
     ) -> Result<Self> {
         let space = space(medium)?;
-        let map = Map::over(fast_fair::Tree::<_, WORDS, WORDS, S>::open(&space, "subject")?);
+        let map = WordMap::over(fast_fair::Tree::<_, WORDS, WORDS, S>::open(&space, "subject")?);
         Ok(Self::over("FastFair", &space, map))
     }
 
@@ -121,7 +161,7 @@ impl Subject {
     /// As for [`pool`](Self::pool).
     pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
         let space = space(medium)?;
-        let map = Map::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
+        let map = WordMap::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
         let tree = map.clone();
         let dram_bytes = Box::new(move || tree.index().stats().metadata_bytes);
         Ok(Self { dram_bytes, ..Self::over("NbTree", &space, map) })
@@ -138,7 +178,7 @@ impl Subject {
         let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
         Ok(Self {
             name: "Roart".into(),
-            client: Box::new(move || Box::new(RoartClient::new(map.clone(), shape))),
+            session: Box::new(move || Box::new(RoartSession::new(map.clone(), shape))),
             dram_bytes: Box::new(|| 0),
             medium_bytes: Box::new(move || space.stats().page_bytes_in_use),
         })

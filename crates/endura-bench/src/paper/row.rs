@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::scale::PaperScale;
+use super::scale::Scale;
 use crate::Result;
 use crate::results::{Plot, Results};
 
 /// A figure or table of a paper.
-pub struct PaperRow {
+pub struct Row {
     /// Whose.
     pub paper: &'static str,
     /// Which, as the paper numbers it.
@@ -18,10 +18,10 @@ pub struct PaperRow {
     pub claim: &'static str,
     /// Structures that the paper compares with and that do not stand here.
     pub missing: &'static [&'static str],
-    pub(super) measure: fn(&PaperScale) -> Result<Finding>,
+    pub(super) measure: fn(&Scale) -> Result<Finding>,
 }
 
-impl PaperRow {
+impl Row {
     /// `FAST & FAIR fig 3`.
     pub fn name(&self) -> String {
         format!("{} {}", self.paper, self.figure)
@@ -32,10 +32,10 @@ impl PaperRow {
     /// # Errors
     ///
     /// What an index says.
-    pub fn run(&self, scale: &PaperScale) -> Result<Rerun> {
+    pub fn run(&self, scale: &Scale) -> Result<Outcome> {
         let begun = std::time::Instant::now();
         let finding = (self.measure)(scale)?;
-        Ok(Rerun {
+        Ok(Outcome {
             paper: self.paper,
             figure: self.figure,
             title: self.title,
@@ -50,16 +50,16 @@ impl PaperRow {
 
 /// What a row found out.
 #[derive(Debug, Clone, Serialize)]
-pub struct Rerun {
-    /// See [`PaperRow::paper`].
+pub struct Outcome {
+    /// See [`Row::paper`].
     pub paper: &'static str,
-    /// See [`PaperRow::figure`].
+    /// See [`Row::figure`].
     pub figure: &'static str,
-    /// See [`PaperRow::title`].
+    /// See [`Row::title`].
     pub title: &'static str,
-    /// See [`PaperRow::claim`].
+    /// See [`Row::claim`].
     pub claim: &'static str,
-    /// See [`PaperRow::missing`].
+    /// See [`Row::missing`].
     pub missing: &'static [&'static str],
     /// All checks together.
     pub verdict: Verdict,
@@ -150,9 +150,9 @@ impl Check {
     }
 }
 
-impl Rerun {
+impl Outcome {
     /// The row as measurements, which another run can be compared with.
-    pub fn add_to(&self, results: &mut Results, scale: &PaperScale) {
+    pub fn add_to(&self, results: &mut Results, scale: &Scale) {
         let suite = format!("{} {}", self.paper, self.figure);
         for plot in &self.finding.plots {
             results.measurements.extend(plot.measurements(&suite, scale.keys));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// How much of everything.
 #[derive(Debug, Clone, Serialize)]
-pub struct PaperScale {
+pub struct Scale {
     /// Keys that are loaded.
     pub keys: u64,
     /// Operations of a measurement, all threads together.
@@ -21,7 +21,7 @@ pub struct PaperScale {
     pub seed: u64,
 }
 
-impl PaperScale {
+impl Scale {
     /// Seconds per row.
     pub fn quick(dir: PathBuf) -> Self {
         Self { keys: 100_000, operations: 50_000, rounds: 3, threads: vec![1, 2, 4], dir, seed: 1 }
@@ -37,11 +37,6 @@ impl PaperScale {
     pub(super) fn cores(&self) -> usize {
         let have = std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.iter().copied().filter(|&threads| threads <= have).max().unwrap_or(1)
-    }
-
-    /// Operations of which each takes a loaded key of its own in every round.
-    pub(super) fn operations_on_loaded(&self) -> u64 {
-        self.operations.min(self.keys / u64::from(self.rounds.max(1)))
     }
 
     pub(super) fn most_threads(&self) -> usize {

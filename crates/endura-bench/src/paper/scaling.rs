@@ -1,30 +1,43 @@
 //! Throughput by threads, and what may be asked of it on a machine with few processors.
 
-use super::bed::{curve, mops, time, work};
+use super::bed::{mops, number, rates, series, time, work};
 use super::row::Check;
-use super::scale::PaperScale;
+use super::scale::Scale;
 use crate::Result;
-use crate::experiment::{OperationMix, Subject, Work};
+use crate::experiment::{Choice, Mix, Subject, Work};
 use crate::figures::{figure, list};
 use crate::results::Plot;
-use crate::results::plotting::{number, rates};
 
-/// Throughput of fresh, loaded indexes in so many operations at each number of threads.
+/// Throughput of fresh, loaded indexes at each number of threads.
 pub(super) fn scaling(
-    scale: &PaperScale,
+    scale: &Scale,
     title: &str,
-    (mix, operations): (OperationMix, u64),
+    mix: Mix,
     subjects: &[&dyn Fn() -> Result<Subject>],
 ) -> Result<Plot> {
-    let of = |subject: &&dyn Fn() -> Result<Subject>| {
-        let (subject, mut next) = (subject()?, scale.keys);
-        curve(&subject, scale.threads.iter().copied(), |threads| {
-            let plan = Work { threads, next, operations, ..work(scale) };
-            next += operations * u64::from(scale.rounds);
-            Ok((threads as f64, mops(time(&subject, mix, plan, scale)?)))
-        })
-    };
-    let curves = subjects.iter().map(of).collect::<Result<_>>()?;
+    scaling_with(scale, title, mix, Choice::Uniform, subjects)
+}
+
+/// The same with another choice of keys.
+pub(super) fn scaling_with(
+    scale: &Scale,
+    title: &str,
+    mix: Mix,
+    choice: Choice,
+    subjects: &[&dyn Fn() -> Result<Subject>],
+) -> Result<Plot> {
+    let mut curves = Vec::new();
+    for subject in subjects {
+        let mut points = Vec::new();
+        let subject = subject()?;
+        let mut next = scale.keys;
+        for &threads in &scale.threads {
+            let plan = Work { threads, next, choice, ..work(scale) };
+            points.push((threads as f64, mops(time(&subject, mix, plan, scale)?)));
+            next += scale.operations * u64::from(scale.rounds);
+        }
+        curves.push(series(subject.name, points));
+    }
     Ok(rates(title, number("threads", "", true), curves))
 }
 
@@ -36,7 +49,7 @@ pub(super) fn at_threads(plot: &Plot, name: &str, threads: usize) -> f64 {
 }
 
 /// Whether each processor adds as much as each of 16 did in the paper.
-pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &PaperScale) -> Check {
+pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &Scale) -> Check {
     let cores = scale.cores();
     let (one, all) = (at_threads(plot, name, 1), at_threads(plot, name, cores));
     let claim = format!(
@@ -61,7 +74,7 @@ pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &Pape
 }
 
 /// Whether more threads than processors cost nothing.
-pub(super) fn keeps_up(plot: &Plot, name: &str, scale: &PaperScale) -> Check {
+pub(super) fn keeps_up(plot: &Plot, name: &str, scale: &Scale) -> Check {
     let best = at_threads(plot, name, scale.cores());
     let beyond: Vec<f64> = scale
         .threads

@@ -4,16 +4,17 @@
 //! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
 use endura::lab::AnyLayout;
+use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::{Domain, Heap};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{nbtree, roart};
-use endura::{ByteMap, Kind, Map, NodeLayout};
+use endura::{Kind, NodeLayout};
 use endura_variants::fast_fair::Paper;
 use endura_variants::media::{Counting, Counts};
 
 use crate::experiment::{room, space};
 use crate::keys::{key, value};
-use crate::store::{Client, RoartClient, Shape};
+use crate::store::{RoartSession, Session, Shape};
 use crate::{Error, Result};
 
 /// What one kind of operation asked of its medium, per operation.
@@ -42,7 +43,7 @@ pub struct PerOperation {
 
 /// How large the nodes of FAST & FAIR are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeSizes {
+pub enum Nodes {
     /// As in a pool: what was chosen, or else as the domain wants it.
     Pool(Option<NodeLayout>),
     /// As in the paper: no map of a pool has them.
@@ -51,7 +52,7 @@ pub enum NodeSizes {
 
 /// What is counted.
 #[derive(Debug, Clone, Copy)]
-pub struct CountSetup {
+pub struct Counted {
     /// Keys that are loaded, and operations of each kind.
     pub keys: u64,
     /// The index.
@@ -62,7 +63,7 @@ pub struct CountSetup {
     /// Keys and values, where the index takes byte strings.
     pub shape: Shape,
     /// The nodes of FAST & FAIR.
-    pub nodes: NodeSizes,
+    pub nodes: Nodes,
 }
 
 /// Entries of the scans that are counted.
@@ -73,8 +74,8 @@ pub const SCAN: usize = 100;
 /// # Errors
 ///
 /// Whatever the map says, and [`Error::Config`] for a shape that holds no numbers.
-pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
-    let CountSetup { keys, shape, .. } = counted;
+pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
+    let Counted { keys, shape, .. } = counted;
     shape.check()?;
     let shape = if counted.kind == Kind::Roart { shape } else { Shape::WORDS };
     let heap = match counted.domain {
@@ -85,18 +86,18 @@ pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
     let count = Counter { keys, domain: counted.domain, medium: space.media() };
     match counted.kind {
         Kind::NbTree => {
-            count.rows(&mut Map::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?))
+            count.rows(&mut WordMap::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?))
         }
         Kind::Roart => {
             let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
-            count.rows(&mut RoartClient::new(map, shape))
+            count.rows(&mut RoartSession::new(map, shape))
         }
         Kind::FastFair => match counted.nodes {
-            NodeSizes::Pool(layout) => {
-                count.rows(&mut Map::over(AnyLayout::open(&space, "counts", layout)?))
+            Nodes::Pool(layout) => {
+                count.rows(&mut WordMap::over(AnyLayout::open(&space, "counts", layout)?))
             }
-            NodeSizes::Paper => {
-                count.rows(&mut Map::over(Paper::<_, LineBinary>::open(&space, "counts")?))
+            Nodes::Paper => {
+                count.rows(&mut WordMap::over(Paper::<_, LineBinary>::open(&space, "counts")?))
             }
         },
         _ => Err(Error::Config("an index whose calls are not counted")),
@@ -111,16 +112,16 @@ struct Counter<'m> {
 }
 
 impl Counter<'_> {
-    fn rows(&self, client: &mut dyn Client) -> Result<Vec<PerOperation>> {
+    fn rows(&self, session: &mut dyn Session) -> Result<Vec<PerOperation>> {
         let (keys, scans) = (self.keys, self.keys.div_ceil(SCAN as u64));
         let mut rows = vec![
-            self.row("insert", keys, |i| client.insert(key(i), value(i)))?,
-            self.row("get", keys, |i| client.get(key(i)).map(drop))?,
-            self.row("miss", keys, |i| client.get(key((1 << 48) + i)).map(drop))?,
-            self.row("scan 100", scans, |i| client.scan(key(i), SCAN).map(drop))?,
-            self.row("update", keys, |i| client.update(key(i), i).map(drop))?,
+            self.row("insert", keys, |i| session.insert(key(i), value(i)))?,
+            self.row("get", keys, |i| session.get(key(i)).map(drop))?,
+            self.row("miss", keys, |i| session.get(key((1 << 48) + i)).map(drop))?,
+            self.row("scan 100", scans, |i| session.scan(key(i), SCAN).map(drop))?,
+            self.row("update", keys, |i| session.update(key(i), i).map(drop))?,
         ];
-        rows.push(self.row("remove", keys, |i| client.remove(key(i)).map(drop))?);
+        rows.push(self.row("remove", keys, |i| session.remove(key(i)).map(drop))?);
         Ok(rows)
     }
 
@@ -164,7 +165,7 @@ mod tests {
 
     fn of(kind: Kind, domain: Domain) -> Vec<PerOperation> {
         let shape = Shape::STRINGS;
-        counts(CountSetup { keys: 20_000, kind, domain, shape, nodes: NodeSizes::Pool(None) })
+        counts(Counted { keys: 20_000, kind, domain, shape, nodes: Nodes::Pool(None) })
             .expect("counts")
     }
 

@@ -1,4 +1,4 @@
-//! What is measured: a store, and the client of it that a thread is.
+//! What is measured: a store, and a thread's session with it.
 
 use crate::Result;
 
@@ -6,7 +6,7 @@ use crate::Result;
 /// several threads use at once.
 pub trait Store: Sync {
     /// What one thread holds while it works.
-    type Client<'s>: Client
+    type Session<'s>: Session
     where
         Self: 's;
 
@@ -18,7 +18,7 @@ pub trait Store: Sync {
     /// # Errors
     ///
     /// Whatever the store says.
-    fn client(&self) -> Result<Self::Client<'_>>;
+    fn session(&self) -> Result<Self::Session<'_>>;
 
     /// What the store takes up now.
     ///
@@ -32,7 +32,7 @@ pub trait Store: Sync {
 }
 
 /// One thread's work with a store. Each write returns when it would survive `kill -9`.
-pub trait Client {
+pub trait Session {
     /// Stores `value` under `key`, whether or not the key was there.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Memory that is at hand before what enters keys is timed.
 
+use endura::lab::handles::Handles as _;
 use std::path::Path;
 
 use endura::Pool;
@@ -19,7 +20,7 @@ pub(crate) fn warm_memory(dir: &Path, shape: Shape, workload: &Workload, operati
     let bytes = operations * (2 * shape.mean_bytes() as u64 + 32);
     let fill = || -> Result<()> {
         let dir = temporary(dir)?;
-        let map = Pool::options().create(dir.path().join("memory"))?.roart("memory")?;
+        let map = Pool::options().create_new(dir.path().join("memory"))?.roart("memory")?;
         for (piece, begin) in (0_u64..).zip((0..bytes).step_by(1 << 28)) {
             map.insert_from(
                 piece.to_be_bytes(),

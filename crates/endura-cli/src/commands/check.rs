@@ -48,16 +48,16 @@ fn look(args: &Args) -> Result<Finding> {
     let path = &args.pool.pool;
     let options = args.pool.options();
     let mut doubt = None;
-    let opened = match options.clone().read_only(true).open(path) {
+    let opened = match options.clone().read_only(true).open_existing(path) {
         Err(Error::NeedsRestore { reason }) => {
             doubt = Some(reason.to_string());
             if args.accept {
-                options.accept_unclean(true).open(path)
+                options.accept_unclean(true).open_existing(path)
             } else {
-                options.read_only(true).accept_unclean(true).open(path)
+                options.read_only(true).accept_unclean(true).open_existing(path)
             }
         }
-        Err(Error::NeedsRecovery) => options.open(path),
+        Err(Error::NeedsRecovery) => options.open_existing(path),
         other => other,
     };
     let outcome = opened.and_then(|pool| {
@@ -82,7 +82,9 @@ fn look(args: &Args) -> Result<Finding> {
 /// Has the pool remember how many entries its maps have, which an unclean end made it forget. A pool that
 /// this process may not write, or that another one has open by now, stays as it is.
 fn record_counts(args: &Args) {
-    if let Ok(pool) = args.pool.options().lock_timeout(Duration::ZERO).open(&args.pool.pool) {
+    if let Ok(pool) =
+        args.pool.options().lock_timeout(Duration::ZERO).open_existing(&args.pool.pool)
+    {
         let _ = count_unknown(&pool);
         let _ = pool.close();
     }
@@ -129,7 +131,7 @@ fn print_json(args: &Args, finding: &Finding, sound: bool) -> Result<()> {
         .map(|map| {
             json!({
                 "name": map.name,
-                "kind": map.kind,
+                "kind": map.kind.name(),
                 "entries": map.entries,
                 "nodes": map.nodes,
                 "height": map.height,

@@ -6,7 +6,7 @@ use endura::Pool;
 use serde_json::json;
 
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
-use crate::pool::uncounted::{count_unknown, exact, has_unknown};
+use crate::pool::uncounted::{count_unknown, counted, has_unknown};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, grouped};
 
@@ -59,5 +59,5 @@ fn count(args: &Args, pool: &Pool) -> endura::Result<Vec<(String, Option<u64>)>>
     count_unknown(pool)?;
     let wanted = |name: &String| args.map.as_ref().is_none_or(|map| map == name);
     let maps = pool.maps()?.into_iter().filter(|map| wanted(&map.name));
-    Ok(maps.map(|map| (map.name, exact(map.len))).collect())
+    Ok(maps.map(|map| (map.name.clone(), counted(&map))).collect())
 }

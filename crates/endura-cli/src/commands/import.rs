@@ -135,7 +135,7 @@ fn read_all<E: Entries>(
     let Some((key, value)) = first? else { return Ok(()) };
     let too_long = E::Datum::check_lengths(&key, &value);
     too_long.map_err(|error| wrong(tally, source, error.to_string().into()))?;
-    let (mut writing, map) = args.map.open_or_create(kind)?;
+    let (mut writing, map) = args.map.open(kind)?;
     // It was opened as the kind that it is expected to be.
     let Some(map) = as_expected(map) else { return Ok(()) };
     let mut entry = Some((key, value));

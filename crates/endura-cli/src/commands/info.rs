@@ -2,12 +2,11 @@
 
 use std::io::{BufWriter, Write, stdout};
 
-use endura::Domain;
-use endura::{Len, MapInfo, NodeLayout, Stats};
+use endura::{Domain, Kind, MapInfo, NodeLayout, Stats};
 use serde_json::json;
 
 use crate::pool::pool_args::{PoolArgs, shown_name};
-use crate::pool::uncounted::exact;
+use crate::pool::uncounted::counted;
 use crate::values::datum::path_json;
 use endura_console::outcome::{Answer, Result};
 use endura_console::text::{Table, bytes, grouped, printable};
@@ -56,17 +55,19 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         writeln!(out, "  warning: {warning}")?;
     }
     writeln!(out)?;
-    let mut table = Table::new(2, &["map", "kind", "entries", "leaf/inner bytes"]);
+    let mut table = Table::new(2, &["map", "types", "kind", "entries", "leaf/inner bytes"]);
     for map in maps {
         let nodes = match map.layout {
             Some(layout) => format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes()),
-            None if map.kind == "unknown" => "unknown to this build".into(),
+            None if map.kind == Kind::FastFair => "unknown to this build".into(),
             None => "-".into(),
         };
-        table.row([shown_name(&map.name), map.kind.to_string(), length(map.len), nodes]);
+        let types = format!("{} → {}", map.types.key, map.types.value);
+        let types = printable(&types, false);
+        table.row([shown_name(&map.name), types, map.kind.to_string(), length(map), nodes]);
     }
     table.write(&mut out)?;
-    if maps.iter().any(|map| exact(map.len).is_none()) {
+    if maps.iter().any(|map| counted(map).is_none()) {
         writeln!(
             out,
             "  not known: an unclean end lost the number; `endura count` counts, and so does"
@@ -76,8 +77,8 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn length(len: Len) -> String {
-    exact(len).map_or_else(|| "not known".into(), grouped)
+fn length(map: &MapInfo) -> String {
+    counted(map).map_or_else(|| "not known".into(), grouped)
 }
 
 fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
@@ -86,8 +87,10 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         .map(|map| {
             json!({
                 "name": map.name,
-                "kind": map.kind,
-                "entries": exact(map.len),
+                "key_type": map.types.key,
+                "value_type": map.types.value,
+                "kind": map.kind.name(),
+                "entries": counted(map),
                 "leaf_bytes": map.layout.map(NodeLayout::leaf_bytes),
                 "inner_bytes": map.layout.map(NodeLayout::inner_bytes),
             })

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Sort::Numbers => checked::<u64>(args, content.as_ref())?,
         Sort::Bytes => checked::<Vec<u8>>(args, content.as_ref())?,
     }
-    let (mut writing, map) = args.map.open_or_create(kind)?;
+    let (mut writing, map) = args.map.open(kind)?;
     let answer = on_map!(&map, map => store(args, content, map));
     if answer.is_ok() {
         writing.keep();

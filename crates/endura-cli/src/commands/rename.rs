@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open()?;
     must_exist(&pool, &args.pool.pool, &args.map, "")?;
     // First what may fail: a command that fails changes nothing.
-    let renamed = count_unknown(&pool).and_then(|()| pool.rename_map(&args.map, &args.name));
+    let renamed = count_unknown(&pool).and_then(|()| pool.rename(&args.map, &args.name));
     renamed.and_then(|()| pool.close()).map_err(|error| match error {
         Error::MapExists { .. } if args.map == args.name => {
             told(args, "is the map's name as it is")

@@ -89,7 +89,7 @@ impl Loaded {
 /// The child: loads until it is killed.
 pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
-    let pool = args.media.options().open(&args.pool);
+    let pool = args.media.options().open_existing(&args.pool);
     let pool = pool.map_err(|error| Failure::at(&args.pool, &error))?;
     let maps = Maps::open(&pool)?;
     let ledger = Ledger::open(&args.ledger)?;

@@ -111,7 +111,7 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, Doomed, String), Tro
     let doomed = interrupt::doomed(folder.path());
     drop(section);
     let create = || -> endura::Result<String> {
-        let pool = args.media.options().create(folder.path().join("demo.endura"))?;
+        let pool = args.media.options().create_new(folder.path().join("demo.endura"))?;
         Maps::create(&pool, &args.kinds())?;
         let stats = pool.stats()?;
         pool.close()?;
@@ -147,7 +147,7 @@ fn load_and_kill(plan: &LoadPlan, report: &mut Report) -> Result<()> {
 fn reopen(plan: &LoadPlan, report: &mut Report) -> Result<(Pool, Maps)> {
     step(2, "The parent opens the pool")?;
     let begun = Instant::now();
-    let pool = plan.media.options().open(&plan.pool);
+    let pool = plan.media.options().open_existing(&plan.pool);
     let pool = pool.map_err(|error| Failure::at(&plan.pool, &error))?;
     report.open = begun.elapsed();
     let maps = Maps::open(&pool)?;

@@ -78,6 +78,7 @@ pub(crate) fn complete(maps: &Maps, count: u64) -> Result<Found> {
 #[cfg(test)]
 mod tests {
     use crate::mixed::{key, value};
+    use endura::lab::handles::Handles as _;
     use endura::{Kind, Pool};
 
     use super::super::maps::KINDS;
@@ -92,7 +93,7 @@ mod tests {
 
     fn damage(kinds: &[Kind]) {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let pool = Pool::options().create(dir.path().join("pool")).expect("a pool");
+        let pool = Pool::options().create_new(dir.path().join("pool")).expect("a pool");
         Maps::create(&pool, kinds).expect("maps");
         let maps = Maps::open(&pool).expect("maps");
         // Two threads with 102 keys each: 51 acknowledged and one in flight, 60 acknowledged.

@@ -32,17 +32,17 @@ impl Writing {
         kind: Kind,
     ) -> Result<(Self, OpenMap)> {
         let failure = |error: &Error| Failure::at(path, error);
-        let (pool, made_pool, section) = match options.open(path) {
+        let (pool, made_pool, section) = match options.open_existing(path) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 let section = interrupt::section();
-                match options.create(path) {
+                match options.create_new(path) {
                     Ok(pool) => (pool, true, section),
                     // Somebody was faster.
                     Err(Error::Io { source, .. })
                         if source.kind() == io::ErrorKind::AlreadyExists =>
                     {
                         drop(section);
-                        let pool = options.open(path).map_err(|error| failure(&error))?;
+                        let pool = options.open_existing(path).map_err(|error| failure(&error))?;
                         (pool, false, interrupt::section())
                     }
                     Err(error) => return Err(failure(&error)),

@@ -113,12 +113,12 @@ impl PoolArgs {
 
     /// Opens the pool without writing to it.
     pub(crate) fn open_read_only(&self) -> Result<Pool> {
-        self.options().read_only(true).open(&self.pool).map_err(|error| self.at(&error))
+        self.options().read_only(true).open_existing(&self.pool).map_err(|error| self.at(&error))
     }
 
     /// Opens the pool for writing.
     pub(crate) fn open(&self) -> Result<Pool> {
-        self.options().open(&self.pool).map_err(|error| self.at(&error))
+        self.options().open_existing(&self.pool).map_err(|error| self.at(&error))
     }
 
     /// What went wrong with the pool.
@@ -199,15 +199,17 @@ impl NewMapArgs {
 
     /// What the map is, or will be. Nothing is made.
     pub(crate) fn kind(&self) -> Result<Kind> {
-        match self.options().read_only(true).open(&self.pool) {
+        match self.options().read_only(true).open_existing(&self.pool) {
             Ok(pool) => self.kind_in(&pool),
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 Ok(self.kind_of_new())
             }
             // Only a writer may open it, and will say what it is.
             Err(Error::NeedsRecovery) => {
-                let pool =
-                    self.options().open(&self.pool).map_err(|error| at(&self.pool, &error))?;
+                let pool = self
+                    .options()
+                    .open_existing(&self.pool)
+                    .map_err(|error| at(&self.pool, &error))?;
                 self.kind_in(&pool)
             }
             Err(error) => Err(at(&self.pool, &error)),
@@ -227,7 +229,7 @@ impl NewMapArgs {
 
     /// Opens the pool and the map, as `kind`; makes what is missing. Nothing of that remains if no entry
     /// is stored.
-    pub(crate) fn open_or_create(&self, kind: Kind) -> Result<(Writing, OpenMap)> {
+    pub(crate) fn open(&self, kind: Kind) -> Result<(Writing, OpenMap)> {
         Writing::begin(&self.options(), &self.pool, &self.map, kind)
     }
 }

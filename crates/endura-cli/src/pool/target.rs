@@ -186,5 +186,6 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 fn is_pool(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *MAGIC || endura::Pool::options().read_only(true).open(path).is_ok()
+    read.is_ok() && start == *MAGIC
+        || endura::Pool::options().read_only(true).open_existing(path).is_ok()
 }

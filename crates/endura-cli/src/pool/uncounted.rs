@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use endura::{Len, Pool};
+use endura::lab::tree::Len;
+use endura::{Kind, MapInfo, Pool};
 
 use crate::values::entries::{Entries, OpenMap, on_map};
 
@@ -17,21 +18,31 @@ pub(crate) fn exact(len: Len) -> Option<u64> {
     }
 }
 
+/// The number of entries of a map, where it is known.
+pub(crate) fn counted(map: &MapInfo) -> Option<u64> {
+    map.is_counted.then_some(map.approximate_len as u64)
+}
+
 /// Whether the number of entries of some map is not known.
 pub(crate) fn has_unknown(pool: &Pool) -> endura::Result<bool> {
-    Ok(pool.maps()?.iter().any(|map| exact(map.len).is_none()))
+    Ok(pool.maps()?.iter().any(|map| !map.is_counted))
 }
 
 /// Counts the maps whose number of entries is not known; the next clean close records it. A map of a kind
 /// that this build does not know stays as it is.
 pub(crate) fn count_unknown(pool: &Pool) -> endura::Result<()> {
     for map in pool.maps()? {
-        if exact(map.len).is_none() && map.kind != "unknown" {
+        if !map.is_counted && !has_unknown_nodes(&map) {
             let map = OpenMap::open(pool, &map.name, None)?;
             on_map!(&map, map => count_map(map))?;
         }
     }
     Ok(())
+}
+
+/// Whether this build does not know the nodes of a map.
+pub(crate) fn has_unknown_nodes(map: &MapInfo) -> bool {
+    map.kind == Kind::FastFair && map.layout.is_none()
 }
 
 /// Waits for the thread that counts, which pins one leaf at a time.

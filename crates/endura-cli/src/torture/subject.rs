@@ -1,7 +1,8 @@
 //! The map under torture: from numbers to numbers, or from byte strings that stand for them to byte
 //! strings that do.
 
-use endura::{AnyMap, Error, Kind, Pool, Result, Roart};
+use endura::lab::handles::{AnyMap, Roart};
+use endura::{Error, Kind, Pool, Result};
 
 use super::strings;
 

@@ -15,7 +15,7 @@ pub(super) struct Open {
 
 /// Makes an empty map at `path`, where nothing is.
 pub(super) fn create(kind: Kind, path: &Path, media: MediaArgs) -> Result<()> {
-    let pool = media.options().create(path)?;
+    let pool = media.options().create_new(path)?;
     let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close());
     if made.is_err() {
         // A pool without a map is of no use to anyone.
@@ -35,8 +35,8 @@ impl Open {
     /// it is, the pool says.
     pub(super) fn at(path: &Path, media: MediaArgs, read_only: bool) -> Result<Self> {
         let options = media.options();
-        let pool = match options.clone().read_only(read_only).open(path) {
-            Err(Error::NeedsRecovery) => options.open(path)?,
+        let pool = match options.clone().read_only(read_only).open_existing(path) {
+            Err(Error::NeedsRecovery) => options.open_existing(path)?,
             other => other?,
         };
         Ok(Self { map: Subject::open(&pool, None)?, pool })

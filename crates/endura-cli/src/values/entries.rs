@@ -1,8 +1,11 @@
 //! What the commands ask of a map, of whichever sort it is.
 
+use endura::lab::handles::Handles as _;
 use std::ops::Bound;
 
-use endura::{AnyIndex, AnyMap, ByteRange, Kind, Len, Pool, Range, Result, Roart, RoartIndex};
+use endura::lab::handles::{AnyIndex, AnyMap, ByteRange, Roart, RoartIndex, WordRange};
+use endura::lab::tree::Len;
+use endura::{Kind, Pool, Result};
 
 use crate::values::datum::Datum;
 
@@ -14,12 +17,10 @@ pub(crate) enum OpenMap {
     Bytes(Roart),
 }
 
-/// What the map `name` is; `None` if there is none, or this build does not know its kind.
+/// What the map `name` is; `None` if there is none.
 pub(crate) fn kind_of(pool: &Pool, name: &str) -> Result<Option<Kind>> {
     let maps = pool.maps()?;
-    let found = maps.iter().find(|map| map.name == name);
-    let is_it = |kind: &Kind| found.is_some_and(|map| map.kind == kind.name());
-    Ok([Kind::FastFair, Kind::NbTree, Kind::Roart].into_iter().find(is_it))
+    Ok(maps.iter().find(|map| map.name == name).map(|map| map.kind))
 }
 
 impl OpenMap {
@@ -65,7 +66,7 @@ pub(crate) trait Entries {
 
 impl Entries for AnyMap {
     type Datum = u64;
-    type Range = Range<AnyIndex>;
+    type Range = WordRange<AnyIndex>;
 
     fn get(&self, key: &u64) -> Result<Option<u64>> {
         Self::get(self, *key)
@@ -83,7 +84,7 @@ impl Entries for AnyMap {
         Self::remove(self, *key)
     }
 
-    fn range(&self, from: Bound<u64>, to: Bound<u64>) -> Range<AnyIndex> {
+    fn range(&self, from: Bound<u64>, to: Bound<u64>) -> WordRange<AnyIndex> {
         Self::range(self, (from, to))
     }
 

@@ -3,6 +3,7 @@
 use crate::support::{
     Place, code, command, ended, ends_with, endura, endura_with, json, text, works,
 };
+use endura::lab::handles::Handles as _;
 
 fn maps(pool: &str) -> Vec<String> {
     let info = json(&works(&["info", pool, "--json"]));
@@ -120,7 +121,7 @@ fn a_killed_renaming_leaves_one_name() {
 fn a_map_that_is_missing_is_told_with_those_that_are_there() {
     let place = Place::new();
     let pool = &*place.pool();
-    let made = endura::Pool::options().create(pool).expect("a pool");
+    let made = endura::Pool::options().create_new(pool).expect("a pool");
     (0..12).for_each(|i| drop(made.nbtree(&format!("m{i:02}")).expect("a map")));
     made.close().expect("a close");
     let get = ends_with(3, &["get", pool, "1"]);

@@ -69,7 +69,7 @@ fn complaints_say_what_is_there() {
 fn complaints_name_the_file_whatever_it_is_called() {
     let place = Place::new();
     works(&["put", &place.pool(), "1", "2"]);
-    let _open = endura::Pool::options().open(place.pool()).expect("the pool");
+    let _open = endura::Pool::options().open_existing(place.pool()).expect("the pool");
     for (name, arguments) in [
         ("pool", "get pool 1 --wait 0"),
         ("pool", "check pool --wait 0"),

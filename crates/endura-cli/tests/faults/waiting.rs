@@ -26,7 +26,7 @@ fn waiting_has_an_end() {
     let place = Place::in_memory();
     let pool = &*place.pool();
     works(&["put", pool, "1", "1"]);
-    let open = endura::Pool::options().open(pool).expect("the pool");
+    let open = endura::Pool::options().open_existing(pool).expect("the pool");
     for (wait, least) in [("0", 0), ("0.3", 300)] {
         let begun = Instant::now();
         let complaint = ends_with(3, &["get", pool, "1", "--wait", wait]);
@@ -40,11 +40,11 @@ fn waiting_has_an_end() {
     assert_eq!(ended(get.expect("a get")).code(), Some(0));
 
     let options = endura::Pool::options().lock_timeout(Duration::from_millis(50));
-    let first = options.open(pool).expect("the pool");
-    assert!(matches!(options.open(pool), Err(endura::Error::Locked)));
+    let first = options.open_existing(pool).expect("the pool");
+    assert!(matches!(options.open_existing(pool), Err(endura::Error::Locked)));
     let again = std::thread::spawn({
         let (options, pool) = (options.lock_timeout(Duration::from_secs(20)), pool.to_string());
-        move || options.open(pool).map(drop)
+        move || options.open_existing(pool).map(drop)
     });
     std::thread::sleep(Duration::from_millis(50));
     drop(first);

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use endura::ByteMap;
+use endura::lab::handles::ByteMap;
 use endura::lab::pool::Space;
 use endura::lab::tree::roart::{Techniques, Tree};
 

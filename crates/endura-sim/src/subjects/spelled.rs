@@ -121,6 +121,10 @@ impl<T: Techniques> Index for Spelled<T> {
     fn len(&self) -> endura::Result<Len> {
         self.0.len()
     }
+
+    fn exact_len(&self) -> endura::Result<u64> {
+        self.0.exact_len()
+    }
 }
 
 /// Notes one entry.

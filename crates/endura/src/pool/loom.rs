@@ -7,11 +7,11 @@ use crate::media::{Media, Ordering, Region};
 use crate::os::barrier::Barriers;
 use crate::pool::PAGE;
 use crate::pool::directory::map_state::{MapFacts, MapState};
-use crate::pool::directory::types::Types;
 use crate::pool::session::Session;
 use crate::pool::space::Space;
 use crate::runtime::thread::be;
 use crate::sync::loom::{Fault, check, check_finds, spawn};
+use crate::types::Types;
 
 const CHUNK: u64 = 64;
 

@@ -8,10 +8,10 @@ use crate::pool::directory::entry::{
 };
 use crate::pool::directory::map_state::{MapFacts, MapState};
 use crate::pool::directory::registry::write;
-use crate::pool::directory::types::Types;
 use crate::pool::layout::ENTRY;
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
+use crate::types::Types;
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {

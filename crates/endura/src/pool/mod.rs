@@ -30,7 +30,6 @@ pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;
 pub use collect::walk::{GcStep, GcWalk};
 pub use directory::map_state::{Counted, MapState};
-pub use directory::types::Types;
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub use file::superblock;
 pub(crate) use layout::LOCK_TURN;

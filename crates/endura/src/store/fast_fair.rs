@@ -1,22 +1,14 @@
-//! [`FastFair`]: the index with every node size that a map can have.
+//! The FAST & FAIR tree with every node size that a map can have.
 
 use std::sync::Arc;
 
-use crate::media::{Mapped, Media};
-use crate::pool::{GcWalk, Guard, MapState, Space, Types};
-use crate::store::Map;
+use crate::kind::Kind;
+use crate::media::Media;
+use crate::pool::{GcWalk, Guard, MapState, Space};
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
 use crate::tree::{Change, Index, Len, TreeCheck};
+use crate::types::Types;
 use crate::{Error, Result};
-
-/// A map from `u64` to `u64` that lies in the pool entirely: a FAST & FAIR B+-tree. It restarts in
-/// microseconds, scans fastest, and serves any number of readers and writers.
-///
-/// All its methods are those of [`Map`].
-pub type FastFair = Map<FastFairIndex>;
-
-/// The index of a [`FastFair`].
-pub type FastFairIndex = AnyLayout<Mapped>;
 
 /// How large the nodes of a FAST & FAIR map are, recorded with the map when it is made.
 ///
@@ -51,7 +43,7 @@ impl NodeLayout {
     /// That a map does not have nodes of sizes that this build does not know.
     pub(crate) fn check(map: &MapState) -> Result<()> {
         match Self::of(map) {
-            None if map.kind() == fast_fair::KIND => unknown_nodes(map),
+            None if map.kind() == Kind::FastFair.number() => unknown_nodes(map),
             _ => Ok(()),
         }
     }
@@ -62,7 +54,7 @@ impl NodeLayout {
             |layout: &Self| ((layout.inner_bytes() / 8) << 16) | (layout.leaf_bytes() / 8);
         [Self::Wide, Self::NarrowLeaves]
             .into_iter()
-            .filter(|_| map.kind() == fast_fair::KIND)
+            .filter(|_| map.kind() == Kind::FastFair.number())
             .find(|layout| parameters(layout) == map.parameters())
     }
 }
@@ -93,29 +85,49 @@ impl<M: Media> AnyLayout<M> {
     /// [`Error::WrongKind`] if the map is of another kind, or of another layout than the one asked
     /// for; [`Error::UnknownNodes`] if it has nodes of none; those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str, layout: Option<NodeLayout>) -> Result<Self> {
-        let default = || match space.media().needs_flush() {
+        let made = layout.unwrap_or_else(|| Self::default_layout(space));
+        Self::over_as(space, Self::find_or_create(space, name, made, &Types::numbers())?, layout)
+    }
+
+    /// The nodes that a map has for which nobody asked for others.
+    pub(crate) fn default_layout(space: &Space<M>) -> NodeLayout {
+        match space.media().needs_flush() {
             true => NodeLayout::NarrowLeaves,
             false => NodeLayout::Wide,
-        };
-        // What is there, or comes in between, has the nodes that it has.
-        let types = Types::numbers();
-        let map = match layout.unwrap_or_else(default) {
-            NodeLayout::Wide => {
-                Tree::<M, 256, 128, LineBinary>::find_or_create(space, name, &types)?
-            }
+        }
+    }
+
+    /// The map `name`, whatever it is; made with these nodes and types if there is none.
+    pub(crate) fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        layout: NodeLayout,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        match layout {
+            NodeLayout::Wide => Tree::<M, 256, 128, LineBinary>::find_or_create(space, name, types),
             NodeLayout::NarrowLeaves => {
-                Tree::<M, 128, 64, LineBinary>::find_or_create(space, name, &types)?
+                Tree::<M, 128, 64, LineBinary>::find_or_create(space, name, types)
             }
-        };
+        }
+    }
+
+    /// The tree in an open map, which must have these nodes if any are asked for.
+    pub(crate) fn over_as(
+        space: &Arc<Space<M>>,
+        map: Arc<MapState>,
+        layout: Option<NodeLayout>,
+    ) -> Result<Self> {
+        // What is there, or has come in between, has the nodes that it has.
         let found = Self::over(space, map)?;
         match layout {
-            Some(layout) if layout != found.layout() => Err(Error::WrongKind {
-                name: name.to_owned(),
-                found: "FastFair with other node sizes",
-                want: "FastFair with these node sizes",
-            }),
+            Some(layout) if layout != found.layout() => Err(found.other_nodes()),
             _ => Ok(found),
         }
+    }
+
+    fn other_nodes(&self) -> Error {
+        Error::OtherNodes { name: on_layout!(self, tree => tree.map().name().to_string()) }
     }
 
     /// The tree in an open map.
@@ -230,5 +242,9 @@ impl<M: Media> Index for AnyLayout<M> {
 
     fn len(&self) -> Result<Len> {
         on_layout!(self, tree => tree.len())
+    }
+
+    fn exact_len(&self) -> Result<u64> {
+        on_layout!(self, tree => tree.exact_len())
     }
 }

@@ -30,7 +30,7 @@ pub trait ByteIndex: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those that every method of a map may meet ([`ByteMap`](crate::ByteMap) names them).
+    /// Those that every method of a map may meet ([`Map`](crate::Map) names them).
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>>;
 
     /// The values of `keys`, in their order, with their cache misses overlapped. Each lookup stands for
@@ -156,6 +156,14 @@ pub trait ByteIndex: Send + Sync + 'static {
     ///
     /// As for [`get_with`](Self::get_with).
     fn len(&self) -> Result<Len>;
+
+    /// How many entries there are, counted first where that is not known: O(n) then, by the caller or, where another
+    /// thread counts already, by that one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_with`](Self::get_with).
+    fn exact_len(&self) -> Result<u64>;
 }
 
 /// What to do with an entry.
@@ -286,10 +294,10 @@ impl<'a> Bytes<'a> {
     /// All of them, if they are `N`: a number, say, in a few instructions.
     ///
     /// ```
-    /// # let pool = endura::Pool::options().open_or_create(tempfile::tempdir()?.path().join("pool"))?;
-    /// let map = pool.roart("visits")?;
-    /// map.insert("ada", 7_u64.to_le_bytes())?;
-    /// let visits = map.get_with("ada", |value| value.to_array().map(u64::from_le_bytes))?;
+    /// # let pool = endura::Pool::open(tempfile::tempdir()?.path().join("pool"))?;
+    /// let map = pool.map::<str, [u8]>("visits")?;
+    /// map.insert("ada", &7_u64.to_le_bytes())?;
+    /// let visits = map.read_with("ada", |value| value.to_array().map(u64::from_le_bytes))?;
     /// assert_eq!(visits, Some(Some(7)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -301,13 +309,10 @@ impl<'a> Bytes<'a> {
     /// The first `N` of them, if there are so many: what tells most keys apart, in a few instructions.
     ///
     /// ```
-    /// # let pool = endura::Pool::options().open_or_create(tempfile::tempdir()?.path().join("pool"))?;
-    /// let map = pool.roart("streets")?;
-    /// map.insert("Elm Street", "")?;
-    /// map.range_with::<&str>(.., |street, _| {
-    ///     assert_eq!(street.first_chunk(), Some(*b"Elm"));
-    ///     std::ops::ControlFlow::Continue(())
-    /// })?;
+    /// # let pool = endura::Pool::open(tempfile::tempdir()?.path().join("pool"))?;
+    /// let map = pool.map::<u64, [u8]>("streets")?;
+    /// map.insert(7, b"Elm Street")?;
+    /// assert_eq!(map.read_with(7, |street| street.first_chunk())?, Some(Some(*b"Elm")));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
@@ -320,9 +325,20 @@ impl<'a> Bytes<'a> {
 
     /// All of them.
     pub fn to_vec(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.len];
-        self.copy_to(0, &mut bytes);
+        let mut bytes = Vec::new();
+        self.append_to(&mut bytes);
         bytes
+    }
+
+    /// Appends all of them to `out`.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        out.reserve(self.len);
+        let mut piece = [0; 256];
+        for from in (0..self.len).step_by(piece.len()) {
+            let piece = &mut piece[..(self.len - from).min(256)];
+            self.copy_to(from, piece);
+            out.extend_from_slice(piece);
+        }
     }
 
     /// Reads them one after the other.

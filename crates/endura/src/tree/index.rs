@@ -112,6 +112,14 @@ pub trait Index: Send + Sync + 'static {
     ///
     /// As for [`get`](Self::get).
     fn len(&self) -> Result<Len>;
+
+    /// How many entries there are, counted first where that is not known: O(n) then, by the caller or, where another
+    /// thread counts already, by that one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    fn exact_len(&self) -> Result<u64>;
 }
 
 /// What to do with an entry.

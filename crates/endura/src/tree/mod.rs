@@ -1,8 +1,10 @@
 //! The papers' indexes, over any medium.
 //!
 //! An index offers a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); what a
-//! map offers is made of them above ([`Map`](crate::Map), [`ByteMap`](crate::ByteMap)).
+//! map offers is made of them above ([`Map`](crate::Map)).
 
+mod another;
+pub(crate) mod byte_range;
 mod bytes;
 mod check;
 mod ends;
@@ -14,6 +16,7 @@ pub mod nbtree;
 pub mod roart;
 #[cfg(all(test, not(loom)))]
 mod tests;
+pub(crate) mod word_range;
 
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
 pub use check::{Repairs, TreeCheck};

@@ -83,7 +83,7 @@ fn ends_behind<I: Index>(
 ) -> usize {
     patiently(move || {
         let space = heap();
-        let map = crate::Map::over(open(&space));
+        let map = crate::lab::handles::WordMap::over(open(&space));
         (0..1_000).for_each(|key| _ = map.insert(key, key).unwrap());
         let _outer = space.pin().unwrap();
         space.fall_behind(epochs);
@@ -121,7 +121,8 @@ fn a_scan_ends_inside_a_pin_that_lies_behind() {
         assert_eq!(ends_behind(nbtree, epochs), 1_000);
         let roart = patiently(move || {
             let space = heap();
-            let map = crate::ByteMap::over(roart::Tree::<_>::open(&space, "map").unwrap());
+            let map =
+                crate::lab::handles::ByteMap::over(roart::Tree::<_>::open(&space, "map").unwrap());
             (0..1_000_u64).for_each(|key| _ = map.insert(key.to_be_bytes(), "").unwrap());
             let _outer = space.pin().unwrap();
             space.fall_behind(epochs);

@@ -12,7 +12,8 @@ use super::rules;
 
 /// The modules of the library, each above those that it may use; what stands in one row may not
 /// use its neighbours.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
+    &["kind", "types"],
     &["error"],
     &["sync"],
     &["cpu"],

@@ -11,10 +11,10 @@ mod together;
 
 use std::sync::Arc;
 
+use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{Collector, GcWalk, PAGE, Session, Shares, Space};
 use endura::lab::tree::{fast_fair, nbtree, roart};
-use endura::{ByteMap, Map};
 use endura_variants::roart::Tiny;
 
 /// Trees of tiny nodes, so that a few entries make many chunks.
@@ -72,7 +72,10 @@ impl World {
     }
 
     pub(crate) fn numbers(&self) -> [Box<dyn Numbers>; 2] {
-        [Box::new(Map::over(self.fast_fair.clone())), Box::new(Map::over(self.nbtree.clone()))]
+        [
+            Box::new(WordMap::over(self.fast_fair.clone())),
+            Box::new(WordMap::over(self.nbtree.clone())),
+        ]
     }
 
     pub(crate) fn bytes(&self) -> ByteMap<Roart> {
@@ -132,7 +135,7 @@ pub(crate) trait Numbers {
     fn all(&self) -> Vec<(u64, u64)>;
 }
 
-impl<I: endura::lab::tree::Index> Numbers for Map<I> {
+impl<I: endura::lab::tree::Index> Numbers for WordMap<I> {
     fn put(&self, key: u64, value: u64) {
         self.insert(key, value).unwrap();
     }

@@ -1,9 +1,11 @@
 //! What a collection costs and gives back. Run with
 //! `cargo test --release -p endura --test collect -- --ignored --nocapture measure`: A16.
 
+use endura::lab::handles::Handles as _;
 use std::time::{Duration, Instant};
 
-use endura::{MediaChoice, Pool, Roart};
+use endura::lab::handles::Roart;
+use endura::{MediaChoice, Pool};
 
 const KEYS: u64 = 1_000_000;
 
@@ -37,7 +39,7 @@ fn a16_a_million_keys_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.endura");
     let options = Pool::options().media(MediaChoice::PageCache);
-    let pool = options.create(&path).unwrap();
+    let pool = options.create_new(&path).unwrap();
     let map = pool.roart("m").unwrap();
     (0..KEYS).for_each(|n| _ = map.insert(scattered(n), [0; 100]).unwrap());
     (0..KEYS / 4).for_each(|n| _ = map.remove(scattered(4 * n)).unwrap());
@@ -47,7 +49,7 @@ fn a16_a_million_keys_after_a_kill() {
     pool.close().unwrap();
     std::fs::write(&path, &killed).unwrap();
     let begun = Instant::now();
-    let pool = options.open(&path).unwrap();
+    let pool = options.open_existing(&path).unwrap();
     let map = pool.roart("m").unwrap();
     assert!(map.get(scattered(1)).unwrap().is_some());
     println!("open and first lookup: {:?}", begun.elapsed());

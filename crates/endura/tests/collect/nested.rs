@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use endura::ByteMap;
+use endura::lab::handles::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{CollectionState, Collector, GcStep, PAGE, Session, Space};
 use endura::lab::tree::roart;

@@ -1,5 +1,6 @@
 //! Pools in files.
 
+use endura::lab::handles::Handles as _;
 use std::time::{Duration, Instant};
 
 use endura::lab::pool::CollectionState;
@@ -11,7 +12,7 @@ fn threads_find_it_by_themselves() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.endura");
     for threads in [0, 1, 3] {
-        let pool = Pool::options().media(MediaChoice::PageCache).open_or_create(&path).unwrap();
+        let pool = Pool::options().media(MediaChoice::PageCache).open(&path).unwrap();
         let map = pool.fast_fair("m").unwrap();
         (0..20_000).for_each(|key| _ = map.insert(key, key).unwrap());
         // As a killed process leaves it.
@@ -19,7 +20,7 @@ fn threads_find_it_by_themselves() {
         drop(map);
         pool.close().unwrap();
         std::fs::write(&path, before).unwrap();
-        let pool = Pool::options().collectors(threads).open(&path).unwrap();
+        let pool = Pool::options().collectors(threads).open_existing(&path).unwrap();
         assert!(!pool.stats().unwrap().clean_open);
         if threads == 0 {
             assert_eq!(pool.stats().unwrap().collection.state, CollectionState::Pending);
@@ -43,7 +44,7 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let [path, copy] = ["pool", "copy"].map(|name| folder.path().join(name));
     let options = Pool::options().max_size(1 << 28);
-    let pool = options.create(&path).unwrap();
+    let pool = options.create_new(&path).unwrap();
     for n in 0..2_000_u64 {
         pool.fast_fair("f").unwrap().insert(n * 7, n).unwrap();
         pool.nbtree("n").unwrap().insert(n * 11, n).unwrap();
@@ -52,7 +53,7 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
     pool.close().unwrap();
     std::fs::copy(&path, &copy).unwrap();
     // Both at once, so that they cannot be mapped at one address.
-    let both = [&path, &copy].map(|path| options.open(path).unwrap());
+    let both = [&path, &copy].map(|path| options.open_existing(path).unwrap());
     for pool in &both {
         assert_eq!(pool.verify().unwrap().shares.leaked, 0);
         let numbers = |entry: endura::Result<(u64, u64)>| entry.unwrap();
@@ -72,7 +73,7 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
     headless[..8192].fill(0);
     for bytes in [&headless[..], &whole[..whole.len() / 2], &whole[..4096], &[1; 100]] {
         std::fs::write(&copy, bytes).unwrap();
-        assert!(options.open(&copy).is_err(), "{} bytes", bytes.len());
+        assert!(options.open_existing(&copy).is_err(), "{} bytes", bytes.len());
         assert!(std::fs::read(&copy).unwrap() == bytes, "written to");
     }
 }

@@ -3,16 +3,18 @@
 //! What is changed is read from a string of bytes, so that a fuzzer can steer it. The same code
 //! runs in the tests from random bytes and in `fuzz/` from those that libFuzzer makes up.
 
+use endura::lab::handles::Handles as _;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use endura::lab::handles::{OrderedMap, WordMap};
 use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space, superblock};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{Index, fast_fair, nbtree};
-use endura::{Kind, Map, OrderedMap, Pool, Result};
+use endura::{Kind, Pool, Result};
 
 type Damaged = Arc<Space<Arc<Heap>>>;
 
@@ -111,8 +113,8 @@ impl Image {
     fn of_session<T: Tiny>(closed: bool) -> Self {
         let heap = Arc::new(Heap::new(ROOM));
         let space = mounted(Arc::clone(&heap), 1);
-        fill(&Map::over(<T as Tiny>::open(&space, "first").unwrap()));
-        fill(&Map::over(<T as Tiny>::open(&space, "second").unwrap()));
+        fill(&WordMap::over(<T as Tiny>::open(&space, "first").unwrap()));
+        fill(&WordMap::over(<T as Tiny>::open(&space, "second").unwrap()));
         if closed {
             space.close().unwrap();
             space.save().unwrap();
@@ -196,7 +198,7 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
     for name in ["first", "second", "third"] {
         if let Ok(tree) = <T as Tiny>::open(&space, name) {
             // Errors are answers, too: what counts is that there is one.
-            let _ = every_operation(&Map::over(tree.clone()), &mut choices);
+            let _ = every_operation(&WordMap::over(tree.clone()), &mut choices);
             let _ = tree.check();
         }
     }
@@ -216,7 +218,7 @@ impl Files {
     pub(crate) fn of(kind: Kind) -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let path = folder.path().join("sound");
-        let pool = Pool::options().max_size(ROOM).create(&path).unwrap();
+        let pool = Pool::options().max_size(ROOM).create_new(&path).unwrap();
         fill(&pool.any_map("first", Some(kind)).unwrap());
         match kind {
             Kind::FastFair => {
@@ -250,15 +252,15 @@ impl Files {
         let mut choices = Choices(bytes);
         let path = self.damaged(&mut choices);
         let options = Pool::options().max_size(ROOM);
-        if let Ok(pool) = options.clone().read_only(true).open(&path) {
+        if let Ok(pool) = options.clone().read_only(true).open_existing(&path) {
             let _ = self.use_pool(&pool, &mut choices);
         }
         let accept = choices.byte().is_multiple_of(2);
-        if let Ok(pool) = options.clone().accept_unclean(accept).open(&path) {
+        if let Ok(pool) = options.clone().accept_unclean(accept).open_existing(&path) {
             let _ = self.use_pool(&pool, &mut choices);
             let _ = pool.close();
         }
-        if let Ok(pool) = options.open(&path) {
+        if let Ok(pool) = options.open_existing(&path) {
             let _ = pool.verify();
         }
     }
@@ -270,7 +272,7 @@ impl Files {
                 let _ = every_operation(&map, choices);
             }
         }
-        let _ = (pool.rename_map("third", "fourth"), pool.rename_map("fourth", "first"));
+        let _ = (pool.rename("third", "fourth"), pool.rename("fourth", "first"));
         let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
         pool.verify().map(drop)
     }

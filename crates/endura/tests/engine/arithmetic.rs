@@ -20,7 +20,7 @@ fn a_number_of_entries_that_no_pool_has_room_for_is_refused() {
         }
         // One that it could have is found to be false by a verification, and does no harm.
         let path = closed.patched(|words| words.put(LEN, 1_000));
-        let pool = options().open(path).unwrap();
+        let pool = options().open_existing(path).unwrap();
         assert!(matches!(pool.verify(), Err(Error::Corrupt { .. })));
         drop(pool);
     }
@@ -38,7 +38,7 @@ fn the_last_generation_and_the_last_write_of_a_superblock_are_refused() {
                         (u64::MAX, [1; 16], false);
                 });
             });
-            let opened = options().accept_unclean(accept).open(&path);
+            let opened = options().accept_unclean(accept).open_existing(&path);
             match accept {
                 true => assert!(matches!(opened, Err(Error::Corrupt { .. })), "{opened:?}"),
                 false => assert!(matches!(opened, Err(Error::NeedsRestore { .. })), "{opened:?}"),
@@ -46,8 +46,8 @@ fn the_last_generation_and_the_last_write_of_a_superblock_are_refused() {
         }
         let path =
             closed.patched(|words| words.superblock(|superblock| superblock.sequence = u64::MAX));
-        let opened = options().open(&path);
+        let opened = options().open_existing(&path);
         assert!(matches!(opened, Err(Error::Corrupt { .. })), "{opened:?}");
-        options().read_only(true).open(&path).unwrap().verify().unwrap();
+        options().read_only(true).open_existing(&path).unwrap().verify().unwrap();
     });
 }

@@ -1,6 +1,7 @@
 //! Closing and verifying a pool beside operations that stay: who is inside is not waited for by himself, nor
 //! for ever by a verification.
 
+use endura::lab::handles::Handles as _;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -82,7 +83,7 @@ fn a_verification_gives_up_where_a_writer_waits_for_another_one() {
 #[test]
 fn a_map_without_a_choice_of_nodes_is_never_of_the_wrong_kind() {
     let folder = tempfile::tempdir().unwrap();
-    let pool = Pool::options().max_size(1 << 30).create(folder.path().join("pool")).unwrap();
+    let pool = Pool::options().max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
     let both = std::sync::Barrier::new(2);
     std::thread::scope(|threads| {
         threads.spawn(|| {

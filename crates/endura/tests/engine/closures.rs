@@ -1,11 +1,13 @@
 //! Every closure that the API takes, and every operation: what may be nested in what.
 
+use endura::lab::handles::Handles as _;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use endura::lab::handles::{FastFair, NbTree, OrderedMap, Roart};
 use endura::lab::tree::{ByteChange, ByteIndex, Change, Index};
-use endura::{Error, FastFair, NbTree, OrderedMap, Pool, Roart};
+use endura::{Error, Pool};
 
 /// What an operation gives: only whether it went through.
 pub(crate) type Outcome = Result<(), Error>;
@@ -23,7 +25,7 @@ pub(crate) const KEY: u64 = 77;
 
 impl World {
     pub(crate) fn new(folder: &Path, name: &str) -> Self {
-        let pool = Pool::options().max_size(1 << 30).create(folder.join(name)).unwrap();
+        let pool = Pool::options().max_size(1 << 30).create_new(folder.join(name)).unwrap();
         let fast_fair = pool.fast_fair("fast_fair").unwrap();
         let (nbtree, roart) = (pool.nbtree("nbtree").unwrap(), pool.roart("roart").unwrap());
         let world = Self { pool, fast_fair, nbtree, roart };
@@ -213,7 +215,7 @@ fn of_pools() -> Vec<Operation> {
         ("any_map", |world| world.pool.any_map("nbtree", None).map(drop)),
         ("roart", |world| world.pool.roart("more").map(drop)),
         ("maps", |world| world.pool.maps().map(drop)),
-        ("rename_map", |world| match world.pool.rename_map("more", "less") {
+        ("rename_map", |world| match world.pool.rename("more", "less") {
             // Made and dropped by others.
             Ok(()) | Err(Error::NoSuchMap { .. } | Error::MapExists { .. }) => {
                 world.pool.drop_map("less").map(drop)

@@ -1,6 +1,7 @@
 //! Damage that makes no operation fail, but stops work in the background, shows in `stats().warnings`; and damage
 //! that would make entries vanish is `Corrupt`.
 
+use endura::lab::handles::Handles as _;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use crate::patched::{Closed, options, outcome};
 
 /// A pool as a killed process leaves it, with a few entries in each kind of map.
 fn unclosed_pool(path: &Path) {
-    let pool = Pool::options().create(path).unwrap();
+    let pool = Pool::options().create_new(path).unwrap();
     let (numbers, strings) = (pool.fast_fair("numbers").unwrap(), pool.roart("strings").unwrap());
     for key in 0..2_000_u64 {
         numbers.insert(key, key).unwrap();
@@ -25,7 +26,7 @@ fn unclosed_pool(path: &Path) {
 
 /// What the pool says when its collection has been tried.
 fn collected(path: &Path) -> (Stats, bool) {
-    let pool = Pool::options().open(path).unwrap();
+    let pool = Pool::options().open_existing(path).unwrap();
     let done = pool.collect().unwrap();
     // Also what was refused can be read.
     assert_eq!(pool.fast_fair("numbers").unwrap().get(1).unwrap(), Some(1));
@@ -56,7 +57,7 @@ fn a_signpost_that_leads_nowhere() {
     let closed = Closed::new(Kind::NbTree, 1_500);
     for number in [0, 1, 5] {
         let path = closed.patched(|words| words.put(words.blocks()[number], 3));
-        let pool = options().open(path).unwrap();
+        let pool = options().open_existing(path).unwrap();
         let map = pool.nbtree("map").unwrap();
         for found in [map.get(1_000).map(drop), map.insert(2_000, 1).map(drop)] {
             assert_eq!(outcome(found), "`Corrupt`", "block {number}");

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use endura::ByteMap;
+use endura::lab::handles::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;

@@ -6,6 +6,7 @@
 //!
 //!     cargo test --release -p endura --test engine a_thousand_updates_a_second -- --ignored --nocapture
 
+use endura::lab::handles::Handles as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -68,13 +69,13 @@ fn bytes_per_update(
 ) -> Option<u64> {
     let path = folder.join("pool");
     let options = Pool::options().read_mostly(read_mostly).collectors(0);
-    let pool = options.create(&path).unwrap();
+    let pool = options.create_new(&path).unwrap();
     let store = open(&pool);
     (0..entries).for_each(|number| store(number, number));
     drop(store);
     // From here on no page is dirty.
     pool.close().unwrap();
-    let pool = options.open(&path).unwrap();
+    let pool = options.open_existing(&path).unwrap();
     if pool.stats().unwrap().filesystem == "tmpfs" {
         return None;
     }

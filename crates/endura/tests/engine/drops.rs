@@ -1,5 +1,6 @@
 //! Maps that were dropped while somebody may still be inside: their chunks wait, they are not lost.
 
+use endura::lab::handles::Handles as _;
 use endura::{CollectionState, Kind};
 
 use crate::patched::options;
@@ -14,7 +15,7 @@ fn chunks_of_a_dropped_map_wait_and_are_not_leaked() {
 
 fn of_kind(kind: Kind) {
     let folder = tempfile::tempdir().unwrap();
-    let pool = options().create(folder.path().join("pool")).unwrap();
+    let pool = options().create_new(folder.path().join("pool")).unwrap();
     let other = pool.roart("other").unwrap();
     other.insert("key", "value").unwrap();
     match kind {

@@ -1,6 +1,7 @@
 //! Children of forks at every point: every operation is `Forked` at once, whatever the parent was doing, and
 //! nothing that had begun is finished by the child. The table is in `docs/testing.md`.
 
+use endura::lab::handles::Handles as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -74,7 +75,7 @@ fn try_all(world: &World, operations: &[Operation]) -> i32 {
 /// A child can still have pools of its own.
 fn has_its_own() -> bool {
     let Ok(folder) = tempfile::tempdir() else { return false };
-    let Ok(pool) = Pool::options().max_size(64 << 20).create(folder.path().join("own")) else {
+    let Ok(pool) = Pool::options().max_size(64 << 20).create_new(folder.path().join("own")) else {
         return false;
     };
     let map = pool.fast_fair("map");
@@ -119,7 +120,7 @@ fn a_fork_beside_other_threads() {
         ("during writes", |world| (0..300).for_each(|key| world.write(key, 7))),
         ("while maps are made, renamed and dropped", |world| {
             world.pool.nbtree("short").unwrap();
-            world.pool.rename_map("short", "long").unwrap();
+            world.pool.rename("short", "long").unwrap();
             world.pool.drop_map("long").unwrap();
         }),
         ("while threads come and go", |world| {
@@ -150,12 +151,12 @@ fn a_fork_beside_the_first_use_of_an_nbtree() {
     ends("a fork beside the first use of an NBTree", || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
-        let pool = Pool::options().create(&path).unwrap();
+        let pool = Pool::options().create_new(&path).unwrap();
         let map = pool.nbtree("map").unwrap();
         (0..KEYS).for_each(|key| _ = map.insert(key, key).unwrap());
         drop((map, pool));
         for round in 0..TIMES as u64 {
-            let pool = Pool::options().open(&path).unwrap();
+            let pool = Pool::options().open_existing(&path).unwrap();
             let map = pool.nbtree("map").unwrap();
             std::thread::scope(|threads| {
                 threads.spawn(|| map.get(1).unwrap());

@@ -1,6 +1,7 @@
 //! Words that no session leaves, and every operation that meets them: it answers or fails. The table in
 //! `docs/testing.md` is what came of it; `ENDURA_BLESS=1` writes it anew.
 
+use endura::lab::handles::Handles as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

@@ -1,9 +1,11 @@
 //! What threads keep that do nothing any more, or have exited.
 
+use endura::lab::handles::Handles as _;
 use std::cell::RefCell;
 use std::sync::Barrier;
 
-use endura::{FastFair, Pool, Roart};
+use endura::Pool;
+use endura::lab::handles::{FastFair, Roart};
 
 use crate::patience::ends;
 
@@ -11,7 +13,7 @@ const MIB: u64 = 1 << 20;
 
 fn pool() -> (tempfile::TempDir, Pool) {
     let folder = tempfile::tempdir().unwrap();
-    let pool = Pool::options().create(folder.path().join("pool")).unwrap();
+    let pool = Pool::options().create_new(folder.path().join("pool")).unwrap();
     (folder, pool)
 }
 

@@ -51,7 +51,7 @@ fn role_of_a_session() {
     let mut role = role.splitn(4, ' ');
     let mut next = || role.next().unwrap();
     let (kind, collect, session, path) = (next(), next(), next(), next());
-    let pool = Pool::options().open(path).unwrap();
+    let pool = Pool::options().open_existing(path).unwrap();
     let finish = |when: Collect| {
         if collect == format!("{when:?}") {
             assert!(pool.collect().unwrap());
@@ -86,9 +86,9 @@ fn run_and_kill(path: &Path, kind: Kind, collect: Collect, session: u64) {
 fn killed_again_and_again(kind: Kind, collect: Collect, sessions: u64) -> (u64, u64) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let path = folder.path().join("pool");
-    Pool::options().create(&path).unwrap().close().unwrap();
+    Pool::options().create_new(&path).unwrap().close().unwrap();
     (0..sessions).for_each(|session| run_and_kill(&path, kind, collect, session));
-    let pool = Pool::options().open(&path).unwrap();
+    let pool = Pool::options().open_existing(&path).unwrap();
     assert!(pool.collect().unwrap());
     let shares = pool.verify().unwrap().shares;
     assert_eq!(shares.leaked, 0);

@@ -1,9 +1,11 @@
 //! What is removed is copied at most once, for whom it is given to.
 
+use endura::lab::handles::Handles as _;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use endura::{Pool, Roart};
+use endura::Pool;
+use endura::lab::handles::Roart;
 
 thread_local! {
     /// Bytes that the calling thread has on the heap, and the most there were of them.
@@ -57,7 +59,7 @@ fn copies(map: &Roart, work: impl FnOnce(&Roart)) -> f64 {
 #[test]
 fn a_value_that_is_removed_is_copied_at_most_once() {
     let folder = tempfile::tempdir().unwrap();
-    let pool = Pool::options().max_size(1 << 30).create(folder.path().join("pool")).unwrap();
+    let pool = Pool::options().max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
     let map = pool.roart("m").unwrap();
     let none = [
         ("clear", copies(&map, |map| map.clear().unwrap())),

@@ -1,13 +1,15 @@
 //! Maps of all kinds, with numbers as keys.
 
+use endura::lab::handles::Handles as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use endura::PoolOptions;
+use endura::lab::handles::{ByteEntry, ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
-use endura::{ByteEntry, ByteMap, Map, PoolOptions};
 
 use crate::watched::Watched;
 
@@ -24,7 +26,7 @@ pub(crate) trait Numbers: Send + Sync {
     fn len(&self) -> Len;
 }
 
-impl<I: Index> Numbers for Map<I> {
+impl<I: Index> Numbers for WordMap<I> {
     fn put(&self, key: u64, value: u64) {
         self.insert(key, value).unwrap();
     }
@@ -109,7 +111,7 @@ impl<I: ByteIndex> Numbers for ByteMap<I> {
 /// Runs `work` with one map of each kind, all in one pool.
 pub(crate) fn each_kind(options: PoolOptions, work: impl Fn(&str, &dyn Numbers)) {
     let folder = tempfile::tempdir().unwrap();
-    let pool = options.max_size(1 << 30).create(folder.path().join("pool")).unwrap();
+    let pool = options.max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
     work("FastFair", &pool.fast_fair("f").unwrap());
     work("NbTree", &pool.nbtree("n").unwrap());
     work("Roart", &pool.roart("r").unwrap());
@@ -129,9 +131,9 @@ pub(crate) fn watched(needs_flush: bool) -> [(&'static str, Rc<dyn Numbers>); 4]
     let nbtree = nbtree::Tree::<_, 16, 4>::open(&space(false), "m").unwrap();
     let roart = roart::Tree::<_>::open(&space(true), "m").unwrap();
     [
-        ("FastFair", Rc::new(Map::over(small))),
-        ("wide FastFair", Rc::new(Map::over(wide))),
-        ("NbTree", Rc::new(Map::over(nbtree))),
+        ("FastFair", Rc::new(WordMap::over(small))),
+        ("wide FastFair", Rc::new(WordMap::over(wide))),
+        ("NbTree", Rc::new(WordMap::over(nbtree))),
         ("Roart", Rc::new(ByteMap::over(roart))),
     ]
 }

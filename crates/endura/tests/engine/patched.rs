@@ -1,5 +1,6 @@
 //! Pool files that are closed, and whose words are changed from outside.
 
+use endura::lab::handles::Handles as _;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub(crate) fn options() -> PoolOptions {
 impl Closed {
     pub(crate) fn new(kind: Kind, entries: u64) -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let pool = options().create(folder.path().join("sound")).unwrap();
+        let pool = options().create_new(folder.path().join("sound")).unwrap();
         if kind == Kind::Roart {
             let map = pool.roart("map").unwrap();
             (0..entries).for_each(|n| drop(map.insert(spelled(n), "value").unwrap()));

@@ -4,14 +4,16 @@
 //! lets it do once. Beside a drop a thread replaces a value, and looks how much waits to be reused: as long
 //! as one pin lasts that only grows; if pins are given up it becomes less, again and again.
 
+use endura::lab::handles::Handles as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use endura::Pool;
+use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{CollectionState, Collector, GcWalk, PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
-use endura::{ByteMap, Map, Pool};
 
 use crate::patience::ends;
 use crate::pools::pool;
@@ -119,12 +121,12 @@ type NbTree = nbtree::Tree<Memory, 64, 64>;
 type Roart = roart::Tree<Memory>;
 
 fn fill_fast_fair(space: &Arc<Space<Memory>>) {
-    let map = Map::over(FastFair::open(space, "m").unwrap());
+    let map = WordMap::over(FastFair::open(space, "m").unwrap());
     (0..KEYS).for_each(|n| _ = map.insert(key(n), n).unwrap());
 }
 
 fn fill_nbtree(space: &Arc<Space<Memory>>) {
-    let map = Map::over(NbTree::open(space, "m").unwrap());
+    let map = WordMap::over(NbTree::open(space, "m").unwrap());
     (0..KEYS).for_each(|n| _ = map.insert(key(n), n).unwrap());
 }
 
@@ -159,7 +161,7 @@ fn a_count_after_a_kill_gives_its_pins_up() {
 /// Each operation may be the first that comes to a part of the keys; here all keys are in the same.
 #[test]
 fn the_first_use_of_an_nbtree_in_a_session_gives_its_pins_up() {
-    type Use = fn(&Map<NbTree>);
+    type Use = fn(&WordMap<NbTree>);
     let uses: [Use; 6] = [
         |map| assert_eq!(map.get(7).unwrap(), Some(7)),
         |map| assert_eq!(map.get_many(&[7, 8]).unwrap(), [Some(7), Some(8)]),
@@ -169,13 +171,13 @@ fn the_first_use_of_an_nbtree_in_a_session_gives_its_pins_up() {
         |map| assert_eq!(map.pop_last().unwrap(), Some((KEYS - 1, KEYS - 1))),
     ];
     let fill = |space: &Arc<Space<Memory>>| {
-        let map = Map::over(NbTree::open(space, "m").unwrap());
+        let map = WordMap::over(NbTree::open(space, "m").unwrap());
         (0..KEYS).for_each(|n| _ = map.insert(n, n).unwrap());
     };
     for (i, it) in uses.into_iter().enumerate() {
         eprintln!("use {i}");
         after_a_kill(false, fill, |space| {
-            let map = Map::over(NbTree::open(space, "m").unwrap());
+            let map = WordMap::over(NbTree::open(space, "m").unwrap());
             epochs_of(space, || it(&map))
         });
     }
@@ -227,13 +229,13 @@ fn a_clear_gives_its_pins_up() {
         session(&memory, 1)
     };
     let numbers = space(true);
-    let map = Map::over(FastFair::open(&numbers, "m").unwrap());
+    let map = WordMap::over(FastFair::open(&numbers, "m").unwrap());
     clear(&numbers, || map.clear().unwrap(), fill_fast_fair);
     let strings = space(true);
     let map = ByteMap::over(Roart::open(&strings, "m").unwrap());
     clear(&strings, || map.clear().unwrap(), fill_roart);
     let numbers = space(false);
-    let map = Map::over(NbTree::open(&numbers, "m").unwrap());
+    let map = WordMap::over(NbTree::open(&numbers, "m").unwrap());
     clear(&numbers, || map.clear().unwrap(), fill_nbtree);
 }
 
@@ -247,7 +249,7 @@ fn a_drop_gives_its_pins_up() {
             gives_its_pin_up(&format!("drop of {kind:?}"), &pool, drop);
             // Where the drop had to wait it is freed now at the latest.
             pool.close().unwrap();
-            let pool = Pool::options().open(&path).unwrap();
+            let pool = Pool::options().open_existing(&path).unwrap();
             let report = pool.verify().unwrap();
             assert_eq!((report.maps.len(), report.shares.leaked), (1, 0));
             assert!(report.shares.reached < 1 << 20, "{report:?}");

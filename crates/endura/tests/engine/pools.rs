@@ -8,7 +8,7 @@ use endura::Pool;
 pub(crate) fn pool() -> (tempfile::TempDir, PathBuf, Pool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool");
-    let pool = Pool::options().max_size(1 << 30).open_or_create(&path).unwrap();
+    let pool = Pool::options().max_size(1 << 30).open(&path).unwrap();
     (folder, path, pool)
 }
 

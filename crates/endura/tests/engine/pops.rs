@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
+use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{
     ByteChange, ByteIndex, Bytes, Change, Index, Len, fast_fair, nbtree, roart,
 };
-use endura::{ByteMap, Error, Map, Result};
+use endura::{Error, Result};
 
 use crate::patience::ends;
 use crate::watched::{Watched, epochs_of};
@@ -90,6 +91,10 @@ impl<I: Index> Index for Beside<I> {
     fn len(&self) -> Result<Len> {
         self.index.len()
     }
+
+    fn exact_len(&self) -> Result<u64> {
+        self.index.exact_len()
+    }
 }
 
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
@@ -163,18 +168,23 @@ impl<I: ByteIndex> ByteIndex for Beside<I> {
     fn len(&self) -> Result<Len> {
         self.index.len()
     }
+
+    fn exact_len(&self) -> Result<u64> {
+        self.index.exact_len()
+    }
 }
 
 #[test]
 fn a_rival_that_takes_each_first_entry_is_no_damage() {
     ends("pops beside a faster one", || {
         let medium = || space(Heap::new(16 * PAGE));
-        let map = Map::over(Beside::new(
+        let map = WordMap::over(Beside::new(
             fast_fair::Tree::<_, 64, 64, LineBinary>::open(&medium(), "m").unwrap(),
         ));
         map.index().index.modify(7, |_| Change::Put(0)).unwrap();
         assert_eq!(map.pop_first().unwrap(), Some((7, 0)));
-        let map = Map::over(Beside::new(nbtree::Tree::<_, 128, 64>::open(&medium(), "m").unwrap()));
+        let map =
+            WordMap::over(Beside::new(nbtree::Tree::<_, 128, 64>::open(&medium(), "m").unwrap()));
         map.index().index.modify(7, |_| Change::Put(0)).unwrap();
         assert_eq!(map.pop_last().unwrap(), Some((7, 0)));
         let map = ByteMap::over(Beside::new(roart::Tree::<_>::open(&medium(), "m").unwrap()));
@@ -204,7 +214,7 @@ fn what_only_scans_find_is_damage() {
         let medium = Arc::new(Heap::new(16 * PAGE));
         let tree = fast_fair::Tree::<_, 64, 64, LineBinary>::open(&space(Arc::clone(&medium)), "m")
             .unwrap();
-        let map = Map::over(tree.clone());
+        let map = WordMap::over(tree.clone());
         let keys = [0x1111_1111, 0x2222_2222, 0x3333_3333, 0x4444_4444];
         keys.iter().for_each(|&key| _ = map.insert(key, 5).unwrap());
         for (_, words) in words(&*medium, |visit| tree.check(visit)) {
@@ -248,7 +258,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
     let medium = Arc::new(Watched::new(Heap::new(64 * PAGE), true));
     let pool = space(Arc::clone(&medium));
     let tree = fast_fair::Tree::<_, 128, 64, LineBinary>::open(&pool, "m").unwrap();
-    let map = Map::over(tree.clone());
+    let map = WordMap::over(tree.clone());
     (0..KEYS).for_each(|key| _ = map.insert(key, 0).unwrap());
     for (bytes, words) in words(&*medium, |visit| tree.check(visit)) {
         if bytes == 64 * 8 {
@@ -267,7 +277,7 @@ fn a_look_past_many_empty_leaves_gives_its_pin_up() {
     // Where merges find no room.
     let medium = Arc::new(Watched::new(Heap::new(64 * PAGE), false));
     let pool = space(Arc::clone(&medium));
-    let map = Map::over(nbtree::Tree::<_, 64, 64>::open(&pool, "m").unwrap());
+    let map = WordMap::over(nbtree::Tree::<_, 64, 64>::open(&pool, "m").unwrap());
     (0..KEYS).for_each(|key| _ = map.insert(key, 0).unwrap());
     medium.refuse(true);
     (0..KEYS).for_each(|key| _ = map.remove(key).unwrap());
@@ -319,7 +329,7 @@ fn a_write_beside_faster_ones_gives_its_pin_up() {
             epochs.insert(pool.now());
             tries
         };
-        let map = Map::over(nbtree::Tree::<_, 128, 64>::open(&pool, "n").unwrap());
+        let map = WordMap::over(nbtree::Tree::<_, 128, 64>::open(&pool, "n").unwrap());
         map.index()
             .modify(7, |_| {
                 let tries = next();

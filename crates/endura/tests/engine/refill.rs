@@ -10,7 +10,7 @@ const ROUNDS: usize = 3;
 /// How many entries fit, each time. All are removed in between, in another order.
 fn filled(kind: Kind, max_size: u64, drop_map: bool) -> [u64; ROUNDS] {
     let folder = tempfile::tempdir().unwrap();
-    let pool = Pool::options().max_size(max_size).create(folder.path().join("pool")).unwrap();
+    let pool = Pool::options().max_size(max_size).create_new(folder.path().join("pool")).unwrap();
     let mut random = Random(99);
     let key = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i >> 7;
     std::array::from_fn(|_| {

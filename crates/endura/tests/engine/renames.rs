@@ -1,12 +1,14 @@
 //! A map that gets another name is the same map, to handles that are open, to writers beside the call, and to the
 //! next open after a kill at any moment of it.
 
+use endura::lab::handles::Handles as _;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use endura::{Error, Len, Pool};
+use endura::lab::tree::Len;
+use endura::{Error, Pool};
 
 use crate::patience::ends;
 
@@ -22,7 +24,7 @@ fn handles_and_writers_go_on_beside_a_renaming() {
     ends("writers beside a renaming", || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
-        let pool = Pool::options().max_size(1 << 30).create(&path).unwrap();
+        let pool = Pool::options().max_size(1 << 30).create_new(&path).unwrap();
         let (numbers, more) = (pool.fast_fair("a").unwrap(), pool.nbtree("b").unwrap());
         let bytes = pool.roart("c").unwrap();
         let (over, written) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -37,7 +39,7 @@ fn handles_and_writers_go_on_beside_a_renaming() {
             });
             for round in 0..500 {
                 for (from, to) in [("a", LONG), ("b", "a"), ("c", "b")] {
-                    pool.rename_map(from, to).unwrap();
+                    pool.rename(from, to).unwrap();
                 }
                 // By its new name it is opened as what it is.
                 assert!(
@@ -46,19 +48,19 @@ fn handles_and_writers_go_on_beside_a_renaming() {
                 assert_eq!(pool.nbtree("a").unwrap().get(0).unwrap(), more.get(0).unwrap());
                 assert_eq!(names(&pool), ["a", LONG, "b"], "{round}");
                 for (from, to) in [("b", "c"), ("a", "b"), (LONG, "a")] {
-                    pool.rename_map(from, to).unwrap();
+                    pool.rename(from, to).unwrap();
                 }
             }
             over.store(true, Ordering::Relaxed);
         });
-        pool.rename_map("a", LONG).unwrap();
+        pool.rename("a", LONG).unwrap();
         let written = written.into_inner();
         assert_eq!(numbers.len().unwrap(), Len::Exact(written));
         pool.verify().unwrap();
         pool.drop_map(LONG).unwrap();
         assert!(matches!(numbers.get(0), Err(Error::Dropped)));
         pool.close().unwrap();
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         assert_eq!(names(&pool), ["b", "c"]);
         assert_eq!(pool.nbtree("b").unwrap().len().unwrap(), Len::Exact(written));
         assert_eq!(pool.roart("c").unwrap().len().unwrap(), Len::Exact(written));
@@ -71,13 +73,14 @@ fn handles_and_writers_go_on_beside_a_renaming() {
 fn one_of_two_gets_a_name() {
     ends("two that want one name", || {
         let folder = tempfile::tempdir().unwrap();
-        let pool = Pool::options().max_size(1 << 30).create(folder.path().join("pool")).unwrap();
+        let pool =
+            Pool::options().max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
         for round in 0..200 {
             pool.nbtree("a").unwrap().insert(1, round).unwrap();
             pool.nbtree("b").unwrap().insert(1, round).unwrap();
             let won = std::thread::scope(|threads| {
-                let one = threads.spawn(|| pool.rename_map("a", "c"));
-                let other = threads.spawn(|| pool.rename_map("b", "c"));
+                let one = threads.spawn(|| pool.rename("a", "c"));
+                let other = threads.spawn(|| pool.rename("b", "c"));
                 [one, other].map(|thread| thread.join().unwrap())
             });
             assert!(
@@ -103,11 +106,11 @@ const ENTRIES: u64 = 1_000;
 #[test]
 fn role_of_who_renames() {
     let Ok(path) = std::env::var(ROLE) else { return };
-    let pool = Pool::options().open(path).unwrap();
+    let pool = Pool::options().open_existing(path).unwrap();
     let at = NAMES.iter().position(|name| names(&pool).iter().any(|found| found == name)).unwrap();
     println!("\nready");
     for i in at.. {
-        pool.rename_map(NAMES[i % 3], NAMES[(i + 1) % 3]).unwrap();
+        pool.rename(NAMES[i % 3], NAMES[(i + 1) % 3]).unwrap();
     }
 }
 
@@ -116,7 +119,7 @@ fn a_killed_renaming_leaves_one_name_and_all_entries() {
     ends("killed renamings", || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
-        let pool = Pool::options().max_size(1 << 30).create(&path).unwrap();
+        let pool = Pool::options().max_size(1 << 30).create_new(&path).unwrap();
         let map = pool.nbtree("a").unwrap();
         (0..ENTRIES).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
         pool.close().unwrap();
@@ -135,10 +138,10 @@ fn a_killed_renaming_leaves_one_name_and_all_entries() {
             child.kill().unwrap();
             child.wait().unwrap();
             // A reader changes nothing, a writer completes what was begun: both find the same.
-            let reader = Pool::options().read_only(true).open(&path).unwrap();
+            let reader = Pool::options().read_only(true).open_existing(&path).unwrap();
             let found = names(&reader);
             drop(reader);
-            let pool = Pool::options().open(&path).unwrap();
+            let pool = Pool::options().open_existing(&path).unwrap();
             assert_eq!(names(&pool), found);
             let [name] = &found[..] else { panic!("{found:?}") };
             met[NAMES.iter().position(|known| known == name).unwrap()] += 1;

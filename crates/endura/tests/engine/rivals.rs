@@ -1,17 +1,19 @@
 //! Operations beside others that are faster each time, and beside a key that never comes to rest: they are
 //! not called damage, they do what they have to do once, and they end.
 
+use endura::lab::handles::Handles as _;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use endura::Pool;
+use endura::lab::handles::ByteMap;
 use endura::lab::media::{Heap, Media};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;
 use endura::lab::tree::{ByteChange, ByteIndex};
-use endura::{ByteMap, Pool};
 use endura_variants::media::{Counting, Staged, Stop};
 
 use crate::patience::ends;

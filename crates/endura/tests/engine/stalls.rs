@@ -1,5 +1,6 @@
 //! What gathers while a thread stays inside an operation is freed in bites when it has left.
 
+use endura::lab::handles::Handles as _;
 use std::sync::mpsc::channel;
 
 use endura::Pool;
@@ -17,7 +18,7 @@ const BITE: u64 = 512 * CHUNK;
 fn no_operation_pays_for_a_whole_stall_and_all_together_catch_up() {
     ends("no operation pays for a whole stall and all together catch up", || {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let pool = Pool::options().create(folder.path().join("pool")).unwrap();
+        let pool = Pool::options().create_new(folder.path().join("pool")).unwrap();
         let map = pool.roart("map").unwrap();
         let keys = 100;
         let update = |i: u64| drop(map.insert((i % keys).to_be_bytes(), [i as u8; VALUE]).unwrap());

@@ -1,6 +1,7 @@
 //! A FAST & FAIR map with nodes of sizes that this build does not know (the paper's, of 512 bytes on all levels): it is
 //! refused by name, with what to do, and left as it is; what else is in the pool can be used.
 
+use endura::lab::handles::Handles as _;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -33,7 +34,7 @@ fn a_map_of_unknown_node_sizes_is_refused_and_left_as_it_is() {
     });
     // Closed, then killed: its chunks are not known, so nothing is collected.
     for round in 0..2 {
-        let pool = options().open(&path).unwrap();
+        let pool = options().open_existing(&path).unwrap();
         refused(pool.fast_fair("map"));
         refused(pool.fast_fair_with("map", NodeLayout::Wide));
         refused(pool.any_map("map", None));
@@ -44,14 +45,14 @@ fn a_map_of_unknown_node_sizes_is_refused_and_left_as_it_is() {
         assert_eq!(other.insert(round, 7).unwrap(), None);
         let maps = pool.maps().unwrap();
         let found = maps.iter().find(|map| map.name == "map").unwrap();
-        assert_eq!((found.kind, found.layout), (Kind::FastFair.name(), None));
+        assert_eq!((found.kind, found.layout), (Kind::FastFair, None));
         drop(other);
         killed(pool, &path);
     }
     // With the sizes that it has it is what it was.
     let file = File::options().write(true).open(&path).unwrap();
     file.write_all_at(&nodes(256, 128).to_le_bytes(), WHAT).unwrap();
-    let pool = options().open(&path).unwrap();
+    let pool = options().open_existing(&path).unwrap();
     let map = pool.fast_fair("map").unwrap();
     assert!((0..1_000).all(|key| map.get(key).unwrap() == Some(key)));
     pool.verify().unwrap();

@@ -1,6 +1,7 @@
 //! A panic that is none of the pool's: what a destructor does in a map while the thread unwinds for
 //! a reason of its own is as good as any other operation, and the pool stays in use.
 
+use endura::lab::handles::Handles as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use endura::{Kind, Pool};
@@ -37,7 +38,7 @@ fn writes_of_a_destructor_poison_nothing() {
 
 fn of_kind(kind: Kind) {
     let folder = tempfile::tempdir().unwrap();
-    let pool = Pool::options().max_size(64 << 20).create(folder.path().join("pool")).unwrap();
+    let pool = Pool::options().max_size(64 << 20).create_new(folder.path().join("pool")).unwrap();
     let map = pool.any_map("map", Some(kind)).unwrap();
     while_unwinding(|| {
         // Enough to split nodes, and to merge them.
@@ -57,7 +58,7 @@ fn writes_and_scans_of_byte_maps_in_a_destructor_poison_nothing() {
 
 fn of_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let pool = Pool::options().max_size(64 << 20).create(folder.path().join("pool")).unwrap();
+    let pool = Pool::options().max_size(64 << 20).create_new(folder.path().join("pool")).unwrap();
     let map = pool.roart("map").unwrap();
     let key = |n: u64| format!("a/shared/prefix/{n}");
     while_unwinding(|| {

@@ -1,6 +1,8 @@
 //! One way to write to a map of any kind, for tests of what all of them share.
 
-use endura::{AnyMap, Kind, Pool, Result, Roart};
+use endura::lab::handles::Handles as _;
+use endura::lab::handles::{AnyMap, Roart};
+use endura::{Kind, Pool, Result};
 
 /// A map of any kind.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! F19. SIGKILL, on the page cache, with the default nodes and with small ones.
 
+use endura::lab::handles::Handles as _;
 use endura::{NodeLayout, Pool};
 
 use crate::support::killed::Killed;

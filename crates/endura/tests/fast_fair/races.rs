@@ -1,6 +1,6 @@
 //! Two threads, one of them stopped at each of its stores in turn while the other works.
 
-use endura::OrderedMap;
+use endura::lab::handles::OrderedMap;
 
 use crate::support::races::{
     Race, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,

@@ -1,5 +1,6 @@
 //! Making pools: a name is taken by a whole pool or not at all.
 
+use endura::lab::handles::Handles as _;
 use std::fs;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -19,16 +20,16 @@ fn kind(error: &Error) -> Option<ErrorKind> {
 fn nothing_is_replaced() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let error = unchanged(&path, || Pool::options().create(&path).unwrap_err());
+        let error = unchanged(&path, || Pool::options().create_new(&path).unwrap_err());
         assert_eq!(kind(&error), Some(ErrorKind::AlreadyExists), "{error}");
         let text = folder.path().join("text");
         fs::write(&text, "not a pool").unwrap();
-        let error = unchanged(&text, || Pool::options().create(&text).unwrap_err());
+        let error = unchanged(&text, || Pool::options().create_new(&text).unwrap_err());
         assert_eq!(kind(&error), Some(ErrorKind::AlreadyExists), "{error}");
-        let error = unchanged(&text, || Pool::options().open_or_create(&text).unwrap_err());
+        let error = unchanged(&text, || Pool::options().open(&text).unwrap_err());
         assert!(matches!(error, Error::NotAPool { .. }), "{error}");
         for missing in ["no/folder", "text/file"] {
-            let error = Pool::options().open_or_create(folder.path().join(missing)).unwrap_err();
+            let error = Pool::options().open(folder.path().join(missing)).unwrap_err();
             assert!(kind(&error).is_some(), "{error}");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
@@ -39,7 +40,7 @@ fn nothing_is_replaced() {
 fn role_create_one() {
     let Some(path) = role_path() else { return };
     say("now");
-    let pool = Pool::options().create(path).unwrap();
+    let pool = Pool::options().create_new(path).unwrap();
     say("made");
     pool.close().unwrap();
 }
@@ -64,7 +65,7 @@ fn killed_while_creating() {
                 whole.mul_f64(f64::from(i * i) / 3600.0).min(Duration::from_millis(80)),
             );
             process.kill();
-            match Pool::options().open(&path) {
+            match Pool::options().open_existing(&path) {
                 Ok(pool) => {
                     some += 1;
                     pool.fast_fair("map").unwrap().insert(1, 2).unwrap();
@@ -84,11 +85,11 @@ fn killed_while_creating() {
 }
 
 #[test]
-fn role_open_or_create() {
+fn role_open() {
     let Some(path) = role_path() else { return };
     let mut opened = 0;
     for _ in 0..20 {
-        match Pool::options().open_or_create(&path) {
+        match Pool::options().open_existing(&path) {
             Ok(pool) => {
                 opened += 1;
                 pool.close().unwrap();
@@ -106,7 +107,7 @@ fn many_create_at_once() {
     for folder in folders() {
         let path = folder.path().join("pool");
         let mut processes: Vec<_> =
-            (0..4).map(|_| Process::start(role("role_open_or_create", &path))).collect();
+            (0..4).map(|_| Process::start(role("role_open", &path))).collect();
         let opens: u64 = processes.iter_mut().map(|p| p.hear().parse::<u64>().unwrap()).sum();
         processes.into_iter().for_each(Process::finish);
         let last = superblock(&path);
@@ -120,7 +121,9 @@ fn many_create_at_once() {
 fn pools_are_told_apart() {
     let folder = &folders()[0];
     let uuids: Vec<_> = ["a", "b"]
-        .map(|name| Pool::options().create(folder.path().join(name)).unwrap().stats().unwrap().uuid)
+        .map(|name| {
+            Pool::options().create_new(folder.path().join(name)).unwrap().stats().unwrap().uuid
+        })
         .into();
     assert_ne!(uuids[0], uuids[1]);
 }

@@ -1,6 +1,7 @@
 //! Running out: of disk, of addresses, of the size that was allowed. An error each time, never a
 //! signal, and never a change of what was there.
 
+use endura::lab::handles::Handles as _;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -79,7 +80,7 @@ fn fill_disk_but(folder: &Path, bytes: u64) {
 fn role_fill_the_disk() {
     let Some(folder) = small_disk(24 << 20) else { return };
     let path = folder.join("pool");
-    let pool = Pool::options().create(&path).unwrap();
+    let pool = Pool::options().create_new(&path).unwrap();
     let map = pool.fast_fair("map").unwrap();
     let mut stored = 0_u64;
     let error = loop {
@@ -99,7 +100,7 @@ fn role_fill_the_disk() {
     assert_eq!(map.remove(0).unwrap(), Some(7));
     pool.verify().unwrap();
     drop((map, pool));
-    let pool = Pool::options().open(&path).unwrap();
+    let pool = Pool::options().open_existing(&path).unwrap();
     assert!(pool.stats().unwrap().clean_open);
     assert_eq!(pool.fast_fair("map").unwrap().iter().count() as u64, stored - 1);
     say("as it should be");
@@ -156,7 +157,7 @@ fn growth_takes_no_more_than_it_needs_on_a_nearly_full_disk() {
 fn role_open_with_holes() {
     let Some(folder) = small_disk(32 << 20) else { return };
     let path = folder.join("pool");
-    Pool::options().create(&path).unwrap().close().unwrap();
+    Pool::options().create_new(&path).unwrap().close().unwrap();
     // A copy with a hole for whatever is zero, and longer by a few empty pages.
     let copy = folder.join("copy");
     let bytes = fs::read(&path).unwrap();
@@ -170,12 +171,14 @@ fn role_open_with_holes() {
     assert!(file.metadata().unwrap().blocks() * 512 < PAGE);
 
     fill_disk_but(&folder, 4 * PAGE);
-    let error = unchanged(&copy, || Pool::options().open(&copy).unwrap_err());
+    let error = unchanged(&copy, || Pool::options().open_existing(&copy).unwrap_err());
     assert!(matches!(error, Error::Full { .. }), "{error}");
-    unchanged(&copy, || Pool::options().read_only(true).open(&copy).unwrap().close().unwrap());
+    unchanged(&copy, || {
+        Pool::options().read_only(true).open_existing(&copy).unwrap().close().unwrap()
+    });
 
     fs::remove_file(folder.join("filler")).unwrap();
-    Pool::options().open(&copy).unwrap().close().unwrap();
+    Pool::options().open_existing(&copy).unwrap().close().unwrap();
     assert!(file.metadata().unwrap().blocks() * 512 >= 5 * PAGE);
     say("as it should be");
 }
@@ -190,7 +193,7 @@ fn holes_are_filled_before_anything_is_stored() {
 fn role_read_a_hole() {
     let Some(folder) = small_disk(16 << 20) else { return };
     let path = folder.join("pool");
-    let pool = Pool::options().max_size(8 << 20).create(&path).unwrap();
+    let pool = Pool::options().max_size(8 << 20).create_new(&path).unwrap();
     pool.fast_fair("map").unwrap().insert(1, 1).unwrap();
     pool.close().unwrap();
     let copy = folder.join("copy");
@@ -207,10 +210,10 @@ fn role_read_a_hole() {
     file.write_all_at(&(0x18_0000_u64 | 1 << 48).to_le_bytes(), 12_288 + 16).unwrap();
     fill_disk_but(&folder, 0);
     let before = file.metadata().unwrap().blocks();
-    let error = unchanged(&copy, || Pool::options().open(&copy).unwrap_err());
+    let error = unchanged(&copy, || Pool::options().open_existing(&copy).unwrap_err());
     assert!(matches!(error, Error::Full { .. }), "{error}");
     unchanged(&copy, || {
-        let pool = Pool::options().read_only(true).open(&copy).unwrap();
+        let pool = Pool::options().read_only(true).open_existing(&copy).unwrap();
         let outcome = pool.fast_fair("map").unwrap().get(7);
         assert!(matches!(outcome, Err(Error::Corrupt { .. })), "{outcome:?}");
         assert!(matches!(pool.verify(), Err(Error::Corrupt { .. })));
@@ -232,7 +235,7 @@ fn role_create_on_a_full_disk() {
     for free in [0, 4096, 1 << 20, (2 << 20) - 4096] {
         fill_disk_but(&folder, free);
         let path = folder.join("pool");
-        let error = Pool::options().create(&path).unwrap_err();
+        let error = Pool::options().create_new(&path).unwrap_err();
         let full = match &error {
             Error::Full { .. } => true,
             // Not even room for a name.
@@ -243,7 +246,7 @@ fn role_create_on_a_full_disk() {
         assert!(!path.exists());
     }
     fs::remove_file(folder.join("filler")).unwrap();
-    Pool::options().create(folder.join("pool")).unwrap();
+    Pool::options().create_new(folder.join("pool")).unwrap();
     say("as it should be");
 }
 
@@ -272,7 +275,7 @@ fn role_close_on_a_failing_disk() {
         return say("skipped: it cannot be mounted here");
     }
     let path = disk.join("pool");
-    let pool = Pool::options().create(&path).unwrap();
+    let pool = Pool::options().create_new(&path).unwrap();
     let map = pool.fast_fair("map").unwrap();
     fill_disk_but(&memory, 0);
     for key in 0..300_000 {
@@ -392,15 +395,15 @@ fn sizes_that_no_machine_has() {
         let path = closed_pool(&folder);
         for size in [u64::MAX, u64::MAX - 4096, 1 << 63, 1 << 60, 1 << 47, Reservation::MAX + 1] {
             let options = Pool::options().max_size(size);
-            let error = unchanged(&path, || options.open(&path).unwrap_err());
+            let error = unchanged(&path, || options.open_existing(&path).unwrap_err());
             assert!(matches!(error, Error::Unsupported { .. }), "{size}: {error}");
             let new = folder.path().join("new");
-            let error = options.create(&new).unwrap_err();
+            let error = options.create_new(&new).unwrap_err();
             assert!(matches!(error, Error::Unsupported { .. }), "{size}: {error}");
             assert!(!new.exists());
         }
         for size in [0, 1, PAGE, PAGE + 1, Reservation::MAX] {
-            let pool = Pool::options().max_size(size).open(&path).unwrap();
+            let pool = Pool::options().max_size(size).open_existing(&path).unwrap();
             let stats = pool.stats().unwrap();
             assert_eq!(stats.max_bytes, size.next_multiple_of(PAGE).max(stats.file_bytes));
         }
@@ -411,7 +414,7 @@ fn sizes_that_no_machine_has() {
 fn the_size_that_was_allowed() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let pool = Pool::options().max_size(4 * PAGE).open(&path).unwrap();
+        let pool = Pool::options().max_size(4 * PAGE).open_existing(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         let mut stored = 0_u64;
         let error = loop {
@@ -424,7 +427,7 @@ fn the_size_that_was_allowed() {
         assert_eq!(pool.stats().unwrap().file_bytes, 4 * PAGE);
         // The same pool with more room goes on.
         drop((map, pool));
-        let pool = Pool::options().max_size(8 * PAGE).open(&path).unwrap();
+        let pool = Pool::options().max_size(8 * PAGE).open_existing(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         map.insert(stored, stored).unwrap();
         assert_eq!(map.iter().count() as u64, stored + 1);
@@ -438,9 +441,9 @@ fn role_with_few_addresses() {
     // SAFETY: limits the address space of this process alone.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
     let asked = Pool::options().max_size(8 << 30);
-    let error = unchanged(&path, || asked.open(&path).unwrap_err());
+    let error = unchanged(&path, || asked.open_existing(&path).unwrap_err());
     assert!(matches!(error, Error::Io { .. }), "{error}");
-    let pool = Pool::options().open(&path).unwrap();
+    let pool = Pool::options().open_existing(&path).unwrap();
     let max = pool.stats().unwrap().max_bytes;
     assert!((1 << 30..6 << 30).contains(&max), "{max}");
     say("as it should be");
@@ -453,7 +456,7 @@ fn role_open_many_pools() {
     let mut sizes = Vec::new();
     let pools: Vec<_> = (0..160)
         .map(|number| {
-            let pool = Pool::options().create(folder.join(number.to_string())).unwrap();
+            let pool = Pool::options().create_new(folder.join(number.to_string())).unwrap();
             let stats = pool.stats().unwrap();
             let is_told = stats.warnings.iter().any(|warning| warning.contains("max_size"));
             assert_eq!(is_told, stats.max_bytes < 1 << 40, "{number}: {}", stats.max_bytes);

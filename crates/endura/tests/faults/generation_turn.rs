@@ -1,6 +1,7 @@
 //! F20. Lock words keep 20 bits of the generation. When these start over, locks that were left in
 //! an earlier turn must not look like locks of this one: a writer would wait for them for ever.
 
+use endura::lab::handles::Handles as _;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -10,7 +11,7 @@ use endura::{Error, Pool};
 use crate::process::patch;
 
 fn check_and_write(path: &Path, generation: u64) {
-    let pool = Pool::options().open(path).unwrap();
+    let pool = Pool::options().open_existing(path).unwrap();
     assert_eq!(pool.stats().unwrap().generation, generation);
     pool.verify().unwrap();
     let map = pool.fast_fair("map").unwrap();
@@ -25,7 +26,7 @@ fn locks_of_an_earlier_turn_are_void() {
     const TURN: u64 = 1 << 20;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("turn.endura");
-    let pool = Pool::options().create(&path).unwrap();
+    let pool = Pool::options().create_new(&path).unwrap();
     let map = pool.fast_fair("map").unwrap();
     (0..5_000).for_each(|key| assert_eq!(map.insert(key, 0).unwrap(), None));
     drop(map);
@@ -35,11 +36,11 @@ fn locks_of_an_earlier_turn_are_void() {
     let locked = first_node(&path);
     write_word(&path, locked, 1);
     patch(&path, |superblock| superblock.generation = TURN - 1);
-    let refused = Pool::options().read_only(true).open(&path);
+    let refused = Pool::options().read_only(true).open_existing(&path);
     assert!(matches!(refused, Err(Error::NeedsRecovery)), "{refused:?}");
     check_and_write(&path, TURN);
     check_and_write(&path, TURN + 1);
-    Pool::options().read_only(true).open(&path).unwrap().verify().unwrap();
+    Pool::options().read_only(true).open_existing(&path).unwrap().verify().unwrap();
 }
 
 /// Where the first leaf of the first map is: the child of record 0, down from the root.

@@ -1,5 +1,6 @@
 //! Files that are no pool, or not one of this build: each is refused by name, and left as it was.
 
+use endura::lab::handles::Handles as _;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -65,7 +66,7 @@ fn truncated_pools() {
 fn a_damaged_directory() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         pool.fast_fair("map").unwrap().insert(1, 2).unwrap();
         pool.close().unwrap();
         let file = File::options().write(true).open(&path).unwrap();
@@ -108,12 +109,12 @@ fn versions_and_features_to_come() {
             );
         }
         patch(&path, |superblock| (superblock.incompatible, superblock.writable_with) = (0, 4));
-        let error = unchanged(&path, || Pool::options().open(&path).unwrap_err());
+        let error = unchanged(&path, || Pool::options().open_existing(&path).unwrap_err());
         assert!(matches!(error, Error::UnknownFeatures { bits: 4 }), "{error}");
-        Pool::options().read_only(true).open(&path).unwrap();
+        Pool::options().read_only(true).open_existing(&path).unwrap();
 
         patch(&path, |superblock| (superblock.writable_with, superblock.compatible) = (0, !0));
-        Pool::options().open(&path).unwrap().close().unwrap();
+        Pool::options().open_existing(&path).unwrap().close().unwrap();
         assert_eq!(superblock(&path).compatible, !0, "what is not known is kept");
         for change in [|s: &mut _| patch_page(s, 1 << 12), |s: &mut _| patch_line(s, 128)] {
             patch(&path, change);
@@ -144,7 +145,7 @@ fn flipped_bits_in_the_superblocks() {
         for byte in [0, 8, 9, 20, 48, 66, 75, 104, 120, 124, 127] {
             for copy in [0, 4096] {
                 flip(copy + byte);
-                let pool = Pool::options().open(&path).unwrap();
+                let pool = Pool::options().open_existing(&path).unwrap();
                 assert!(pool.stats().unwrap().clean_open);
                 pool.close().unwrap();
                 assert_eq!(fs::read(&path).unwrap()[..128], fs::read(&path).unwrap()[4096..4224]);
@@ -174,10 +175,10 @@ fn things_that_are_no_files() {
         let folder = folder.path().to_owned();
         for path in [folder.clone(), pipe, socket, "/dev/null".into(), "/dev/zero".into()] {
             for read_only in [false, true] {
-                let error = Pool::options().read_only(read_only).open(&path).unwrap_err();
+                let error = Pool::options().read_only(read_only).open_existing(&path).unwrap_err();
                 assert!(matches!(error, Error::NotAPool { .. }), "{}: {error}", path.display());
             }
-            let error = Pool::options().create(&path).unwrap_err();
+            let error = Pool::options().create_new(&path).unwrap_err();
             let exists = matches!(&error, Error::Io { source, .. }
                 if source.kind() == std::io::ErrorKind::AlreadyExists);
             let refused = path.starts_with("/dev") && !path.starts_with("/dev/shm");
@@ -193,11 +194,11 @@ fn links_lead_to_pools() {
         let path = closed_pool(&folder);
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        let pool = Pool::options().open(&link).unwrap();
-        assert!(matches!(Pool::options().open(&path), Err(Error::Locked)));
+        let pool = Pool::options().open_existing(&link).unwrap();
+        assert!(matches!(Pool::options().open_existing(&path), Err(Error::Locked)));
         drop(pool);
         fs::remove_file(&path).unwrap();
-        let error = Pool::options().open_or_create(&link).unwrap_err();
+        let error = Pool::options().open(&link).unwrap_err();
         let missing = matches!(&error, Error::Io { source, .. }
             if source.kind() == std::io::ErrorKind::NotFound);
         assert!(missing, "{error}");
@@ -212,9 +213,9 @@ fn role_open_as_it_may() {
         matches!(opened, Err(Error::Io { source, .. })
             if source.kind() == std::io::ErrorKind::PermissionDenied)
     };
-    assert!(denied(Pool::options().open(&path)));
-    assert!(denied(Pool::options().open_or_create(&path)));
-    let pool = Pool::options().read_only(true).open(&path).unwrap();
+    assert!(denied(Pool::options().open_existing(&path)));
+    assert!(denied(Pool::options().open_existing(&path)));
+    let pool = Pool::options().read_only(true).open_existing(&path).unwrap();
     assert!(pool.stats().unwrap().read_only);
     say("as it should be");
 }
@@ -248,8 +249,8 @@ fn a_read_only_open_writes_nothing() {
     for folder in folders() {
         let path = closed_pool(&folder);
         unchanged(&path, || {
-            let first = Pool::options().read_only(true).open(&path).unwrap();
-            let second = Pool::options().read_only(true).open(&path).unwrap();
+            let first = Pool::options().read_only(true).open_existing(&path).unwrap();
+            let second = Pool::options().read_only(true).open_existing(&path).unwrap();
             assert_eq!(first.stats().unwrap().generation, 2);
             assert_eq!(second.stats().unwrap().generation, 2);
             first.close().unwrap();
@@ -257,8 +258,11 @@ fn a_read_only_open_writes_nothing() {
             assert!(matches!(first.close(), Err(Error::Closed)));
         });
         let missing = folder.path().join("missing");
-        assert!(Pool::options().read_only(true).open_or_create(&missing).is_err());
-        assert!(matches!(Pool::options().read_only(true).create(&missing), Err(Error::ReadOnly)));
+        assert!(Pool::options().read_only(true).open(&missing).is_err());
+        assert!(matches!(
+            Pool::options().read_only(true).create_new(&missing),
+            Err(Error::ReadOnly)
+        ));
         assert!(!missing.exists());
     }
 }
@@ -268,7 +272,7 @@ fn generations_count_the_opens() {
     for folder in folders() {
         let path = closed_pool(&folder);
         for generation in 2..6 {
-            let pool = Pool::options().open(&path).unwrap();
+            let pool = Pool::options().open_existing(&path).unwrap();
             let stats = pool.stats().unwrap();
             assert_eq!((stats.generation, stats.clean_open), (generation, true));
             // The last handle closes.
@@ -287,10 +291,10 @@ fn a_generation_that_looks_like_an_old_one() {
         let path = closed_pool(&folder);
         patch(&path, |superblock| superblock.generation = (1 << 20) - 1);
         let read_only = Pool::options().read_only(true);
-        let error = unchanged(&path, || read_only.open(&path).unwrap_err());
+        let error = unchanged(&path, || read_only.open_existing(&path).unwrap_err());
         assert!(matches!(error, Error::NeedsRecovery), "{error}");
-        Pool::options().open(&path).unwrap().close().unwrap();
+        Pool::options().open_existing(&path).unwrap().close().unwrap();
         assert_eq!(superblock(&path).generation, 1 << 20);
-        read_only.open(&path).unwrap();
+        read_only.open_existing(&path).unwrap();
     }
 }

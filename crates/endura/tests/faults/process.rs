@@ -31,7 +31,7 @@ pub(crate) fn folders() -> Vec<TempDir> {
 /// A pool that was created and closed.
 pub(crate) fn closed_pool(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("pool");
-    Pool::options().create(&path).unwrap().close().unwrap();
+    Pool::options().create_new(&path).unwrap().close().unwrap();
     path
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn closed_pool(folder: &TempDir) -> PathBuf {
 pub(crate) fn refusal(path: &Path) -> Error {
     let [writing, reading] = [false, true].map(|read_only| {
         let options = Pool::options().read_only(read_only);
-        unchanged(path, || options.open(path).expect_err("a pool that must be refused"))
+        unchanged(path, || options.open_existing(path).expect_err("a pool that must be refused"))
     });
     assert_eq!(
         std::mem::discriminant(&writing),

@@ -1,5 +1,6 @@
 //! Pools whose last session did not end: some are as their writer left them, some may be torn.
 
+use endura::lab::handles::Handles as _;
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::process::*;
 #[test]
 fn role_open_and_stay() {
     let Some(path) = role_path() else { return };
-    let pool = Pool::options().open(path).unwrap();
+    let pool = Pool::options().open_existing(path).unwrap();
     say(&pool.stats().unwrap().generation.to_string());
     wait_to_be_killed();
 }
@@ -19,7 +20,7 @@ fn role_open_and_stay() {
 fn kill_a_writer_of(path: &Path) {
     let mut writer = Process::start(role("role_open_and_stay", path));
     assert_eq!(writer.hear(), superblock(path).generation.to_string());
-    assert!(matches!(Pool::options().open(path), Err(Error::Locked)));
+    assert!(matches!(Pool::options().open_existing(path), Err(Error::Locked)));
     writer.kill();
     assert!(!superblock(path).clean);
 }
@@ -31,14 +32,15 @@ fn a_killed_writer_costs_nothing() {
         kill_a_writer_of(&path);
         kill_a_writer_of(&path);
         unchanged(&path, || {
-            let stats = Pool::options().read_only(true).open(&path).unwrap().stats().unwrap();
+            let stats =
+                Pool::options().read_only(true).open_existing(&path).unwrap().stats().unwrap();
             assert_eq!((stats.generation, stats.clean_open), (4, false));
         });
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         let stats = pool.stats().unwrap();
         assert_eq!((stats.generation, stats.clean_open), (4, false));
         pool.close().unwrap();
-        assert!(Pool::options().open(&path).unwrap().stats().unwrap().clean_open);
+        assert!(Pool::options().open_existing(&path).unwrap().stats().unwrap().clean_open);
     }
 }
 
@@ -48,7 +50,7 @@ fn another_boot() {
         let path = closed_pool(&folder);
         // Closed before the machine went down: nothing is missing.
         patch(&path, |superblock| superblock.boot[3] ^= 1);
-        Pool::options().open(&path).unwrap().close().unwrap();
+        Pool::options().open_existing(&path).unwrap().close().unwrap();
 
         kill_a_writer_of(&path);
         patch(&path, |superblock| superblock.boot[3] ^= 1);
@@ -56,7 +58,7 @@ fn another_boot() {
         // Flushing does not make a disk keep what is in the page cache.
         for choice in [endura::MediaChoice::Adr, endura::MediaChoice::Eadr] {
             let options = Pool::options().media(choice);
-            let error = unchanged(&path, || options.open(&path).unwrap_err());
+            let error = unchanged(&path, || options.open_existing(&path).unwrap_err());
             assert!(matches!(error, Error::NeedsRestore { .. }), "{error}");
         }
     }
@@ -68,9 +70,9 @@ fn a_copy_of_an_open_pool() {
         let path = closed_pool(&folder);
         let copy = folder.path().join("copy");
         fs::copy(&path, &copy).unwrap();
-        Pool::options().open(&copy).unwrap().close().unwrap();
+        Pool::options().open_existing(&copy).unwrap().close().unwrap();
 
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         fs::copy(&path, &copy).unwrap();
         assert!(matches!(refusal(&copy), Error::NeedsRestore { .. }));
         pool.close().unwrap();
@@ -79,7 +81,7 @@ fn a_copy_of_an_open_pool() {
         kill_a_writer_of(&path);
         let moved = folder.path().join("moved");
         fs::rename(&path, &moved).unwrap();
-        Pool::options().open(&moved).unwrap().close().unwrap();
+        Pool::options().open_existing(&moved).unwrap().close().unwrap();
     }
 }
 
@@ -89,7 +91,7 @@ fn every_domain_closes_and_opens_again() {
     for folder in folders() {
         let path = closed_pool(&folder);
         for (round, choice) in (0..).zip([Adr, Eadr, PageCache, Clflush, Auto]) {
-            let pool = Pool::options().media(choice).open(&path).unwrap();
+            let pool = Pool::options().media(choice).open_existing(&path).unwrap();
             let stats = pool.stats().unwrap();
             assert!(stats.clean_open && !stats.power_safe);
             let map = pool.fast_fair("map").unwrap();
@@ -110,7 +112,7 @@ fn every_domain_closes_and_opens_again() {
 fn accepting_a_pool_in_doubt() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         for key in 0..50_000 {
             map.insert(key, !key).unwrap();
@@ -127,26 +129,26 @@ fn accepting_a_pool_in_doubt() {
             let mut bytes = whole.clone();
             bytes[damaged..damaged + 4096].fill(0xA5);
             fs::write(&path, bytes).unwrap();
-            let error = unchanged(&path, || accepting.open(&path).unwrap_err());
+            let error = unchanged(&path, || accepting.open_existing(&path).unwrap_err());
             assert!(matches!(error, Error::Corrupt { .. }), "{error}");
         }
 
         fs::write(&path, &whole).unwrap();
         assert!(matches!(refusal(&path), Error::NeedsRestore { .. }));
         let reading = accepting.clone().read_only(true);
-        unchanged(&path, || reading.open(&path).unwrap().verify().unwrap());
-        let pool = accepting.open(&path).unwrap();
+        unchanged(&path, || reading.open_existing(&path).unwrap().verify().unwrap());
+        let pool = accepting.open_existing(&path).unwrap();
         assert!(!pool.stats().unwrap().clean_open);
         assert_eq!(pool.fast_fair("map").unwrap().get(49_999).unwrap(), Some(!49_999));
         pool.close().unwrap();
-        Pool::options().open(&path).unwrap();
+        Pool::options().open_existing(&path).unwrap();
     }
 }
 
 #[test]
 fn role_insert_and_say() {
     let Some(path) = role_path() else { return };
-    let map = Pool::options().open(path).unwrap().fast_fair("map").unwrap();
+    let map = Pool::options().open_existing(path).unwrap().fast_fair("map").unwrap();
     let mut key = map.last().unwrap().map_or(0, |(last, _)| last + 1);
     loop {
         map.insert(key, !key).unwrap();
@@ -168,7 +170,7 @@ fn what_was_acknowledged_survives_a_kill() {
             }
             writer.kill();
         }
-        let pool = Pool::options().open(&path).unwrap();
+        let pool = Pool::options().open_existing(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         let (last, _) = map.last().unwrap().unwrap();
         assert!(last >= acknowledged, "{last} < {acknowledged}");

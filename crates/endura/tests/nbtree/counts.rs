@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use endura::Map;
+use endura::lab::handles::WordMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::nbtree::Tree;
@@ -12,12 +12,12 @@ use crate::support::ops::scatter;
 
 type Nb = Tree<Counting<Heap>, 128, 64>;
 
-fn map_on(heap: Heap) -> (Arc<Space<Counting<Heap>>>, Map<Nb>) {
+fn map_on(heap: Heap) -> (Arc<Space<Counting<Heap>>>, WordMap<Nb>) {
     let medium = Counting::new(heap);
     Space::format(&medium).unwrap();
     let session = Session { generation: 1, clean: true, read_only: false };
     let space = Arc::new(Space::mount(medium, session).unwrap());
-    let map = Map::over(Nb::open(&space, "map").unwrap());
+    let map = WordMap::over(Nb::open(&space, "map").unwrap());
     (space, map)
 }
 

@@ -1,6 +1,7 @@
 //! SIGKILL, on the page cache.
 
 use endura::Pool;
+use endura::lab::handles::Handles as _;
 
 use crate::support::killed::Killed;
 

@@ -1,6 +1,8 @@
 //! NBTree maps in pools: kinds, reopening, dropping, reading only.
 
-use endura::{Error, Kind, Len, Pool, PoolOptions};
+use endura::lab::handles::Handles as _;
+use endura::lab::tree::Len;
+use endura::{Error, Kind, Pool, PoolOptions};
 
 use crate::support::ops::scatter;
 
@@ -14,16 +16,16 @@ fn options() -> PoolOptions {
 fn a_map_is_what_it_was_after_a_close() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool");
-    let pool = options().create(&path).unwrap();
+    let pool = options().create_new(&path).unwrap();
     let map = pool.nbtree("map").unwrap();
     (0..ENTRIES).for_each(|n| assert_eq!(map.insert(scatter(n), n).unwrap(), None));
     let before = pool.verify().unwrap();
-    assert_eq!((before.maps[0].entries, before.maps[0].kind), (ENTRIES, "NbTree"));
+    assert_eq!((before.maps[0].entries, before.maps[0].kind), (ENTRIES, Kind::NbTree));
     assert_eq!((before.repairs_pending(), before.shares.leaked), (0, 0));
     pool.close().unwrap();
     assert!(matches!(map.get(0), Err(Error::Closed)));
     for read_only in [true, false] {
-        let pool = options().read_only(read_only).open(&path).unwrap();
+        let pool = options().read_only(read_only).open_existing(&path).unwrap();
         let map = pool.nbtree("map").unwrap();
         assert_eq!(map.len().unwrap(), Len::Exact(ENTRIES));
         let all = map.range(..).map(Result::unwrap);
@@ -37,7 +39,7 @@ fn a_map_is_what_it_was_after_a_close() {
 #[test]
 fn two_handles_are_one_map_and_two_kinds_are_not() {
     let folder = tempfile::tempdir().unwrap();
-    let pool = options().create(folder.path().join("pool")).unwrap();
+    let pool = options().create_new(folder.path().join("pool")).unwrap();
     let (one, other) = (pool.nbtree("map").unwrap(), pool.nbtree("map").unwrap());
     (0..ENTRIES).for_each(|n| assert_eq!(one.insert(scatter(n), n).unwrap(), None));
     (0..ENTRIES).for_each(|n| assert_eq!(other.remove(scatter(n)).unwrap(), Some(n)));
@@ -53,7 +55,7 @@ fn two_handles_are_one_map_and_two_kinds_are_not() {
 #[test]
 fn a_dropped_map_gives_all_its_chunks_back() {
     let folder = tempfile::tempdir().unwrap();
-    let pool = options().create(folder.path().join("pool")).unwrap();
+    let pool = options().create_new(folder.path().join("pool")).unwrap();
     let map = pool.nbtree("map").unwrap();
     (0..ENTRIES).for_each(|n| assert_eq!(map.insert(scatter(n), n).unwrap(), None));
     assert!(pool.drop_map("map").unwrap());

@@ -1,6 +1,6 @@
 //! N21. The metadata layer after an open: made as it is needed, or all at once, and told of.
 
-use endura::Len;
+use endura::lab::tree::Len;
 
 use crate::support::ops::scatter;
 use crate::support::stage::ends;

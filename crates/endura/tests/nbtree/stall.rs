@@ -205,7 +205,7 @@ fn entries_that_were_entered_and_removed_balance() {
             assert_eq!(balance.load(Ordering::Relaxed), left, "key {key}");
         }
         let entries = world.verify().entries;
-        assert_eq!(world.map().len().unwrap(), endura::Len::Exact(entries));
+        assert_eq!(world.map().len().unwrap(), endura::lab::tree::Len::Exact(entries));
     }
     ends("balance", || {
         run::<Slots3>(3);

@@ -129,7 +129,9 @@ fn entries_are_counted_after_a_crash() {
     let key = |n: u32| n.wrapping_mul(0x9E37_79B1).to_be_bytes();
     for threads in 0..3_u32 {
         let world = World::<Tiny>::new().with((0..20_000).map(key)).killed();
-        assert!(matches!(world.map().len().unwrap(), endura::Len::AtLeast(n) if n <= 20_000));
+        assert!(
+            matches!(world.map().len().unwrap(), endura::lab::tree::Len::AtLeast(n) if n <= 20_000)
+        );
         std::thread::scope(|scope| {
             for thread in 0..threads {
                 let map = world.map();
@@ -143,11 +145,11 @@ fn entries_are_counted_after_a_crash() {
             }
         });
         let expected = 20_000 + u64::from(threads) * 3_000;
-        while let endura::Len::AtLeast(n) = world.map().len().unwrap() {
+        while let endura::lab::tree::Len::AtLeast(n) = world.map().len().unwrap() {
             assert!(n <= expected);
             std::thread::yield_now();
         }
-        assert_eq!(world.map().len().unwrap(), endura::Len::Exact(expected));
+        assert_eq!(world.map().len().unwrap(), endura::lab::tree::Len::Exact(expected));
         assert_eq!(world.verify().0.entries, expected);
     }
 }

@@ -2,6 +2,7 @@
 //! again and again. Each thread says on a pipe what has returned; all of that must be there, and at most
 //! one operation more for each thread.
 
+use endura::lab::handles::Handles as _;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -38,7 +39,7 @@ fn operation(thread: u64, n: u64) -> (Vec<u8>, Option<Vec<u8>>) {
 /// Writes for ever. Each thread goes on where the pipe of the last process ended.
 fn child(path: &Path, starts: &[u64]) {
     println!(); // the test runner may have begun a line
-    let pool = options().open(path).unwrap();
+    let pool = options().open_existing(path).unwrap();
     let map = pool.roart("map").unwrap();
     thread::scope(|scope| {
         for (thread, &start) in (0..).zip(starts) {
@@ -113,14 +114,14 @@ fn kept(test: &str, rounds: u32, runs: Duration) {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool");
-    let pool = options().create(&path).unwrap();
+    let pool = options().create_new(&path).unwrap();
     pool.roart("map").unwrap();
     pool.close().unwrap();
     let mut left = vec![Left::default(); THREADS as usize];
     for round in 0..rounds {
         let starts: Vec<u64> = left.iter().map(|left| left.next).collect();
         let ends = run_and_kill(test, &path, &starts, runs);
-        let pool = options().open(&path).unwrap();
+        let pool = options().open_existing(&path).unwrap();
         pool.verify().unwrap();
         let mut found = vec![BTreeMap::new(); THREADS as usize];
         for entry in pool.roart("map").unwrap().iter() {

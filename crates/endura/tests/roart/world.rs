@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use endura::Result;
+use endura::lab::handles::{ByteEntry, ByteMap};
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Shares, Space};
-use endura::lab::tree::TreeCheck;
 use endura::lab::tree::roart::{Techniques, Tree};
-use endura::{ByteEntry, ByteMap, Len, Result};
+use endura::lab::tree::{Len, TreeCheck};
 use endura_variants::media::Staged;
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.

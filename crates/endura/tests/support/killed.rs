@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use endura::{OrderedMap, Pool, PoolOptions};
+use endura::lab::handles::OrderedMap;
+use endura::{Pool, PoolOptions};
 
 use super::ops::scatter;
 
@@ -39,7 +40,7 @@ fn operation(thread: u64, n: u64) -> (u64, Option<u64>) {
 /// Writes for ever. Each thread goes on where the pipe of the last process ended.
 fn child<M: OrderedMap>(path: &Path, starts: &[u64], open: impl Fn(&Pool) -> M) {
     println!(); // the test runner may have begun a line
-    let pool = options().open(path).unwrap();
+    let pool = options().open_existing(path).unwrap();
     let map = open(&pool);
     thread::scope(|scope| {
         for (thread, &start) in (0..).zip(starts) {
@@ -121,13 +122,13 @@ impl<M: OrderedMap, F: Fn(&Pool) -> M> Killed<F> {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
-        let pool = options().create(&path).unwrap();
+        let pool = options().create_new(&path).unwrap();
         (self.open)(&pool);
         pool.close().unwrap();
         let mut next = vec![0; THREADS as usize];
         for round in 0..self.rounds {
             next = run_and_kill(self.test, &path, &next, round);
-            let pool = options().open(&path).unwrap();
+            let pool = options().open_existing(&path).unwrap();
             pool.verify().unwrap();
             self.check(&(self.open)(&pool), &mut next);
         }

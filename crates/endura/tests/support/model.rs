@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use endura::Len;
+use endura::lab::tree::Len;
 
 use crate::support::map::{Bounds, Reference};
 use crate::support::ops::{self, Guess, Keys, Op, Walk, scatter};

@@ -9,7 +9,7 @@ use std::thread;
 
 use endura_variants::media::Stop;
 
-use endura::OrderedMap;
+use endura::lab::handles::OrderedMap;
 use endura::lab::tree::Index;
 
 use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};

@@ -8,7 +8,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use endura::OrderedMap;
+use endura::lab::handles::OrderedMap;
 use endura_linear::{Answer, Call, Op, check};
 
 use crate::support::clock::Clock;

@@ -4,11 +4,12 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use endura::Result;
+use endura::lab::handles::{OrderedMap, WordMap};
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::{self, LineBinary, Search};
 use endura::lab::tree::{Index, TreeCheck, nbtree};
-use endura::{Map, OrderedMap, Result};
 use endura_variants::fast_fair::{Binary, Linear};
 use endura_variants::media::Staged;
 
@@ -81,7 +82,7 @@ impl<const W: usize, const FANOUT: usize> Shape for Blocks<W, FANOUT> {
 }
 
 /// The handle of a map of some shape.
-pub(crate) type MapOf<S> = Map<<S as Shape>::Tree>;
+pub(crate) type MapOf<S> = WordMap<<S as Shape>::Tree>;
 
 /// Three records in every node: the fewest with which a node can split.
 pub(crate) type Cap3 = Nodes<14, 14, Linear>;
@@ -142,7 +143,7 @@ impl<S: Shape> World<S> {
     fn mount(medium: Medium, generation: u64, clean: bool) -> Result<Self> {
         let session = Session { generation, clean, read_only: false };
         let space = Arc::new(Space::mount(Arc::clone(&medium), session)?);
-        let map = Map::over(S::open(&space)?);
+        let map = WordMap::over(S::open(&space)?);
         Ok(Self { medium, generation, space, map })
     }
 

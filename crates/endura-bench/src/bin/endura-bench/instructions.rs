@@ -5,8 +5,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use endura_bench::contender::Contender;
-use endura_bench::head_to_head::Sizes;
-use endura_bench::probes::instructions::{InstructionCounts, count, work};
+use endura_bench::probes::instructions::{Counter, Extent, count, work};
 
 use crate::args::contender;
 use crate::args::flags;
@@ -32,15 +31,13 @@ pub(crate) fn run(args: &Args) -> Result {
     let dir = args.dir.path();
     let operations = args.operations.min(args.keys);
     let spinner = progress::spinner();
-    let counter = all(Sizes { keys: args.keys, operations }, &dir, |what| {
+    let counter = all(Extent { keys: args.keys, operations }, &dir, |what| {
         spinner.set_message(what.to_string());
     });
     spinner.finish_and_clear();
     let counts = match counter? {
-        InstructionCounts::None(why) => {
-            return Err(Failure::Message(format!("nothing was counted: {why}")));
-        }
-        InstructionCounts::Stepped { counts, .. } => counts,
+        Counter::None(why) => return Err(Failure::Message(format!("nothing was counted: {why}"))),
+        Counter::Stepped { counts, .. } => counts,
     };
     let out = &mut stdout().lock();
     if args.json.json {
@@ -66,25 +63,25 @@ pub(crate) struct ChildArgs {
 }
 
 pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
-    let sizes = Sizes { keys: args.keys, operations: args.operations };
-    work(args.store, sizes, &args.dir)?;
+    let extent = Extent { keys: args.keys, operations: args.operations };
+    work(args.store, extent, &args.dir)?;
     Ok(Answer::Yes)
 }
 
 /// Counts the instructions of all operations, by children of this program.
 pub(super) fn all(
-    sizes: Sizes,
+    extent: Extent,
     dir: &Path,
     observe: impl FnMut(&str),
-) -> endura_bench::Result<InstructionCounts> {
+) -> endura_bench::Result<Counter> {
     let program = std::env::current_exe().map_err(|source| endura_bench::Error::Io {
         doing: "cannot find this program's own file".into(),
         source,
     })?;
     let arguments = |store: Contender| -> Vec<OsString> {
-        let (keys, operations) = (sizes.keys.to_string(), sizes.operations.to_string());
+        let (keys, operations) = (extent.keys.to_string(), extent.operations.to_string());
         let words = ["instructions-child", store.argument(), &keys, &operations];
         words.into_iter().map(OsString::from).chain([dir.into()]).collect()
     };
-    count(&program, sizes, arguments, observe)
+    count(&program, extent, arguments, observe)
 }

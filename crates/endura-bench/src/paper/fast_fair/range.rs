@@ -6,20 +6,21 @@ use endura_variants::media::Slow;
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
-use crate::experiment::{OperationMix, Subject, Work};
+use crate::experiment::{Mix, Subject, Work};
 use crate::figures::{Median, list};
-use crate::paper::bed::{curve, emulated, loaded, scale_text, shared, time, work};
+use crate::paper::bed::{
+    costs, emulated, heights, loaded, number, scale_text, series, shared, time, work,
+};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::PaperScale;
+use crate::paper::scale::Scale;
 use crate::paper::shape::{middle, nowhere_above, ratios};
 use crate::results::Plot;
-use crate::results::plotting::{costs, heights, number};
 use crate::store::Shape;
 
 /// Parts of all keys that a query selects, in percent.
 const RATIOS: [f64; 4] = [0.01, 0.1, 1.0, 5.0];
 
-pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
+pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     let medium = || shared(emulated(scale, Slow { read_ns: 0, write_ns: 0, ..Slow::of(0) }, false));
     let media = [medium(), medium(), medium(), medium()];
     let [a, b, c, d] = media.each_ref().map(std::sync::Arc::clone);
@@ -34,15 +35,18 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     for (subject, medium) in subjects.into_iter().zip(media) {
         let subject = loaded(subject, scale)?;
         medium.set_latency(300, 300);
-        curves.push(curve(&subject, RATIOS, |ratio| {
+        let mut points = Vec::new();
+        for ratio in RATIOS {
             let length = ((scale.keys as f64 * ratio / 100.0) as u64).max(1);
             // As many entries at each point.
             let queries = (scale.operations / length).clamp(3, 2000);
             let plan = Work { operations: queries, ..work(scale) };
-            let ns = time(&subject, OperationMix::scan(length as usize), plan, scale)?;
-            Ok((ratio, Median { median: ns.median / length as f64, ..ns }))
-        })?);
+            let ns = time(&subject, Mix::scan(length as usize), plan, scale)?;
+            let each = Median { median: ns.median / length as f64, ..ns };
+            points.push((ratio, each));
+        }
         medium.set_latency(0, 0);
+        curves.push(series(subject.name.clone(), points));
     }
     let plot = costs(
         "range query",

@@ -6,22 +6,21 @@ use endura_variants::roart::WithoutArrays;
 
 use super::trees::{KEYS, bars, full, roart};
 use crate::Result;
-use crate::experiment::OperationMix;
+use crate::experiment::{Mix, Work};
 use crate::figures::{figure, list};
-use crate::paper::bed::{in_pool, loaded, scale_text};
+use crate::paper::bed::{in_pool, loaded, mops, number, rates, scale_text, series, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::PaperScale;
-use crate::paper::scaling::scaling;
+use crate::paper::scale::Scale;
 use crate::paper::shape::{middle, ratios};
 use crate::store::Shape;
 
 const RADIX: &str = "radix tree without leaf arrays";
 
-fn setup(scale: &PaperScale, what: &str) -> String {
+fn setup(scale: &Scale, what: &str) -> String {
     format!("{what}, uniform, lines written back by clwb; {}", scale_text(scale))
 }
 
-pub(super) fn operations(scale: &PaperScale) -> Result<Finding> {
+pub(super) fn operations(scale: &Scale) -> Result<Finding> {
     let subjects =
         vec![roart::<Full>(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
     let plot = bars(subjects, scale, scale.cores())?;
@@ -57,33 +56,40 @@ pub(super) fn operations(scale: &PaperScale) -> Result<Finding> {
     })
 }
 
-pub(super) fn mixes(scale: &PaperScale) -> Result<Finding> {
-    const NONE: OperationMix = OperationMix::NONE;
+pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
+    const NONE: Mix = Mix { get: 0, insert: 0, update: 0, remove: 0, scan: 0, scan_length: 0 };
     let mixes = [
-        ("(a) half lookups, half inserts", OperationMix { get: 1, insert: 1, ..NONE }, 1.27),
-        ("(b) 95 % lookups", OperationMix { get: 19, insert: 1, ..NONE }, 1.17),
-        ("(c) lookups", OperationMix::GET, 1.15),
-        ("(d) inserts", OperationMix::INSERT, 1.3),
-        (
-            "(e) 95 % scans of 100",
-            OperationMix { scan: 19, insert: 1, scan_length: 100, ..NONE },
-            1.52,
-        ),
+        ("(a) half lookups, half inserts", Mix { get: 1, insert: 1, ..NONE }, 1.27),
+        ("(b) 95 % lookups", Mix { get: 19, insert: 1, ..NONE }, 1.17),
+        ("(c) lookups", Mix::GET, 1.15),
+        ("(d) inserts", Mix::INSERT, 1.3),
+        ("(e) 95 % scans of 100", Mix { scan: 19, insert: 1, scan_length: 100, ..NONE }, 1.52),
     ];
     let (mut plots, mut checks) = (Vec::new(), Vec::new());
     for (name, mix, theirs) in mixes {
-        let operations = scale.operations / if mix.scan > 0 { 20 } else { 2 };
-        let with = || roart::<Full>(scale, KEYS);
-        let without = || Ok(roart::<WithoutArrays>(scale, KEYS)?.named(RADIX));
-        let plot = scaling(scale, name, (mix, operations), &[&with, &without])?;
-        let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());
+        let mut curves = Vec::new();
+        for which in 0..2 {
+            let subject = match which {
+                0 => roart::<Full>(scale, KEYS)?,
+                _ => roart::<WithoutArrays>(scale, KEYS)?.named(RADIX),
+            };
+            let (mut points, mut next) = (Vec::new(), scale.keys);
+            for &threads in &scale.threads {
+                let operations = scale.operations / if mix.scan > 0 { 20 } else { 2 };
+                let plan = Work { threads, next, operations, ..work(scale) };
+                points.push((threads as f64, mops(time(&subject, mix, plan, scale)?)));
+                next += operations * u64::from(scale.rounds);
+            }
+            curves.push(series(subject.name, points));
+        }
+        let gains = ratios(&curves[1].heights(), &curves[0].heights());
         checks.push(Check::new(
             &format!("{name}: {theirs} times a radix tree without leaf arrays (in P-ART's place)"),
             format!("{} times with {:?} threads", list(&gains), scale.threads),
             middle(&gains) >= theirs * 0.9,
             "the tree in P-ART's place has all other techniques of ROART; P-ART has none",
         ));
-        plots.push(plot);
+        plots.push(rates(name, number("threads", "", true), curves));
     }
     Ok(Finding {
         setup: setup(scale, "keys of 4 to 128 bytes, values of 8 (paper: 30 M keys, 36 threads)"),
@@ -92,7 +98,7 @@ pub(super) fn mixes(scale: &PaperScale) -> Result<Finding> {
     })
 }
 
-pub(super) fn words(scale: &PaperScale) -> Result<Finding> {
+pub(super) fn words(scale: &Scale) -> Result<Finding> {
     let subjects = vec![
         full(scale, Shape::WORDS)?,
         loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale)?,

@@ -3,28 +3,30 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::experiment::{OperationMix, Work};
+use crate::experiment::{Choice, Mix, Work};
 use crate::figures::figure;
-use crate::paper::bed::{curve, in_pool, loaded, mops, scale_text, time, work};
+use crate::paper::bed::{
+    heights, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
+};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::PaperScale;
+use crate::paper::scale::Scale;
 use crate::paper::shape::growth;
-use crate::results::plotting::{heights, number, rates};
-use crate::workload::Choice;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.85, 0.9, 0.99];
 
-pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
-    let mix = OperationMix::HALVES;
+pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+    let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
     let subjects = [Kind::Roart, Kind::FastFair, Kind::NbTree];
     let mut curves = Vec::new();
     for kind in subjects {
         let subject = loaded(in_pool(scale, kind, MediaChoice::Adr)?, scale)?;
-        curves.push(curve(&subject, SKEWS, |skew| {
+        let mut points = Vec::new();
+        for skew in SKEWS {
             let threads = scale.most_threads();
             let plan = Work { threads, choice: Choice::Zipf(skew), ..work(scale) };
-            Ok((skew, mops(time(&subject, mix, plan, scale)?)))
-        })?);
+            points.push((skew, mops(time(&subject, mix, plan, scale)?)));
+        }
+        curves.push(series(subject.name, points));
     }
     let plot = rates("throughput", number("skew", "", false), curves);
     let change = |name| (growth(&heights(&plot, name)) - 1.0) * 100.0;

@@ -1,13 +1,15 @@
 //! A map of byte strings in an endura pool as a [`Store`].
 
+use endura::lab::handles::Handles as _;
 use std::ops::ControlFlow;
 
+use endura::Pool;
+use endura::lab::handles::{ByteMap, Roart, RoartIndex};
 use endura::lab::tree::{ByteIndex, Bytes};
-use endura::{ByteMap, Pool, Roart, RoartIndex};
 
 use crate::Result;
-use crate::store::contract::{Client, Footprint, Store};
-use crate::store::options::StoreOptions;
+use crate::store::contract::{Footprint, Session, Store};
+use crate::store::place::Place;
 use crate::store::shape::{Buffers, Shape, key_number, number};
 
 /// A map of byte strings in an endura pool.
@@ -18,29 +20,29 @@ pub struct RoartStore {
 }
 
 impl RoartStore {
-    /// The maps of a pool, which is made if it is not there.
+    /// The maps of the pool at `place`, which is made if it is not there.
     ///
     /// # Errors
     ///
-    /// Whatever [`PoolOptions::open_or_create`](endura::PoolOptions::open_or_create) says.
-    pub fn open(options: &StoreOptions) -> Result<Vec<Self>> {
-        let shape = options.shape;
+    /// Whatever [`PoolOptions::open`](endura::PoolOptions::open) says.
+    pub fn open(place: &Place) -> Result<Vec<Self>> {
+        let shape = place.shape;
         shape.check()?;
-        let pool = options.open_pool()?;
+        let pool = place.open_pool()?;
         let map = |name: String| Ok(Self { map: pool.roart(&name)?, pool: pool.clone(), shape });
-        options.map_names().map(map).collect()
+        place.map_names().map(map).collect()
     }
 }
 
 impl Store for RoartStore {
-    type Client<'s> = RoartClient<RoartIndex>;
+    type Session<'s> = RoartSession<RoartIndex>;
 
     fn name(&self) -> &'static str {
         "roart"
     }
 
-    fn client(&self) -> Result<RoartClient<RoartIndex>> {
-        Ok(RoartClient::new(self.map.clone(), self.shape))
+    fn session(&self) -> Result<RoartSession<RoartIndex>> {
+        Ok(RoartSession::new(self.map.clone(), self.shape))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -57,18 +59,18 @@ impl Store for RoartStore {
 }
 
 /// One thread's work with a map of byte strings.
-pub struct RoartClient<I: ByteIndex> {
+pub struct RoartSession<I: ByteIndex> {
     map: ByteMap<I>,
     buffers: Buffers,
 }
 
-impl<I: ByteIndex> RoartClient<I> {
+impl<I: ByteIndex> RoartSession<I> {
     pub(crate) fn new(map: ByteMap<I>, shape: Shape) -> Self {
         Self { map, buffers: Buffers::new(shape) }
     }
 }
 
-impl<I: ByteIndex> Client for RoartClient<I> {
+impl<I: ByteIndex> Session for RoartSession<I> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         self.buffers.set_key(key);

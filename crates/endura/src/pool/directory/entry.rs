@@ -3,8 +3,8 @@
 //! [`directory`](crate::pool::directory::registry) has the table of the words and of what a crash leaves.
 
 use crate::media::{Mark, Media, Ordering, Span};
-use crate::pool::directory::types::Types;
 use crate::pool::layout::{ENTRY, NEW_NAME};
+use crate::types::Types;
 use crate::{Error, Result};
 
 pub(crate) const FREE: u64 = 0;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::media::LINE;
 use crate::pool::directory::counters::Counters;
-use crate::pool::directory::types::Types;
 use crate::pool::layout::ENTRY;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::types::Types;
 
 /// Which entries the sum of a map's counters stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,6 +192,11 @@ impl MapState {
     pub fn claim_count(&self) -> bool {
         // Relaxed: the counters have their own order.
         !self.counting.swap(true, Ordering::Relaxed)
+    }
+
+    /// Lets another caller count, if not all entries are by now.
+    pub(crate) fn give_back_count(&self) {
+        self.counting.store(false, Ordering::Relaxed);
     }
 
     /// What the tree keeps in DRAM beside its words in the pool, shared by all handles of the map;

@@ -60,4 +60,3 @@ pub(crate) mod entry;
 pub(crate) mod lengths;
 pub(crate) mod map_state;
 pub(crate) mod registry;
-pub(crate) mod types;

@@ -16,11 +16,11 @@ use crate::pool::directory::entry::{
 };
 use crate::pool::directory::lengths;
 use crate::pool::directory::map_state::{MapFacts, MapState};
-use crate::pool::directory::types::Types;
 use crate::pool::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
 use crate::pool::session::Session;
 use crate::runtime::epoch::before_reuse;
 use crate::sync::Mutex;
+use crate::types::Types;
 use crate::{Error, Result};
 
 /// The maps of an open pool.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::Error;
 use crate::media::{Ordering, Region};
+use crate::types::Types;
 
 fn no_nodes(_: &Guard<'_, impl Media>, _: u64) -> crate::Result<u64> {
     Ok(7)

@@ -68,7 +68,6 @@ mod write;
 pub(crate) use nodes::lock_word::{check_lock, void_lock};
 pub use nodes::search::{Keys, LineBinary, STRIDE, Search};
 pub use read::scan::Cursor;
-pub(crate) use tree::KIND;
 pub use tree::Tree;
 pub(crate) use upkeep::check::check_tree;
 pub(crate) use upkeep::inventory::Inventory;

@@ -3,21 +3,24 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::kind::Kind;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, OpenMap, Space, Types};
+use crate::pool::{Guard, MapState, OpenMap, Space};
+use crate::tree::another::another;
+use crate::types::Types;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
 
 /// The number of this kind of map in the directory.
-pub(crate) const KIND: u8 = 1;
+pub(crate) const KIND: u8 = Kind::FastFair.number();
 
 /// A FAST & FAIR tree of inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are
 /// the header, searched by `S`.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use endura::Map;
+/// use endura::lab::handles::WordMap;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
 /// use endura::lab::tree::fast_fair::{LineBinary, Tree};
@@ -28,7 +31,7 @@ pub(crate) const KIND: u8 = 1;
 /// let space = Arc::new(Space::mount(medium, session)?);
 ///
 /// // The paper's nodes: 512 bytes.
-/// let map = Map::over(Tree::<_, 64, 64, LineBinary>::open(&space, "hits")?);
+/// let map = WordMap::over(Tree::<_, 64, 64, LineBinary>::open(&space, "hits")?);
 /// map.insert(7, 1)?;
 /// assert_eq!(map.get(7)?, Some(1));
 /// # Ok::<(), endura::Error>(())
@@ -70,9 +73,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
             Ok(Self { open: OpenMap::new(space, map), search: PhantomData })
         } else {
-            let name = map.name().to_string();
-            let found = "map of another kind or with other node sizes";
-            Err(Error::WrongKind { name, found, want: "FastFair with these node sizes" })
+            Err(another(&map, Kind::FastFair))
         }
     }
 

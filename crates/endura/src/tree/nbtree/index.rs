@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
-use crate::tree::len::len;
+use crate::tree::len::{exact_len, len};
 use crate::tree::{Change, Index, Len, TreeCheck};
 
 use crate::tree::nbtree::design::Design;
@@ -93,5 +93,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
 
     fn len(&self) -> Result<Len> {
         len(&self.open, self, Self::count_all)
+    }
+
+    fn exact_len(&self) -> Result<u64> {
+        exact_len(&self.open, self, Self::count_all)
     }
 }

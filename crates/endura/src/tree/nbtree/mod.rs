@@ -61,7 +61,6 @@ mod write;
 pub use design::{Design, TwoLayers};
 pub use read::scan::Cursor;
 pub use restart::rebuild::Stats;
-pub(crate) use tree::KIND;
 pub use tree::Tree;
 pub(crate) use upkeep::check::check_tree;
 pub(crate) use upkeep::inventory::Inventory;

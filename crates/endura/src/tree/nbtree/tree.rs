@@ -3,8 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::kind::Kind;
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
-use crate::pool::{Guard, MapState, OpenMap, Space, Types};
+use crate::pool::{Guard, MapState, OpenMap, Space};
+use crate::tree::another::another;
+use crate::types::Types;
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::Block;
@@ -15,7 +18,7 @@ use crate::tree::nbtree::metadata::body::ROOM;
 use crate::tree::nbtree::metadata::shared::Metadata;
 
 /// The number of this kind of map in the directory.
-pub(crate) const KIND: u8 = 2;
+pub(crate) const KIND: u8 = Kind::NbTree.number();
 
 /// Where the word lies that leads to the first block of a partition.
 pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
@@ -28,7 +31,7 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use endura::Map;
+/// use endura::lab::handles::WordMap;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
 /// use endura::lab::tree::nbtree::Tree;
@@ -39,7 +42,7 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 /// let space = Arc::new(Space::mount(medium, session)?);
 ///
 /// // The paper's leaves of 1 KiB.
-/// let map = Map::over(Tree::<_, 128, 64>::open(&space, "seen")?);
+/// let map = WordMap::over(Tree::<_, 128, 64>::open(&space, "seen")?);
 /// map.insert(7, 1)?;
 /// assert_eq!(map.get(7)?, Some(1));
 /// # Ok::<(), endura::Error>(())
@@ -104,17 +107,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let what = "an NBTree without `cmpxchg16b`: use a FAST & FAIR map on this processor";
             return Err(Error::Unsupported { what });
         }
-        let wrong = |found| Error::WrongKind {
-            name: map.name().to_string(),
-            found,
-            want: "NbTree with these blocks",
-        };
         if map.kind() != KIND || map.parameters() != Self::PARAMETERS {
-            return Err(wrong("map of another kind or with other blocks"));
+            return Err(another(&map, Kind::NbTree));
         }
-        let meta = map
-            .beside(|| Metadata::of(&map, FANOUT))
-            .ok_or_else(|| wrong("map of another kind or with other blocks"))?;
+        let meta =
+            map.beside(|| Metadata::of(&map, FANOUT)).ok_or_else(|| another(&map, Kind::NbTree))?;
         Ok(Self { open: OpenMap::new(space, map), meta, design: PhantomData })
     }
 

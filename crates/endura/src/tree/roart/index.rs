@@ -6,7 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use crate::Result;
 use crate::media::{Mark, Media};
 use crate::tree::ends::Trust;
-use crate::tree::len::len;
+use crate::tree::len::{exact_len, len};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len, TreeCheck};
 
 use crate::tree::roart::path::lookup::lookup;
@@ -113,5 +113,9 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
 
     fn len(&self) -> Result<Len> {
         len(&self.open, self, Self::count_all)
+    }
+
+    fn exact_len(&self) -> Result<u64> {
+        exact_len(&self.open, self, Self::count_all)
     }
 }

@@ -63,7 +63,7 @@ mod write;
 
 pub use read::scan::Cursor;
 pub use techniques::{Full, Techniques};
+pub(crate) use tree::PARAMETERS;
 pub use tree::Tree;
-pub(crate) use tree::{KIND, PARAMETERS};
 pub(crate) use upkeep::check::{check_tree, void_locks};
 pub(crate) use upkeep::inventory::Inventory;

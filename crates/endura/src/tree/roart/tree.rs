@@ -3,9 +3,12 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::Result;
+use crate::kind::Kind;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, OpenMap, Space, Types};
-use crate::{Error, Result};
+use crate::pool::{Guard, MapState, OpenMap, Space};
+use crate::tree::another::another;
+use crate::types::Types;
 
 use crate::tree::roart::nodes::node::{NewNode, Node};
 use crate::tree::roart::nodes::root::root_link;
@@ -13,7 +16,7 @@ use crate::tree::roart::nodes::word::{Link, NodeKind};
 use crate::tree::roart::techniques::{Full, Techniques};
 
 /// The number of this kind of map in the directory.
-pub(crate) const KIND: u8 = 3;
+pub(crate) const KIND: u8 = Kind::Roart.number();
 
 /// The format of nodes, arrays and records, as the directory records it.
 pub(crate) const PARAMETERS: u64 = 1;
@@ -22,7 +25,7 @@ pub(crate) const PARAMETERS: u64 = 1;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use endura::ByteMap;
+/// use endura::lab::handles::ByteMap;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
 /// use endura::lab::tree::roart::Tree;
@@ -55,7 +58,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`] if there is a map of that name and another kind, [`Error::Corrupt`] if it cannot
+    /// [`Error::WrongKind`](crate::Error::WrongKind) if there is a map of that name and another kind, [`Error::Corrupt`](crate::Error::Corrupt) if it cannot
     /// have a root, and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::over(space, Self::find_or_create(space, name, &Types::byte_strings())?)
@@ -82,8 +85,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             };
             Ok(Self { open: OpenMap::new(space, map), root, techniques: PhantomData })
         } else {
-            let (name, found) = (map.name().to_string(), "map of another kind or format");
-            Err(Error::WrongKind { name, found, want: "Roart" })
+            Err(another(&map, Kind::Roart))
         }
     }
 

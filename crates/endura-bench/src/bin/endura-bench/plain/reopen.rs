@@ -1,5 +1,6 @@
 //! How long it takes to open a large pool after SIGKILL and to find a key in it.
 
+use endura::lab::handles::Handles as _;
 use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     let begun = Instant::now();
     let open = killed.open()?;
     let opened = begun.elapsed();
-    let found = open.client()?.get(key(0))?.is_some();
+    let found = open.session()?.get(key(0))?.is_some();
     let first_lookup = begun.elapsed();
     drop(open);
     let rebuilt =
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
 
 /// How long an NBTree takes to rebuild all that it keeps in DRAM.
 fn rebuild(args: &Args, pool: &Path) -> Result<Duration> {
-    let pool = args.media.options().open(pool)?;
+    let pool = args.media.options().open_existing(pool)?;
     let maps = pool.maps()?;
     let begun = Instant::now();
     for map in maps {

@@ -158,7 +158,7 @@ pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if not.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if not.
 pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     let word = LockWord::read(&Span::<M, 8>::new(guard.media(), at)?);
     lock_word::check(guard.space(), at, word.0)

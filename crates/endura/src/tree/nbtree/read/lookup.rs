@@ -215,7 +215,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::Map;
+    use crate::lab::handles::WordMap;
     use crate::media::Heap;
     use crate::pool::{PAGE, Session, Space};
     use crate::tree::nbtree::Tree;
@@ -230,7 +230,7 @@ mod tests {
         let session = Session { generation: 1, clean: true, read_only: false };
         let space = std::sync::Arc::new(Space::mount(medium, session).unwrap());
         let tree = Tree::<_, 128, 64>::open(&space, "map").unwrap();
-        let map = Map::over(tree.clone());
+        let map = WordMap::over(tree.clone());
         (0..1000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
         let meta = &tree.meta;
         let top = meta.roots[0].load();

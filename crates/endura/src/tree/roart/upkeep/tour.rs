@@ -270,10 +270,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::{Chunk, Tour};
+    use crate::Result;
+    use crate::lab::handles::ByteMap;
     use crate::media::{Heap, Ordering, Region};
     use crate::pool::{PAGE, Session, Space};
     use crate::tree::roart::Tree;
-    use crate::{ByteMap, Result};
 
     /// More nodes and arrays without a record, side by side, than one step passes, and each step has to begin
     /// again at the record before them.

@@ -1,0 +1,74 @@
+//! Where the maps of a store lie, and how large they may become.
+
+use std::path::{Path, PathBuf};
+
+use endura::{NodeLayout, Pool, PoolOptions};
+
+use super::shape::Shape;
+use crate::{Error, Result};
+
+/// Where the maps of a store lie, and how they are made. A store that is there is opened.
+#[derive(Clone)]
+pub struct Place {
+    /// A folder of this store's own.
+    pub dir: PathBuf,
+    /// How many maps it has. A peer keeps each by itself.
+    pub maps: usize,
+    /// How long keys and values are.
+    pub shape: Shape,
+    /// The most entries that it will hold, all maps together.
+    pub entries: u64,
+    /// How endura's pools are made.
+    pub pool: PoolOptions,
+    /// Sizes of FAST & FAIR's nodes; none means the default.
+    pub layout: Option<NodeLayout>,
+}
+
+impl Place {
+    /// One map of so many entries in `dir`.
+    pub fn new(dir: PathBuf, shape: Shape, entries: u64) -> Self {
+        Self { dir, maps: 1, shape, entries, pool: Pool::options(), layout: None }
+    }
+
+    /// The names of the maps in one pool.
+    pub(super) fn map_names(&self) -> impl Iterator<Item = String> {
+        (0..self.maps).map(|map| format!("bench-{map}"))
+    }
+
+    /// endura's pool.
+    pub(super) fn open_pool(&self) -> Result<Pool> {
+        make(&self.dir)?;
+        Ok(self.pool.clone().open(self.dir.join("pool"))?)
+    }
+
+    /// A folder for each map.
+    pub(crate) fn folders(&self) -> Result<Vec<PathBuf>> {
+        (0..self.maps)
+            .map(|map| {
+                let dir = self.dir.join(map.to_string());
+                make(&dir)?;
+                Ok(dir)
+            })
+            .collect()
+    }
+
+    /// Room for three times what LMDB needs; the file is sparse.
+    pub(crate) fn lmdb_map_size(&self) -> u64 {
+        let bytes = (1 << 30) + (200 + 4 * self.shape.mean_bytes() as u64) * self.entries;
+        // Whole pages.
+        bytes.next_multiple_of(1 << 20)
+    }
+}
+
+fn make(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir)
+        .map_err(|source| Error::Io { doing: format!("cannot make {}", dir.display()), source })
+}
+
+/// A folder that is deleted when it is dropped.
+pub(crate) fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir).map_err(|source| Error::Io {
+        doing: format!("cannot make a folder in {}", dir.display()),
+        source,
+    })
+}

@@ -1,0 +1,75 @@
+//! What one store's turn measured, on its way to the collector.
+
+use std::time::Instant;
+
+use super::collect::Collector;
+use super::stage::{Stage, Suite, VERIFIED};
+use crate::Result;
+use crate::contender::{Contender, Entrant};
+use crate::keys::key;
+use crate::results::{Measurement, Quantity, StoreInfo};
+use crate::store::Place;
+use crate::workload::{Population, Timing, Workload};
+
+/// Whose measurements these are.
+pub(super) struct At<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) info: &'a StoreInfo,
+    pub(super) threads: usize,
+    pub(super) collector: &'a mut Collector,
+}
+
+impl At<'_> {
+    pub(super) fn add(&mut self, stage: &Stage, timing: Timing) {
+        let quantity = Quantity::throughput(vec![timing.mops()]);
+        let measurement = self.measurement(stage, quantity);
+        self.collector.add_timed(self.info, measurement, &timing);
+        let quantity = Quantity::cost("cpu time", "ns/op", vec![timing.cpu_ns()]);
+        let measurement = self.measurement(stage, quantity);
+        // The latencies are the throughput's: told twice, they would be drawn twice.
+        self.collector.add_round(self.info, measurement, timing.probe, None);
+    }
+
+    fn measurement(&self, stage: &Stage, quantity: Quantity) -> Measurement {
+        let (suite, store) = (self.suite, &self.info.name);
+        Measurement {
+            threads: self.threads,
+            entries: suite.keys,
+            parameter: stage.parameter.clone().or_else(|| suite.parameter.clone()),
+            ..Measurement::new(&suite.name, &stage.workload.name, store, quantity)
+        }
+    }
+
+    /// Of a store that does not say, nothing.
+    pub(super) fn space(&mut self, store: &dyn Entrant) -> Result<()> {
+        let used = store.footprint()?.used_bytes;
+        if used > 0 {
+            let per_key = used as f64 / self.suite.keys.max(1) as f64;
+            self.cost("load", Quantity::cost("space", "B/key", vec![per_key]));
+        }
+        Ok(())
+    }
+
+    fn cost(&mut self, workload: &str, quantity: Quantity) {
+        let stage = Stage::new(Workload { name: workload.into(), ..Workload::load() }, 0);
+        let measurement = self.measurement(&stage, quantity);
+        self.collector.add(self.info, measurement);
+    }
+
+    /// From the call that opens a store that was closed to the first answer.
+    pub(super) fn reopen(
+        &mut self,
+        contender: Contender,
+        place: &Place,
+        population: &Population,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        let store = contender.open(place)?;
+        let position = population.window(0).start;
+        store.session()?.get(key(population.number(0, position)))?;
+        let took = begun.elapsed().as_secs_f64() * 1e3;
+        store.verify(population, VERIFIED / 10)?;
+        self.cost("after a close", Quantity::cost("reopen time", "ms", vec![took]));
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! Which index a map is.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The index behind a map.
+///
+/// It is chosen when a map is made ([`MapOptions::kind`](crate::MapOptions::kind)), recorded in the pool, and never
+/// changes results: only what operations cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A FAST & FAIR B+-tree, for keys and values of at most 8 bytes: it lies in the pool entirely, restarts in
+    /// microseconds and scans fastest.
+    FastFair,
+    /// An NBTree, for keys and values of at most 8 bytes: its writers never wait for each other, and an insert,
+    /// update or remove writes one line. What it keeps in DRAM is made anew as it is needed after an open.
+    NbTree,
+    /// A ROART radix tree, for keys and values of any type: it lies in the pool entirely and restarts in
+    /// microseconds.
+    Roart,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::FastFair, Self::NbTree, Self::Roart];
+
+    /// Its number in the directory of a pool; never 0.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::FastFair => 1,
+            Self::NbTree => 2,
+            Self::Roart => 3,
+        }
+    }
+
+    /// The kind of this number; `None` if this build does not know it.
+    pub(crate) fn numbered(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+
+    /// Its name, as in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FastFair => "FastFair",
+            Self::NbTree => "NbTree",
+            Self::Roart => "Roart",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    /// Reads a name, in whatever case.
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            format!("no kind of map is called `{name}`: FastFair, NbTree and Roart are")
+        })
+    }
+}

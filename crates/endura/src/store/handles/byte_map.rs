@@ -1,0 +1,451 @@
+//! What a map of byte strings offers, made of the primitives of its index.
+
+use std::borrow::Cow;
+use std::io;
+use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::sync::Arc;
+
+use super::byte_range::{ByteEntry, ByteRange};
+use super::handle::Handle;
+use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
+use crate::{Error, Result};
+
+/// A handle of a named map from byte strings to byte strings, sorted as `memcmp` sorts.
+///
+/// Handles are cheap to clone, and any number of threads may use them at once, each method on its
+/// own. Keys have 0 to 65,536 bytes, values 0 to 2^30; any bytes do. A method that returned has
+/// happened for good, as far as the medium of the pool promises ([`Domain`](crate::Domain)); one that
+/// failed has changed nothing. Unless said otherwise a method costs O(bytes of the key) and is
+/// linearizable.
+///
+/// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
+/// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
+/// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
+/// have written. Those that write also fail with [`Error::ReadOnly`], [`Error::KeyTooLong`] and
+/// [`Error::ValueTooLong`], and those that need room with [`Error::Full`],
+/// [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
+///
+/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
+///
+/// Keys of other types become byte strings that sort as they do with `Map`'s encodings.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// use endura::lab::handles::Handles as _;
+///
+/// let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+/// let docs = pool.roart("docs")?;
+/// docs.insert("user:1", "Ada")?;
+/// docs.insert("user:2", "Grace")?;
+/// assert_eq!(docs.get("user:1")?.as_deref(), Some(&b"Ada"[..]));
+/// for entry in docs.prefix("user:").rev() {
+///     let (key, value) = entry?;
+///     println!("{} {}", key.escape_ascii(), value.escape_ascii());
+/// }
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct ByteMap<I> {
+    handle: Handle<I>,
+}
+
+impl<I> Clone for ByteMap<I> {
+    fn clone(&self) -> Self {
+        Self { handle: self.handle.clone() }
+    }
+}
+
+impl<I: ByteIndex> ByteMap<I> {
+    /// A map over an index in a pool that the caller keeps open. For the lab.
+    #[doc(hidden)]
+    pub fn over(index: I) -> Self {
+        Self { handle: Handle::new(index, None) }
+    }
+
+    /// A map over an index in `pool`, which stays open as long as the map is there.
+    pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
+        Self { handle: Handle::new(index, Some(pool)) }
+    }
+
+    /// The index below.
+    pub fn index(&self) -> &I {
+        self.handle.index()
+    }
+
+    /// The value of `key`. Never waits for a writer.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.index().get_with(key.as_ref(), |value| value.to_vec())
+    }
+
+    /// What `read` makes of the value of `key`, without a copy of it. Never waits for a writer. What
+    /// other threads free while `read` runs waits for its end.
+    #[inline]
+    pub fn get_with<R>(
+        &self,
+        key: impl AsRef<[u8]>,
+        read: impl FnOnce(Bytes<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let result = self.index().get_with(key.as_ref(), read);
+        // A closure of a caller's may have forked the process: the pin is the parent's, and what was shown may
+        // have been anything since.
+        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
+    }
+
+    /// The values of `keys`, in their order. The lookups take turns, so that their cache misses overlap:
+    /// faster than one after the other where the map is larger than the caches. Each stands for itself:
+    /// the batch is not one moment in time.
+    pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>> {
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        self.index().get_many(&keys)
+    }
+
+    /// Whether `key` is in the map.
+    pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(self.index().get_with(key.as_ref(), |_| ())?.is_some())
+    }
+
+    /// Applies `decide`, and returns the value that its last call saw.
+    fn modify<'v>(
+        &self,
+        key: &[u8],
+        mut decide: impl FnMut(Option<&[u8]>) -> ByteChange<'v>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut old = None;
+        self.index().apply(key, |present| {
+            // One copy at a time.
+            drop(old.take());
+            old = present.map(|value| value.to_vec());
+            decide(old.as_deref())
+        })?;
+        Ok(old)
+    }
+
+    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    pub fn insert(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let value = value.as_ref();
+        self.modify(key.as_ref(), |_| ByteChange::Put(Cow::Borrowed(value)))
+    }
+
+    /// Gives `key` a value of `len` bytes that `write` appends piece by piece, straight to where
+    /// they will lie: for values of which there should be no second copy in memory. What `write`
+    /// leaves out is zeros, and what is too much is not taken. It runs again where the operation ran
+    /// out of space.
+    pub fn insert_from(
+        &self,
+        key: impl AsRef<[u8]>,
+        len: usize,
+        write: impl FnMut(&mut dyn io::Write) -> Result<()>,
+    ) -> Result<()> {
+        self.index().insert_from(key.as_ref(), len, write)
+    }
+
+    /// Enters `key` if it is not in the map; returns whether it was not.
+    pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let (value, mut is_new) = (value.as_ref(), false);
+        self.index().apply(key.as_ref(), |old| {
+            is_new = old.is_none();
+            if is_new { ByteChange::Put(Cow::Borrowed(value)) } else { ByteChange::Keep }
+        })?;
+        Ok(is_new)
+    }
+
+    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    pub fn update(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let value = value.as_ref();
+        self.modify(key.as_ref(), |old| match old {
+            Some(_) => ByteChange::Put(Cow::Borrowed(value)),
+            None => ByteChange::Keep,
+        })
+    }
+
+    /// Takes `key` out of the map; returns the value it had.
+    pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.modify(key.as_ref(), |_| ByteChange::Remove)
+    }
+
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
+    /// Else changes nothing and returns what was found as the inner error. What it compares is not copied.
+    pub fn compare_exchange(
+        &self,
+        key: impl AsRef<[u8]>,
+        expected: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) -> Result<Result<(), Option<Vec<u8>>>> {
+        let mut outcome = Ok(());
+        self.index().apply(key.as_ref(), |old| {
+            let is_expected = match (old, expected) {
+                (Some(old), Some(expected)) => old == *expected,
+                (old, expected) => old.is_none() && expected.is_none(),
+            };
+            outcome = Ok(());
+            match new {
+                _ if !is_expected => {
+                    outcome = Err(old.map(|value| value.to_vec()));
+                    ByteChange::Keep
+                }
+                Some(value) => ByteChange::Put(Cow::Borrowed(value)),
+                None => ByteChange::Remove,
+            }
+        })?;
+        Ok(outcome)
+    }
+
+    /// Replaces the value of `key` (`None`: absent) by what `update` makes of it, in one step;
+    /// returns the value it had. `update` runs outside any lock, again whenever another thread was
+    /// faster, and may call the map.
+    pub fn fetch_update(
+        &self,
+        key: impl AsRef<[u8]>,
+        mut update: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let key = key.as_ref();
+        let mut old = self.get(key)?;
+        loop {
+            let new = update(old.as_deref());
+            match self.compare_exchange(key, old.as_deref(), new.as_deref())? {
+                Ok(()) => return Ok(old),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// The entries with keys in `keys`, in order, from both ends.
+    ///
+    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at
+    /// some moment of the call to `next` that returned it; keys come in order and none twice; a key
+    /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted
+    /// range yields nothing. For all entries see [`iter`](Self::iter).
+    pub fn range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> ByteRange<I> {
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        ByteRange::new(self.handle.clone(), own(keys.start_bound()), own(keys.end_bound()))
+    }
+
+    /// Shows `visit` the entries with keys in `keys`, in order, where they lie, until it breaks: what a
+    /// [`range`](Self::range) gives, without copies. What other threads free while `visit` runs waits
+    /// for its end.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # use endura::lab::handles::Handles as _;
+    /// # let pool = endura::Pool::options().open(folder.path().join("data.endura"))?;
+    /// # let docs = pool.roart("docs")?;
+    /// # docs.insert("user:1", "Ada")?;
+    /// let mut bytes = 0;
+    /// docs.range_with("user:".."user;", |_, value| {
+    ///     bytes += value.len();
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(bytes, 3);
+    /// # Ok::<(), endura::Error>(())
+    /// ```
+    pub fn range_with<K: AsRef<[u8]>>(
+        &self,
+        keys: impl RangeBounds<K>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let visit = self.until_forked(visit);
+        let result = self.index().scan_up(&mut I::Cursor::default(), slices(&keys), visit);
+        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
+    }
+
+    /// As in [`get_with`](Self::get_with), after each entry.
+    #[inline(always)]
+    fn until_forked(
+        &self,
+        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
+        move |key, value| {
+            visit(key, value)?;
+            if self.index().is_elsewhere() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        }
+    }
+
+    /// The same from the largest key down.
+    pub fn range_rev_with<K: AsRef<[u8]>>(
+        &self,
+        keys: impl RangeBounds<K>,
+        visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let visit = self.until_forked(visit);
+        let result = self.index().scan_down(&mut I::Cursor::default(), slices(&keys), visit);
+        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
+    }
+
+    /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> ByteRange<I> {
+        let from = prefix.as_ref().to_vec();
+        let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
+        ByteRange::new(self.handle.clone(), Bound::Included(from), to)
+    }
+
+    /// All entries, as a [`range`](Self::range).
+    pub fn iter(&self) -> ByteRange<I> {
+        ByteRange::new(self.handle.clone(), Bound::Unbounded, Bound::Unbounded)
+    }
+
+    /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
+    /// changed what the answer rests on.
+    pub fn first(&self) -> Result<Option<ByteEntry>> {
+        self.index().first(|key, value| (key.to_vec(), value.to_vec()))
+    }
+
+    /// The entry with the largest key, as [`first`](Self::first).
+    pub fn last(&self) -> Result<Option<ByteEntry>> {
+        self.index().last(|key, value| (key.to_vec(), value.to_vec()))
+    }
+
+    /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
+    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
+    /// without entries.
+    ///
+    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in between stays in
+    /// the map, so that whoever has entered it may find this entry still there, and later not. Where keys are
+    /// entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value. The value is
+    /// copied once for each choice.
+    pub fn pop_first(&self) -> Result<Option<ByteEntry>> {
+        self.pop(Self::first)
+    }
+
+    /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
+    pub fn pop_last(&self) -> Result<Option<ByteEntry>> {
+        self.pop(Self::last)
+    }
+
+    fn pop(&self, end: impl Fn(&Self) -> Result<Option<ByteEntry>>) -> Result<Option<ByteEntry>> {
+        let mut missed = None;
+        while let Some((key, value)) = end(self)? {
+            let mut is_taken = false;
+            self.index().apply(&key, |present| {
+                is_taken = present.is_some_and(|present| present == *value);
+                if is_taken { ByteChange::Remove } else { ByteChange::Keep }
+            })?;
+            if is_taken {
+                return Ok(Some((key, value)));
+            }
+            if missed.as_ref() == Some(&key) {
+                // Others were faster, twice; or only scans come across this key, and will again and again.
+                self.index().check_ends()?;
+            }
+            missed = Some(key);
+        }
+        Ok(None)
+    }
+
+    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no
+    /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
+    /// in the background and says [`Len::AtLeast`] until that is done.
+    pub fn len(&self) -> Result<Len> {
+        self.index().len()
+    }
+
+    /// Whether there is no entry, at one moment of the call. Counts nothing.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.index().first(|_, _| ())?.is_none())
+    }
+
+    /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile
+    /// may stay. Copies no value. To be rid of a map at once, drop it.
+    pub fn clear(&self) -> Result<()> {
+        self.remove_range::<&[u8]>(..).map(drop)
+    }
+
+    /// Takes the entries with keys in `keys` out, one after the other; returns how many. Copies no value.
+    pub fn remove_range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> Result<u64> {
+        let (first, last) = slices(&keys);
+        let (mut cursor, mut removed) = (I::Cursor::default(), 0);
+        let mut key: Option<Vec<u8>> = None;
+        loop {
+            let first = key.as_deref().map_or(first, Bound::Excluded);
+            let mut next = None;
+            self.index().scan_up(&mut cursor, (first, last), |key, _| {
+                next = Some(key.to_vec());
+                ControlFlow::Break(())
+            })?;
+            let Some(next) = next else { return Ok(removed) };
+            let mut was_there = false;
+            self.index().apply(&next, |old| {
+                was_there = old.is_some();
+                ByteChange::Remove
+            })?;
+            removed += u64::from(was_there);
+            key = Some(next);
+        }
+    }
+
+    /// Takes out the entries for which `keep` says no, one after the other; returns how many. Copies each
+    /// value once, for `keep` to see. `keep` runs outside any lock, again if the value changed meanwhile, and may call the map.
+    pub fn retain(&self, keep: impl FnMut(&[u8], &[u8]) -> bool) -> Result<u64> {
+        take_out(self, self.iter(), keep)
+    }
+}
+
+fn take_out<I: ByteIndex>(
+    map: &ByteMap<I>,
+    entries: ByteRange<I>,
+    mut keep: impl FnMut(&[u8], &[u8]) -> bool,
+) -> Result<u64> {
+    let mut removed = 0;
+    for entry in entries {
+        let (key, value) = entry?;
+        let mut present = Some(value);
+        while let Some(value) = &present
+            && !keep(&key, value)
+        {
+            match map.compare_exchange(&key, Some(value), None)? {
+                Ok(()) => {
+                    removed += 1;
+                    break;
+                }
+                Err(found) => present = found,
+            }
+        }
+    }
+    Ok(removed)
+}
+
+fn slices<'k, K: AsRef<[u8]> + 'k>(
+    keys: &'k impl RangeBounds<K>,
+) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
+    (keys.start_bound().map(AsRef::as_ref), keys.end_bound().map(AsRef::as_ref))
+}
+
+/// The first byte string behind all that begin with `prefix`; none if there is no such.
+fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
+    let mut key = prefix[..=last].to_vec();
+    key[last] += 1;
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind;
+
+    #[test]
+    fn what_is_behind_a_prefix() {
+        for (prefix, key) in [
+            (&b""[..], None),
+            (b"a", Some(&b"b"[..])),
+            (b"a\xFF\xFF", Some(b"b")),
+            (b"\xFF\xFF", None),
+            (b"\xFE\xFF\x00", Some(b"\xFE\xFF\x01")),
+        ] {
+            assert_eq!(behind(prefix).as_deref(), key, "{prefix:?}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Ranges of the handles of byte strings.
+
+use std::iter::FusedIterator;
+use std::ops::Bound;
+
+use super::handle::Handle;
+use crate::Result;
+use crate::tree::ByteIndex;
+use crate::tree::byte_range;
+
+/// A key with its value.
+pub type ByteEntry = (Vec<u8>, Vec<u8>);
+
+/// A live range of a map of byte strings, from both ends; see [`ByteMap::range`](super::ByteMap::range).
+pub struct ByteRange<I: ByteIndex> {
+    handle: Handle<I>,
+    keys: byte_range::ByteRange<I::Cursor>,
+}
+
+impl<I: ByteIndex> ByteRange<I> {
+    pub(super) fn new(handle: Handle<I>, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
+        Self { handle, keys: byte_range::ByteRange::new(from, to) }
+    }
+
+    fn step(&mut self, upwards: bool) -> Option<Result<ByteEntry>> {
+        let mut entry = None;
+        let found = self.keys.next(self.handle.index(), upwards, &mut |key, value| {
+            entry = Some((key.to_vec(), value.to_vec()));
+        });
+        match found {
+            Ok(true) => entry.map(Ok),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl<I: ByteIndex> Iterator for ByteRange<I> {
+    type Item = Result<ByteEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(true)
+    }
+}
+
+impl<I: ByteIndex> DoubleEndedIterator for ByteRange<I> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(false)
+    }
+}
+
+impl<I: ByteIndex> FusedIterator for ByteRange<I> {}

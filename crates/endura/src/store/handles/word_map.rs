@@ -1,0 +1,372 @@
+//! What a map offers, made of the primitives of its index.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use super::handle::Handle;
+use super::word_range::WordRange;
+use crate::tree::{Change, Index, Len};
+use crate::{Error, Result};
+
+/// A handle of a named map from `u64` to `u64`.
+///
+/// Handles are cheap to clone, and any number of threads may use them at once, each method on its
+/// own. Every key and every value is allowed. A method that returned has happened for good, as far
+/// as the medium of the pool promises ([`Domain`](crate::Domain)); one that failed has changed
+/// nothing. Unless said otherwise a method costs O(log n) and is linearizable.
+///
+/// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
+/// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
+/// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
+/// have written. Those that write also fail with [`Error::ReadOnly`], and those that need room
+/// with [`Error::Full`], [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
+///
+/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// use endura::lab::handles::Handles as _;
+///
+/// let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+/// let hits = pool.fast_fair("hits")?;
+/// assert_eq!(hits.insert(7, 1)?, None);
+/// assert_eq!(hits.fetch_update(7, |old| Some(old.unwrap_or(0) + 1))?, Some(1));
+/// assert_eq!(hits.get(7)?, Some(2));
+/// # Ok::<(), endura::Error>(())
+/// ```
+pub struct WordMap<I> {
+    handle: Handle<I>,
+}
+
+impl<I> Clone for WordMap<I> {
+    fn clone(&self) -> Self {
+        Self { handle: self.handle.clone() }
+    }
+}
+
+impl<I: Index> WordMap<I> {
+    /// A map over an index in a pool that the caller keeps open. For the lab.
+    #[doc(hidden)]
+    pub fn over(index: I) -> Self {
+        Self { handle: Handle::new(index, None) }
+    }
+
+    /// A map over an index in `pool`, which stays open as long as the map is there.
+    pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
+        Self { handle: Handle::new(index, Some(pool)) }
+    }
+
+    /// The index below.
+    pub fn index(&self) -> &I {
+        self.handle.index()
+    }
+
+    /// The value of `key`. Never waits for a writer.
+    #[inline]
+    pub fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.index().get(key)
+    }
+
+    /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16
+    /// keys on each costs a fraction of a [`get`](Self::get). Each is linearizable by itself; the
+    /// batch is not one moment.
+    pub fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.index().get_many(keys)
+    }
+
+    /// Whether `key` is in the map.
+    pub fn contains_key(&self, key: u64) -> Result<bool> {
+        Ok(self.get(key)?.is_some())
+    }
+
+    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    #[inline]
+    pub fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.index().apply(key, |_| Change::Put(value))
+    }
+
+    /// Enters `key` if it is not in the map; returns whether it was not.
+    pub fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
+        let put_new = |old: Option<u64>| old.map_or(Change::Put(value), |_| Change::Keep);
+        Ok(self.index().apply(key, put_new)?.is_none())
+    }
+
+    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    pub fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.index().apply(key, |old| old.map_or(Change::Keep, |_| Change::Put(value)))
+    }
+
+    /// Takes `key` out of the map; returns the value it had.
+    pub fn remove(&self, key: u64) -> Result<Option<u64>> {
+        self.index().apply(key, |_| Change::Remove)
+    }
+
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out).
+    /// Else changes nothing and returns what was found as the inner error.
+    pub fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        let found = self.index().apply(key, |old| match new {
+            _ if old != expected => Change::Keep,
+            Some(value) => Change::Put(value),
+            None => Change::Remove,
+        })?;
+        Ok(if found == expected { Ok(()) } else { Err(found) })
+    }
+
+    /// Replaces the value of `key` (`None`: absent) by what `update` makes of it, in one step;
+    /// returns the value it had. `update` runs outside any lock, again whenever another thread was
+    /// faster, and may call the map.
+    pub fn fetch_update(
+        &self,
+        key: u64,
+        mut update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>> {
+        let mut old = self.get(key)?;
+        loop {
+            match self.compare_exchange(key, old, update(old))? {
+                Ok(()) => return Ok(old),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// The entries with keys in `keys`, in order, from both ends.
+    ///
+    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at
+    /// some moment of the call to `next` that returned it; keys come in order and none twice; a key
+    /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted range yields
+    /// nothing.
+    pub fn range(&self, keys: impl RangeBounds<u64>) -> WordRange<I> {
+        WordRange::new(self.handle.clone(), keys)
+    }
+
+    /// All entries: [`range`](Self::range) over everything.
+    pub fn iter(&self) -> WordRange<I> {
+        self.range(..)
+    }
+
+    /// The entry with the smallest key. Never waits for a writer, and looks again only where one has
+    /// changed what the answer rests on.
+    pub fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.index().first()
+    }
+
+    /// The entry with the largest key, as [`first`](Self::first).
+    pub fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.index().last()
+    }
+
+    /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
+    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
+    /// without entries.
+    ///
+    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in between stays in
+    /// the map, so that whoever has entered it may find this entry still there, and later not. Where keys are
+    /// entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value.
+    pub fn pop_first(&self) -> Result<Option<(u64, u64)>> {
+        self.pop(Self::first)
+    }
+
+    /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
+    pub fn pop_last(&self) -> Result<Option<(u64, u64)>> {
+        self.pop(Self::last)
+    }
+
+    fn pop(&self, end: impl Fn(&Self) -> Result<Option<(u64, u64)>>) -> Result<Option<(u64, u64)>> {
+        let mut missed = None;
+        while let Some(entry @ (key, value)) = end(self)? {
+            match self.compare_exchange(key, Some(value), None)? {
+                Ok(()) => return Ok(Some(entry)),
+                // Others were faster, twice; or only scans come across this key, and will again and again.
+                Err(_) if missed == Some(key) => self.index().check_ends()?,
+                Err(_) => missed = Some(key),
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no
+    /// more than the operations that were under way while it counted. After an unclean close the first call sets a count going
+    /// in the background and says [`Len::AtLeast`] until that is done.
+    pub fn len(&self) -> Result<Len> {
+        self.index().len()
+    }
+
+    /// Whether there is no entry, at one moment of the call. Counts nothing.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.first()?.is_none())
+    }
+
+    /// Takes all entries out, one after the other: O(n log n), and entries that others put in
+    /// meanwhile may stay. To be rid of a map at once, drop it.
+    pub fn clear(&self) -> Result<()> {
+        self.remove_range(..).map(drop)
+    }
+
+    /// Takes the entries with keys in `keys` out, one after the other; returns how many.
+    pub fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64> {
+        self.retain_in(keys, |_, _| false)
+    }
+
+    /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep`
+    /// runs outside any lock, again if the value changed meanwhile, and may call the map.
+    pub fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64> {
+        self.retain_in(.., keep)
+    }
+
+    fn retain_in(
+        &self,
+        keys: impl RangeBounds<u64>,
+        mut keep: impl FnMut(u64, u64) -> bool,
+    ) -> Result<u64> {
+        let mut removed = 0;
+        for entry in self.range(keys) {
+            let (key, value) = entry?;
+            let mut present = Some(value);
+            while let Some(value) = present
+                && !keep(key, value)
+            {
+                match self.compare_exchange(key, present, None)? {
+                    Ok(()) => {
+                        removed += 1;
+                        break;
+                    }
+                    Err(found) => present = found,
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// What every `u64` map of this crate offers, for code that is generic over the index. The methods
+/// are those of [`WordMap`], where they are described.
+#[expect(missing_docs, clippy::missing_errors_doc, reason = "said once, at `WordMap`")]
+pub trait OrderedMap: Clone + Send + Sync + 'static {
+    type Range: DoubleEndedIterator<Item = Result<(u64, u64), Error>>;
+
+    fn get(&self, key: u64) -> Result<Option<u64>>;
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
+    fn contains_key(&self, key: u64) -> Result<bool>;
+    fn insert(&self, key: u64, value: u64) -> Result<Option<u64>>;
+    fn insert_new(&self, key: u64, value: u64) -> Result<bool>;
+    fn update(&self, key: u64, value: u64) -> Result<Option<u64>>;
+    fn remove(&self, key: u64) -> Result<Option<u64>>;
+    fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>>;
+    fn fetch_update(
+        &self,
+        key: u64,
+        update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>>;
+    fn range(&self, keys: impl RangeBounds<u64>) -> Self::Range;
+    fn first(&self) -> Result<Option<(u64, u64)>>;
+    fn last(&self) -> Result<Option<(u64, u64)>>;
+    fn pop_first(&self) -> Result<Option<(u64, u64)>>;
+    fn pop_last(&self) -> Result<Option<(u64, u64)>>;
+    fn len(&self) -> Result<Len>;
+    fn is_empty(&self) -> Result<bool>;
+    fn clear(&self) -> Result<()>;
+    fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64>;
+    fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64>;
+}
+
+impl<I: Index> OrderedMap for WordMap<I> {
+    type Range = WordRange<I>;
+
+    fn get(&self, key: u64) -> Result<Option<u64>> {
+        self.get(key)
+    }
+
+    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.get_many(keys)
+    }
+
+    fn contains_key(&self, key: u64) -> Result<bool> {
+        self.contains_key(key)
+    }
+
+    fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.insert(key, value)
+    }
+
+    fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
+        self.insert_new(key, value)
+    }
+
+    fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
+        self.update(key, value)
+    }
+
+    fn remove(&self, key: u64) -> Result<Option<u64>> {
+        self.remove(key)
+    }
+
+    fn compare_exchange(
+        &self,
+        key: u64,
+        expected: Option<u64>,
+        new: Option<u64>,
+    ) -> Result<Result<(), Option<u64>>> {
+        self.compare_exchange(key, expected, new)
+    }
+
+    fn fetch_update(
+        &self,
+        key: u64,
+        update: impl FnMut(Option<u64>) -> Option<u64>,
+    ) -> Result<Option<u64>> {
+        self.fetch_update(key, update)
+    }
+
+    fn range(&self, keys: impl RangeBounds<u64>) -> WordRange<I> {
+        self.range(keys)
+    }
+
+    fn first(&self) -> Result<Option<(u64, u64)>> {
+        self.first()
+    }
+
+    fn last(&self) -> Result<Option<(u64, u64)>> {
+        self.last()
+    }
+
+    fn pop_first(&self) -> Result<Option<(u64, u64)>> {
+        self.pop_first()
+    }
+
+    fn pop_last(&self) -> Result<Option<(u64, u64)>> {
+        self.pop_last()
+    }
+
+    fn len(&self) -> Result<Len> {
+        self.len()
+    }
+
+    fn is_empty(&self) -> Result<bool> {
+        self.is_empty()
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.clear()
+    }
+
+    fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64> {
+        self.remove_range(keys)
+    }
+
+    fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64> {
+        self.retain(keep)
+    }
+}

@@ -1,0 +1,41 @@
+//! Ranges of the handles of numbers.
+
+use std::iter::FusedIterator;
+use std::ops::RangeBounds;
+
+use super::handle::Handle;
+use crate::Result;
+use crate::tree::Index;
+use crate::tree::word_range;
+
+/// The entries of a map with keys between two bounds; see [`WordMap::range`](super::WordMap::range).
+///
+/// After an error the range ends.
+pub struct WordRange<I: Index> {
+    handle: Handle<I>,
+    keys: word_range::WordRange<I::Cursor>,
+}
+
+impl<I: Index> WordRange<I> {
+    pub(super) fn new(handle: Handle<I>, keys: impl RangeBounds<u64>) -> Self {
+        Self { handle, keys: word_range::WordRange::new(keys) }
+    }
+}
+
+impl<I: Index> Iterator for WordRange<I> {
+    type Item = Result<(u64, u64)>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.keys.next(self.handle.index())
+    }
+}
+
+impl<I: Index> DoubleEndedIterator for WordRange<I> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.keys.next_back(self.handle.index())
+    }
+}
+
+impl<I: Index> FusedIterator for WordRange<I> {}

@@ -1,0 +1,169 @@
+//! The ends of a map, and how many entries lie between them.
+
+use crate::Result;
+use crate::store::encoding::value::{Key, Value};
+use crate::store::map::convert::{decode, from_word, read};
+use crate::store::map::handle::Map;
+use crate::tree::{ByteChange, Len};
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
+    /// The entry with the smallest key, at one moment of the call. Looks again only where a writer has changed what
+    /// the answer rests on.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn first_key_value(&self) -> Result<Option<(K::Owned, V::Owned)>> {
+        self.end(true)
+    }
+
+    /// The entry with the largest key, as [`first_key_value`](Self::first_key_value).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn last_key_value(&self) -> Result<Option<(K::Owned, V::Owned)>> {
+        self.end(false)
+    }
+
+    fn end(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+        if self.is_words() {
+            let entry = if smallest { self.tree().first()? } else { self.tree().last()? };
+            let Some((key, value)) = entry else { return Ok(None) };
+            return Ok(Some((from_word::<K>(key)?, from_word::<V>(value)?)));
+        }
+        let mut entry = None;
+        self.tree().end(smallest, &mut |key, value| {
+            entry = Some(read::<K>(key).and_then(|key| Ok((key, read::<V>(value)?))));
+        })?;
+        entry.transpose()
+    }
+
+    /// Takes out the entry with the smallest key: one that had it at a moment of the call, with the value that it
+    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
+    /// without entries.
+    ///
+    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in
+    /// between stays in the map, so that whoever has entered it may find this entry still there, and later not.
+    /// Where keys are entered in ascending order (a queue), it is the first in both.
+    ///
+    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let jobs = pool.map::<u64, str>("jobs")?;
+    /// jobs.extend([(1, "sweep"), (2, "mop")])?;
+    /// assert_eq!(jobs.pop_first()?, Some((1, "sweep".to_owned())));
+    /// assert_eq!(jobs.pop_last()?, Some((2, "mop".to_owned())));
+    /// assert_eq!(jobs.pop_first()?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write.
+    pub fn pop_first(&self) -> Result<Option<(K::Owned, V::Owned)>> {
+        self.pop(true)
+    }
+
+    /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) at the other end.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn pop_last(&self) -> Result<Option<(K::Owned, V::Owned)>> {
+        self.pop(false)
+    }
+
+    fn pop(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+        match self.is_words() {
+            true => self.pop_words(smallest),
+            false => self.pop_bytes(smallest),
+        }
+    }
+
+    fn pop_words(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+        let mut missed = None;
+        loop {
+            let entry = if smallest { self.tree().first()? } else { self.tree().last()? };
+            let Some((key, value)) = entry else { return Ok(None) };
+            // Decoded first: what cannot be is not taken out.
+            let decoded = (from_word::<K>(key)?, from_word::<V>(value)?);
+            if self.tree().compare_exchange(key, Some(value), None)?.is_ok() {
+                return Ok(Some(decoded));
+            }
+            if missed == Some(key) {
+                // Others were faster, twice; or only scans come across this key, and will again and again.
+                self.tree().check_ends()?;
+            }
+            missed = Some(key);
+        }
+    }
+
+    fn pop_bytes(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+        let mut missed = None;
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        loop {
+            let found = self.tree().end(smallest, &mut |key_bytes, value_bytes| {
+                key.clear();
+                value.clear();
+                key_bytes.append_to(&mut key);
+                value_bytes.append_to(&mut value);
+            })?;
+            if !found {
+                return Ok(None);
+            }
+            let decoded = (decode::<K>(&key)?, decode::<V>(&value)?);
+            let mut is_taken = false;
+            self.tree().apply(&key, &mut |present| {
+                is_taken = present.is_some_and(|present| present == value[..]);
+                if is_taken { ByteChange::Remove } else { ByteChange::Keep }
+            })?;
+            if is_taken {
+                return Ok(Some(decoded));
+            }
+            if missed.as_ref() == Some(&key) {
+                // As for words.
+                self.tree().check_ends()?;
+            }
+            missed = Some(key.clone());
+        }
+    }
+
+    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no more than the
+    /// operations that were under way while it counted.
+    ///
+    /// After an unclean end (a kill) the first call counts, once: O(n). Other operations go on meanwhile, and other
+    /// calls wait for it.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn len(&self) -> Result<usize> {
+        Ok(self.tree().exact_len()? as usize)
+    }
+
+    /// About how many entries there are: O(1) always. Less than there are, for as long as they are not counted after an
+    /// unclean end; the first call sets that going in the background.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn approximate_len(&self) -> Result<usize> {
+        let (Len::Exact(len) | Len::AtLeast(len)) = self.tree().len()?;
+        Ok(len as usize)
+    }
+
+    /// Whether there is no entry, at one moment of the call. Counts nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn is_empty(&self) -> Result<bool> {
+        match self.is_words() {
+            true => Ok(self.tree().first()?.is_none()),
+            false => Ok(!self.tree().end(true, &mut |_, _| ())?),
+        }
+    }
+}

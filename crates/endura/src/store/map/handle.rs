@@ -1,0 +1,121 @@
+//! A map, and what all its handles share.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::kind::Kind;
+use crate::store::encoding::value::{Key, Value, is_word};
+use crate::store::trees::AnyTree;
+use crate::types::Types;
+
+/// A handle of a named map from `K` to `V`, sorted by key.
+///
+/// [`Pool::map`](crate::Pool::map) opens it. Methods take keys and values as they are lent (`u64`, `&str`, `&[u8]`,
+/// `(u64, &str)`), closures see the same, and what is returned is owned (`u64`, `String`, `Vec<u8>`,
+/// `(u64, String)`): [`Value`] has the table.
+///
+/// Handles are cheap to clone, and any number of threads may use them at once. A method that returned has happened
+/// for good, as far as the medium of the pool promises ([`Domain`](crate::Domain)); one that failed has changed
+/// nothing. Unless said otherwise a method takes O(log n) for keys and values of at most 8 bytes, else O(bytes of the
+/// key), and is linearizable. Reads never wait for a writer.
+///
+/// Keys have up to 65,536 bytes as they are stored, values up to 2^30.
+///
+/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
+/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
+///
+/// # Errors
+///
+/// All methods fail with [`Error::Closed`](crate::Error::Closed) after the pool was closed,
+/// [`Error::Dropped`](crate::Error::Dropped) after the map was, [`Error::Forked`](crate::Error::Forked) in a child
+/// process, [`Error::Poisoned`](crate::Error::Poisoned) after a panic inside an operation or an I/O error,
+/// [`Error::Corrupt`](crate::Error::Corrupt) where the pool holds what no correct run can have written, and
+/// [`Error::Decode`](crate::Error::Decode) where an entry is none of the map's types. Those that write also fail with
+/// [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+/// [`Error::ValueTooLong`](crate::Error::ValueTooLong) and [`Error::Encode`](crate::Error::Encode), and those that
+/// need room with [`Error::Full`](crate::Error::Full), [`Error::ReclaimStalled`](crate::Error::ReclaimStalled), or
+/// [`Error::Io`](crate::Error::Io) where the file cannot grow.
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// use endura::{Map, Pool};
+///
+/// let pool = Pool::open(folder.path().join("data.endura"))?;
+/// let users: Map<str, str> = pool.map("users")?;
+/// users.insert("ada", "1815")?;
+/// assert_eq!(users.get("ada")?.as_deref(), Some("1815"));
+///
+/// // By day and page.
+/// let hits: Map<(u32, u32), u64> = pool.map("hits")?;
+/// hits.update((20_260_101, 7), |n| n.unwrap_or(0) + 1)?;
+/// for entry in hits.range((20_260_101, 0)..(20_260_102, 0)) {
+///     let ((day, page), n) = entry?;
+///     println!("{day} {page}: {n}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Map<K: ?Sized, V: ?Sized> {
+    handle: Arc<Handle>,
+    types: PhantomData<fn(&K) -> &V>,
+}
+
+/// What does not depend on the types.
+pub(crate) struct Handle {
+    pub(crate) tree: AnyTree,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) types: Types,
+    /// Stays open for as long as the handle is there.
+    pub(crate) _pool: Arc<dyn Send + Sync>,
+}
+
+impl<K: ?Sized, V: ?Sized> Clone for Map<K, V> {
+    fn clone(&self) -> Self {
+        Self { handle: Arc::clone(&self.handle), types: PhantomData }
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for Map<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Handle { name, kind, types: Types { key, value }, .. } = &*self.handle;
+        let mut map = f.debug_struct("Map");
+        map.field("name", name).field("kind", kind);
+        map.field("key", &format_args!("{key}")).field("value", &format_args!("{value}")).finish()
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> Map<K, V> {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Self { handle: Arc::new(handle), types: PhantomData }
+    }
+
+    /// The name it was opened by.
+    pub fn name(&self) -> &str {
+        &self.handle.name
+    }
+
+    /// The index behind it.
+    pub fn kind(&self) -> Kind {
+        self.handle.kind
+    }
+
+    #[inline]
+    pub(crate) fn tree(&self) -> &AnyTree {
+        &self.handle.tree
+    }
+}
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
+    /// Whether a tree of words can stand behind it: known when it is compiled, so that maps that never have
+    /// one have no code for it.
+    pub(crate) const MAY_BE_WORDS: bool = is_word(K::WIDTH) && is_word(V::WIDTH);
+
+    /// Whether a tree of words stands behind it.
+    #[inline]
+    pub(crate) fn is_words(&self) -> bool {
+        Self::MAY_BE_WORDS && self.handle.tree.is_words()
+    }
+}

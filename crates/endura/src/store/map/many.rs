@@ -1,0 +1,359 @@
+//! Operations on many entries.
+
+use std::ops::Bound;
+
+use crate::Result;
+use crate::store::encoding::bound::KeyRange;
+use crate::store::encoding::value::{Key, PrefixKey, Value};
+use crate::store::map::convert::{
+    decode_error, encode, encode_bound, encode_error, from_words, read,
+};
+use crate::store::map::handle::Map;
+use crate::store::map::range::{Entries, Keys, Range, Values};
+use crate::store::map::visit::Visit;
+use crate::tree::ByteChange;
+use crate::tree::byte_range::ByteRange;
+
+/// How many lookups take turns.
+const BATCH: usize = 64;
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
+    /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16 keys on each costs
+    /// a fraction of a [`get`](Self::get) where the map is larger than the caches. Each is linearizable by itself;
+    /// the batch is not one moment.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let squares = pool.map::<u64, u64>("squares")?;
+    /// squares.extend((0..10).map(|n| (n, n * n)))?;
+    /// assert_eq!(squares.get_many([3, 12, 4])?, [Some(9), None, Some(16)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn get_many<'a>(
+        &self,
+        keys: impl IntoIterator<Item = K::Ref<'a>>,
+    ) -> Result<Vec<Option<V::Owned>>> {
+        let mut keys = keys.into_iter();
+        let mut values = Vec::with_capacity(keys.size_hint().0);
+        if self.is_words() {
+            loop {
+                let batch: Vec<u64> = keys.by_ref().take(BATCH).map(K::to_word).collect();
+                if batch.is_empty() {
+                    return Ok(values);
+                }
+                for found in self.tree().get_many(&batch)? {
+                    values.push(from_words::<V>(found)?);
+                }
+            }
+        }
+        loop {
+            let batch = keys.by_ref().take(BATCH).map(encode::<K>).collect::<Result<Vec<_>>>()?;
+            if batch.is_empty() {
+                return Ok(values);
+            }
+            let batch: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
+            for found in self.tree().get_many_bytes(&batch)? {
+                let value = found.map(|value| V::decode(&value).map_err(decode_error::<V>));
+                values.push(value.transpose()?);
+            }
+        }
+    }
+
+    /// Puts `entries` in, as [`insert`](Self::insert) does one after the other; returns how many those were.
+    ///
+    /// Each is durable and visible when the next one is taken, so that what was put in before an error, or a crash,
+    /// stays. Ascending keys are fastest: each finds its place in the caches.
+    ///
+    /// # Errors
+    ///
+    /// As for [`insert`](Self::insert).
+    pub fn extend<'a>(
+        &self,
+        entries: impl IntoIterator<Item = (K::Ref<'a>, V::Ref<'a>)>,
+    ) -> Result<usize> {
+        let mut count = 0;
+        for (key, value) in entries {
+            self.insert(key, value)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The entries with keys in `keys`, in order, from both ends.
+    ///
+    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at some moment of
+    /// the call to `next` that returned it; keys come in order and none twice; a key that stays in the map for as
+    /// long as the range lasts is not passed over. An empty or inverted range yields nothing. A key that cannot be
+    /// encoded is an error of the first `next`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let births = pool.map::<str, u16>("births")?;
+    /// births.extend([("ada", 1815), ("alan", 1912), ("grace", 1906)])?;
+    /// let a = births.range("a".."b").keys().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(a, ["ada", "alan"]);
+    /// assert_eq!(births.range(.."b").next_back().transpose()?, Some(("alan".to_owned(), 1912)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "a range does nothing before it is asked for entries"]
+    pub fn range(&self, keys: impl KeyRange<K>) -> Range<K, V> {
+        let (from, to) = keys.ends();
+        Range::new(
+            self.clone(),
+            match self.is_words() {
+                true => {
+                    Entries::Words(self.tree().words((from.map(K::to_word), to.map(K::to_word))))
+                }
+                false => match (encode_bound::<K>(from), encode_bound::<K>(to)) {
+                    (Ok(from), Ok(to)) => Entries::Bytes(ByteRange::new(from, to)),
+                    (Err(error), _) | (_, Err(error)) => Entries::Failed(Some(error)),
+                },
+            },
+        )
+    }
+
+    /// Shows `visit` the entries with keys in `keys`, in order, without a copy of them on the heap:
+    /// `range(keys).visit(visit)`. Faster than the range, where entries are only looked at.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// use std::ops::ControlFlow;
+    ///
+    /// let births = pool.map::<str, u16>("births")?;
+    /// births.extend([("ada", 1815), ("alan", 1912), ("grace", 1906)])?;
+    /// let mut years = 0;
+    /// births.range_with(.., |_, year| years += u32::from(year))?;
+    /// let first_of_1900 = births.range_with(.., |name, year| match year {
+    ///     1900.. => ControlFlow::Break(name.to_owned()),
+    ///     _ => ControlFlow::Continue(()),
+    /// })?;
+    /// assert_eq!(first_of_1900, ControlFlow::Break("alan".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read, and [`Error::Encode`](crate::Error::Encode).
+    pub fn range_with<R: Visit>(
+        &self,
+        keys: impl KeyRange<K>,
+        visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
+    ) -> Result<R> {
+        self.range(keys).visit(visit)
+    }
+
+    /// The entries whose keys begin with `prefix`: of strings those that begin with it, of tuples those whose first
+    /// field it is. (For two fields of three, nest them: `((String, String), u64)` takes `prefix(("a", "b"))`, and
+    /// sorts as the flat one does.)
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let posts = pool.map::<(String, u64), str>("posts")?;
+    /// posts.insert(("ada", 1), "Notes")?;
+    /// posts.insert(("ada", 2), "More notes")?;
+    /// posts.insert(("adam", 1), "Me too")?;
+    /// assert_eq!(posts.prefix("ada").count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "a range does nothing before it is asked for entries"]
+    pub fn prefix(&self, prefix: K::Prefix<'_>) -> Range<K, V>
+    where
+        K: PrefixKey,
+    {
+        let mut from = Vec::new();
+        if let Err(error) = K::encode_prefix(prefix, &mut from) {
+            return Range::new(self.clone(), Entries::Failed(Some(encode_error::<K>(error))));
+        }
+        Range::new(
+            self.clone(),
+            match (self.is_words(), K::WIDTH) {
+                (true, Some(width)) => {
+                    let padded = |byte: u8| {
+                        let rest = std::iter::repeat_n(byte, width - from.len());
+                        let bytes = from.iter().copied().chain(rest);
+                        Bound::Included(bytes.fold(0, |word, byte| word << 8 | u64::from(byte)))
+                    };
+                    Entries::Words(self.tree().words((padded(0), padded(0xFF))))
+                }
+                _ => {
+                    let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
+                    Entries::Bytes(ByteRange::new(Bound::Included(from), to))
+                }
+            },
+        )
+    }
+
+    /// All entries: `range(..)`.
+    #[must_use = "a range does nothing before it is asked for entries"]
+    pub fn iter(&self) -> Range<K, V> {
+        self.range(..)
+    }
+
+    /// All keys. Values are not read.
+    #[must_use = "a range does nothing before it is asked for entries"]
+    pub fn keys(&self) -> Keys<K, V> {
+        self.iter().keys()
+    }
+
+    /// All values, in the order of their keys.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let hits = pool.map::<str, u64>("hits")?;
+    /// hits.extend([("/", 7), ("/about", 1)])?;
+    /// assert_eq!(hits.values().sum::<Result<u64, _>>()?, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "a range does nothing before it is asked for entries"]
+    pub fn values(&self) -> Values<K, V> {
+        self.iter().values()
+    }
+
+    /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile may stay. To be rid
+    /// of a map at once, drop it ([`Pool::drop_map`](crate::Pool::drop_map)).
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write; then some entries have gone.
+    pub fn clear(&self) -> Result<()> {
+        self.remove_range(..).map(drop)
+    }
+
+    /// Takes the entries with keys in `keys` out, one after the other; returns how many. Decodes none of them, so
+    /// that entries go as well which are none of the map's types.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write; then some entries have gone.
+    pub fn remove_range(&self, keys: impl KeyRange<K>) -> Result<usize> {
+        let (from, to) = keys.ends();
+        let mut removed = 0;
+        if self.is_words() {
+            let mut words = self.tree().words((from.map(K::to_word), to.map(K::to_word)));
+            while let Some(entry) = words.next(self.tree()) {
+                removed += usize::from(self.tree().remove(entry?.0)?.is_some());
+            }
+            return Ok(removed);
+        }
+        let mut range = ByteRange::new(encode_bound::<K>(from)?, encode_bound::<K>(to)?);
+        let mut key = Vec::new();
+        loop {
+            let found = self.tree().next_bytes(&mut range, true, &mut |bytes, _| {
+                key.clear();
+                bytes.append_to(&mut key);
+            })?;
+            if !found {
+                return Ok(removed);
+            }
+            let mut is_there = false;
+            self.tree().apply(&key, &mut |old| {
+                is_there = old.is_some();
+                ByteChange::Remove
+            })?;
+            removed += usize::from(is_there);
+        }
+    }
+
+    /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep` runs outside any
+    /// lock, again if the value changed meanwhile, and may call the map.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let sessions = pool.map::<u64, u64>("sessions")?;
+    /// sessions.extend([(1, 100), (2, 200), (3, 300)])?;
+    /// assert_eq!(sessions.retain(|_, last_seen| last_seen >= 200)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write; then some entries have gone.
+    pub fn retain(&self, mut keep: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> bool) -> Result<usize> {
+        let mut removed = 0;
+        for entry in self {
+            let (key, value) = entry?;
+            if !keep(K::lend(&key), V::lend(&value)) {
+                removed += usize::from(self.remove_unless(&key, value, &mut keep)?);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Takes an entry out whose value was one not to be kept, if it still is; whether it did.
+    fn remove_unless(
+        &self,
+        key: &K::Owned,
+        value: V::Owned,
+        keep: &mut impl FnMut(K::Ref<'_>, V::Ref<'_>) -> bool,
+    ) -> Result<bool> {
+        if self.is_words() {
+            let key_word = K::to_word(K::lend(key));
+            let mut value = V::to_word(V::lend(&value));
+            loop {
+                match self.tree().compare_exchange(key_word, Some(value), None)? {
+                    Ok(()) => return Ok(true),
+                    Err(None) => return Ok(false),
+                    Err(Some(found)) => value = found,
+                }
+                let Some(now) = from_words::<V>(Some(value))? else { return Ok(false) };
+                if keep(K::lend(key), V::lend(&now)) {
+                    return Ok(false);
+                }
+            }
+        }
+        let value = encode::<V>(V::lend(&value))?;
+        let (mut goes, mut failed) = (false, None);
+        let encoded_key = encode::<K>(K::lend(key))?;
+        self.tree().modify(&encoded_key, &mut |old| {
+            goes = match old {
+                None => false,
+                Some(old) if old == value[..] => true,
+                Some(old) => match read::<V>(old) {
+                    Ok(now) => !keep(K::lend(key), V::lend(&now)),
+                    Err(error) => {
+                        failed = Some(error);
+                        false
+                    }
+                },
+            };
+            if goes { ByteChange::Remove } else { ByteChange::Keep }
+        })?;
+        failed.map_or(Ok(goes), Err)
+    }
+}
+
+/// The first byte string behind all that begin with `prefix`; none if there is no such.
+fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
+    let mut key = prefix[..=last].to_vec();
+    key[last] += 1;
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind;
+
+    #[test]
+    fn what_is_behind_a_prefix() {
+        for (prefix, key) in [
+            (&b""[..], None),
+            (b"a", Some(&b"b"[..])),
+            (b"a\xFF\xFF", Some(b"b")),
+            (b"\xFF\xFF", None),
+            (b"\xFE\xFF\x00", Some(b"\xFE\xFF\x01")),
+        ] {
+            assert_eq!(behind(prefix).as_deref(), key, "{prefix:?}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! [`Map`]: the one type of maps.
+
+mod convert;
+mod ends;
+mod handle;
+mod large;
+mod many;
+mod open;
+mod point;
+mod range;
+mod visit;
+
+pub use handle::Map;
+pub use open::MapOptions;
+pub use range::{Keys, Range, Values};
+pub use visit::Visit;

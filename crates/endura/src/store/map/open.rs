@@ -1,0 +1,149 @@
+//! From a pool to a map.
+
+use std::sync::Arc;
+
+use crate::kind::Kind;
+use crate::pool::MapState;
+use crate::store::encoding::value::{Key, Value, is_word};
+use crate::store::fast_fair::NodeLayout;
+use crate::store::map::handle::{Handle, Map};
+use crate::store::pool::pool::Pool;
+use crate::store::trees::AnyTree;
+use crate::types::Types;
+use crate::{Error, Result};
+
+/// How to open a map; see [`Pool::map_with`].
+#[derive(Debug, Clone, Copy)]
+pub struct MapOptions {
+    kind: Option<Kind>,
+    layout: Option<NodeLayout>,
+    create: bool,
+}
+
+impl Default for MapOptions {
+    fn default() -> Self {
+        Self { kind: None, layout: None, create: true }
+    }
+}
+
+impl MapOptions {
+    /// The kind that suits the types, made if there is no such map.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The index behind the map. A map that is there has to be of this kind.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// The sizes of the nodes of a [`Kind::FastFair`]. A map that is there has to have these.
+    #[must_use]
+    pub fn node_layout(mut self, layout: NodeLayout) -> Self {
+        self.layout = Some(layout);
+        self
+    }
+
+    /// Whether to make the map if there is none; true by default.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+}
+
+impl Pool {
+    /// Opens the map `name`, or makes it: a [`Kind::FastFair`] where keys and values have at most 8 bytes, a
+    /// [`Kind::Roart`] otherwise.
+    ///
+    /// A map keeps its kind and its types, which the pool records. Any number of handles may be open at once; they
+    /// share one map. A crash while a map is being made leaves no map, or an empty one.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let users = pool.map::<str, str>("users")?;
+    /// users.insert("ada", "1815")?;
+    /// let error = pool.map::<str, u64>("users").unwrap_err();
+    /// assert!(error.to_string().starts_with("the map `users` is a Map<str, str>, not a Map<str, u64>"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`map_with`](Self::map_with).
+    pub fn map<K: Key + ?Sized, V: Value + ?Sized>(&self, name: &str) -> Result<Map<K, V>> {
+        self.map_with(name, MapOptions::new())
+    }
+
+    /// Opens the map `name`, or makes it, in another way.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongTypes`] if it has other types; [`Error::WrongKind`] if it is of another kind than the one asked
+    /// for, or its types cannot be of that kind; [`Error::OtherNodes`] if it has other nodes than those asked for, and
+    /// [`Error::UnknownNodes`] if this build does not know its nodes; [`Error::NoSuchMap`] if there is none and it is not
+    /// to be made, or the pool is read-only; [`Error::BadName`], [`Error::BadTypeName`]; [`Error::Unsupported`] for a
+    /// [`Kind::NbTree`] where the processor cannot exchange 16 bytes at once; [`Error::Full`]; and those that [`Map`]
+    /// names for all methods.
+    pub fn map_with<K: Key + ?Sized, V: Value + ?Sized>(
+        &self,
+        name: &str,
+        options: MapOptions,
+    ) -> Result<Map<K, V>> {
+        let types = Types { key: K::type_name().into_owned(), value: V::type_name().into_owned() };
+        let are_words = is_word(K::WIDTH) && is_word(V::WIDTH);
+        self.open_map(name, options, types, are_words).map(Map::new)
+    }
+
+    fn open_map(
+        &self,
+        name: &str,
+        options: MapOptions,
+        types: Types,
+        are_words: bool,
+    ) -> Result<Handle> {
+        let map = self.find_or_make(name, options, &types, are_words)?;
+        let name = name.to_owned();
+        if *map.types() != types {
+            return Err(Error::WrongTypes { name, found: map.types().clone(), want: types });
+        }
+        let Some(kind) = Kind::numbered(map.kind()) else {
+            return Err(Error::UnknownNodes { name });
+        };
+        if let Some(want) = options.kind.filter(|&want| want != kind) {
+            return Err(Error::WrongKind { name, types, found: Some(kind), want });
+        }
+        if !are_words && kind != Kind::Roart {
+            let what = "a map of an index that cannot hold its types";
+            return Err(Error::Corrupt { offset: map.entry(), what });
+        }
+        let tree = AnyTree::over(self.space(), map, options.layout)?;
+        Ok(Handle { tree, name, kind, types, _pool: self.keep_open() })
+    }
+
+    fn find_or_make(
+        &self,
+        name: &str,
+        options: MapOptions,
+        types: &Types,
+        are_words: bool,
+    ) -> Result<Arc<MapState>> {
+        if let Some(map) = self.space().find_map(name)? {
+            return Ok(map);
+        }
+        if !options.create {
+            return Err(Error::NoSuchMap { name: name.to_owned() });
+        }
+        let default = if are_words { Kind::FastFair } else { Kind::Roart };
+        let kind = options.kind.unwrap_or(default);
+        if !are_words && kind != Kind::Roart {
+            let (name, types) = (name.to_owned(), types.clone());
+            return Err(Error::WrongKind { name, types, found: None, want: kind });
+        }
+        AnyTree::find_or_create(self.space(), name, kind, options.layout, types)
+    }
+}

@@ -1,0 +1,359 @@
+//! Operations on one key.
+
+use std::borrow::Cow;
+
+use crate::Result;
+use crate::store::encoding::value::{Key, Value};
+use crate::store::map::convert::{decode_error, encode, encoded, from_words, read};
+use crate::store::map::handle::Map;
+use crate::tree::{ByteChange, Bytes};
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
+    /// The value of `key`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let births = pool.map::<str, u16>("births")?;
+    /// births.insert("ada", 1815)?;
+    /// assert_eq!(births.get("ada")?, Some(1815));
+    /// assert_eq!(births.get("eve")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    #[inline]
+    pub fn get(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
+        if self.is_words() {
+            return from_words::<V>(self.tree().get(K::to_word(key))?);
+        }
+        let mut found = None;
+        encoded::<K, _>(key, |key| {
+            self.tree().read(key, &mut |bytes| found = Some(read::<V>(bytes)))
+        })?;
+        found.transpose()
+    }
+
+    /// What `look` makes of the value of `key`, for which nothing is allocated: text and bytes of up to 128 bytes
+    /// are copied to the stack, longer ones to a buffer of the thread. What other threads free while `look` runs
+    /// waits for its end.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let pages = pool.map::<str, str>("pages")?;
+    /// pages.insert("/", "<h1>Hello</h1>")?;
+    /// assert_eq!(pages.get_with("/", |page| page.contains("Hello"))?, Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    #[inline]
+    pub fn get_with<R>(
+        &self,
+        key: K::Ref<'_>,
+        look: impl FnOnce(V::Ref<'_>) -> R,
+    ) -> Result<Option<R>> {
+        if self.is_words() {
+            let value = from_words::<V>(self.tree().get(K::to_word(key))?)?;
+            return Ok(value.map(|value| look(V::lend(&value))));
+        }
+        let (mut result, mut look) = (None, Some(look));
+        encoded::<K, _>(key, |key| {
+            self.tree().read_with(key, &mut |bytes| {
+                result = look.take().map(|look| V::read_with(bytes, look));
+            })
+        })?;
+        result.transpose().map_err(decode_error::<V>)
+    }
+
+    /// Whether `key` is in the map.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    #[inline]
+    pub fn contains_key(&self, key: K::Ref<'_>) -> Result<bool> {
+        if self.is_words() {
+            return Ok(self.tree().get(K::to_word(key))?.is_some());
+        }
+        encoded::<K, _>(key, |key| self.tree().read(key, &mut |_| ()))
+    }
+
+    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let stock = pool.map::<u32, u64>("stock")?;
+    /// assert_eq!(stock.insert(7, 20)?, None);
+    /// assert_eq!(stock.insert(7, 19)?, Some(20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write and need room; [`Error::Decode`](crate::Error::Decode), with
+    /// nothing changed, where the old value is none of the type.
+    #[inline]
+    pub fn insert(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
+        if self.is_words() {
+            return from_words::<V>(self.tree().insert(K::to_word(key), V::to_word(value))?);
+        }
+        encoded::<V, _>(value, |value| {
+            self.change(key, &mut |_| ByteChange::Put(Cow::Borrowed(value)))
+        })
+    }
+
+    /// Enters `key` if it is not in the map; returns whether it was not.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let seen = pool.map::<str, ()>("seen")?;
+    /// assert!(seen.insert_if_absent("https://example.org", ())?);
+    /// assert!(!seen.insert_if_absent("https://example.org", ())?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write and need room.
+    pub fn insert_if_absent(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<bool> {
+        if self.is_words() {
+            return self.tree().insert_if_absent(K::to_word(key), V::to_word(value));
+        }
+        let mut is_new = false;
+        encoded::<V, _>(value, |value| {
+            encoded::<K, _>(key, |key| {
+                self.tree().apply(key, &mut |old| {
+                    is_new = old.is_none();
+                    match is_new {
+                        true => ByteChange::Put(Cow::Borrowed(value)),
+                        false => ByteChange::Keep,
+                    }
+                })
+            })
+        })?;
+        Ok(is_new)
+    }
+
+    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    ///
+    /// # Errors
+    ///
+    /// As for [`insert`](Self::insert).
+    pub fn replace(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
+        if self.is_words() {
+            return from_words::<V>(self.tree().replace(K::to_word(key), V::to_word(value))?);
+        }
+        encoded::<V, _>(value, |value| {
+            self.change(key, &mut |old| match old {
+                Some(_) => ByteChange::Put(Cow::Borrowed(value)),
+                None => ByteChange::Keep,
+            })
+        })
+    }
+
+    /// Takes `key` out of the map; returns the value it had.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
+    /// where the value is none of the type ([`remove_range`](Self::remove_range) takes such an entry out).
+    pub fn remove(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
+        if self.is_words() {
+            return from_words::<V>(self.tree().remove(K::to_word(key))?);
+        }
+        self.change(key, &mut |_| ByteChange::Remove)
+    }
+
+    /// Applies `decide`, which runs nothing of the caller's, and returns the value that its last call saw.
+    /// Nothing changes where that does not decode.
+    fn change<'v>(
+        &self,
+        key: K::Ref<'_>,
+        decide: &mut dyn FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
+    ) -> Result<Option<V::Owned>> {
+        let mut old = Ok(None);
+        encoded::<K, _>(key, |key| {
+            self.tree().apply(key, &mut |bytes| {
+                // One copy at a time.
+                old = Ok(None);
+                old = bytes.map(read::<V>).transpose();
+                if old.is_ok() { decide(bytes) } else { ByteChange::Keep }
+            })
+        })?;
+        old
+    }
+
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out). Else changes
+    /// nothing and returns what was found as the inner error. Two values are equal if their encodings are.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let locks = pool.map::<str, u64>("locks")?;
+    /// assert_eq!(locks.compare_exchange("disk", None, Some(1))?, Ok(()));
+    /// assert_eq!(locks.compare_exchange("disk", None, Some(2))?, Err(Some(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write and need room.
+    pub fn compare_exchange(
+        &self,
+        key: K::Ref<'_>,
+        expected: Option<V::Ref<'_>>,
+        new: Option<V::Ref<'_>>,
+    ) -> Result<Result<(), Option<V::Owned>>> {
+        if self.is_words() {
+            let (expected, new) = (expected.map(V::to_word), new.map(V::to_word));
+            return match self.tree().compare_exchange(K::to_word(key), expected, new)? {
+                Ok(()) => Ok(Ok(())),
+                Err(found) => Ok(Err(from_words::<V>(found)?)),
+            };
+        }
+        let expected = expected.map(encode::<V>).transpose()?;
+        let new = new.map(encode::<V>).transpose()?;
+        let (mut done, mut found) = (false, Ok(None));
+        encoded::<K, _>(key, |key| {
+            self.tree().apply(key, &mut |old| {
+                done = match (&old, &expected) {
+                    (Some(old), Some(expected)) => *old == **expected,
+                    (None, None) => true,
+                    _ => false,
+                };
+                if !done {
+                    found = old.map(read::<V>).transpose();
+                    return ByteChange::Keep;
+                }
+                match new.as_deref() {
+                    Some(new) => ByteChange::Put(Cow::Borrowed(new)),
+                    None => ByteChange::Remove,
+                }
+            })
+        })?;
+        if done { Ok(Ok(())) } else { found.map(Err) }
+    }
+
+    /// Replaces the value of `key` (`None`: absent) by what `change` makes of it (`None`: takes it out), in one step;
+    /// returns the value it had.
+    ///
+    /// `change` runs outside any lock, again whenever another thread was faster, and may call the map.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let leases = pool.map::<str, u64>("leases")?;
+    /// leases.insert("disk", 1)?;
+    /// // Counts down, and lets go at zero.
+    /// leases.alter("disk", |n| n?.checked_sub(1).filter(|&n| n > 0))?;
+    /// assert_eq!(leases.get("disk")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write and need room.
+    pub fn alter(
+        &self,
+        key: K::Ref<'_>,
+        mut change: impl FnMut(Option<V::Ref<'_>>) -> Option<V::Owned>,
+    ) -> Result<Option<V::Owned>> {
+        if self.is_words() {
+            return self.alter_word(K::to_word(key), &mut |old| {
+                change(old.as_ref().map(V::lend)).map(|new| V::to_word(V::lend(&new)))
+            });
+        }
+        self.alter_bytes(key, &mut |old| match change(old.map(V::lend)) {
+            Some(new) => Ok(ByteChange::Put(Cow::Owned(encode::<V>(V::lend(&new))?))),
+            None => Ok(ByteChange::Remove),
+        })
+    }
+
+    /// Gives `key` the value that `make` makes of the one it has (`None`: absent), in one step; returns the new
+    /// value.
+    ///
+    /// `make` runs as the closure of [`alter`](Self::alter) does.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
+    /// let hits = pool.map::<str, u64>("hits")?;
+    /// assert_eq!(hits.update("/", |n| n.unwrap_or(0) + 1)?, 1);
+    /// assert_eq!(hits.update("/", |n| n.unwrap_or(0) + 1)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that write and need room.
+    pub fn update(
+        &self,
+        key: K::Ref<'_>,
+        mut make: impl FnMut(Option<V::Ref<'_>>) -> V::Owned,
+    ) -> Result<V::Owned> {
+        let mut made = None;
+        if self.is_words() {
+            self.alter_word(K::to_word(key), &mut |old| {
+                let new = made.insert(make(old.as_ref().map(V::lend)));
+                Some(V::to_word(V::lend(new)))
+            })?;
+        } else {
+            self.alter_bytes(key, &mut |old| {
+                let new = made.insert(make(old.map(V::lend)));
+                Ok(ByteChange::Put(Cow::Owned(encode::<V>(V::lend(new))?)))
+            })?;
+        }
+        let Some(made) = made else { unreachable!("what changes a map has run `make` before") };
+        Ok(made)
+    }
+
+    fn alter_word(
+        &self,
+        key: u64,
+        change: &mut dyn FnMut(Option<V::Owned>) -> Option<u64>,
+    ) -> Result<Option<V::Owned>> {
+        let mut old = self.tree().get(key)?;
+        loop {
+            let new = change(from_words::<V>(old)?);
+            match self.tree().compare_exchange(key, old, new)? {
+                Ok(()) => return from_words::<V>(old),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// As [`change`](Self::change), for a `decide` that runs what the caller has given, and may fail.
+    pub(crate) fn alter_bytes<'v>(
+        &self,
+        key: K::Ref<'_>,
+        decide: &mut dyn FnMut(Option<&V::Owned>) -> Result<ByteChange<'v>>,
+    ) -> Result<Option<V::Owned>> {
+        let mut old = Ok(None);
+        encoded::<K, _>(key, |key| {
+            self.tree().modify(key, &mut |bytes| {
+                old = Ok(None);
+                let seen = bytes.map(read::<V>).transpose();
+                let decided = seen.and_then(|seen| Ok((decide(seen.as_ref())?, seen)));
+                match decided {
+                    Ok((change, seen)) => {
+                        old = Ok(seen);
+                        change
+                    }
+                    Err(error) => {
+                        old = Err(error);
+                        ByteChange::Keep
+                    }
+                }
+            })
+        })?;
+        old
+    }
+}

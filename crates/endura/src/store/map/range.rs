@@ -1,0 +1,209 @@
+//! Live ranges, from both ends.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::ops::ControlFlow;
+
+use crate::store::encoding::value::{Key, Value};
+use crate::store::map::convert::{decode_error, from_word, read};
+use crate::store::map::handle::Map;
+use crate::store::map::visit::Visit;
+use crate::store::trees::Words;
+use crate::tree::byte_range::ByteRange;
+use crate::tree::{Bytes, roart};
+use crate::{Error, Result};
+
+/// What is still to come of a range.
+pub(crate) enum Entries {
+    Words(Words),
+    Bytes(ByteRange<roart::Cursor>),
+    /// An end that could not be encoded: said once.
+    Failed(Option<Error>),
+}
+
+/// The entries of a map with keys between two bounds; see [`Map::range`].
+///
+/// After an error the range ends.
+#[must_use = "a range does nothing before it is asked for entries"]
+pub struct Range<K: ?Sized, V: ?Sized> {
+    map: Map<K, V>,
+    entries: Entries,
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for Range<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Range").field("map", &self.map).finish_non_exhaustive()
+    }
+}
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
+    pub(crate) fn new(map: Map<K, V>, entries: Entries) -> Self {
+        Self { map, entries }
+    }
+
+    /// Only the keys: values are not even read.
+    pub fn keys(self) -> Keys<K, V> {
+        Keys(self)
+    }
+
+    /// Only the values.
+    pub fn values(self) -> Values<K, V> {
+        Values(self)
+    }
+
+    /// Shows `visit` all entries that are left, in order, until it breaks, without copies of them on the heap. It runs
+    /// outside any lock and may call the map. What other threads free meanwhile waits for its end, in maps of strings
+    /// and bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Map`] names for methods that read.
+    pub fn visit<R: Visit>(self, visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R) -> Result<R> {
+        self.visit_from(true, visit)
+    }
+
+    /// The same from the largest key down.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn visit_rev<R: Visit>(self, visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R) -> Result<R> {
+        self.visit_from(false, visit)
+    }
+
+    fn visit_from<R: Visit>(
+        mut self,
+        upwards: bool,
+        mut visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
+    ) -> Result<R> {
+        let (mut last, mut failed) = (R::GO_ON, Ok(()));
+        let mut step = |result: Result<R>| match result {
+            Ok(answer) if answer.is_break() => {
+                last = answer;
+                ControlFlow::Break(())
+            }
+            Ok(_) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Err(error);
+                ControlFlow::Break(())
+            }
+        };
+        match &mut self.entries {
+            Entries::Words(words) => words.visit(self.map.tree(), upwards, &mut |key, value| {
+                step(from_word::<K>(key).and_then(|key| {
+                    let value = from_word::<V>(value)?;
+                    Ok(visit(K::lend(&key), V::lend(&value)))
+                }))
+            })?,
+            Entries::Bytes(keys) => {
+                self.map.tree().visit_bytes(keys, upwards, &mut |key, value| {
+                    let shown = K::read_with(key, |key| {
+                        V::read_with(value, |value| visit(key, value)).map_err(decode_error::<V>)
+                    });
+                    step(shown.map_err(decode_error::<K>).and_then(|shown| shown))
+                })?
+            }
+            Entries::Failed(error) => error.take().map_or(Ok(()), Err)?,
+        }
+        failed.map(|()| last)
+    }
+
+    /// The next entry from one end, of which two closures say what to make.
+    #[inline]
+    fn step<A>(
+        &mut self,
+        upwards: bool,
+        of_words: impl FnOnce(u64, u64) -> Result<A>,
+        of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
+    ) -> Option<Result<A>> {
+        let tree = self.map.tree();
+        let item = match &mut self.entries {
+            Entries::Words(words) => {
+                let entry = if upwards { words.next(tree) } else { words.next_back(tree) };
+                entry?.and_then(|(key, value)| of_words(key, value))
+            }
+            Entries::Bytes(keys) => {
+                let (mut entry, mut read) = (None, Some(of_bytes));
+                let found = tree.next_bytes(keys, upwards, &mut |key, value| {
+                    entry = read.take().map(|read| read(key, value));
+                });
+                match found {
+                    Ok(true) => entry?,
+                    Ok(false) => return None,
+                    Err(error) => Err(error),
+                }
+            }
+            Entries::Failed(error) => return error.take().map(Err),
+        };
+        if item.is_err() {
+            self.entries = Entries::Failed(None);
+        }
+        Some(item)
+    }
+
+    #[inline]
+    fn entry(&mut self, upwards: bool) -> Option<Result<(K::Owned, V::Owned)>> {
+        self.step(
+            upwards,
+            |key, value| Ok((from_word::<K>(key)?, from_word::<V>(value)?)),
+            |key, value| Ok((read::<K>(key)?, read::<V>(value)?)),
+        )
+    }
+}
+
+/// Keys in order; see [`Map::keys`].
+#[must_use = "a range does nothing before it is asked for entries"]
+#[derive(Debug)]
+pub struct Keys<K: ?Sized, V: ?Sized>(Range<K, V>);
+
+/// Values in the order of their keys; see [`Map::values`].
+#[must_use = "a range does nothing before it is asked for entries"]
+#[derive(Debug)]
+pub struct Values<K: ?Sized, V: ?Sized>(Range<K, V>);
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Keys<K, V> {
+    #[inline]
+    fn entry(&mut self, upwards: bool) -> Option<Result<K::Owned>> {
+        self.0.step(upwards, |key, _| from_word::<K>(key), |key, _| read::<K>(key))
+    }
+}
+
+impl<K: Key + ?Sized, V: Value + ?Sized> Values<K, V> {
+    #[inline]
+    fn entry(&mut self, upwards: bool) -> Option<Result<V::Owned>> {
+        self.0.step(upwards, |_, value| from_word::<V>(value), |_, value| read::<V>(value))
+    }
+}
+
+macro_rules! iterators {
+    ($($type:ident, $item:ty;)*) => { $(
+        impl<K: Key + ?Sized, V: Value + ?Sized> Iterator for $type<K, V> {
+            type Item = Result<$item>;
+
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                self.entry(true)
+            }
+        }
+
+        impl<K: Key + ?Sized, V: Value + ?Sized> DoubleEndedIterator for $type<K, V> {
+            #[inline]
+            fn next_back(&mut self) -> Option<Self::Item> {
+                self.entry(false)
+            }
+        }
+
+        impl<K: Key + ?Sized, V: Value + ?Sized> FusedIterator for $type<K, V> {}
+    )* };
+}
+
+iterators! { Range, (K::Owned, V::Owned); Keys, K::Owned; Values, V::Owned; }
+
+impl<K: Key + ?Sized, V: Value + ?Sized> IntoIterator for &Map<K, V> {
+    type Item = Result<(K::Owned, V::Owned)>;
+    type IntoIter = Range<K, V>;
+
+    fn into_iter(self) -> Range<K, V> {
+        self.range(..)
+    }
+}

@@ -1,0 +1,85 @@
+//! Verification of everything in a pool, shared by [`Pool::verify`](crate::Pool::verify), the
+//! command and the tests.
+
+use super::info::MapInfo;
+use crate::kind::Kind;
+use crate::media::Media;
+use crate::pool::{Shares, Space};
+use crate::store::kinds::{inventory, survey};
+use crate::tree::Repairs;
+use crate::{Error, Result};
+
+/// What a verification found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Every map, by name.
+    pub maps: Vec<MapReport>,
+    /// How the bytes of the pages are divided among maps, free space and what waits.
+    pub shares: Shares,
+}
+
+impl Report {
+    /// States that the next writers mend, in all maps.
+    pub fn repairs_pending(&self) -> u64 {
+        self.maps.iter().map(|map| map.repairs.total()).sum()
+    }
+}
+
+/// What a verification found in one map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MapReport {
+    /// Its name.
+    pub name: String,
+    /// The index behind it.
+    pub kind: Kind,
+    /// Entries, counted one by one.
+    pub entries: u64,
+    /// Nodes of all levels.
+    pub nodes: u64,
+    /// Levels.
+    pub height: u64,
+    /// States that an interrupted session left. They are read correctly as they are, and the next
+    /// writer that locks the node mends them.
+    pub repairs: Repairs,
+}
+
+/// Checks all maps of a pool, with writers kept out.
+pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
+    let quiesced = space.quiesce()?;
+    let guard = space.pin()?;
+    let mut maps = Vec::new();
+    let mut chunks = Vec::new();
+    for (name, map) in space.named_maps()? {
+        let found = survey(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
+        let info = MapInfo::of(name, &map)?;
+        if info.is_counted && info.approximate_len as u64 != found.entries {
+            let what = "a recorded number of entries that is not the true one";
+            return Err(Error::Corrupt { offset: map.entry(), what });
+        }
+        maps.push(MapReport {
+            name: info.name,
+            kind: info.kind,
+            entries: found.entries,
+            nodes: found.nodes,
+            height: found.height,
+            repairs: found.repairs,
+        });
+    }
+    let mut check = quiesced.check()?;
+    chunks.into_iter().try_for_each(|(at, bytes)| check.reach(at, bytes))?;
+    for map in space.dropped_maps() {
+        let (mut inventory, mut waited) = (inventory(), Ok(()));
+        let mut wait = |at, bytes| {
+            if waited.is_ok() {
+                waited = check.wait(at, bytes);
+            }
+            // What is damaged is not gone through again.
+            waited.is_ok()
+        };
+        while !inventory(space.media(), &map, &mut wait, usize::MAX)? {}
+        waited?;
+    }
+    Ok(Report { maps, shares: check.finish()? })
+}

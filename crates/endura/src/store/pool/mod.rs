@@ -1,0 +1,16 @@
+//! Pools: opened, checked, closed.
+
+pub(crate) mod check;
+mod collect;
+mod figures;
+pub(crate) mod info;
+mod open;
+mod options;
+#[expect(clippy::module_inception, reason = "the pool among what belongs to it")]
+pub(crate) mod pool;
+mod turn;
+
+pub use check::{MapReport, Report};
+pub use info::MapInfo;
+pub use options::PoolOptions;
+pub use pool::{Pool, Stats};

@@ -1,0 +1,80 @@
+//! A live range of byte strings, from both ends.
+
+use std::ops::{Bound, ControlFlow};
+
+use crate::Result;
+use crate::tree::{ByteIndex, Bytes};
+
+/// The keys that are still to come, and where the tree was left at each end. It holds no tree: each call is given it.
+pub(crate) struct ByteRange<C> {
+    from: Bound<Vec<u8>>,
+    to: Bound<Vec<u8>>,
+    done: bool,
+    front: C,
+    back: C,
+    /// Where the next key goes: the bound in whose place it comes is needed until then.
+    spare: Vec<u8>,
+}
+
+impl<C: Default> ByteRange<C> {
+    pub(crate) fn new(from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
+        let (front, back, spare) = Default::default();
+        Self { from, to, done: false, front, back, spare }
+    }
+
+    /// Shows `read` the next entry from one end; `false`: there is none.
+    pub(crate) fn next(
+        &mut self,
+        tree: &impl ByteIndex<Cursor = C>,
+        upwards: bool,
+        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
+    ) -> Result<bool> {
+        if self.done {
+            return Ok(false);
+        }
+        let mut found = false;
+        let (keys, spare) = ((as_slice(&self.from), as_slice(&self.to)), &mut self.spare);
+        let visit = |key: Bytes<'_>, value: Bytes<'_>| {
+            spare.clear();
+            key.append_to(spare);
+            read(key, value);
+            found = true;
+            ControlFlow::Break(())
+        };
+        let outcome = match upwards {
+            true => tree.scan_up(&mut self.front, keys, visit),
+            false => tree.scan_down(&mut self.back, keys, visit),
+        };
+        self.done = !found || outcome.is_err();
+        if found {
+            let bound = if upwards { &mut self.from } else { &mut self.to };
+            let last = std::mem::take(&mut self.spare);
+            match std::mem::replace(bound, Bound::Excluded(last)) {
+                Bound::Included(old) | Bound::Excluded(old) => self.spare = old,
+                Bound::Unbounded => {}
+            }
+        }
+        outcome.map(|()| !self.done)
+    }
+
+    /// Shows `visit` all that are left, until it breaks; then none is left.
+    pub(crate) fn visit(
+        &mut self,
+        tree: &impl ByteIndex<Cursor = C>,
+        upwards: bool,
+        visit: &mut dyn FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if std::mem::replace(&mut self.done, true) {
+            return Ok(());
+        }
+        let keys = (as_slice(&self.from), as_slice(&self.to));
+        match upwards {
+            true => tree.scan_up(&mut self.front, keys, visit),
+            false => tree.scan_down(&mut self.back, keys, visit),
+        }
+    }
+}
+
+fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}

@@ -1,0 +1,8 @@
+//! What must compile as it is written, without an annotation, and what must not, with the lines that rustc says then.
+
+#[test]
+fn what_must_and_must_not_compile() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/ui/pass.rs");
+    cases.compile_fail("tests/ui/fail-*.rs");
+}

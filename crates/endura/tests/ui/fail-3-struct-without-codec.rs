@@ -1,0 +1,12 @@
+use endura::*;
+
+struct User {
+    name: String,
+}
+
+fn f(pool: &Pool) -> Result<()> {
+    pool.map::<str, User>("m")?;
+    Ok(())
+}
+
+fn main() {}
