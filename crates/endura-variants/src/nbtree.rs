@@ -3,7 +3,7 @@
 //! | design | what it lacks |
 //! | --- | --- |
 //! | [`TwoLayers`](endura::lab::tree::nbtree::TwoLayers) | nothing: the product |
-//! | [`SingleLayer`] | tags in DRAM: a search reads all claimed slots of a block in the pool |
+//! | [`SingleLayer`] | fingerprints in DRAM: a search reads all claimed slots of a block in the pool |
 //! | [`LockedWriters`] | writers that do not wait: one at a time in a leaf |
 //! | [`LockedReaders`] | besides, readers that do not wait: none in a leaf beside a writer |
 
@@ -28,7 +28,7 @@ pub const STEPS: [&str; 23] = [
     "merge.M1",
     "merge.M2",
     "read.leaf",
-    "read.tags",
+    "read.fingerprints",
     "reroute.cell",
     "reroute.frozen",
     "reroute.root",

@@ -88,7 +88,7 @@ fn slots_that_are_used_up_by_one_key_are_won_back_without_growth() {
 
 /// N19. Sixty-three keys with the same tag: a lookup tells them apart by the key.
 #[test]
-fn keys_that_share_their_tag_are_told_apart() {
+fn keys_that_share_their_fingerprint_are_told_apart() {
     let tag = |key: u64| (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     let keys: Vec<u64> = (0..).filter(|&key| tag(key) == 77).take(300).collect();
     let world = World::<Slots63>::with(keys[..63].iter().map(|&key| (key, !key)));

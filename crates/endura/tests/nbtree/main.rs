@@ -21,7 +21,7 @@
 //! | N16 | a crash at each store of a change | `crashes`, sim `nbtree`, `campaign::nbtree` |
 //! | N17 | seen and not durable | sim `nbtree::stopped::n17_…` |
 //! | N18 | more claims than slots | `stall::three_hundred_threads_…` |
-//! | N19 | equal tags | `edges::keys_that_share_their_tag_…` |
+//! | N19 | equal fingerprints | `edges::keys_that_share_their_fingerprint_…` |
 //! | N20 | inner nodes | `races::inner_nodes_…`, `races::a_reroute_…`, `stall::inner_nodes_…` |
 //! | N21 | restarts | `restarts`, `endura bench --reopen --kind nbtree` |
 //! | N22 | flushes, fences, lines | `counts`, sim `nbtree::counts` |

@@ -72,7 +72,7 @@ pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
         "leaves of two layers give 2.4 times the inserts of leaves of one",
         format!("{} times (update, lookup, remove: {})", figure(gains[0]), list(&gains[1..])),
         gains[0] >= 2.4 * 0.8,
-        "on DRAM a block that is read costs what a line in DRAM costs: the tags save reads of a slower medium",
+        "on DRAM a block that is read costs what a line in DRAM costs: the fingerprints save reads of a slower medium",
     ));
     Ok(Finding {
         setup: format!(

@@ -5,7 +5,7 @@
 
 /// Which of the paper's techniques a tree has. [`TwoLayers`] has all.
 pub trait Design: Send + Sync + 'static {
-    /// Whether a search asks the tags in DRAM which slots to look at; else it looks at every claimed
+    /// Whether a search asks the fingerprints in DRAM which slots to look at; else it looks at every claimed
     /// one, in the pool (where that is not known any more, at all).
     const HAS_TAGS: bool = true;
 
@@ -19,7 +19,7 @@ pub trait Design: Send + Sync + 'static {
     fn before_write(leaf: u32) -> Self::Held;
 }
 
-/// The tree as it is published: tags in DRAM, entries in the pool, nobody waits.
+/// The tree as it is published: fingerprints in DRAM, entries in the pool, nobody waits.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoLayers;
 

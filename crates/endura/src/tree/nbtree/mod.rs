@@ -37,7 +37,7 @@
 //! | operation, store | what is there | readers see | the next writers |
 //! | --- | --- | --- | --- |
 //! | insert, value (I3) | a slot that is EMPTY | before | pass over it |
-//! | insert, PENDING (I3) | an insert that is not decided | before | never meet it: its tag is not set |
+//! | insert, PENDING (I3) | an insert that is not decided | before | never meet it: its fingerprint is not set |
 //! | insert, KILLED (I4) | the same | before | pass over it |
 //! | insert, LIVE (I5) | the entry | after | nothing |
 //! | update, the pair | the value | after | nothing |

@@ -113,7 +113,7 @@ impl Word {
 ///
 /// `next` leads to the block with the following keys (0: there is none) until the block is FROZEN;
 /// from then on that does not change. FORWARD turns it into the way to the first of the blocks that
-/// replace this one: the step that makes a structural change happen.
+/// replace this one: the step that makes an SMO happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Next(pub(crate) u64);
 
@@ -139,11 +139,11 @@ impl Next {
     }
 }
 
-/// What a leaf knows of a new block: which slots have an entry, and their tags.
+/// What a leaf knows of a new block: which slots have an entry, and their fingerprints.
 #[derive(Debug)]
 pub(crate) struct Digest {
     pub(crate) claims: Claims,
-    pub(crate) tags: [u8; 64],
+    pub(crate) fingerprints: [u8; 64],
 }
 
 impl Digest {
@@ -154,7 +154,7 @@ impl Digest {
         let home = hash.home(lines(slots));
         let (claims, slot) = self.claims.claim(home, slots)?;
         self.claims = claims;
-        self.tags[slot] = hash.tag(line(slot) == home);
+        self.fingerprints[slot] = hash.fingerprint(line(slot) == home);
         Some(slot)
     }
 }
@@ -206,7 +206,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     pub(crate) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) -> Digest {
         let mut words = [0; W];
         (words[NEXT], words[LOW]) = (next, low);
-        let mut digest = Digest { claims: Claims::default(), tags: [0; 64] };
+        let mut digest = Digest { claims: Claims::default(), fingerprints: [0; 64] };
         assert!(entries.len() <= Self::SLOTS);
         for &(key, value) in entries {
             let Some(slot) = digest.enter(key, Self::SLOTS) else { break };
@@ -332,8 +332,8 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
 
     /// What the leaf remembers of an entry in `slot`.
     #[inline(always)]
-    pub(crate) fn tag(hash: Hash, slot: usize) -> u8 {
-        hash.tag(line(slot) == Self::home(hash))
+    pub(crate) fn fingerprint(hash: Hash, slot: usize) -> u8 {
+        hash.fingerprint(line(slot) == Self::home(hash))
     }
 
     /// Asks for the home of a key in a block that is about at `at`.

@@ -4,7 +4,7 @@
 //! key's *home*, or to the first line after it that has room, and there to the next slot. So whoever
 //! looks for a key can ask for its line before he knows anything of the block's leaf. In a block that is
 //! half full or more six entries of seven are at home (the test below counts them). It is where to look
-//! first and no more: an entry is found by its tag.
+//! first and no more: an entry is found by its fingerprint.
 
 /// Entries of a line.
 const PER_LINE: usize = 4;

@@ -69,14 +69,14 @@ impl Hash {
 
     /// What a leaf remembers of an entry: seven bits, and whether it is not at home. Never 0.
     #[inline(always)]
-    pub(crate) fn tag(self, is_at_home: bool) -> u8 {
+    pub(crate) fn fingerprint(self, is_at_home: bool) -> u8 {
         let seven = (self.0 >> 57) as u8;
         // Without a branch: for who enters a key it would be mispredicted every other time.
         std::hint::select_unpredictable(is_at_home, seven.max(1), seven | 0x80)
     }
 
     /// Which of so many lines (at most 16) a key is entered in if there is room: by other bits than
-    /// the tag.
+    /// the fingerprint.
     #[inline(always)]
     pub(crate) fn home(self, lines: usize) -> usize {
         ((self.0 >> 40 & 0xffff) as usize * lines) >> 16
@@ -93,7 +93,9 @@ mod tests {
             let (partition, local) = split(key);
             assert!(partition < PARTITIONS && local < Local::END);
             assert_eq!(join(partition, local), key);
-            assert!([true, false].into_iter().all(|at_home| Hash::of(local).tag(at_home) != 0));
+            assert!(
+                [true, false].into_iter().all(|at_home| Hash::of(local).fingerprint(at_home) != 0)
+            );
             assert!((1..=16).all(|lines| Hash::of(local).home(lines) < lines));
         }
     }

@@ -1,6 +1,6 @@
 //! A leaf: what is kept in DRAM of a block.
 //!
-//! The first line has one byte of each key (its *tag*), so that a lookup reads no line of the block
+//! The first line has one byte of each key (its *fingerprint*), so that a lookup reads no line of the block
 //! but the one that holds its key, and in its last byte whether all of them are there; the second
 //! says where the block is and what happens to it. A leaf and its block belong together from their first
 //! to their last moment.
@@ -9,7 +9,7 @@
 //!
 //! | state | what may happen in the block | becomes |
 //! | --- | --- | --- |
-//! | UNREAD | nothing: the tags of a block from an earlier session are not known yet | OPEN |
+//! | UNREAD | nothing: the fingerprints of a block from an earlier session are not known yet | OPEN |
 //! | OPEN | everything | SPLITTING, MERGING, CAPTURED |
 //! | MERGING(R) | no slot is claimed any more; R may be absorbed | SPLITTING, if R went its own way |
 //! | SPLITTING | no slot is claimed any more | |
@@ -24,7 +24,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::tree::nbtree::blocks::claims::Claims;
 use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::metadata::control::Control;
-use crate::tree::nbtree::metadata::tags::Tags;
+use crate::tree::nbtree::metadata::fingerprints::Fingerprints;
 
 /// What there is to say of a new leaf.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ const SETTLED: u32 = 2;
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Leaf {
-    pub(crate) tags: Tags,
+    pub(crate) fingerprints: Fingerprints,
     control: AtomicU64,
     low: AtomicU64,
     high: AtomicU64,
@@ -70,7 +70,7 @@ impl Leaf {
     /// Makes a leaf of one that nobody else uses, UNREAD. Whoever publishes it publishes all.
     pub(crate) fn begin(&self, birth: Birth) {
         let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
-        self.tags.clear();
+        self.fingerprints.clear();
         set(&self.low, birth.low.0);
         set(&self.high, birth.high.0);
         set(&self.block, birth.block);
@@ -107,7 +107,7 @@ impl Leaf {
             self.note_gone(gone as u32);
             // By the one thread that opened the leaf, whose pin keeps it what it is: who comes later may be late
             // for the next use of its memory.
-            self.tags.set_read();
+            self.fingerprints.set_read();
         }
         opened
     }
@@ -256,10 +256,10 @@ mod tests {
         let leaf = Leaf::default();
         for _ in 0..2 {
             leaf.begin(BIRTH);
-            (0..63).for_each(|slot| leaf.tags.set(slot, 0xff));
-            assert!(!leaf.tags.are_read());
-            assert!(leaf.open(Claims::default(), 0) && leaf.tags.are_read());
-            assert!(!leaf.open(Claims::default(), 0) && leaf.tags.are_read());
+            (0..63).for_each(|slot| leaf.fingerprints.set(slot, 0xff));
+            assert!(!leaf.fingerprints.are_read());
+            assert!(leaf.open(Claims::default(), 0) && leaf.fingerprints.are_read());
+            assert!(!leaf.open(Claims::default(), 0) && leaf.fingerprints.are_read());
         }
     }
 

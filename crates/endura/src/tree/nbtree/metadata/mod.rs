@@ -3,8 +3,8 @@
 pub(crate) mod body;
 pub(crate) mod control;
 pub(crate) mod descend;
+pub(crate) mod fingerprints;
 pub(crate) mod leaf;
 pub(crate) mod links;
 pub(crate) mod reroute;
 pub(crate) mod shared;
-pub(crate) mod tags;

@@ -60,7 +60,7 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
             return self.leaf.control().claims().map_or(all, Claims::slots);
         }
         let hash = Hash::of(key);
-        self.leaf.tags.matching(hash, Block::<M, W>::home(hash))
+        self.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash))
     }
 
     /// Before an answer that rests on what was found in the block for `key` is given: makes it
@@ -115,7 +115,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.enter(guard, way)
     }
 
-    /// Asks for the leaf of `key`, of which a lookup needs only the tags unless it has to ask for writers in
+    /// Asks for the leaf of `key`, of which a lookup needs only the fingerprints unless it has to ask for writers in
     /// flight, and for its entry if that is at home.
     #[inline(always)]
     pub(crate) fn ask_for_entry(
@@ -128,7 +128,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let leaf = self.meta.leaves.get(leaf);
         match all_of_leaf {
             true => prefetch(leaf),
-            false => leaf.tags.prefetch(),
+            false => leaf.fingerprints.prefetch(),
         }
         Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
     }
@@ -141,7 +141,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         (number, at): (u32, u64),
     ) -> Result<Place<'g, 'g, M, W, D>> {
         let leaf = self.meta.leaves.get(number);
-        if !leaf.tags.are_read() {
+        if !leaf.fingerprints.are_read() {
             self.ensure_read(guard, leaf)?;
         }
         guard.media().mark(Mark::Step("read.leaf"));
@@ -168,15 +168,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             match block.word(slot).state() {
                 State::Empty => continue,
                 State::Live(key) if (leaf.low()..leaf.high()).contains(&key) => {
-                    leaf.tags.set(slot, Block::<M, W>::tag(Hash::of(key), slot));
+                    leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(Hash::of(key), slot));
                     live += 1;
                 }
-                // An insert that was not decided is none, and without a tag nobody meets it.
+                // An insert that was not decided is none, and without a fingerprint nobody meets it.
                 State::Live(_) | State::Pending(_) | State::Dead | State::Killed => {}
             }
             used |= 1 << slot;
         }
-        guard.media().mark(Mark::Step("read.tags"));
+        guard.media().mark(Mark::Step("read.fingerprints"));
         let claims = Claims::up_to(used);
         if leaf.open(claims, claims.total() - live) {
             self.meta.blocks_read.fetch_add(1, Ordering::Relaxed);

@@ -134,8 +134,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
-        // The leaf may have gone, and then be another one. While its control word is the same it has not
-        // begun to go: seen inside this pin, it is reached inside this pin.
+        // Inside a pin, and yet a look: of the two rules it needs no more. The epoch, read behind the words, says
+        // that the leaf was still this leaf when they were read; its control word, that it had not begun to go. Who
+        // takes a leaf out closes it first, and reads the tag later still: so that word is a load that did not see
+        // the unlink, and from there on this pin keeps the leaf and its block, as if it had descended to them.
         let row = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
             let counts = row.partition == partition

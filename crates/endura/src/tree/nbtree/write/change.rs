@@ -1,4 +1,4 @@
-//! Structural changes: what is in a block, or in two, goes to new blocks.
+//! Structure modifications (the SMOs of the paper): what is in a block, or in two, goes to new blocks.
 //!
 //! | step | what | who may do it |
 //! | --- | --- | --- |
@@ -282,7 +282,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             absorbed: frozen.absorbed,
             twin,
         });
-        leaf.tags.set_all(&digest.tags);
+        leaf.fingerprints.set_all(&digest.fingerprints);
         leaf.open(digest.claims, 0);
         Ok(number)
     }

@@ -3,8 +3,8 @@
 //! | step | what | why in this order |
 //! | --- | --- | --- |
 //! | I2 | claim a slot by the control word | a slot has one owner for ever |
-//! | I3 | tag, value, then the word: EMPTY to PENDING | who sees the word finds the value; who enters the same key finds the tag |
-//! | I4 | look at all slots of the same tag | of two that are PENDING with one key, one sees the other |
+//! | I3 | fingerprint, value, then the word: EMPTY to PENDING | who sees the word finds the value; who enters the same key finds the fingerprint |
+//! | I4 | look at all slots of the same fingerprint | of two that are PENDING with one key, one sees the other |
 //! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
 //!
 //! In I4 the lowest PENDING slot of a key wins. Whoever finds a higher one kills it; whoever finds a
@@ -63,7 +63,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         };
         let (leaf, block) = (place.leaf, place.block);
         guard.media().mark(Mark::Step("insert.I2"));
-        leaf.tags.set(slot, Block::<M, W>::tag(hash, slot));
+        leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(hash, slot));
         // equivalent mutant, relaxed: not seen: pairs with a cursor without a pin that reads here what was another
         // leaf two epochs before, which takes late visibility of the epoch, in DRAM.
         block.set_value(slot, value);

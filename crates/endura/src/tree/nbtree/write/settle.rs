@@ -1,4 +1,4 @@
-//! The second half of a structural change: making it happen, and leaving the old leaf behind.
+//! The second half of an SMO: making it happen, and leaving the old leaf behind.
 //!
 //! | step | what | from here on |
 //! | --- | --- | --- |
@@ -34,7 +34,7 @@ use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::reroute::Exchange;
 use crate::tree::nbtree::tree::Tree;
 
-/// A part of a structural change, about the leaf with this number.
+/// A part of an SMO, about the leaf with this number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Task {
     /// S0 to S8.

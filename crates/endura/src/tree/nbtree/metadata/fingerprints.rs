@@ -1,7 +1,7 @@
-//! The tags of a leaf: its first line.
+//! The fingerprints of a leaf: its first line.
 //!
 //! A byte for each slot, 0 for one whose key is not known. The last byte, which no slot has, tells whether
-//! the tags of all entries are there.
+//! the fingerprints of all entries are there.
 
 use crate::cpu::byte_search::{Lanes, Line, Narrow, Wide, set_byte};
 use crate::cpu::prefetch::prefetch;
@@ -10,31 +10,31 @@ use crate::sync::Ordering;
 use crate::tree::nbtree::blocks::claims::slots_of;
 use crate::tree::nbtree::blocks::key::Hash;
 
-/// The tags of all entries are there.
+/// The fingerprints of all entries are there.
 const READ: u64 = 1 << 56;
 
 #[derive(Debug, Default)]
-pub(crate) struct Tags(Line);
+pub(crate) struct Fingerprints(Line);
 
-impl Tags {
+impl Fingerprints {
     /// Forgets all of a leaf that nobody else uses. Relaxed, as in [`set_all`](Self::set_all).
     pub(crate) fn clear(&self) {
         self.set_all(&[0; 64]);
     }
 
-    /// Sets all tags of a leaf that nobody else uses. Relaxed: `replace_by` and the exchange of a cell
+    /// Sets all fingerprints of a leaf that nobody else uses. Relaxed: `replace_by` and the exchange of a cell
     /// publish the leaf, and them with it.
-    pub(crate) fn set_all(&self, tags: &[u8; 64]) {
-        for (word, tags) in self.0.iter().zip(tags.as_chunks().0) {
-            word.store(u64::from_le_bytes(*tags), Ordering::Relaxed);
+    pub(crate) fn set_all(&self, fingerprints: &[u8; 64]) {
+        for (word, fingerprints) in self.0.iter().zip(fingerprints.as_chunks().0) {
+            word.store(u64::from_le_bytes(*fingerprints), Ordering::Relaxed);
         }
     }
 
-    /// Sets the tag of a slot; before the slot's word tells of the key. Twice is as good as once.
+    /// Sets the fingerprint of a slot; before the slot's word tells of the key. Twice is as good as once.
     #[inline(always)]
-    pub(crate) fn set(&self, slot: usize, tag: u8) {
+    pub(crate) fn set(&self, slot: usize, fingerprint: u8) {
         // Release: pairs with the load in `matching`.
-        set_byte(&self.0, slot, tag);
+        set_byte(&self.0, slot, fingerprint);
     }
 
     /// The slots whose key may be the one with this hash, one bit each; line `home` is its home.
@@ -48,17 +48,17 @@ impl Tags {
 
     #[inline(always)]
     fn matching_by(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
-        lanes.bytes_like(&self.0, hash.tag(true)) & slots_of(home)
-            | lanes.bytes_like(&self.0, hash.tag(false))
+        lanes.bytes_like(&self.0, hash.fingerprint(true)) & slots_of(home)
+            | lanes.bytes_like(&self.0, hash.fingerprint(false))
     }
 
-    /// Says that the tags of all entries are there.
+    /// Says that the fingerprints of all entries are there.
     pub(crate) fn set_read(&self) {
-        // Release: after the tags.
+        // Release: after the fingerprints.
         self.0[7].fetch_or(READ, Ordering::AcqRel);
     }
 
-    /// Whether the tags of all entries are there. No also where the leaf is OPEN and only that was not said yet.
+    /// Whether the fingerprints of all entries are there. No also where the leaf is OPEN and only that was not said yet.
     #[inline(always)]
     pub(crate) fn are_read(&self) -> bool {
         // Acquire: pairs with `set_read`.
@@ -84,21 +84,25 @@ mod tests {
             let (hash, other) = (Hash::of(Local(key)), Hash::of(Local(key + 1)));
             let home = hash.home(lines(63));
             for slot in 0..63 {
-                let tags = Tags::default();
-                tags.set(slot, hash.tag(line(slot) == home));
-                assert_eq!(tags.matching(hash, home), 1 << slot, "{key}");
-                let alike =
-                    hash.tag(true) == other.tag(true) || hash.tag(false) == other.tag(false);
-                assert!(alike || tags.matching(other, other.home(lines(63))) == 0, "{key}");
-                // The tag of an entry that is at home means nothing in another line, nor one from elsewhere there.
-                tags.clear();
-                tags.set(slot, hash.tag(true));
-                assert_eq!(tags.matching(hash, home), slots_of(home) & 1 << slot, "{key}");
+                let fingerprints = Fingerprints::default();
+                fingerprints.set(slot, hash.fingerprint(line(slot) == home));
+                assert_eq!(fingerprints.matching(hash, home), 1 << slot, "{key}");
+                let alike = hash.fingerprint(true) == other.fingerprint(true)
+                    || hash.fingerprint(false) == other.fingerprint(false);
+                assert!(alike || fingerprints.matching(other, other.home(lines(63))) == 0, "{key}");
+                // The fingerprint of an entry that is at home means nothing in another line, nor one from elsewhere there.
+                fingerprints.clear();
+                fingerprints.set(slot, hash.fingerprint(true));
+                assert_eq!(fingerprints.matching(hash, home), slots_of(home) & 1 << slot, "{key}");
             }
-            let tags = Tags::default();
-            (0..63).for_each(|slot| tags.set(slot, hash.tag(line(slot) == home)));
-            tags.set_read();
-            assert_eq!(tags.matching(hash, home), u64::MAX >> 1, "the last byte is no slot's");
+            let fingerprints = Fingerprints::default();
+            (0..63).for_each(|slot| fingerprints.set(slot, hash.fingerprint(line(slot) == home)));
+            fingerprints.set_read();
+            assert_eq!(
+                fingerprints.matching(hash, home),
+                u64::MAX >> 1,
+                "the last byte is no slot's"
+            );
         }
     }
 
@@ -106,7 +110,7 @@ mod tests {
     fn of_lookups_in_a_leaf_of_45_entries_one_in_nineteen_meets_a_wrong_tag() {
         let (mut lookups, mut wrong) = (0, 0);
         for leaf in 0..1000_u64 {
-            let (tags, mut claims) = (Tags::default(), Claims::default());
+            let (fingerprints, mut claims) = (Fingerprints::default(), Claims::default());
             let key = |n: u64| {
                 // The finalizer of splitmix64: keys without order.
                 let x = (leaf << 20 | n).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -117,12 +121,12 @@ mod tests {
                 let hash = Hash::of(key(n));
                 let slot;
                 (claims, slot) = claims.claim(hash.home(16), 63).unwrap();
-                tags.set(slot, hash.tag(line(slot) == hash.home(16)));
+                fingerprints.set(slot, hash.fingerprint(line(slot) == hash.home(16)));
             }
             // Half of keys that are there.
             for n in 0..90 {
                 let hash = Hash::of(key(n));
-                let found = tags.matching(hash, hash.home(16)).count_ones();
+                let found = fingerprints.matching(hash, hash.home(16)).count_ones();
                 (lookups, wrong) = (lookups + 1, wrong + u32::from(found > u32::from(n < 45)));
             }
         }
