@@ -52,7 +52,7 @@ fn a_merge_loses_nothing_of_what_others_do_around_it() {
     }
 }
 
-/// F15, C20. A poster stalls between "the new node exists" and "its separator is posted", while
+/// F15. A poster stalls between "the new node exists" and "its separator is posted", while
 /// the node is emptied, merged and freed: the published separator then leads to freed memory.
 #[test]
 fn a_separator_is_not_posted_for_a_node_that_is_gone() {

@@ -1,6 +1,6 @@
 //! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores, each of which leaves a
-//! tree that readers understand (Hwang, Kim, Won, Nam; USENIX FAST 2018), corrected. What was
-//! corrected, and why, stands in `docs/trees.md`.
+//! tree that readers understand (Hwang, Kim, Won, Nam; USENIX FAST 2018), corrected. `docs/trees.md` lists
+//! the corrections, each with its reason, and the sections of the paper.
 //!
 //! # Structure
 //!

@@ -1,7 +1,7 @@
 //! What a tree can be without, to see what it is worth.
 //!
 //! The paper measures its tree with leaves of one layer, and with locks for writers and for readers
-//! (Figures 6 and 8). Such trees are no product; the benchmark crate has them as other designs.
+//! (figures 6 and 8). Such trees are no product; the benchmark crate has them as other designs.
 
 /// Which of the paper's techniques a tree has. [`TwoLayers`] has all.
 pub trait Design: Send + Sync + 'static {
@@ -19,7 +19,7 @@ pub trait Design: Send + Sync + 'static {
     fn before_write(leaf: u32) -> Self::Held;
 }
 
-/// The tree as it is published: fingerprints in DRAM, entries in the pool, nobody waits.
+/// The whole tree, corrected: fingerprints in DRAM, entries in the pool, no operation waits for another.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoLayers;
 

@@ -1,6 +1,6 @@
 //! NBTree: a B+-tree whose writers never wait for each other, with its keys and values in the pool
-//! and all else in DRAM (Zhang, Zheng, Wu, Zhang; PVLDB 15(6), 2022), corrected. What was corrected,
-//! and why, stands in `docs/trees.md`.
+//! and all else in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022), corrected. `docs/trees.md` lists the
+//! corrections, each with its reason, and the sections of the paper.
 //!
 //! # Structure
 //!
@@ -19,7 +19,7 @@
 //!
 //! # Progress
 //!
-//! Lookups and scans take no step for anybody else and never start over (a scan goes leaf by leaf).
+//! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.)
 //! Writers are lock-free: whatever a thread that stands still has begun, another completes. Two things
 //! are outside of that: space is handed out under short locks of the pool, in which no operation
 //! stops; and of the threads that first use a partition after an open one makes its index.

@@ -1,11 +1,12 @@
-//! ROART: a radix tree with leaf arrays, from byte strings to byte strings (Ma, Zeng, Liu, Chen, Xu,
-//! Lu; USENIX FAST 2021), corrected. What was corrected, and why, stands in `docs/trees.md`.
+//! ROART: a radix tree with leaf arrays, from byte strings to byte strings (Ma, Chen, Chen, Liu, Zhu, Kang,
+//! Wu; USENIX FAST 2021), corrected. `docs/trees.md` lists the corrections, each with its reason, and the
+//! sections of the paper.
 //!
 //! # Structure
 //!
 //! A node decides by one byte of the key; the bytes that all keys below share are its
 //! prefix. A child is a node, a record, or a leaf array of up to 128 records in
-//! no order (the paper's leaf compaction). A key that ends at a node has a place of its own there, so
+//! no order (the paper's leaf compaction, 3.2). A key that ends at a node has a place of its own there, so
 //! that any key may be a prefix of another. A word that leads to a child says what it is, so
 //! that it can be entered before its first line has come. The root is a node of 256 children that
 //! decides by the first byte; it is never replaced.
@@ -22,7 +23,7 @@
 //!
 //! Fingerprints, the index of a node of 48, locks and counts are volatile in meaning, though they lie
 //! in the pool: they are never flushed, and the first writer of a session to lock a chunk makes them
-//! anew (the paper's selective persistence, without its per-node recovery).
+//! anew (the paper's selective persistence, 3.3.1, without its per-node recovery).
 //!
 //! # What a reader may see
 //!

@@ -17,7 +17,8 @@ pub(crate) struct Place {
     pub(crate) value: Option<u64>,
 }
 
-/// Enters `(key, value)` at `place.slot` by shifting what is right of it (FAST, section 3.1).
+/// Enters `(key, value)` at `place.slot` by shifting what is right of it (FAST: section 3.3 of the
+/// paper, algorithm 1).
 ///
 /// I3 copies entries one to the right, last first; while an entry stands twice, the right copy
 /// counts. I4 writes value, then key: the key is the commit. Lines become durable from the right
@@ -53,7 +54,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     node.set_hint(place.count + 1);
 }
 
-/// Takes out the entry at `place.slot` by shifting what is right of it to the left.
+/// Takes out the entry at `place.slot` by shifting what is right of it to the left (section 3.5 of the paper).
 ///
 /// D2 is the commit: the key becomes its right neighbour's, and of two equal keys the right one
 /// counts. D3 moves the others, value before key; a line is durable before the next one gives up

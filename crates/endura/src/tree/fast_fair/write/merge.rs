@@ -1,5 +1,5 @@
-//! A sparse node is absorbed by its left neighbour, or absorbs its right one (the paper leaves this out; its source has it
-//! switched off, and could lose nodes).
+//! A sparse node is absorbed by its left neighbour, or absorbs its right one (section 4.2 of the paper, without its
+//! redistribution; the published source has merging switched off).
 //!
 //! M1 lock L, then N, and flag N as merging; M2 take N's separator out of their parent, durably;
 //! M3 write N's entries behind L's, where they are still dead, and kill the rest of L's tail;

@@ -1,6 +1,6 @@
 //! Separators: hints that make a search shorter. The siblings alone lead everywhere, so a missing
 //! separator loses nothing, and posting one is left to whoever has the time: the splitter, or any
-//! *writer* that had to move right over a settled link.
+//! *writer* that had to move right over a settled link (the lazy repair of the paper's section 5.2).
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -55,7 +55,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("post.P2"));
         let place = self.place(parent.node(), key)?;
         // A child that leaves must not be named again: whoever absorbs it flags it first and then
-        // takes its separator out, under the lock that is held here (C20).
+        // takes its separator out, under the lock that is held here.
         if place.value.is_some() || self.is_leaving(guard, separator)? {
             return Ok(None);
         }

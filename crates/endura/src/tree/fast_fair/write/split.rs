@@ -1,4 +1,4 @@
-//! A full node becomes two (FAIR, section 3.2), for leaves and inner nodes alike.
+//! A full node becomes two (FAIR: section 4.1 of the paper, algorithm 2), for leaves and inner nodes alike.
 //!
 //! S1 the lock of L is held and L is full; S2 the right half, the new entry with it if it belongs
 //! there, is written to a new node N, which is created locked; S3 three stores to one line of L

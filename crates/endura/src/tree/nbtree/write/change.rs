@@ -1,4 +1,4 @@
-//! Structure modifications (the SMOs of the paper): what is in a block, or in two, goes to new blocks.
+//! Structure modifications (the SMOs of the paper's section 4.2): what is in a block, or in two, goes to new blocks.
 //!
 //! | step | what | who may do it |
 //! | --- | --- | --- |
