@@ -121,9 +121,9 @@ pub enum Error {
         /// The name of the map.
         name: String,
         /// Its types.
-        found: Types,
+        found: Box<Types>,
         /// Those asked for.
-        want: Types,
+        want: Box<Types>,
     },
     /// The map is of another kind than the one asked for, or a map of these types cannot be of that kind.
     #[error("{}", wrong_kind(name, types, *found, *want))]
@@ -131,7 +131,7 @@ pub enum Error {
         /// The name of the map.
         name: String,
         /// Its types.
-        types: Types,
+        types: Box<Types>,
         /// Its kind, if it is there already.
         found: Option<Kind>,
         /// The kind asked for.
@@ -291,3 +291,6 @@ impl From<Error> for io::Error {
         }
     }
 }
+
+// It is part of every result, and moved with each.
+const _: () = assert!(size_of::<Error>() <= 48);

@@ -11,6 +11,6 @@ pub(crate) fn another(map: &MapState, want: Kind) -> Error {
     match Kind::numbered(map.kind()) {
         Some(kind) if kind == want => Error::OtherNodes { name },
         None => Error::UnknownNodes { name },
-        found => Error::WrongKind { name, types: map.types().clone(), found, want },
+        found => Error::WrongKind { name, types: Box::new(map.types().clone()), found, want },
     }
 }

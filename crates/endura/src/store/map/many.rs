@@ -16,6 +16,8 @@ use crate::tree::byte_range::ByteRange;
 
 /// How many lookups take turns.
 const BATCH: usize = 64;
+/// Room that is made on an iterator's word.
+const LARGEST_GUESS: usize = 1 << 16;
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16 keys on each costs
@@ -39,7 +41,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         keys: impl IntoIterator<Item = K::Ref<'a>>,
     ) -> Result<Vec<Option<V::Owned>>> {
         let mut keys = keys.into_iter();
-        let mut values = Vec::with_capacity(keys.size_hint().0);
+        let mut values = Vec::with_capacity(keys.size_hint().0.min(LARGEST_GUESS));
         if self.is_words() {
             loop {
                 let batch: Vec<u64> = keys.by_ref().take(BATCH).map(K::to_word).collect();

@@ -109,12 +109,17 @@ impl Pool {
         let map = self.find_or_make(name, options, &types, are_words)?;
         let name = name.to_owned();
         if *map.types() != types {
-            return Err(Error::WrongTypes { name, found: map.types().clone(), want: types });
+            return Err(Error::WrongTypes {
+                name,
+                found: Box::new(map.types().clone()),
+                want: Box::new(types),
+            });
         }
         let Some(kind) = Kind::numbered(map.kind()) else {
             return Err(Error::UnknownNodes { name });
         };
         if let Some(want) = options.kind.filter(|&want| want != kind) {
+            let types = Box::new(types);
             return Err(Error::WrongKind { name, types, found: Some(kind), want });
         }
         if !are_words && kind != Kind::Roart {
@@ -141,7 +146,7 @@ impl Pool {
         let default = if are_words { Kind::FastFair } else { Kind::Roart };
         let kind = options.kind.unwrap_or(default);
         if !are_words && kind != Kind::Roart {
-            let (name, types) = (name.to_owned(), types.clone());
+            let (name, types) = (name.to_owned(), Box::new(types.clone()));
             return Err(Error::WrongKind { name, types, found: None, want: kind });
         }
         AnyTree::find_or_create(self.space(), name, kind, options.layout, types)
