@@ -40,9 +40,9 @@ fn apply<C: Case>(map: &Map<C::K, C::V>, n: u64) {
     let (key, value) = operation::<C>(n);
     let key = <C::K as Value>::lend(&key);
     match value {
-        Some(_) if n % 3 == 0 => drop(map.update(key, |_| C::value(n)).unwrap()),
+        Some(_) if n.is_multiple_of(3) => drop(map.update(key, |_| C::value(n)).unwrap()),
         Some(value) => _ = map.insert(key, <C::V as Value>::lend(&value)).unwrap(),
-        None if n % 3 == 0 => _ = map.alter(key, |_| None).unwrap(),
+        None if n.is_multiple_of(3) => _ = map.alter(key, |_| None).unwrap(),
         None => _ = map.remove(key).unwrap(),
     }
 }
