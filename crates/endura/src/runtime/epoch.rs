@@ -1,12 +1,12 @@
-//! Who is inside an operation, and since when: epochs with a pin that costs a plain store.
+//! Epochs: which threads are inside an operation, and since when. A pin costs a plain store.
 //!
 //! # Protocol
 //!
 //! There is one global epoch, and one *slot* per thread. A thread that enters an operation (a
 //! *pin*) writes the global epoch into its slot, leaves it there until the operation ends, and then
 //! clears the slot. The epoch moves from `g` to `g + 1` only when every slot is clear or says `g`.
-//! Whoever makes a chunk unreachable *retires* it: he tags it with the global epoch `t`, read after
-//! a full fence behind the unlink. It may be reused when the global epoch is at least `t + 2`.
+//! The thread that unlinks a chunk *retires* it: it issues a full fence, reads the global epoch `t`, and
+//! tags the chunk with `t`. The chunk may be reused when the global epoch is at least `t + 2`.
 //!
 //! | step | pinning thread R | moving thread A | retiring thread W |
 //! | --- | --- | --- | --- |

@@ -15,9 +15,9 @@ use crate::types::Types;
 /// `(u64, &str)`), closures see the same, and what is returned is owned (`u64`, `String`, `Vec<u8>`,
 /// `(u64, String)`): [`Value`] has the table.
 ///
-/// Handles are cheap to clone, and any number of threads may use them at once. A method that returned has happened
-/// for good, as far as the medium of the pool promises ([`Domain`](crate::Domain)); one that failed has changed
-/// nothing. Unless said otherwise a method takes O(log n) for keys and values of at most 8 bytes, else O(bytes of the
+/// Handles are cheap to clone, and any number of threads may use them at once. Once a method returns, its effect is as
+/// durable as the pool's storage allows ([`Domain`](crate::Domain)); a method that failed has changed nothing. Unless
+/// said otherwise a method takes O(log n) for keys and values of at most 8 bytes, else O(bytes of the
 /// key), and is linearizable. Reads never wait for a writer.
 ///
 /// Keys have up to 65,536 bytes as they are stored, values up to 2^30.

@@ -204,7 +204,7 @@ impl Pool {
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let pool = endura::Pool::options().create_new(folder.path().join("data.endura"))?;
-    /// let map = pool.fast_fair("draft")?;
+    /// let map = pool.map::<u64, u64>("draft")?;
     /// map.insert(1, 10)?;
     /// pool.rename("draft", "ids")?;
     /// map.insert(2, 20)?;

@@ -1,4 +1,4 @@
-//! A search for a value: in hope, the record at the end decides.
+//! Optimistic lookup: prefixes longer than eight bytes are skipped, and the key in the record decides.
 //!
 //! It follows the words that [`find`](crate::tree::roart::path::descend::find) follows, and remembers nothing of its way. Few
 //! instructions: while one lookup waits for a line, the processor begins the next, as far as it looks ahead.
