@@ -7,10 +7,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use endura_bench::contender::{Contender, Entrant};
-use endura_bench::figures::Pace;
+use endura_bench::figures::Pacing;
 use endura_bench::head_to_head::Operation;
-use endura_bench::store::{Footprint, Place, Session, Shape, Store};
-use endura_bench::tpcc::{self, Mix, Scale, Tables};
+use endura_bench::store::{Client, Footprint, Shape, Store, StoreOptions};
+use endura_bench::tpcc::{self, Tables, TpccScale, TransactionMix};
 use endura_bench::workload::{
     self, Action, Choice, Plan, Population, ScanLength, Workload, papers, ycsb,
 };
@@ -25,23 +25,23 @@ struct Beside {
 }
 
 impl Beside {
-    fn new(contender: Contender, place: &Place) -> Self {
+    fn new(contender: Contender, options: &StoreOptions) -> Self {
         Self {
-            store: contender.open(place).expect("a store"),
-            model: Contender::BTreeMap.open(place).expect("a model"),
+            store: contender.open(options).expect("a store"),
+            model: Contender::BTreeMap.open(options).expect("a model"),
         }
     }
 }
 
 impl Store for Beside {
-    type Session<'s> = BesideSession<'s>;
+    type Client<'s> = BesideClient<'s>;
 
     fn name(&self) -> &'static str {
         "beside"
     }
 
-    fn session(&self) -> Result<BesideSession<'_>> {
-        Ok(BesideSession { store: self.store.session()?, model: self.model.session()? })
+    fn client(&self) -> Result<BesideClient<'_>> {
+        Ok(BesideClient { store: self.store.client()?, model: self.model.client()? })
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -53,15 +53,15 @@ impl Store for Beside {
     }
 }
 
-struct BesideSession<'s> {
-    store: Box<dyn Session + 's>,
-    model: Box<dyn Session + 's>,
+struct BesideClient<'s> {
+    store: Box<dyn Client + 's>,
+    model: Box<dyn Client + 's>,
 }
 
-impl BesideSession<'_> {
+impl BesideClient<'_> {
     fn both<T: PartialEq + std::fmt::Debug>(
         &mut self,
-        mut ask: impl FnMut(&mut dyn Session) -> Result<T>,
+        mut ask: impl FnMut(&mut dyn Client) -> Result<T>,
     ) -> Result<T> {
         let (answer, right) = (ask(self.store.as_mut())?, ask(self.model.as_mut())?);
         assert_eq!(answer, right);
@@ -69,43 +69,43 @@ impl BesideSession<'_> {
     }
 }
 
-impl Session for BesideSession<'_> {
+impl Client for BesideClient<'_> {
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        self.both(|session| session.insert(key, value))
+        self.both(|client| client.insert(key, value))
     }
 
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        self.both(|session| session.update(key, value))
+        self.both(|client| client.update(key, value))
     }
 
     fn remove(&mut self, key: u64) -> Result<bool> {
-        self.both(|session| session.remove(key))
+        self.both(|client| client.remove(key))
     }
 
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        self.both(|session| session.get(key))
+        self.both(|client| client.get(key))
     }
 
     fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
-        self.both(|session| session.scan(from, count))
+        self.both(|client| client.scan(from, count))
     }
 
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
-        self.both(|session| session.first(from))
+        self.both(|client| client.first(from))
     }
 
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        self.both(|session| session.get_many(keys))
+        self.both(|client| client.get_many(keys))
     }
 }
 
 fn plan(operations: u64, seed: u64) -> Plan {
-    Plan { operations, pace: Pace::FREE, seed }
+    Plan { operations, pace: Pacing::FREE, seed }
 }
 
-fn place(dir: &Path, shape: Shape) -> Place {
+fn options(dir: &Path, shape: Shape) -> StoreOptions {
     let pool = endura::Pool::options().max_size(1 << 28);
-    Place { pool, ..Place::new(dir.join("store"), shape, 20_000) }
+    StoreOptions { pool, ..StoreOptions::new(dir.join("store"), shape, 20_000) }
 }
 
 /// Every workload there is. Those that remove come last.
@@ -135,9 +135,9 @@ fn built() -> impl Iterator<Item = Contender> {
 /// How many entries there are, one after the other. The numbers of keys follow their order where all
 /// keys are alike in length.
 fn walk(store: &Beside) -> u64 {
-    let mut session = store.session().expect("a session");
+    let mut client = store.client().expect("a client");
     let (mut from, mut count) = (0, 0);
-    while let Some((key, _)) = session.first(from).expect("an answer") {
+    while let Some((key, _)) = client.first(from).expect("an answer") {
         count += 1;
         let Some(next) = key.checked_add(1) else { break };
         from = next;
@@ -152,7 +152,7 @@ fn every_store_answers_every_workload_as_a_btree() {
     for shape in [Shape::WORDS, Shape::STRINGS, Shape::ROART] {
         for contender in built().filter(|contender| contender.takes(shape)) {
             let dir = dir.path().join(format!("{contender:?} {shape:?}"));
-            let store = Beside::new(contender, &place(&dir, shape));
+            let store = Beside::new(contender, &options(&dir, shape));
             let population = Population::new(1);
             let load = workload::run(&store, &population, &Workload::load(), plan(KEYS, 1));
             assert_eq!(load.expect("a load").operations, KEYS);
@@ -178,7 +178,7 @@ fn threads_find_what_other_threads_insert_and_remove() {
     for contender in built() {
         let shape = if contender.takes(Shape::WORDS) { Shape::WORDS } else { Shape::STRINGS };
         let dir = dir.path().join(contender.name());
-        let store = contender.open(&place(&dir, shape)).expect("a store");
+        let store = contender.open(&options(&dir, shape)).expect("a store");
         let population = Population::new(3);
         store.run(&population, &Workload::load(), plan(KEYS, 1)).expect("a load");
         for (workload, seed) in workloads().iter().zip(2..) {
@@ -189,7 +189,7 @@ fn threads_find_what_other_threads_insert_and_remove() {
         // What was closed is there after it is opened again.
         if contender.role() != endura_bench::results::Role::VolatileBound {
             drop(store);
-            let again = contender.open(&place(&dir, shape)).expect("the same store");
+            let again = contender.open(&options(&dir, shape)).expect("the same store");
             again.verify(&population, 10_000).expect("all keys after a close");
         }
     }
@@ -198,7 +198,7 @@ fn threads_find_what_other_threads_insert_and_remove() {
 #[test]
 fn every_index_runs_tpcc_as_a_btree() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let scale = Scale { warehouses: 2, items: 100, customers: 30 };
+    let scale = TpccScale { warehouses: 2, items: 100, customers: 30 };
     for contender in built() {
         // Eleven stores of these are eleven times their background threads.
         if matches!(contender, Contender::Fjall | Contender::RocksDb) {
@@ -206,12 +206,12 @@ fn every_index_runs_tpcc_as_a_btree() {
         }
         let dir = dir.path().join(contender.name());
         let maps: Vec<Beside> = (0..tpcc::MAPS)
-            .map(|map| Beside::new(contender, &place(&dir.join(map.to_string()), Shape::WORDS)))
+            .map(|map| Beside::new(contender, &options(&dir.join(map.to_string()), Shape::WORDS)))
             .collect();
         let loaded = tpcc::load(&maps, scale).expect("a load");
         assert!(loaded.operations > 8000 && loaded.operations <= scale.entries());
         let tables = Tables::new(scale, 1).expect("tables");
-        for (name, mix) in Mix::PAPER {
+        for (name, mix) in TransactionMix::PAPER {
             let ran = tpcc::run(&maps, &tables, mix, plan(200, 5));
             let ran = ran.unwrap_or_else(|error| panic!("{contender:?} {name}: {error}"));
             assert_eq!(ran.operations, 200);
@@ -235,13 +235,13 @@ enum Lie {
     EndsScans,
 }
 
-struct LiarSession<'s> {
-    honest: Box<dyn Session + 's>,
+struct LiarClient<'s> {
+    honest: Box<dyn Client + 's>,
     lie: Lie,
     count: Rc<Cell<u64>>,
 }
 
-impl LiarSession<'_> {
+impl LiarClient<'_> {
     /// Whether this is the time for `lie`.
     fn lies(&self, lie: Lie) -> bool {
         self.count.set(self.count.get() + 1);
@@ -250,14 +250,14 @@ impl LiarSession<'_> {
 }
 
 impl Store for Liar {
-    type Session<'s> = LiarSession<'s>;
+    type Client<'s> = LiarClient<'s>;
 
     fn name(&self) -> &'static str {
         "liar"
     }
 
-    fn session(&self) -> Result<LiarSession<'_>> {
-        Ok(LiarSession { honest: self.honest.session()?, lie: self.lie, count: Rc::default() })
+    fn client(&self) -> Result<LiarClient<'_>> {
+        Ok(LiarClient { honest: self.honest.client()?, lie: self.lie, count: Rc::default() })
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -269,7 +269,7 @@ impl Store for Liar {
     }
 }
 
-impl Session for LiarSession<'_> {
+impl Client for LiarClient<'_> {
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         if self.lies(Lie::LosesInserts) { Ok(()) } else { self.honest.insert(key, value) }
     }
@@ -314,8 +314,8 @@ fn a_store_that_lies_has_no_figures() {
         (Lie::EndsScans, workload(Action::Scan)),
         (Lie::LosesInserts, workload(Action::ReadMany)),
     ] {
-        let place = place(Path::new("unused"), Shape::WORDS);
-        let store = Liar { honest: Contender::BTreeMap.open(&place).expect("a map"), lie };
+        let options = options(Path::new("unused"), Shape::WORDS);
+        let store = Liar { honest: Contender::BTreeMap.open(&options).expect("a map"), lie };
         let population = Population::new(1);
         let ran = workload::run(&store, &population, &Workload::load(), plan(KEYS, 1))
             .and_then(|_| workload::run(&store, &population, &workload, plan(400, 2)))
@@ -326,22 +326,22 @@ fn a_store_that_lies_has_no_figures() {
 
 #[test]
 fn tpcc_notices_a_lie() {
-    let scale = Scale { warehouses: 1, items: 100, customers: 30 };
+    let scale = TpccScale { warehouses: 1, items: 100, customers: 30 };
     for lie in [Lie::LosesInserts, Lie::KeepsRemoved, Lie::MixesValuesUp, Lie::EndsScans] {
-        let place = place(Path::new("unused"), Shape::WORDS);
-        let map = || Liar { honest: Contender::BTreeMap.open(&place).expect("a map"), lie };
+        let options = options(Path::new("unused"), Shape::WORDS);
+        let map = || Liar { honest: Contender::BTreeMap.open(&options).expect("a map"), lie };
         let maps: Vec<Liar> = (0..tpcc::MAPS).map(|_| map()).collect();
         tpcc::load(&maps, scale).expect("a load");
         let tables = Tables::new(scale, 1).expect("tables");
-        let ran = tpcc::run(&maps, &tables, Mix::W1, plan(2000, 5));
+        let ran = tpcc::run(&maps, &tables, TransactionMix::W1, plan(2000, 5));
         assert!(matches!(ran, Err(Error::Wrong { .. })), "{lie:?}");
     }
 }
 
 #[test]
 fn what_cannot_be_run_is_refused() {
-    let place = place(Path::new("unused"), Shape::WORDS);
-    let store = Contender::BTreeMap.open(&place).expect("a map");
+    let options = options(Path::new("unused"), Shape::WORDS);
+    let store = Contender::BTreeMap.open(&options).expect("a map");
     let population = Population::new(2);
     let refused = |workload: &Workload| {
         matches!(store.run(&population, workload, plan(10, 1)), Err(Error::Config(_)))
@@ -350,7 +350,7 @@ fn what_cannot_be_run_is_refused() {
     assert!(refused(&Workload::only("of an empty map", Action::Read)));
     let scan = Workload::only("of nothing", Action::Scan);
     assert!(refused(&scan.with_scan(ScanLength::Fixed(0))));
-    assert!(Tables::new(Scale::full(1), 2).is_err());
-    let strings = Place { shape: Shape::STRINGS, ..place };
+    assert!(Tables::new(TpccScale::full(1), 2).is_err());
+    let strings = StoreOptions { shape: Shape::STRINGS, ..options };
     assert!(matches!(Contender::FastFair.open(&strings), Err(Error::Shape { .. })));
 }

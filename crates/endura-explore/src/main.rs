@@ -19,7 +19,7 @@ use campaign::{Campaign, Sum};
 use endura_console::outcome::{Answer, Result, exit};
 use endura_console::progress;
 use endura_console::text::grouped;
-use report::Report;
+use report::Summary;
 
 fn run(args: &Args) -> Result {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
@@ -33,7 +33,7 @@ fn run(args: &Args) -> Result {
         bar.set_message(progress_text(sum, passed));
     });
     bar.finish_and_clear();
-    let report = Report { args, seed, sum };
+    let report = Summary { args, seed, sum };
     if args.json {
         writeln!(stdout(), "{}", report.json())?;
     } else {

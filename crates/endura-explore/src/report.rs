@@ -10,13 +10,13 @@ use endura_console::outcome::Result;
 use endura_console::text::{Table, duration, grouped, verdict};
 
 /// A campaign that is over.
-pub(crate) struct Report<'a> {
+pub(crate) struct Summary<'a> {
     pub(crate) args: &'a Args,
     pub(crate) seed: u64,
     pub(crate) sum: Sum,
 }
 
-impl Report<'_> {
+impl Summary<'_> {
     pub(crate) fn is_sound(&self) -> bool {
         self.sum.found.is_none()
     }

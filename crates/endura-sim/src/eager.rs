@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::aftermath::Aftermath;
 use crate::choose::Chooser;
 use crate::explore::{Explorer, Start};
-use crate::run::{Point, Session};
+use crate::run::{Point, SessionRun};
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
 
@@ -96,7 +96,7 @@ impl<S: Subject> Explorer<'_, S> {
         let sim = Sim::after(self.model, self.limit, left, chooser);
         sim.plant(self.mutant);
         let session =
-            Session { subject: self.subject, sim: &sim, number: 3, expect: &point.expect };
+            SessionRun { subject: self.subject, sim: &sim, number: 3, expect: &point.expect };
         (session.run(|_| Vec::new()), sim)
     }
 }

@@ -125,7 +125,7 @@ impl<M: Clone> Run<M> {
 }
 
 /// What a session on a recovered medium consists of.
-pub(crate) struct Session<'a, S: Subject> {
+pub(crate) struct SessionRun<'a, S: Subject> {
     pub(crate) subject: &'a S,
     pub(crate) sim: &'a Sim,
     /// Which one it is since the structure was made.
@@ -134,7 +134,7 @@ pub(crate) struct Session<'a, S: Subject> {
     pub(crate) expect: &'a [S::Model],
 }
 
-impl<S: Subject> Session<'_, S> {
+impl<S: Subject> SessionRun<'_, S> {
     /// Opens the structure, reads it, checks it, and applies the operations that `ops` makes of what
     /// was found. Gives what was found, and what it held after each operation.
     pub(crate) fn run(

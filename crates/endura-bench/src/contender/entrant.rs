@@ -1,8 +1,8 @@
-//! An open store of whatever type: what a [`Contender`](crate::contender::Contender) has become at a [`Place`](crate::store::Place).
+//! An open store of whatever type: what a [`Contender`](crate::contender::Contender) has become.
 
 use crate::results::StoreInfo;
-use crate::store::{Footprint, Session, Store};
-use crate::tpcc::{Mix, Scale};
+use crate::store::{Client, Footprint, Store};
+use crate::tpcc::{TpccScale, TransactionMix};
 use crate::workload::{Plan, Population, Timing, Workload};
 use crate::{Error, Result, tpcc, workload};
 
@@ -38,21 +38,21 @@ pub trait Entrant: Sync + Send {
     /// # Errors
     ///
     /// As there.
-    fn tpcc_load(&self, scale: Scale) -> Result<Timing>;
+    fn tpcc_load(&self, scale: TpccScale) -> Result<Timing>;
 
     /// [`tpcc::run()`] on [`tpcc::MAPS`] maps.
     ///
     /// # Errors
     ///
     /// As there.
-    fn tpcc_run(&self, tables: &tpcc::Tables, mix: Mix, plan: Plan) -> Result<Timing>;
+    fn tpcc_run(&self, tables: &tpcc::Tables, mix: TransactionMix, plan: Plan) -> Result<Timing>;
 
     /// One thread's work with the first map, for those who need no speed.
     ///
     /// # Errors
     ///
     /// Whatever the store says.
-    fn session(&self) -> Result<Box<dyn Session + '_>>;
+    fn client(&self) -> Result<Box<dyn Client + '_>>;
 }
 
 /// The maps of one store.
@@ -93,15 +93,15 @@ impl<S: Store + Send> Entrant for Maps<S> {
         workload::verify(self.first()?, population, sample)
     }
 
-    fn tpcc_load(&self, scale: Scale) -> Result<Timing> {
+    fn tpcc_load(&self, scale: TpccScale) -> Result<Timing> {
         tpcc::load(&self.maps, scale)
     }
 
-    fn tpcc_run(&self, tables: &tpcc::Tables, mix: Mix, plan: Plan) -> Result<Timing> {
+    fn tpcc_run(&self, tables: &tpcc::Tables, mix: TransactionMix, plan: Plan) -> Result<Timing> {
         tpcc::run(&self.maps, tables, mix, plan)
     }
 
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(self.first()?.session()?))
+    fn client(&self) -> Result<Box<dyn Client + '_>> {
+        Ok(Box::new(self.first()?.client()?))
     }
 }

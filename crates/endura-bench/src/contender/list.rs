@@ -8,13 +8,13 @@ use endura::Kind;
 use super::entrant::{Entrant, Maps};
 use crate::results::{Promise, Role, StoreInfo};
 use crate::store::{
-    BTreeBytes, BTreeStore, EnduraStore, Lmdb, LmdbBytes, Place, RoartStore, Shape, Store,
+    BTreeBytes, BTreeStore, EnduraStore, Lmdb, LmdbBytes, RoartStore, Shape, Store, StoreOptions,
 };
 use crate::{Error, Result};
 
 /// What is known of a contender.
 #[derive(Clone, Copy)]
-struct Row {
+struct Listing {
     /// The name in tables, as its [`Store`] has it.
     name: &'static str,
     /// The name on a command line.
@@ -30,12 +30,12 @@ struct Row {
     /// Its place among the colours of a report.
     colour: usize,
     /// Opens its maps; none if this build does not have it.
-    open: Option<Open>,
+    open: Option<OpenStores>,
 }
 
-type Open = fn(Contender, &Place) -> Result<Box<dyn Entrant>>;
+type OpenStores = fn(Contender, &StoreOptions) -> Result<Box<dyn Entrant>>;
 
-impl Row {
+impl Listing {
     const fn peer(name: &'static str, argument: &'static str, colour: usize) -> Self {
         let (role, promise) = (Role::Peer, Promise::Sigkill);
         let (kind, feature, only_words, open) = (None, None, false, None);
@@ -51,7 +51,7 @@ impl Row {
         Self { role, promise, ..Self::peer(name, argument, colour) }
     }
 
-    const fn always(self, open: Open) -> Self {
+    const fn always(self, open: OpenStores) -> Self {
         Self { open: Some(open), ..self }
     }
 }
@@ -60,10 +60,10 @@ impl Row {
 macro_rules! needs {
     ($feature:literal, $row:expr, $open:expr) => {{
         #[cfg(feature = $feature)]
-        let open: Option<Open> = Some($open);
+        let open: Option<OpenStores> = Some($open);
         #[cfg(not(feature = $feature))]
-        let open: Option<Open> = None;
-        Row { feature: Some($feature), open, ..$row }
+        let open: Option<OpenStores> = None;
+        Listing { feature: Some($feature), open, ..$row }
     }};
 }
 
@@ -79,7 +79,7 @@ macro_rules! contenders {
             /// All of them: ours, peers, bounds.
             pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
 
-            const fn row(self) -> Row {
+            const fn row(self) -> Listing {
                 match self {
                     $(Self::$name => $row,)*
                 }
@@ -90,52 +90,52 @@ macro_rules! contenders {
 
 contenders! {
     /// endura's FAST & FAIR.
-    FastFair = Row {
+    FastFair = Listing {
         only_words: true,
-        ..Row::ours("fast-fair", Kind::FastFair, 0)
-            .always(|it, place| it.pool(EnduraStore::fast_fair(place)?))
+        ..Listing::ours("fast-fair", Kind::FastFair, 0)
+            .always(|it, options| it.pool(EnduraStore::fast_fair(options)?))
     },
     /// endura's NBTree.
-    NbTree = Row {
+    NbTree = Listing {
         only_words: true,
-        ..Row::ours("nbtree", Kind::NbTree, 1)
-            .always(|it, place| it.pool(EnduraStore::nbtree(place)?))
+        ..Listing::ours("nbtree", Kind::NbTree, 1)
+            .always(|it, options| it.pool(EnduraStore::nbtree(options)?))
     },
     /// endura's ROART.
-    Roart = Row::ours("roart", Kind::Roart, 2)
-        .always(|it, place| it.pool(RoartStore::open(place)?)),
+    Roart = Listing::ours("roart", Kind::Roart, 2)
+        .always(|it, options| it.pool(RoartStore::open(options)?)),
     /// LMDB.
-    Lmdb = Row::peer("LMDB", "lmdb", 3).always(|it, place| {
-        let bytes = place.lmdb_map_size();
-        match place.shape == Shape::WORDS {
-            true => it.each(place, |dir| Lmdb::open(dir, bytes)),
-            false => it.each(place, |dir| LmdbBytes::open(dir, bytes, place.shape)),
+    Lmdb = Listing::peer("LMDB", "lmdb", 3).always(|it, options| {
+        let bytes = options.lmdb_map_size();
+        match options.shape == Shape::WORDS {
+            true => it.each(options, |dir| Lmdb::open(dir, bytes)),
+            false => it.each(options, |dir| LmdbBytes::open(dir, bytes, options.shape)),
         }
     }),
     /// redb.
-    Redb = needs!("redb", Row::peer("redb", "redb", 4), |it, place| {
-        it.each(place, |dir| crate::store::RedbStore::open(dir, place.shape))
+    Redb = needs!("redb", Listing::peer("redb", "redb", 4), |it, options| {
+        it.each(options, |dir| crate::store::RedbStore::open(dir, options.shape))
     }),
     /// fjall.
-    Fjall = needs!("fjall", Row::peer("fjall", "fjall", 6), |it, place| {
-        it.each(place, |dir| crate::store::FjallStore::open(dir, place.shape))
+    Fjall = needs!("fjall", Listing::peer("fjall", "fjall", 6), |it, options| {
+        it.each(options, |dir| crate::store::FjallStore::open(dir, options.shape))
     }),
     /// RocksDB, the system's library.
-    RocksDb = needs!("rocksdb", Row::peer("RocksDB", "rocksdb", 7), |it, place| {
-        it.each(place, |dir| crate::store::RocksDbStore::open(dir, place.shape))
+    RocksDb = needs!("rocksdb", Listing::peer("RocksDB", "rocksdb", 7), |it, options| {
+        it.each(options, |dir| crate::store::RocksDbStore::open(dir, options.shape))
     }),
     /// The standard library's B-tree.
-    BTreeMap = Row::bound("BTreeMap", "btreemap", 5).always(|it, place| {
-        match place.shape == Shape::WORDS {
-            true => it.volatile(place, BTreeStore::default),
-            false => it.volatile(place, || BTreeBytes::new(place.shape)),
+    BTreeMap = Listing::bound("BTreeMap", "btreemap", 5).always(|it, options| {
+        match options.shape == Shape::WORDS {
+            true => it.volatile(options, BTreeStore::default),
+            false => it.volatile(options, || BTreeBytes::new(options.shape)),
         }
     }),
     /// `congee`, a radix tree.
     Congee = needs!(
         "congee",
-        Row { only_words: true, ..Row::bound("congee", "congee", 8) },
-        |it, place| it.volatile(place, crate::store::CongeeStore::default)
+        Listing { only_words: true, ..Listing::bound("congee", "congee", 8) },
+        |it, options| it.volatile(options, crate::store::CongeeStore::default)
     ),
 }
 
@@ -195,19 +195,19 @@ impl Contender {
         found.ok_or(Error::Config("an index that takes no part"))
     }
 
-    /// Opens its maps at `place`, which are made if they are not there.
+    /// Opens its maps as `options` say; they are made if they are not there.
     ///
     /// # Errors
     ///
     /// Whatever the store says; [`Error::NotBuilt`] if this build has it not, and [`Error::Shape`] if it
     /// [takes](Self::takes) no such keys and values.
-    pub fn open(self, place: &Place) -> Result<Box<dyn Entrant>> {
-        let Row { name: store, feature, open, .. } = self.row();
-        if !self.takes(place.shape) {
-            return Err(Error::Shape { store, shape: place.shape.name() });
+    pub fn open(self, options: &StoreOptions) -> Result<Box<dyn Entrant>> {
+        let Listing { name: store, feature, open, .. } = self.row();
+        if !self.takes(options.shape) {
+            return Err(Error::Shape { store, shape: options.shape.name() });
         }
         let feature = feature.unwrap_or_default();
-        open.ok_or(Error::NotBuilt { store, feature })?(self, place)
+        open.ok_or(Error::NotBuilt { store, feature })?(self, options)
     }
 
     /// Maps in one pool.
@@ -218,19 +218,19 @@ impl Contender {
     /// Maps in a folder each.
     fn each<S: Store + Send + 'static>(
         self,
-        place: &Place,
+        options: &StoreOptions,
         open: impl Fn(&Path) -> Result<S>,
     ) -> Result<Box<dyn Entrant>> {
-        let maps = place.folders()?.iter().map(|dir| open(dir)).collect::<Result<Vec<S>>>()?;
+        let maps = options.folders()?.iter().map(|dir| open(dir)).collect::<Result<Vec<S>>>()?;
         Ok(Box::new(Maps { info: self.info(&maps), maps, in_one_file: false }))
     }
 
     fn volatile<S: Store + Send + 'static>(
         self,
-        place: &Place,
+        options: &StoreOptions,
         make: impl Fn() -> S,
     ) -> Result<Box<dyn Entrant>> {
-        let maps: Vec<S> = (0..place.maps).map(|_| make()).collect();
+        let maps: Vec<S> = (0..options.maps).map(|_| make()).collect();
         Ok(Box::new(Maps { info: self.info(&maps), maps, in_one_file: false }))
     }
 

@@ -5,24 +5,15 @@ use std::sync::Barrier;
 use hdrhistogram::Histogram;
 
 use super::subject::Subject;
-use crate::figures::{Latency, Median, Pace, timed};
+use crate::figures::{Latency, Median, Pacing, timed};
 use crate::keys::{key, value};
-use crate::store::Session;
-use crate::workload::{Part, Timing, Zipf, on_threads};
+use crate::store::Client;
+use crate::workload::{Choice, Part, Sampler, Timing, on_threads};
 use crate::{Error, Result};
-
-/// Which keys are looked up, updated and scanned from.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Choice {
-    /// All alike.
-    Uniform,
-    /// By a Zipf law with this exponent, between 0 and 1.
-    Zipf(f64),
-}
 
 /// How many parts of the work are what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mix {
+pub struct OperationMix {
     /// Lookups of keys that are there.
     pub get: u32,
     /// Inserts of keys that are not.
@@ -37,7 +28,7 @@ pub struct Mix {
     pub scan_length: usize,
 }
 
-impl Mix {
+impl OperationMix {
     /// Lookups only.
     pub const GET: Self = Self { get: 1, ..Self::NONE };
     /// Inserts only.
@@ -46,7 +37,11 @@ impl Mix {
     pub const UPDATE: Self = Self { update: 1, ..Self::NONE };
     /// Removes only.
     pub const REMOVE: Self = Self { remove: 1, ..Self::NONE };
-    const NONE: Self = Self { get: 0, insert: 0, update: 0, remove: 0, scan: 0, scan_length: 0 };
+    /// Half lookups, half updates.
+    pub const HALVES: Self = Self { get: 1, update: 1, ..Self::NONE };
+    /// Nothing: what others are made of.
+    pub const NONE: Self =
+        Self { get: 0, insert: 0, update: 0, remove: 0, scan: 0, scan_length: 0 };
 
     /// Scans of so many entries only.
     pub const fn scan(scan_length: usize) -> Self {
@@ -90,8 +85,8 @@ pub struct Rate {
 ///
 /// What the index says.
 pub fn load(subject: &Subject, keys: std::ops::Range<u64>) -> Result<()> {
-    let mut session = subject.session();
-    keys.into_iter().try_for_each(|i| session.insert(key(i), value(i)))
+    let mut client = subject.client();
+    keys.into_iter().try_for_each(|i| client.insert(key(i), value(i)))
 }
 
 /// Runs the mix once.
@@ -99,17 +94,14 @@ pub fn load(subject: &Subject, keys: std::ops::Range<u64>) -> Result<()> {
 /// # Errors
 ///
 /// What the index says, [`Error::Wrong`] where it does not find what it must.
-pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
+pub fn drive(subject: &Subject, mix: OperationMix, work: Work) -> Result<Rate> {
     let barrier = Barrier::new(work.threads);
-    let zipf = match work.choice {
-        Choice::Zipf(theta) => Some(Zipf::new(work.keys, theta)),
-        Choice::Uniform => None,
-    };
+    let sampler = work.choice.sampler(work.keys);
     let parts = on_threads(work.threads, |thread| {
-        let mut session = subject.session();
-        let plan = plan(mix, work, zipf.as_ref(), thread as u64);
+        let mut client = subject.client();
+        let plan = plan(mix, work, &sampler, thread as u64);
         barrier.wait();
-        Part::time(plan.len() as u64, |latencies| perform(&mut *session, mix, &plan, latencies))
+        Part::time(plan.len() as u64, |latencies| perform(&mut *client, mix, &plan, latencies))
     })?;
     let timing = Timing::of(&parts);
     match parts.iter().map(|part| part.wrong).sum() {
@@ -133,7 +125,12 @@ pub fn drive(subject: &Subject, mix: Mix, work: Work) -> Result<Rate> {
 /// # Errors
 ///
 /// As for [`drive`].
-pub fn median(subject: &Subject, mix: Mix, work: Work, rounds: u32) -> Result<(Median, Latency)> {
+pub fn median(
+    subject: &Subject,
+    mix: OperationMix,
+    work: Work,
+    rounds: u32,
+) -> Result<(Median, Latency)> {
     let mut rates = Vec::new();
     for round in 0..u64::from(rounds.max(1)) {
         let (seed, done) = (work.seed + round, round * work.operations);
@@ -146,7 +143,7 @@ pub fn median(subject: &Subject, mix: Mix, work: Work, rounds: u32) -> Result<(M
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum Planned {
     Get(u64),
     Insert(u64),
     Update(u64),
@@ -155,7 +152,7 @@ enum Step {
 }
 
 /// What a thread will do, drawn before the clock runs.
-fn plan(mix: Mix, work: Work, zipf: Option<&Zipf>, thread: u64) -> Vec<Step> {
+fn plan(mix: OperationMix, work: Work, sampler: &Sampler, thread: u64) -> Vec<Planned> {
     let threads = work.threads as u64;
     let share = work.operations * (thread + 1) / threads - work.operations * thread / threads;
     let mut rng = fastrand::Rng::with_seed(work.seed ^ (thread + 1) << 48);
@@ -166,10 +163,7 @@ fn plan(mix: Mix, work: Work, zipf: Option<&Zipf>, thread: u64) -> Vec<Step> {
     // A mix without removes may choose any loaded key; with them, none that may be gone.
     (0..share)
         .map(|_| {
-            let any = match zipf {
-                Some(zipf) => zipf.draw(&mut rng),
-                None => rng.u64(..work.keys.max(1)),
-            };
+            let any = sampler.draw(&mut rng);
             let mut at = rng.u32(..total.max(1));
             for (parts, kind) in [(mix.get, 0), (mix.insert, 1), (mix.update, 2), (mix.remove, 3)] {
                 if at >= parts {
@@ -177,42 +171,42 @@ fn plan(mix: Mix, work: Work, zipf: Option<&Zipf>, thread: u64) -> Vec<Step> {
                     continue;
                 }
                 return match kind {
-                    0 => Step::Get(any),
-                    2 => Step::Update(any),
+                    0 => Planned::Get(any),
+                    2 => Planned::Update(any),
                     1 => {
                         inserted += 1;
-                        Step::Insert(first + inserted - 1)
+                        Planned::Insert(first + inserted - 1)
                     }
                     _ if removed < inserted => {
                         removed += 1;
-                        Step::Remove(first + removed - 1)
+                        Planned::Remove(first + removed - 1)
                     }
-                    _ if mix.get + mix.update > 0 => Step::Get(any),
+                    _ if mix.get + mix.update > 0 => Planned::Get(any),
                     _ => {
                         gone += 1;
-                        Step::Remove(gone - 1)
+                        Planned::Remove(gone - 1)
                     }
                 };
             }
-            Step::Scan(any)
+            Planned::Scan(any)
         })
         .collect()
 }
 
 fn perform(
-    session: &mut dyn Session,
-    mix: Mix,
-    plan: &[Step],
+    client: &mut dyn Client,
+    mix: OperationMix,
+    plan: &[Planned],
     latencies: &mut Histogram<u64>,
 ) -> Result<u64> {
-    timed(plan.len(), Pace::FREE, latencies, |i| match plan[i] {
+    timed(plan.len(), Pacing::FREE, latencies, |i| match plan[i] {
         // What an update left is the number itself or its first value.
-        Step::Get(i) => Ok(session.get(key(i))?.is_some()),
-        Step::Insert(i) => session.insert(key(i), value(i)).map(|()| true),
-        Step::Update(i) => session.update(key(i), i),
-        Step::Remove(i) => session.remove(key(i)),
-        Step::Scan(i) => {
-            let (seen, sum) = session.scan(key(i), mix.scan_length)?;
+        Planned::Get(i) => Ok(client.get(key(i))?.is_some()),
+        Planned::Insert(i) => client.insert(key(i), value(i)).map(|()| true),
+        Planned::Update(i) => client.update(key(i), i),
+        Planned::Remove(i) => client.remove(key(i)),
+        Planned::Scan(i) => {
+            let (seen, sum) = client.scan(key(i), mix.scan_length)?;
             std::hint::black_box(sum);
             Ok(seen > 0)
         }
@@ -239,13 +233,14 @@ mod tests {
                 seed: 1,
                 choice: Choice::Zipf(0.9),
             };
-            let mix = Mix { get: 2, insert: 2, update: 1, remove: 1, scan: 1, scan_length: 5 };
+            let mix =
+                OperationMix { get: 2, insert: 2, update: 1, remove: 1, scan: 1, scan_length: 5 };
             let (median, latency) = median(&subject, mix, work, 3).expect("a run");
             assert!(median.median > 0.0 && latency.samples > 0);
-            let rate = drive(&subject, Mix::REMOVE, Work { operations: 1000, ..work });
+            let rate = drive(&subject, OperationMix::REMOVE, Work { operations: 1000, ..work });
             rate.expect("each loaded key is removed once");
-            let mut session = subject.session();
-            assert!((0..1000).all(|i| session.get(key(i)).expect("an answer").is_none()));
+            let mut client = subject.client();
+            assert!((0..1000).all(|i| client.get(key(i)).expect("an answer").is_none()));
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Any index over any medium, and mixed work on it: what the papers' experiments are run on.
 
-pub mod ablations;
-
 mod drive;
 mod media;
 mod subject;
 
-pub use drive::{Choice, Mix, Rate, Work, drive, load, median};
+pub use drive::{OperationMix, Rate, Work, drive, load, median};
 pub use media::{adr, mapped, page_cache, room, space};
 pub use subject::Subject;

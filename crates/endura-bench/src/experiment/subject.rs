@@ -16,61 +16,24 @@ use endura::lab::tree::{Index, fast_fair, nbtree, roart};
 use endura::{Kind, MediaChoice, Pool};
 
 use super::media::space;
-use crate::store::{RoartSession, Session, Shape};
-use crate::{Error, Result};
+use crate::Result;
+use crate::store::{Client, RoartClient, Shape, temporary};
 
 /// An index with its medium.
 pub struct Subject {
     /// Its name in tables and plots.
     pub name: String,
-    session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>,
+    client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>,
     /// Bytes of DRAM that belong to it, beside the medium.
     dram_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Bytes of the medium in use.
     medium_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
-impl<I: Index> Session for WordMap<I> {
-    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        Self::insert(self, key, value)?;
-        Ok(())
-    }
-
-    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        Ok(Self::update(self, key, value)?.is_some())
-    }
-
-    fn remove(&mut self, key: u64) -> Result<bool> {
-        Ok(Self::remove(self, key)?.is_some())
-    }
-
-    fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(Self::get(self, key)?)
-    }
-
-    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
-        Ok(self.range(from..).next().transpose()?)
-    }
-
-    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
-        let (mut seen, mut sum) = (0, 0);
-        for entry in self.range(from..).take(count) {
-            let (key, value) = entry?;
-            seen += 1;
-            sum ^= key ^ value;
-        }
-        Ok((seen, sum))
-    }
-
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        Ok(Self::get_many(self, keys)?.iter().flatten().count())
-    }
-}
-
 impl Subject {
     /// One thread's work. Not measured.
-    pub fn session(&self) -> Box<dyn Session> {
-        (self.session)()
+    pub fn client(&self) -> Box<dyn Client> {
+        (self.client)()
     }
 
     /// Bytes of DRAM that belong to the index, beside the medium.
@@ -93,7 +56,7 @@ impl Subject {
         let used = Arc::clone(space);
         Self {
             name: name.into(),
-            session: Box::new(move || Box::new(map.clone())),
+            client: Box::new(move || Box::new(map.clone())),
             dram_bytes: Box::new(|| 0),
             medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
         }
@@ -106,19 +69,17 @@ impl Subject {
     /// Whatever the pool says; so for the others.
     pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
         shape.check()?;
-        let doing = || format!("cannot make a folder in {}", dir.display());
-        let folder =
-            tempfile::tempdir_in(dir).map_err(|source| Error::Io { doing: doing(), source })?;
+        let folder = temporary(dir)?;
         let pool = Pool::options().media(media).create_new(folder.path().join("pool"))?;
-        let session: Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
+        let client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>;
         let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
         if kind == Kind::Roart {
             let map = pool.roart("subject")?;
-            session = Box::new(move || Box::new(RoartSession::new(map.clone(), shape)));
+            client = Box::new(move || Box::new(RoartClient::new(map.clone(), shape)));
         } else {
             let map = pool.any_map("subject", Some(kind))?;
             let of = map.clone();
-            session = Box::new(move || Box::new(map.clone()));
+            client = Box::new(move || Box::new(map.clone()));
             dram_bytes = Box::new(move || match of.index() {
                 AnyIndex::NbTree(tree) => tree.stats().metadata_bytes,
                 AnyIndex::FastFair(_) => 0,
@@ -129,7 +90,7 @@ impl Subject {
         let held = (pool, folder);
         let medium_bytes =
             Box::new(move || held.0.stats().map_or(0, |stats| stats.page_bytes_in_use));
-        Ok(Self { name: name.into(), session, dram_bytes, medium_bytes })
+        Ok(Self { name: name.into(), client, dram_bytes, medium_bytes })
     }
 
     /// A FAST & FAIR tree over any medium, with nodes of `WORDS` words on all levels, searched by `S`.
@@ -178,7 +139,7 @@ impl Subject {
         let map = ByteMap::over(roart::Tree::<M, T>::open(&space, "subject")?);
         Ok(Self {
             name: "Roart".into(),
-            session: Box::new(move || Box::new(RoartSession::new(map.clone(), shape))),
+            client: Box::new(move || Box::new(RoartClient::new(map.clone(), shape))),
             dram_bytes: Box::new(|| 0),
             medium_bytes: Box::new(move || space.stats().page_bytes_in_use),
         })

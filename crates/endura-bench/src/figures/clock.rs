@@ -9,7 +9,7 @@ use crate::Result;
 
 /// When operations begin, and which are timed by themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub enum Pacing {
     /// Each as soon as the one before has returned; one in so many is timed. Two clock readings cost
     /// about as much as a lookup, and spread over 64 operations they do not show.
     Free {
@@ -24,7 +24,7 @@ pub enum Pace {
     },
 }
 
-impl Pace {
+impl Pacing {
     /// As fast as it goes, one in 64 timed.
     pub const FREE: Self = Self::Free { sampled: 64 };
 }
@@ -53,13 +53,13 @@ pub(crate) fn empty_histogram() -> Histogram<u64> {
 #[inline]
 pub(crate) fn timed(
     count: usize,
-    pace: Pace,
+    pace: Pacing,
     latencies: &mut Histogram<u64>,
     mut operation: impl FnMut(usize) -> Result<bool>,
 ) -> Result<u64> {
     let mut wrong = 0;
     match pace {
-        Pace::Free { sampled } => {
+        Pacing::Free { sampled } => {
             // Counted down: no division in the loop.
             let mut left = 1;
             for n in 0..count {
@@ -76,7 +76,7 @@ pub(crate) fn timed(
                 wrong += u64::from(!right);
             }
         }
-        Pace::Due { every_ns } => {
+        Pacing::Due { every_ns } => {
             let begun = Instant::now();
             for n in 0..count {
                 let due = Duration::from_nanos(every_ns.saturating_mul(n as u64));
@@ -108,7 +108,7 @@ fn wait_until(due: Instant) {
 mod tests {
     use super::*;
 
-    fn stalled(pace: Pace) -> Histogram<u64> {
+    fn stalled(pace: Pacing) -> Histogram<u64> {
         let mut latencies = empty_histogram();
         let wrong = timed(100, pace, &mut latencies, |n| {
             if n == 10 {
@@ -144,11 +144,11 @@ mod tests {
     /// after it, by less and less. A loop without a rate sees one slow operation.
     #[test]
     fn a_stall_counts_for_all_that_it_delays() {
-        let due = stalled(Pace::Due { every_ns: 200_000 });
+        let due = stalled(Pacing::Due { every_ns: 200_000 });
         assert_eq!(due.len(), 100);
         assert!(due.value_at_quantile(0.5) > 5_000_000, "{}", due.value_at_quantile(0.5));
-        let free = stalled(Pace::Free { sampled: 1 });
+        let free = stalled(Pacing::Free { sampled: 1 });
         assert!(free.max() >= 20_000_000 && free.value_at_quantile(0.9) < 5_000_000);
-        assert_eq!(stalled(Pace::Free { sampled: 10 }).len(), 10);
+        assert_eq!(stalled(Pacing::Free { sampled: 10 }).len(), 10);
     }
 }

@@ -6,7 +6,7 @@ mod median;
 mod neighbour;
 mod text;
 
-pub use clock::Pace;
+pub use clock::Pacing;
 pub(crate) use clock::{empty_histogram, thread_cpu_time, thread_time_in_line, timed};
 pub use latency::Latency;
 pub use median::Median;

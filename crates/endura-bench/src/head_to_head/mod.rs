@@ -8,7 +8,7 @@ mod summary;
 
 pub use config::Config;
 pub use operation::{Operation, Sizes};
-pub use outcome::{ENDURA, Outcome, Sample, Space};
+pub use outcome::{ENDURA, Outcome, Sample, StoreSpace};
 pub use run::run;
 pub use summary::{Figure, figures};
 pub(crate) use summary::{ratio, select};

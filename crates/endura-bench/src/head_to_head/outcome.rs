@@ -32,7 +32,7 @@ pub struct Sample {
 
 /// What a store took up after its load.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
-pub struct Space {
+pub struct StoreSpace {
     /// The store's name.
     pub store: &'static str,
     /// The keys in it.
@@ -47,7 +47,7 @@ pub struct Outcome {
     /// One entry per store, operation, number of threads and round.
     pub samples: Vec<Sample>,
     /// One entry per store.
-    pub space: Vec<Space>,
+    pub space: Vec<StoreSpace>,
     /// The settings of each store, by name.
     pub settings: Vec<(&'static str, String)>,
 }

@@ -2,11 +2,11 @@
 
 use super::config::{Config, check};
 use super::operation::Operation;
-use super::outcome::{ENDURA, Outcome, Sample, Space};
+use super::outcome::{ENDURA, Outcome, Sample, StoreSpace};
 use crate::Result;
 use crate::contender::{Contender, Entrant};
-use crate::figures::{Pace, is_shared};
-use crate::store::{Place, temporary};
+use crate::figures::{Pacing, is_shared};
+use crate::store::{StoreOptions, temporary};
 use crate::suite::Progress;
 use crate::workload::{Plan, Population, warm_memory};
 
@@ -37,7 +37,7 @@ struct Runner<'a> {
 }
 
 /// A store of one round.
-struct Open {
+struct OpenStore {
     name: &'static str,
     store: Box<dyn Entrant>,
     population: Population,
@@ -49,18 +49,18 @@ impl Runner<'_> {
         let config = self.config;
         let dir = temporary(&config.dir)?;
         let shape = config.shape();
-        let open = |contender: Contender, name: &'static str| -> Result<Open> {
-            let place = Place {
+        let open = |contender: Contender, name: &'static str| -> Result<OpenStore> {
+            let options = StoreOptions {
                 pool: config.pool.clone(),
                 layout: config.layout,
-                ..Place::new(
+                ..StoreOptions::new(
                     dir.path().join(name),
                     shape,
                     config.sizes.keys + config.sizes.operations + config.sizes.operations / 8,
                 )
             };
-            let store = contender.open(&place)?;
-            Ok(Open { name, store, population: Population::new(threads) })
+            let store = contender.open(&options)?;
+            Ok(OpenStore { name, store, population: Population::new(threads) })
         };
         let mut stores = vec![open(Contender::of(config.kind)?, ENDURA)?];
         if let Some(peer) = config.peer_at(threads) {
@@ -80,7 +80,7 @@ impl Runner<'_> {
 
     fn measure(
         &mut self,
-        open: &Open,
+        open: &OpenStore,
         round: u32,
         threads: usize,
         operation: Operation,
@@ -98,7 +98,7 @@ impl Runner<'_> {
             workload: operation.name().into(),
         });
         let seed = config.seed ^ (u64::from(round) << 32) ^ operation as u64;
-        let plan = Plan { operations: config.sizes.of(operation), pace: Pace::FREE, seed };
+        let plan = Plan { operations: config.sizes.of(operation), pace: Pacing::FREE, seed };
         warm_memory(&config.dir, config.shape(), &operation.workload(), plan.operations);
         if operation != Operation::Load {
             // The other store had the caches before.
@@ -119,7 +119,7 @@ impl Runner<'_> {
         });
         if operation == Operation::Load && !self.outcome.space.iter().any(|s| s.store == store) {
             let (keys, footprint) = (config.sizes.keys, open.store.footprint()?);
-            self.outcome.space.push(Space { store, keys, footprint });
+            self.outcome.space.push(StoreSpace { store, keys, footprint });
             self.outcome.settings.push((store, open.store.info().setting));
         }
         Ok(())

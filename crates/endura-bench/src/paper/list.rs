@@ -1,9 +1,9 @@
 //! All rows.
 
-use super::row::Row;
+use super::row::PaperRow;
 use super::{fast_fair, nbtree, roart};
 
 /// All rows, in the order of the papers.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static PaperRow> {
     fast_fair::ROWS.iter().chain(nbtree::ROWS).chain(roart::ROWS)
 }

@@ -1,6 +1,6 @@
 //! The papers' figures, rerun row by row with the indexes that stand.
 //!
-//! A [`Row`] is a figure or table of a paper: what the paper claims, what of it can be seen here, and a
+//! A [`PaperRow`] is a figure or table of a paper: what the paper claims, what of it can be seen here, and a
 //! function that measures it. What comes back is a [`Finding`]: curves, and [`Check`]s that say whether
 //! their shape is the paper's. Absolute figures are those of other machines; shapes travel. Each check is
 //! computed from what was measured in this run ([`shape`]); none is known beforehand.
@@ -21,5 +21,5 @@ pub mod shape;
 mod tests;
 
 pub use list::rows;
-pub use row::{Check, Finding, Outcome, Row, Verdict};
-pub use scale::Scale;
+pub use row::{Check, Finding, PaperRow, Rerun, Verdict};
+pub use scale::PaperScale;

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::scale::Scale;
+use super::scale::PaperScale;
 use crate::Result;
 use crate::results::{Plot, Results};
 
 /// A figure or table of a paper.
-pub struct Row {
+pub struct PaperRow {
     /// Whose.
     pub paper: &'static str,
     /// Which, as the paper numbers it.
@@ -18,10 +18,10 @@ pub struct Row {
     pub claim: &'static str,
     /// Structures that the paper compares with and that do not stand here.
     pub missing: &'static [&'static str],
-    pub(super) measure: fn(&Scale) -> Result<Finding>,
+    pub(super) measure: fn(&PaperScale) -> Result<Finding>,
 }
 
-impl Row {
+impl PaperRow {
     /// `FAST & FAIR fig 3`.
     pub fn name(&self) -> String {
         format!("{} {}", self.paper, self.figure)
@@ -32,10 +32,10 @@ impl Row {
     /// # Errors
     ///
     /// What an index says.
-    pub fn run(&self, scale: &Scale) -> Result<Outcome> {
+    pub fn run(&self, scale: &PaperScale) -> Result<Rerun> {
         let begun = std::time::Instant::now();
         let finding = (self.measure)(scale)?;
-        Ok(Outcome {
+        Ok(Rerun {
             paper: self.paper,
             figure: self.figure,
             title: self.title,
@@ -50,16 +50,16 @@ impl Row {
 
 /// What a row found out.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
-    /// See [`Row::paper`].
+pub struct Rerun {
+    /// See [`PaperRow::paper`].
     pub paper: &'static str,
-    /// See [`Row::figure`].
+    /// See [`PaperRow::figure`].
     pub figure: &'static str,
-    /// See [`Row::title`].
+    /// See [`PaperRow::title`].
     pub title: &'static str,
-    /// See [`Row::claim`].
+    /// See [`PaperRow::claim`].
     pub claim: &'static str,
-    /// See [`Row::missing`].
+    /// See [`PaperRow::missing`].
     pub missing: &'static [&'static str],
     /// All checks together.
     pub verdict: Verdict,
@@ -150,9 +150,9 @@ impl Check {
     }
 }
 
-impl Outcome {
+impl Rerun {
     /// The row as measurements, which another run can be compared with.
-    pub fn add_to(&self, results: &mut Results, scale: &Scale) {
+    pub fn add_to(&self, results: &mut Results, scale: &PaperScale) {
         let suite = format!("{} {}", self.paper, self.figure);
         for plot in &self.finding.plots {
             results.measurements.extend(plot.measurements(&suite, scale.keys));

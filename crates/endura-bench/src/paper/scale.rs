@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// How much of everything.
 #[derive(Debug, Clone, Serialize)]
-pub struct Scale {
+pub struct PaperScale {
     /// Keys that are loaded.
     pub keys: u64,
     /// Operations of a measurement, all threads together.
@@ -21,7 +21,7 @@ pub struct Scale {
     pub seed: u64,
 }
 
-impl Scale {
+impl PaperScale {
     /// Seconds per row.
     pub fn quick(dir: PathBuf) -> Self {
         Self { keys: 100_000, operations: 50_000, rounds: 3, threads: vec![1, 2, 4], dir, seed: 1 }

@@ -1,18 +1,20 @@
 //! Throughput by threads, and what may be asked of it on a machine with few processors.
 
-use super::bed::{mops, number, rates, series, time, work};
+use super::bed::{mops, time, work};
 use super::row::Check;
-use super::scale::Scale;
+use super::scale::PaperScale;
 use crate::Result;
-use crate::experiment::{Choice, Mix, Subject, Work};
+use crate::experiment::{OperationMix, Subject, Work};
 use crate::figures::{figure, list};
 use crate::results::Plot;
+use crate::results::plotting::{number, rates, series};
+use crate::workload::Choice;
 
 /// Throughput of fresh, loaded indexes at each number of threads.
 pub(super) fn scaling(
-    scale: &Scale,
+    scale: &PaperScale,
     title: &str,
-    mix: Mix,
+    mix: OperationMix,
     subjects: &[&dyn Fn() -> Result<Subject>],
 ) -> Result<Plot> {
     scaling_with(scale, title, mix, Choice::Uniform, subjects)
@@ -20,9 +22,9 @@ pub(super) fn scaling(
 
 /// The same with another choice of keys.
 pub(super) fn scaling_with(
-    scale: &Scale,
+    scale: &PaperScale,
     title: &str,
-    mix: Mix,
+    mix: OperationMix,
     choice: Choice,
     subjects: &[&dyn Fn() -> Result<Subject>],
 ) -> Result<Plot> {
@@ -49,7 +51,7 @@ pub(super) fn at_threads(plot: &Plot, name: &str, threads: usize) -> f64 {
 }
 
 /// Whether each processor adds as much as each of 16 did in the paper.
-pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &Scale) -> Check {
+pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &PaperScale) -> Check {
     let cores = scale.cores();
     let (one, all) = (at_threads(plot, name, 1), at_threads(plot, name, cores));
     let claim = format!(
@@ -74,7 +76,7 @@ pub(super) fn efficiency_check(plot: &Plot, name: &str, of_16: f64, scale: &Scal
 }
 
 /// Whether more threads than processors cost nothing.
-pub(super) fn keeps_up(plot: &Plot, name: &str, scale: &Scale) -> Check {
+pub(super) fn keeps_up(plot: &Plot, name: &str, scale: &PaperScale) -> Check {
     let best = at_threads(plot, name, scale.cores());
     let beyond: Vec<f64> = scale
         .threads

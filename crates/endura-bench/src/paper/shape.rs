@@ -1,5 +1,7 @@
 //! What curves look like: pure functions, so that a verdict rests on nothing but its figures.
 
+use crate::figures::Median;
+
 /// Whether no step falls by more than `slack` (0.1 = a tenth), and the last is above the first by more.
 pub fn rises(heights: &[f64], slack: f64) -> bool {
     let step = |pair: &[f64]| pair[1] >= pair[0] * (1.0 - slack);
@@ -52,13 +54,7 @@ pub fn ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
 
 /// The median; NaN of nothing.
 pub fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
+    if values.is_empty() { f64::NAN } else { Median::of(values.to_vec()).median }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Every row at a tiny scale: it runs, its figures are figures, its verdict follows from its checks.
 
-use super::{Check, Finding, Row, Scale, Verdict, rows};
+use super::{Check, Finding, PaperRow, PaperScale, Verdict, rows};
 use crate::results::Results;
 
-fn tiny(dir: &std::path::Path) -> Scale {
-    Scale {
+fn tiny(dir: &std::path::Path) -> PaperScale {
+    PaperScale {
         keys: 3_000,
         operations: 1_500,
         rounds: 1,
@@ -41,7 +41,7 @@ fn every_row_measures_what_it_says() {
 
 #[test]
 fn rows_have_names_of_their_own() {
-    let mut names: Vec<String> = rows().map(Row::name).collect();
+    let mut names: Vec<String> = rows().map(PaperRow::name).collect();
     let count = names.len();
     names.sort();
     names.dedup();

@@ -14,7 +14,7 @@ use endura_variants::media::{Counting, Counts};
 
 use crate::experiment::{room, space};
 use crate::keys::{key, value};
-use crate::store::{RoartSession, Session, Shape};
+use crate::store::{Client, RoartClient, Shape};
 use crate::{Error, Result};
 
 /// What one kind of operation asked of its medium, per operation.
@@ -43,7 +43,7 @@ pub struct PerOperation {
 
 /// How large the nodes of FAST & FAIR are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nodes {
+pub enum NodeSizes {
     /// As in a pool: what was chosen, or else as the domain wants it.
     Pool(Option<NodeLayout>),
     /// As in the paper: no map of a pool has them.
@@ -52,7 +52,7 @@ pub enum Nodes {
 
 /// What is counted.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted {
+pub struct CountSetup {
     /// Keys that are loaded, and operations of each kind.
     pub keys: u64,
     /// The index.
@@ -63,7 +63,7 @@ pub struct Counted {
     /// Keys and values, where the index takes byte strings.
     pub shape: Shape,
     /// The nodes of FAST & FAIR.
-    pub nodes: Nodes,
+    pub nodes: NodeSizes,
 }
 
 /// Entries of the scans that are counted.
@@ -74,8 +74,8 @@ pub const SCAN: usize = 100;
 /// # Errors
 ///
 /// Whatever the map says, and [`Error::Config`] for a shape that holds no numbers.
-pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
-    let Counted { keys, shape, .. } = counted;
+pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
+    let CountSetup { keys, shape, .. } = counted;
     shape.check()?;
     let shape = if counted.kind == Kind::Roart { shape } else { Shape::WORDS };
     let heap = match counted.domain {
@@ -90,13 +90,13 @@ pub fn counts(counted: Counted) -> Result<Vec<PerOperation>> {
         }
         Kind::Roart => {
             let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
-            count.rows(&mut RoartSession::new(map, shape))
+            count.rows(&mut RoartClient::new(map, shape))
         }
         Kind::FastFair => match counted.nodes {
-            Nodes::Pool(layout) => {
+            NodeSizes::Pool(layout) => {
                 count.rows(&mut WordMap::over(AnyLayout::open(&space, "counts", layout)?))
             }
-            Nodes::Paper => {
+            NodeSizes::Paper => {
                 count.rows(&mut WordMap::over(Paper::<_, LineBinary>::open(&space, "counts")?))
             }
         },
@@ -112,16 +112,16 @@ struct Counter<'m> {
 }
 
 impl Counter<'_> {
-    fn rows(&self, session: &mut dyn Session) -> Result<Vec<PerOperation>> {
+    fn rows(&self, client: &mut dyn Client) -> Result<Vec<PerOperation>> {
         let (keys, scans) = (self.keys, self.keys.div_ceil(SCAN as u64));
         let mut rows = vec![
-            self.row("insert", keys, |i| session.insert(key(i), value(i)))?,
-            self.row("get", keys, |i| session.get(key(i)).map(drop))?,
-            self.row("miss", keys, |i| session.get(key((1 << 48) + i)).map(drop))?,
-            self.row("scan 100", scans, |i| session.scan(key(i), SCAN).map(drop))?,
-            self.row("update", keys, |i| session.update(key(i), i).map(drop))?,
+            self.row("insert", keys, |i| client.insert(key(i), value(i)))?,
+            self.row("get", keys, |i| client.get(key(i)).map(drop))?,
+            self.row("miss", keys, |i| client.get(key((1 << 48) + i)).map(drop))?,
+            self.row("scan 100", scans, |i| client.scan(key(i), SCAN).map(drop))?,
+            self.row("update", keys, |i| client.update(key(i), i).map(drop))?,
         ];
-        rows.push(self.row("remove", keys, |i| session.remove(key(i)).map(drop))?);
+        rows.push(self.row("remove", keys, |i| client.remove(key(i)).map(drop))?);
         Ok(rows)
     }
 
@@ -165,7 +165,7 @@ mod tests {
 
     fn of(kind: Kind, domain: Domain) -> Vec<PerOperation> {
         let shape = Shape::STRINGS;
-        counts(Counted { keys: 20_000, kind, domain, shape, nodes: Nodes::Pool(None) })
+        counts(CountSetup { keys: 20_000, kind, domain, shape, nodes: NodeSizes::Pool(None) })
             .expect("counts")
     }
 

@@ -18,18 +18,10 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 
 use crate::contender::{Contender, Entrant};
+use crate::head_to_head::Sizes;
 use crate::keys::{key, value};
-use crate::store::{Place, Session, Shape, temporary};
+use crate::store::{Client, Shape, StoreOptions, temporary};
 use crate::{Error, Result};
-
-/// How much is loaded, and how much of it is counted.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Extent {
-    /// Keys that are loaded.
-    pub keys: u64,
-    /// Operations of each kind, at most as many as there are keys.
-    pub operations: u64,
-}
 
 /// Instructions of one operation, by the operation's name.
 #[derive(Debug, Clone, Serialize)]
@@ -44,11 +36,11 @@ pub struct Instructions {
 
 /// Whether instructions are counted here.
 #[derive(Debug, Clone, Serialize)]
-pub enum Counter {
+pub enum InstructionCounts {
     /// Step by step.
     Stepped {
         /// How many operations of each kind, on how many keys.
-        extent: Extent,
+        extent: Sizes,
         /// Index by index.
         counts: Vec<Instructions>,
     },
@@ -56,15 +48,15 @@ pub enum Counter {
     None(String),
 }
 
-type Perform = fn(&mut dyn Session, u64, Extent) -> Result<()>;
+type Perform = fn(&mut dyn Client, u64, Sizes) -> Result<()>;
 
 /// What is counted, in this order, on the same store: what one does is there for the next.
 const OPERATIONS: [(&str, Perform); 5] = [
-    ("get", |session, i, _| session.get(key(i)).map(drop)),
-    ("miss", |session, i, _| session.get(key((1 << 48) + i)).map(drop)),
-    ("update", |session, i, _| session.update(key(i), i).map(drop)),
-    ("insert", |session, i, extent| session.insert(key(extent.keys + i), value(i))),
-    ("remove", |session, i, _| session.remove(key(i)).map(drop)),
+    ("get", |client, i, _| client.get(key(i)).map(drop)),
+    ("miss", |client, i, _| client.get(key((1 << 48) + i)).map(drop)),
+    ("update", |client, i, _| client.update(key(i), i).map(drop)),
+    ("insert", |client, i, sizes| client.insert(key(sizes.keys + i), value(i))),
+    ("remove", |client, i, _| client.remove(key(i)).map(drop)),
 ];
 
 /// Counts all operations of our indexes. `arguments` makes those with which `program` calls [`work`].
@@ -74,29 +66,29 @@ const OPERATIONS: [(&str, Perform); 5] = [
 /// What the kernel says, and [`Error::Config`] where a child ends too early.
 pub fn count(
     program: &Path,
-    extent: Extent,
+    sizes: Sizes,
     arguments: impl Fn(Contender) -> Vec<OsString>,
     mut observe: impl FnMut(&str),
-) -> Result<Counter> {
+) -> Result<InstructionCounts> {
     let _here = OneProcessor::stay()?;
     let mut counts = Vec::new();
     for contender in Contender::ours() {
         observe(contender.name());
         let mut traced = match Traced::spawn(program, &arguments(contender))? {
             Some(traced) => traced,
-            None => return Ok(Counter::None("a process may not be traced here".into())),
+            None => return Ok(InstructionCounts::None("a process may not be traced here".into())),
         };
         let around = traced.steps_to_stop()?;
         for (operation, _) in OPERATIONS {
             observe(&format!("{} {operation}", contender.name()));
             let steps = traced.steps_to_stop()?.saturating_sub(around);
-            let count = steps as f64 / extent.operations.max(1) as f64;
+            let count = steps as f64 / sizes.operations.max(1) as f64;
             let (index, operation) = (contender.name().into(), operation.into());
             counts.push(Instructions { index, operation, count });
         }
         traced.finish()?;
     }
-    Ok(Counter::Stepped { extent, counts })
+    Ok(InstructionCounts::Stepped { extent: sizes, counts })
 }
 
 /// What a counted child does: loads, then stops between the operations, first around none at all.
@@ -104,27 +96,27 @@ pub fn count(
 /// # Errors
 ///
 /// What the index says, or that the process may not be traced.
-pub fn work(contender: Contender, extent: Extent, dir: &Path) -> Result<()> {
+pub fn work(contender: Contender, sizes: Sizes, dir: &Path) -> Result<()> {
     let folder = temporary(dir)?;
-    let place = Place::new(folder.path().to_path_buf(), Shape::WORDS, 2 * extent.keys);
-    perform(contender.open(&place)?.as_ref(), extent, ask_to_be_traced, || {
+    let options = StoreOptions::new(folder.path().to_path_buf(), Shape::WORDS, 2 * sizes.keys);
+    perform(contender.open(&options)?.as_ref(), sizes, ask_to_be_traced, || {
         raise(Signal::SIGSTOP).map_err(|errno| failure("stop for the tracer", errno))
     })
 }
 
 fn perform(
     store: &dyn Entrant,
-    extent: Extent,
+    sizes: Sizes,
     begin: impl FnOnce() -> Result<()>,
     stop: impl Fn() -> Result<()>,
 ) -> Result<()> {
-    let mut session = store.session()?;
-    (0..extent.keys).try_for_each(|i| session.insert(key(i), value(i)))?;
+    let mut client = store.client()?;
+    (0..sizes.keys).try_for_each(|i| client.insert(key(i), value(i)))?;
     begin()?;
     stop()?;
     stop()?;
     OPERATIONS.into_iter().try_for_each(|(_, perform)| {
-        (0..extent.operations).try_for_each(|i| perform(&mut *session, i, extent))?;
+        (0..sizes.operations).try_for_each(|i| perform(&mut *client, i, sizes))?;
         stop()
     })
 }
@@ -244,18 +236,18 @@ mod tests {
     #[test]
     fn every_operation_is_done_between_two_stops() {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let place = Place::new(dir.path().to_path_buf(), Shape::WORDS, 200);
-        let store = Contender::NbTree.open(&place).expect("a store");
-        let extent = Extent { keys: 100, operations: 60 };
+        let options = StoreOptions::new(dir.path().to_path_buf(), Shape::WORDS, 200);
+        let store = Contender::NbTree.open(&options).expect("a store");
+        let sizes = Sizes { keys: 100, operations: 60 };
         let stops = Cell::new(0);
         let stop = || {
             stops.set(stops.get() + 1);
             Ok(())
         };
-        perform(store.as_ref(), extent, || Ok(()), stop).expect("the work");
+        perform(store.as_ref(), sizes, || Ok(()), stop).expect("the work");
         assert_eq!(stops.get(), OPERATIONS.len() + 2);
-        let mut session = store.session().expect("a session");
-        let is_there = |n| session.get(key(n)).expect("a lookup").is_some();
+        let mut client = store.client().expect("a client");
+        let is_there = |n| client.get(key(n)).expect("a lookup").is_some();
         let there: Vec<bool> = [59, 60, 100, 159, 160].map(is_there).to_vec();
         assert_eq!(there, [false, true, true, true, false]);
     }

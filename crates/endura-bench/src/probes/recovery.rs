@@ -11,13 +11,13 @@ use endura::lab::pool::{self, Collector, Space};
 use endura::lab::tree::roart::Tree;
 
 use crate::keys::{key, value};
-use crate::store::{RoartSession, Session, Shape};
+use crate::store::{Client, RoartClient, Shape};
 use crate::workload::Zipf;
 use crate::{Error, Result};
 
 /// How long the parts of a [`Timeline`] are.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct CrashPlan {
     /// Keys in the map.
     pub keys: u64,
     /// Threads that send requests.
@@ -72,17 +72,17 @@ fn open<M: Media>(space: &Arc<Space<Arc<M>>>) -> Result<Tree<Arc<M>>> {
     Ok(Tree::open(space, "recovery")?)
 }
 
-fn session<M: Media>(tree: &Tree<Arc<M>>) -> RoartSession<Tree<Arc<M>>> {
-    RoartSession::new(ByteMap::over(tree.clone()), Shape::STRINGS)
+fn client<M: Media>(tree: &Tree<Arc<M>>) -> RoartClient<Tree<Arc<M>>> {
+    RoartClient::new(ByteMap::over(tree.clone()), Shape::STRINGS)
 }
 
 fn load<M: Media>(space: &Arc<Space<Arc<M>>>, keys: u64) -> Result<()> {
-    let mut session = session(&open(space)?);
-    (0..keys).try_for_each(|i| session.insert(key(i), value(i)))
+    let mut client = client(&open(space)?);
+    (0..keys).try_for_each(|i| client.insert(key(i), value(i)))
 }
 
 /// Requests of several threads, counted by steps of time.
-struct Requests {
+struct Traffic {
     begun: Instant,
     step: Duration,
     counts: Vec<AtomicU64>,
@@ -90,17 +90,17 @@ struct Requests {
     keys: u64,
 }
 
-impl Requests {
+impl Traffic {
     /// Half lookups, half updates, zipfian, until `stop`.
-    fn send(&self, session: &mut impl Session, seed: u64, stop: &AtomicBool) -> Result<()> {
+    fn send(&self, client: &mut impl Client, seed: u64, stop: &AtomicBool) -> Result<()> {
         let mut rng = fastrand::Rng::with_seed(seed);
         while !stop.load(Ordering::Relaxed) {
             for _ in 0..64 {
                 // Scattered: neighbours in rank are no neighbours in the map.
                 let i = self.zipf.draw(&mut rng);
                 let right = match rng.bool() {
-                    true => session.get(key(i))?.is_some(),
-                    false => session.update(key(i), i)?,
+                    true => client.get(key(i))?.is_some(),
+                    false => client.update(key(i), i)?,
                 };
                 if !right {
                     let (store, operation) = ("endura", "a request after a crash".into());
@@ -122,8 +122,8 @@ impl Requests {
             let stop = &stop;
             let workers: Vec<_> = (0..threads as u64)
                 .map(|seed| {
-                    let mut session = session(tree);
-                    scope.spawn(move || self.send(&mut session, seed, stop))
+                    let mut client = client(tree);
+                    scope.spawn(move || self.send(&mut client, seed, stop))
                 })
                 .collect();
             std::thread::sleep(time);
@@ -138,13 +138,13 @@ impl Requests {
 /// # Errors
 ///
 /// What the pool says; [`Error::Wrong`] where a key is missing after the crash.
-pub fn timeline<M: Media>(medium: M, plan: Plan) -> Result<Timeline> {
+pub fn timeline<M: Media>(medium: M, plan: CrashPlan) -> Result<Timeline> {
     let medium = Arc::new(medium);
     Space::format(&medium)?;
     let space = mount(&medium, 1)?;
     load(&space, plan.keys)?;
     let steps = (plan.before + plan.down + plan.after).as_nanos() / plan.step.as_nanos().max(1);
-    let requests = Requests {
+    let requests = Traffic {
         begun: Instant::now(),
         step: plan.step,
         counts: std::iter::repeat_with(|| AtomicU64::new(0)).take(steps as usize).collect(),
@@ -160,7 +160,7 @@ pub fn timeline<M: Media>(medium: M, plan: Plan) -> Result<Timeline> {
     let restart = Instant::now();
     let space = mount(&medium, 2)?;
     let tree = open(&space)?;
-    session(&tree).get(key(0))?;
+    client(&tree).get(key(0))?;
     let first_answer = restart.elapsed();
     let collector = Collector::new(&space, vec![tree.marking()], Collector::<Arc<M>>::BITE);
     let ended = std::thread::scope(|scope| -> Result<Option<Instant>> {
@@ -204,7 +204,7 @@ pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     let begun = Instant::now();
     let space = mount(&medium, 2)?;
     let tree = open(&space)?;
-    let found = session(&tree).get(key(keys - 1))?;
+    let found = client(&tree).get(key(keys - 1))?;
     let first_answer = begun.elapsed();
     if found != Some(value(keys - 1)) {
         let (store, operation) = ("endura", "a lookup after a crash".into());
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn requests_go_on_after_a_crash_and_all_space_is_found_again() {
         let ms = Duration::from_millis;
-        let plan = Plan {
+        let plan = CrashPlan {
             keys: 5_000,
             threads: 2,
             collectors: 1,

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::figures::{grouped, threads};
 use crate::goals::Judged;
-use crate::paper::Outcome;
+use crate::paper::Rerun;
 use crate::probes::counts::PerOperation;
 use crate::probes::floor::{Chase, Floor};
-use crate::probes::instructions::Counter;
-use crate::probes::recovery::{Plan, Timeline};
+use crate::probes::instructions::InstructionCounts;
+use crate::probes::recovery::{CrashPlan, Timeline};
 use crate::results::Results;
 
 /// Exact counts of an index on a medium.
@@ -24,19 +24,19 @@ pub struct CountTable {
 
 /// Everything that goes into the page.
 #[derive(Serialize)]
-pub struct Report {
+pub struct BenchReport {
     /// Workloads on our indexes and on others.
     pub results: Results,
     /// What the scales are, in sentences.
     pub scales: Vec<String>,
     /// The papers' figures.
-    pub papers: Vec<Outcome>,
+    pub papers: Vec<Rerun>,
     /// What we have set ourselves, and what was reached.
     pub goals: Vec<Judged>,
     /// Exact counts.
     pub counts: Vec<CountTable>,
     /// Instructions.
-    pub instructions: Counter,
+    pub instructions: InstructionCounts,
     /// What the hardware takes.
     pub floor: Floor,
     /// Whether emulated memory is as slow as set.
@@ -48,7 +48,7 @@ pub struct Report {
 }
 
 /// The plan of a timeline, in a sentence.
-pub(super) fn describe(plan: &Plan) -> String {
+pub(super) fn describe(plan: &CrashPlan) -> String {
     format!(
         "{} keys of 24 bytes with values of 100 in a ROART map; {} of lookups and updates, half each, zipfian \
          0.99; {} to reclaim after the restart.",

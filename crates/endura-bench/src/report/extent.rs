@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::paper::Scale;
+use crate::paper::PaperScale;
 
 /// How much of everything.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Extent {
     /// Where the random numbers start.
     pub seed: u64,
     /// That of the papers' rows.
-    pub papers: Scale,
+    pub papers: PaperScale,
     /// Rounds of the goals, which have sizes of their own; 0 leaves them out.
     pub goal_rounds: u32,
 }
@@ -33,7 +33,7 @@ pub struct Extent {
 impl Extent {
     /// Less than three minutes on two cores.
     pub fn quick(dir: PathBuf) -> Self {
-        let papers = Scale::quick(dir.clone());
+        let papers = PaperScale::quick(dir.clone());
         let threads = vec![1, 2];
         Self {
             keys: 100_000,
@@ -51,7 +51,7 @@ impl Extent {
 
     /// Less than forty.
     pub fn full(dir: PathBuf) -> Self {
-        let papers = Scale::full(dir.clone());
+        let papers = PaperScale::full(dir.clone());
         let threads = vec![1, 2, 4];
         Self {
             keys: 500_000,

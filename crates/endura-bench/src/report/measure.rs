@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use endura::lab::media::Domain;
 
-use super::contents::{CountTable, Report, describe};
+use super::contents::{BenchReport, CountTable, describe};
 use super::extent::Extent;
 use super::workloads::workloads;
 use crate::contender::Contender;
 use crate::experiment::{page_cache, room};
 use crate::goals::{Judged, RACES};
-use crate::probes::counts::{Counted, Nodes, counts};
+use crate::probes::counts::{CountSetup, NodeSizes, counts};
 use crate::probes::floor::{chase, floor};
-use crate::probes::instructions::Counter;
-use crate::probes::recovery::{Plan, timeline};
+use crate::probes::instructions::InstructionCounts;
+use crate::probes::recovery::{CrashPlan, timeline};
 use crate::results::Results;
 use crate::store::Shape;
 use crate::{Result, paper};
@@ -26,9 +26,9 @@ use crate::{Result, paper};
 pub fn measure(
     extent: &Extent,
     command: String,
-    instructions: impl FnOnce(&mut dyn FnMut(&str)) -> Result<Counter>,
+    instructions: impl FnOnce(&mut dyn FnMut(&str)) -> Result<InstructionCounts>,
     observe: &mut dyn FnMut(f64, &str),
-) -> Result<Report> {
+) -> Result<BenchReport> {
     let mut took = Took { parts: Vec::new(), begun: Instant::now() };
     let (whole, before_goals) = (observe, extent.before_goals());
     let observe = &mut |part: f64, what: &str| whole(part * before_goals, what);
@@ -63,7 +63,7 @@ pub fn measure(
     took.part("papers");
     let goals = goals(extent, whole)?;
     took.part("goals");
-    Ok(Report {
+    Ok(BenchReport {
         results,
         scales: extent.describe(),
         papers,
@@ -123,7 +123,8 @@ fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
                 false => vec![(name.to_owned(), Shape::WORDS)],
             };
             for (index, shape) in shapes {
-                let rows = counts(Counted { keys, kind, domain, shape, nodes: Nodes::Pool(None) })?;
+                let rows =
+                    counts(CountSetup { keys, kind, domain, shape, nodes: NodeSizes::Pool(None) })?;
                 tables.push(CountTable { index, domain: domain.to_string(), rows });
             }
         }
@@ -131,10 +132,10 @@ fn all_counts(keys: u64) -> Result<Vec<CountTable>> {
     Ok(tables)
 }
 
-fn crash_plan(extent: &Extent) -> Plan {
+fn crash_plan(extent: &Extent) -> CrashPlan {
     // A second in a quick run, some in a full one.
     let unit = Duration::from_millis((extent.keys / 200).clamp(500, 4000));
-    Plan {
+    CrashPlan {
         keys: extent.keys,
         threads: extent.threads.iter().copied().max().unwrap_or(1).min(2),
         collectors: 1,
@@ -148,18 +149,18 @@ fn crash_plan(extent: &Extent) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::Scale;
+    use crate::paper::PaperScale;
 
     #[test]
     fn a_tiny_report_is_measured_and_written() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let path = || dir.path().to_path_buf();
-        let papers = Scale {
+        let papers = PaperScale {
             keys: 2000,
             operations: 500,
             rounds: 1,
             threads: vec![1, 2],
-            ..Scale::quick(path())
+            ..PaperScale::quick(path())
         };
         let extent = Extent {
             keys: 2000,
@@ -175,7 +176,7 @@ mod tests {
             assert!((last..=1.0).contains(&part), "{part} after {last}");
             (last, told) = (part, told + 1);
         };
-        let tool = |_: &mut dyn FnMut(&str)| Ok(Counter::None("not here".into()));
+        let tool = |_: &mut dyn FnMut(&str)| Ok(InstructionCounts::None("not here".into()));
         let report = measure(&extent, "test".into(), tool, &mut observe).expect("a report");
         assert!(told > 50 && last > 0.9);
         assert_eq!(report.papers.len(), paper::rows().count());

@@ -1,12 +1,12 @@
 //! A report of made-up figures: every section is there, and the files can be read.
 
-use super::{CountTable, Report};
+use super::{BenchReport, CountTable};
 use crate::figures::{Latency, Median};
 use crate::goals::Judged;
-use crate::paper::{Outcome, Scale, rows};
+use crate::paper::{PaperScale, Rerun, rows};
 use crate::probes::counts::PerOperation;
 use crate::probes::floor::{AHEAD, Chase, Floor};
-use crate::probes::instructions::Counter;
+use crate::probes::instructions::InstructionCounts;
 use crate::probes::recovery::Timeline;
 use crate::results::{Better, Measurement, Parameter, Promise, Quantity, Results, Role, StoreInfo};
 
@@ -67,7 +67,7 @@ fn judged(median: f64) -> Judged {
     }
 }
 
-fn report(papers: Vec<Outcome>) -> Report {
+fn report(papers: Vec<Rerun>) -> BenchReport {
     let median = Median { median: 100.0, spread_percent: 3.0 };
     let row = PerOperation {
         operation: "insert",
@@ -80,13 +80,13 @@ fn report(papers: Vec<Outcome>) -> Report {
         lines_written: 1.0,
         allocations: 0.1,
     };
-    Report {
+    BenchReport {
         results: results(),
         scales: vec!["a few keys".into()],
         papers,
         goals: [2.0, 3.5].map(judged).to_vec(),
         counts: vec![CountTable { index: "nbtree".into(), domain: "ADR".into(), rows: vec![row] }],
-        instructions: Counter::None("no tool".into()),
+        instructions: InstructionCounts::None("no tool".into()),
         floor: Floor {
             bytes: 1 << 20,
             dependent_load_ns: median,
@@ -113,7 +113,7 @@ fn report(papers: Vec<Outcome>) -> Report {
 #[test]
 fn every_section_stands_in_the_page_and_says_what_is_behind() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let scale = Scale {
+    let scale = PaperScale {
         keys: 3000,
         operations: 1000,
         rounds: 1,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::contents::Report;
+use super::contents::BenchReport;
 use super::csv;
 use super::page::page;
 use crate::{Error, Result};
@@ -21,7 +21,7 @@ pub struct Files {
     pub details: PathBuf,
 }
 
-impl Report {
+impl BenchReport {
     /// How long all of it took, in seconds.
     pub fn seconds(&self) -> f64 {
         self.took.iter().map(|(_, seconds)| seconds).sum()

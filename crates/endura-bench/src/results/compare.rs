@@ -7,7 +7,7 @@ use crate::figures::Median;
 /// How a measurement changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Change {
     /// By more than the noise, to the better.
     Better,
     /// By no more than the noise.
@@ -18,7 +18,7 @@ pub enum Verdict {
 
 /// One measurement of both runs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Row {
+pub struct Compared {
     /// The measurement, as the second run has it.
     pub measurement: Measurement,
     /// The median of the first run, with its spread.
@@ -30,10 +30,10 @@ pub struct Row {
     /// tolerance if that is more.
     pub noise_percent: f64,
     /// Whether that is a change.
-    pub verdict: Verdict,
+    pub verdict: Change,
 }
 
-impl Row {
+impl Compared {
     /// How far it changed, up or down, in percent.
     pub fn change_percent(&self) -> f64 {
         far_percent(self.ratio)
@@ -44,7 +44,7 @@ impl Row {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Comparison {
     /// What both measured, in the order of the second.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Compared>,
     /// Measurements of the first run that the second lacks.
     pub missing: u64,
     /// Measurements of the second run that the first lacks.
@@ -54,13 +54,13 @@ pub struct Comparison {
 impl Comparison {
     /// How many became worse.
     pub fn worse(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict == Verdict::Worse).count()
+        self.rows.iter().filter(|row| row.verdict == Change::Worse).count()
     }
 
     /// How far the rows changed, in percent, up or down: that of the one in the middle, of the one that nine
     /// in ten do not exceed, and of the farthest.
     pub fn changes_percent(&self) -> Option<[f64; 3]> {
-        let mut all: Vec<f64> = self.rows.iter().map(Row::change_percent).collect();
+        let mut all: Vec<f64> = self.rows.iter().map(Compared::change_percent).collect();
         all.sort_by(f64::total_cmp);
         let at = |part: usize| all.get((all.len() * part / 10).min(all.len().checked_sub(1)?));
         Some([*at(5)?, *at(9)?, *at(10)?])
@@ -77,13 +77,13 @@ pub fn compare(before: &Results, after: &Results, tolerance_percent: f64) -> Com
         let index = find(before, after)?;
         Some(row(&before.measurements[index], after, tolerance_percent))
     };
-    let rows: Vec<Row> = after.measurements.iter().filter_map(row).collect();
+    let rows: Vec<Compared> = after.measurements.iter().filter_map(row).collect();
     let missing = before.measurements.iter().filter(|m| find(after, m).is_none()).count() as u64;
     let new = (after.measurements.len() - rows.len()) as u64;
     Comparison { rows, missing, new }
 }
 
-fn row(before: &Measurement, after: &Measurement, tolerance_percent: f64) -> Row {
+fn row(before: &Measurement, after: &Measurement, tolerance_percent: f64) -> Compared {
     let (old, new) = (before.median, after.median);
     let ratio = match after.better {
         _ if old.median == new.median => 1.0,
@@ -95,11 +95,11 @@ fn row(before: &Measurement, after: &Measurement, tolerance_percent: f64) -> Row
         _ => tolerance_percent.max(old.spread_percent + new.spread_percent),
     };
     let verdict = match ratio {
-        _ if far_percent(ratio) <= noise_percent => Verdict::Same,
-        ratio if ratio > 1.0 => Verdict::Better,
-        _ => Verdict::Worse,
+        _ if far_percent(ratio) <= noise_percent => Change::Same,
+        ratio if ratio > 1.0 => Change::Better,
+        _ => Change::Worse,
     };
-    Row { measurement: after.clone(), before: old, ratio, noise_percent, verdict }
+    Compared { measurement: after.clone(), before: old, ratio, noise_percent, verdict }
 }
 
 /// As far down as up: twice as slow is as far from 1 as twice as fast.
@@ -119,7 +119,7 @@ mod tests {
         results
     }
 
-    fn verdict(before: Quantity, after: Quantity) -> (Verdict, f64) {
+    fn verdict(before: Quantity, after: Quantity) -> (Change, f64) {
         let compared = compare(&results(vec![("a", before)]), &results(vec![("a", after)]), 10.0);
         (compared.rows[0].verdict, compared.rows[0].ratio)
     }
@@ -127,32 +127,32 @@ mod tests {
     #[test]
     fn a_change_counts_beyond_the_tolerance() {
         let mops = |median| Quantity::throughput(vec![median]);
-        assert_eq!(verdict(mops(2.0), mops(1.0)), (Verdict::Worse, 0.5));
-        assert_eq!(verdict(mops(1.0), mops(2.0)), (Verdict::Better, 2.0));
-        assert_eq!(verdict(mops(1.0), mops(0.95)), (Verdict::Same, 0.95));
-        assert_eq!(verdict(mops(1.0), mops(0.0)).0, Verdict::Worse);
-        assert_eq!(verdict(mops(0.0), mops(0.0)).0, Verdict::Same);
+        assert_eq!(verdict(mops(2.0), mops(1.0)), (Change::Worse, 0.5));
+        assert_eq!(verdict(mops(1.0), mops(2.0)), (Change::Better, 2.0));
+        assert_eq!(verdict(mops(1.0), mops(0.95)), (Change::Same, 0.95));
+        assert_eq!(verdict(mops(1.0), mops(0.0)).0, Change::Worse);
+        assert_eq!(verdict(mops(0.0), mops(0.0)).0, Change::Same);
         let ms = |median| Quantity::cost("reopen time", "ms", vec![median]);
-        assert_eq!(verdict(ms(2.0), ms(1.0)), (Verdict::Better, 2.0));
-        assert_eq!(verdict(ms(1.0), ms(2.0)), (Verdict::Worse, 0.5));
+        assert_eq!(verdict(ms(2.0), ms(1.0)), (Change::Better, 2.0));
+        assert_eq!(verdict(ms(1.0), ms(2.0)), (Change::Worse, 0.5));
     }
 
     #[test]
     fn a_change_within_the_spreads_is_noise() {
         let noisy = Quantity::throughput(vec![0.8, 1.0, 1.2]);
         let slower = Quantity::throughput(vec![0.6, 0.75, 0.9]);
-        assert_eq!(verdict(noisy.clone(), slower.clone()).0, Verdict::Same);
+        assert_eq!(verdict(noisy.clone(), slower.clone()).0, Change::Same);
         let steady = |median| Quantity::throughput(vec![median; 3]);
-        assert_eq!(verdict(steady(1.0), steady(0.75)).0, Verdict::Worse);
+        assert_eq!(verdict(steady(1.0), steady(0.75)).0, Change::Worse);
     }
 
     #[test]
     fn any_change_of_a_count_counts() {
         let count = |n| Quantity::cost("line flushes", EXACT_UNIT, vec![n]);
-        assert_eq!(verdict(count(2.0), count(2.0)).0, Verdict::Same);
-        assert_eq!(verdict(count(2.0), count(2.001)).0, Verdict::Worse);
-        assert_eq!(verdict(count(0.0), count(1.0)).0, Verdict::Worse);
-        assert_eq!(verdict(count(1.0), count(0.0)).0, Verdict::Better);
+        assert_eq!(verdict(count(2.0), count(2.0)).0, Change::Same);
+        assert_eq!(verdict(count(2.0), count(2.001)).0, Change::Worse);
+        assert_eq!(verdict(count(0.0), count(1.0)).0, Change::Worse);
+        assert_eq!(verdict(count(1.0), count(0.0)).0, Change::Better);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub struct Measurement {
 }
 
 /// What a measurement is of: suite, workload, store, threads, entries, point of a sweep, quantity.
-pub type Key<'a> = (&'a str, &'a str, &'a str, usize, u64, Option<(&'a str, u64)>, &'a str);
+pub type MeasurementKey<'a> =
+    (&'a str, &'a str, &'a str, usize, u64, Option<(&'a str, u64)>, &'a str);
 
 /// A point of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,7 +89,7 @@ impl Measurement {
     }
 
     /// What two runs must agree on for their measurements to be of the same thing.
-    pub fn key(&self) -> Key<'_> {
+    pub fn key(&self) -> MeasurementKey<'_> {
         let parameter = self.parameter.as_ref().map(|p| (p.name.as_str(), p.value.to_bits()));
         let (suite, workload, store) = (&self.suite, &self.workload, &self.store);
         (suite, workload, store, self.threads, self.entries, parameter, &self.quantity)

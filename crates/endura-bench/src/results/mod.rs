@@ -4,6 +4,8 @@
 //! A [`Results`] is what one command measured; a [`Measurement`] is one quantity of one store in one
 //! setting, round by round.
 
+pub(crate) mod plotting;
+
 mod compare;
 mod file;
 mod machine;
@@ -12,10 +14,10 @@ mod plot;
 mod relative;
 mod store_info;
 
-pub use compare::{Comparison, Row, Verdict, compare};
+pub use compare::{Change, Compared, Comparison, compare};
 pub use file::{FORMAT, Results};
 pub use machine::Machine;
-pub use measurement::{Better, EXACT_UNIT, Key, Measurement, Parameter, Quantity};
+pub use measurement::{Better, EXACT_UNIT, Measurement, MeasurementKey, Parameter, Quantity};
 pub use plot::{Across, Plot, Point, Series};
 pub use relative::relative;
 pub(crate) use relative::{pairs, rounds, times_as_good};

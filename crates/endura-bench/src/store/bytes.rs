@@ -1,11 +1,11 @@
 //! Stores of byte strings under numbers.
 
-use super::contract::Session;
+use super::contract::Client;
 use super::shape::{Buffers, Shape, number};
 use crate::Result;
 
-/// One thread's work with a store of byte strings. [`Numbers`] makes a [`Session`] of it.
-pub trait ByteSession {
+/// One thread's work with a store of byte strings. [`Numbers`] makes a [`Client`] of it.
+pub trait ByteClient {
     /// Stores `value` under `key`, whether or not the key was there.
     ///
     /// # Errors
@@ -32,22 +32,22 @@ pub(super) fn copy(value: &[u8], into: &mut [u8]) {
 
 /// Numbers, as keys and values of one [`Shape`].
 pub struct Numbers<S> {
-    pub(super) session: S,
+    pub(super) client: S,
     buffers: Buffers,
 }
 
 impl<S> Numbers<S> {
-    pub(super) fn new(session: S, shape: Shape) -> Self {
-        Self { session, buffers: Buffers::new(shape) }
+    pub(super) fn new(client: S, shape: Shape) -> Self {
+        Self { client, buffers: Buffers::new(shape) }
     }
 }
 
-impl<S: ByteSession> Session for Numbers<S> {
+impl<S: ByteClient> Client for Numbers<S> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         self.buffers.set_key(key);
         self.buffers.set_value(value);
-        self.session.put(&self.buffers.key, &self.buffers.value)
+        self.client.put(&self.buffers.key, &self.buffers.value)
     }
 
     /// An upsert: these stores have no update that spares the search, and the keys measured are there.
@@ -60,20 +60,20 @@ impl<S: ByteSession> Session for Numbers<S> {
     #[inline]
     fn remove(&mut self, key: u64) -> Result<bool> {
         self.buffers.set_key(key);
-        self.session.remove(&self.buffers.key)
+        self.client.remove(&self.buffers.key)
     }
 
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
         self.buffers.set_key(key);
-        let found = self.session.get(&self.buffers.key, &mut self.buffers.read)?;
+        let found = self.client.get(&self.buffers.key, &mut self.buffers.read)?;
         Ok(found.then(|| number(&self.buffers.read)))
     }
 
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
         self.buffers.set_key(from);
         let (mut first, buffers) = (None, &self.buffers);
-        self.session.scan(&buffers.key, 1, |key, value| {
+        self.client.scan(&buffers.key, 1, |key, value| {
             first = Some((buffers.key_number(key), number(value)));
         })?;
         Ok(first)
@@ -84,7 +84,7 @@ impl<S: ByteSession> Session for Numbers<S> {
         self.buffers.set_key(from);
         let (mut seen, mut sum) = (0, 0);
         let buffers = &self.buffers;
-        self.session.scan(&buffers.key, count, |key, value| {
+        self.client.scan(&buffers.key, count, |key, value| {
             seen += 1;
             sum ^= buffers.key_number(key) ^ number(value);
         })?;

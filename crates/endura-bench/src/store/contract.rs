@@ -1,4 +1,4 @@
-//! What is measured: a store, and a thread's session with it.
+//! What is measured: a store, and the client of it that a thread is.
 
 use crate::Result;
 
@@ -6,7 +6,7 @@ use crate::Result;
 /// several threads use at once.
 pub trait Store: Sync {
     /// What one thread holds while it works.
-    type Session<'s>: Session
+    type Client<'s>: Client
     where
         Self: 's;
 
@@ -18,7 +18,7 @@ pub trait Store: Sync {
     /// # Errors
     ///
     /// Whatever the store says.
-    fn session(&self) -> Result<Self::Session<'_>>;
+    fn client(&self) -> Result<Self::Client<'_>>;
 
     /// What the store takes up now.
     ///
@@ -32,7 +32,7 @@ pub trait Store: Sync {
 }
 
 /// One thread's work with a store. Each write returns when it would survive `kill -9`.
-pub trait Session {
+pub trait Client {
     /// Stores `value` under `key`, whether or not the key was there.
     ///
     /// # Errors

@@ -1,19 +1,20 @@
-//! What is measured: a store, and a thread's session with it.
+//! What is measured: a store, and the client of it that a thread is.
 
 mod bytes;
 mod contract;
 mod dram;
+mod options;
 mod ours;
 mod peers;
-mod place;
 mod shape;
 
-pub use bytes::{ByteSession, Numbers};
-pub use contract::{Footprint, Session, Store};
+pub use bytes::{ByteClient, Numbers};
+pub use contract::{Client, Footprint, Store};
 #[cfg(feature = "congee")]
 pub use dram::CongeeStore;
 pub use dram::{BTreeBytes, BTreeStore};
-pub use ours::{EnduraStore, RoartSession, RoartStore};
+pub use options::{StoreOptions, temporary};
+pub use ours::{EnduraStore, RoartClient, RoartStore};
 #[cfg(feature = "fjall")]
 pub use peers::FjallStore;
 #[cfg(feature = "redb")]
@@ -21,6 +22,4 @@ pub use peers::RedbStore;
 #[cfg(feature = "rocksdb")]
 pub use peers::RocksDbStore;
 pub use peers::{Lmdb, LmdbBytes};
-pub use place::Place;
-pub(crate) use place::temporary;
 pub use shape::Shape;

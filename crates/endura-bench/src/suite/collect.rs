@@ -15,12 +15,12 @@ struct Measured {
 
 /// What was measured so far.
 #[derive(Default)]
-pub(super) struct Collector {
+pub(super) struct Rounds {
     stores: Vec<StoreInfo>,
     measured: Vec<Measured>,
 }
 
-impl Collector {
+impl Rounds {
     /// Adds one round of a measurement that took no time of its own to speak of.
     pub(super) fn add(&mut self, info: &StoreInfo, one: Measurement) {
         self.add_round(info, one, 0.0, None);
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn rounds_beside_a_neighbour_are_named() {
         let (alone, beside) = (0.0, 10.0 * probe());
-        let mut collector = Collector::default();
+        let mut collector = Rounds::default();
         for (name, mops, probe) in [
             ("ours", 9.0, alone),
             ("ours", 5.0, beside),

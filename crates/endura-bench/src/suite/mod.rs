@@ -5,8 +5,8 @@
 //! shifts by one from round to round. One store lives at a time, so that the background work of one
 //! is not paid by another. A stage runs a tenth of its operations unmeasured first.
 
-mod at;
 mod collect;
+mod record;
 mod run;
 mod settings;
 mod stage;

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use super::at::At;
-use super::collect::Collector;
+use super::collect::Rounds;
+use super::record::TurnRecord;
 use super::settings::Settings;
 use super::stage::{Stage, Suite, VERIFIED};
 use super::turn::{Progress, Turn};
 use crate::Result;
-use crate::figures::Pace;
+use crate::figures::Pacing;
 use crate::results::{Results, Role};
 use crate::store::temporary;
 use crate::workload::{Plan, Population, Workload, warm_memory};
@@ -50,7 +50,7 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn suite(&mut self, suite: &Suite, results: &mut Results) -> Result<()> {
         let settings = self.settings;
-        let (mut collector, mut slow) = (Collector::default(), Vec::new());
+        let (mut collector, mut slow) = (Rounds::default(), Vec::new());
         for turn in settings.turns().filter(|turn| turn.contender.takes(suite.shape)) {
             let who = (turn.threads, turn.contender);
             if slow.contains(&who) {
@@ -68,20 +68,20 @@ impl Runner<'_> {
     }
 
     /// One store in one round.
-    fn store(&mut self, suite: &Suite, turn: Turn, collector: &mut Collector) -> Result<()> {
+    fn store(&mut self, suite: &Suite, turn: Turn, collector: &mut Rounds) -> Result<()> {
         let settings = self.settings;
         let Turn { round, threads, contender } = turn;
         let dir = temporary(&settings.dir)?;
         let operations: u64 = suite.stages.iter().map(|stage| stage.operations).sum();
         let most = suite.keys + operations + operations / 8;
-        let place = settings.place(dir.path(), suite.shape, most);
-        let store = contender.open(&place)?;
+        let options = settings.options(dir.path(), suite.shape, most);
+        let store = contender.open(&options)?;
         let info = store.info();
-        let mut at = At { suite, info: &info, threads, collector };
+        let mut at = TurnRecord { suite, info: &info, threads, collector };
         let population = Population::new(threads);
         let seed = settings.seed ^ (u64::from(round) << 32);
         let load =
-            Plan { operations: suite.keys, pace: Pace::Free { sampled: settings.sampled }, seed };
+            Plan { operations: suite.keys, pace: Pacing::Free { sampled: settings.sampled }, seed };
         self.observe(turn, "load");
         let warm = |workload: &Workload, operations| {
             warm_memory(&settings.dir, suite.shape, workload, operations);
@@ -96,7 +96,8 @@ impl Runner<'_> {
             self.observe(turn, &stage.workload.name);
             let plan = |operations, seed| Plan { operations, pace: settings.pace(threads), seed };
             warm(&stage.workload, stage.operations);
-            let warm_up = Plan { pace: Pace::FREE, ..plan(stage.operations / 10, seed ^ n << 16) };
+            let warm_up =
+                Plan { pace: Pacing::FREE, ..plan(stage.operations / 10, seed ^ n << 16) };
             store.run(&population, &stage.workload, warm_up)?;
             let plan = plan(stage.operations, seed ^ n);
             at.add(stage, store.run(&population, &stage.workload, plan)?);
@@ -104,7 +105,7 @@ impl Runner<'_> {
         store.verify(&population, VERIFIED)?;
         if info.role != Role::VolatileBound {
             drop(store);
-            at.reopen(contender, &place, &population)?;
+            at.reopen(contender, &options, &population)?;
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use endura::{NodeLayout, PoolOptions};
 
 use super::turn::Turn;
 use crate::contender::Contender;
-use crate::figures::Pace;
-use crate::store::{Place, Shape};
+use crate::figures::Pacing;
+use crate::store::{Shape, StoreOptions};
 use crate::{Error, Result};
 
 /// Who takes part, where and how.
@@ -60,18 +60,18 @@ impl Settings {
         })
     }
 
-    pub(crate) fn pace(&self, threads: usize) -> Pace {
+    pub(crate) fn pace(&self, threads: usize) -> Pacing {
         match self.rate {
-            Some(rate) => Pace::Due { every_ns: (threads as f64 * 1e9 / rate) as u64 },
-            None => Pace::Free { sampled: self.sampled },
+            Some(rate) => Pacing::Due { every_ns: (threads as f64 * 1e9 / rate) as u64 },
+            None => Pacing::Free { sampled: self.sampled },
         }
     }
 
-    pub(crate) fn place(&self, dir: &Path, shape: Shape, entries: u64) -> Place {
-        Place {
+    pub(crate) fn options(&self, dir: &Path, shape: Shape, entries: u64) -> StoreOptions {
+        StoreOptions {
             pool: self.pool.clone(),
             layout: self.layout,
-            ..Place::new(dir.join("store"), shape, entries)
+            ..StoreOptions::new(dir.join("store"), shape, entries)
         }
     }
 }

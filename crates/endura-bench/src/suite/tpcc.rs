@@ -1,12 +1,12 @@
 //! TPC-C's mixes on many stores.
 
-use super::collect::Collector;
+use super::collect::Rounds;
 use super::settings::Settings;
 use super::turn::{Progress, Turn};
 use crate::Result;
 use crate::results::{Measurement, Quantity, Results};
-use crate::store::{Place, Shape, temporary};
-use crate::tpcc::{MAPS, Mix, Scale, Tables};
+use crate::store::{Shape, StoreOptions, temporary};
+use crate::tpcc::{MAPS, Tables, TpccScale, TransactionMix};
 use crate::workload::{Plan, Timing};
 
 const SUITE: &str = "tpcc";
@@ -18,15 +18,15 @@ const SUITE: &str = "tpcc";
 ///
 /// What a store said, or [`Error::Wrong`](crate::Error::Wrong) if one gave a wrong answer.
 pub fn tpcc(
-    scale: Scale,
-    mixes: &[(&str, Mix)],
+    scale: TpccScale,
+    mixes: &[(&str, TransactionMix)],
     transactions: u64,
     settings: &Settings,
     results: &mut Results,
     observe: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     settings.check()?;
-    let mut collector = Collector::default();
+    let mut collector = Rounds::default();
     let (mut done, total) = (0, (settings.turns().count() * (mixes.len() + 1)) as u64);
     for turn in settings.turns() {
         let Turn { round, threads, contender } = turn;
@@ -36,8 +36,8 @@ pub fn tpcc(
         };
         let dir = temporary(&settings.dir)?;
         let entries = scale.entries() + 20 * transactions * mixes.len() as u64;
-        let place = settings.place(dir.path(), Shape::WORDS, entries);
-        let store = contender.open(&Place { maps: MAPS, ..place })?;
+        let options = settings.options(dir.path(), Shape::WORDS, entries);
+        let store = contender.open(&StoreOptions { maps: MAPS, ..options })?;
         let (info, tables) = (store.info(), Tables::new(scale, threads)?);
         let mut add = |workload: &str, timing: &Timing| {
             let rate = vec![timing.mops() * 1e3];

@@ -1,6 +1,6 @@
 //! Keys of the maps, and what an order holds.
 
-use super::scale::{DISTRICTS, Scale};
+use super::scale::{DISTRICTS, TpccScale};
 use crate::keys::key;
 
 /// How many maps there are.
@@ -45,12 +45,12 @@ const HIGHEST_ORDER: u64 = (1 << ORDER_BITS) - 1;
 
 /// A district of a warehouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct At {
+pub(super) struct DistrictId {
     pub(super) warehouse: u64,
     pub(super) district: u64,
 }
 
-impl At {
+impl DistrictId {
     pub(super) fn all(warehouse: u64) -> impl Iterator<Item = Self> {
         (0..DISTRICTS).map(move |district| Self { warehouse, district })
     }
@@ -91,7 +91,7 @@ impl At {
     }
 
     /// The item of a line.
-    pub(super) fn item(self, scale: Scale, order: u64, line: u64) -> u64 {
+    pub(super) fn item(self, scale: TpccScale, order: u64, line: u64) -> u64 {
         let random = key(key(self.line(order, line)));
         uneven(scale.items, 8191, random & 0xffff_ffff, random >> 32)
     }
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn keys_keep_their_parts_apart() {
-        let (low, high) = (At { warehouse: 3, district: 4 }, At { warehouse: 3, district: 5 });
+        let (low, high) =
+            (DistrictId { warehouse: 3, district: 4 }, DistrictId { warehouse: 3, district: 5 });
         assert!(low.customer(2999) < high.customer(0) && low.name(999, 2999) < high.name(0, 0));
         assert!(low.order(HIGHEST_ORDER) < high.order(0) && low.line(7, 15) < low.line(8, 0));
         assert!(low.order_of(5, 8) < low.order_of(5, 7) && low.order_of(5, 0) < low.order_of(6, 9));
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn orders_have_five_to_fifteen_lines_of_items_that_exist() {
-        let (scale, at) = (Scale::full(1), At { warehouse: 0, district: 9 });
+        let (scale, at) = (TpccScale::full(1), DistrictId { warehouse: 0, district: 9 });
         let lengths: std::collections::BTreeSet<u64> = (0..1000).map(|o| at.lines(o)).collect();
         assert!(lengths.into_iter().eq(5..=15));
         assert!((0..1000).all(|order| at.item(scale, order, 3) < scale.items));

@@ -1,8 +1,8 @@
 //! What the maps hold at first.
 
-use super::keys::{At, DELIVERED, MAPS, MARK, Table, stock};
-use super::scale::{Scale, first_open};
-use crate::store::{Session, Store};
+use super::keys::{DELIVERED, DistrictId, MAPS, MARK, Table, stock};
+use super::scale::{TpccScale, first_open};
+use crate::store::{Client, Store};
 use crate::workload::{Part, Timing, on_threads};
 use crate::{Error, Result};
 
@@ -11,34 +11,34 @@ use crate::{Error, Result};
 /// # Errors
 ///
 /// Whatever the store says; [`Error::Config`] for too few maps or a scale that cannot be run.
-pub fn load<S: Store>(maps: &[S], scale: Scale) -> Result<Timing> {
+pub fn load<S: Store>(maps: &[S], scale: TpccScale) -> Result<Timing> {
     scale.check(1)?;
     let parts = on_threads(1, |_| {
-        let mut rows = Rows { sessions: sessions(maps)?, scale, count: 0 };
+        let mut rows = Rows { clients: clients(maps)?, scale, count: 0 };
         let part = Part::time(0, |_| rows.all().map(|()| 0))?;
         Ok(part.with_operations(rows.count))
     })?;
     Ok(Timing::of(&parts))
 }
 
-/// A session with each map.
-pub(super) fn sessions<S: Store>(maps: &[S]) -> Result<Vec<S::Session<'_>>> {
+/// A client of each map.
+pub(super) fn clients<S: Store>(maps: &[S]) -> Result<Vec<S::Client<'_>>> {
     if maps.len() != MAPS {
         return Err(Error::Config("TPC-C needs eleven maps"));
     }
-    maps.iter().map(Store::session).collect()
+    maps.iter().map(Store::client).collect()
 }
 
 struct Rows<S> {
-    sessions: Vec<S>,
-    scale: Scale,
+    clients: Vec<S>,
+    scale: TpccScale,
     count: u64,
 }
 
-impl<S: Session> Rows<S> {
+impl<S: Client> Rows<S> {
     fn insert(&mut self, table: Table, key: u64, value: u64) -> Result<()> {
         self.count += 1;
-        self.sessions[table as usize].insert(key, value)
+        self.clients[table as usize].insert(key, value)
     }
 
     fn all(&mut self) -> Result<()> {
@@ -53,11 +53,11 @@ impl<S: Session> Rows<S> {
         for item in 0..self.scale.items {
             self.insert(Table::Stock, stock(warehouse, item), 50)?;
         }
-        At::all(warehouse).try_for_each(|at| self.district(at))
+        DistrictId::all(warehouse).try_for_each(|at| self.district(at))
     }
 
-    fn district(&mut self, at: At) -> Result<()> {
-        let Scale { customers, .. } = self.scale;
+    fn district(&mut self, at: DistrictId) -> Result<()> {
+        let TpccScale { customers, .. } = self.scale;
         self.insert(Table::District, at.key(), customers)?;
         for customer in 0..customers {
             self.insert(Table::Customer, at.customer(customer), 10)?;
@@ -69,7 +69,7 @@ impl<S: Session> Rows<S> {
         Ok(())
     }
 
-    fn order(&mut self, at: At, order: u64) -> Result<()> {
+    fn order(&mut self, at: DistrictId, order: u64) -> Result<()> {
         let customer = (order + 13 * at.district) % self.scale.customers;
         let open = order >= first_open(self.scale);
         let delivered = if open { 0 } else { DELIVERED };

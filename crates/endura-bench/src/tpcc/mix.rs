@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 /// How often each transaction is done, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mix {
+pub struct TransactionMix {
     /// An order of 5 to 15 lines.
     pub new_order: u8,
     /// A payment, 60 % of them by the customer's name.
@@ -19,7 +19,7 @@ pub struct Mix {
     pub stock_level: u8,
 }
 
-impl Mix {
+impl TransactionMix {
     /// 34 % new orders, 5 % order statuses.
     pub const W1: Self = Self::of([34, 43, 5, 4, 14]);
     /// 27 % new orders, 15 % order statuses.

@@ -1,6 +1,6 @@
 //! TPC-C as an index sees it: its five transactions as lookups, inserts, replacements, removes and
 //! range scans on eleven ordered maps from numbers to numbers. FAST & FAIR, section 6.6, compares
-//! indexes by four mixes of them, [`Mix::W1`] to [`Mix::W4`].
+//! indexes by four mixes of them, [`TransactionMix::W1`] to [`TransactionMix::W4`].
 //!
 //! Left out, as there: logging, locks of rows, roll-backs, terminals that think. Each thread has
 //! warehouses of its own; one line in a hundred of an order, and 15 payments in a hundred, belong to a
@@ -16,7 +16,7 @@ mod transaction;
 
 pub use keys::{MAPS, Table};
 pub use load::load;
-pub use mix::Mix;
-pub use scale::{DISTRICTS, Scale};
+pub use mix::TransactionMix;
+pub use scale::{DISTRICTS, TpccScale};
 pub use tables::Tables;
 pub use transaction::run;

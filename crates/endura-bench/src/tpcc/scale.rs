@@ -9,7 +9,7 @@ pub const DISTRICTS: u64 = 10;
 
 /// How large everything is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scale {
+pub struct TpccScale {
     /// Warehouses, at least one per thread.
     pub warehouses: u64,
     /// Items.
@@ -18,7 +18,7 @@ pub struct Scale {
     pub customers: u64,
 }
 
-impl Scale {
+impl TpccScale {
     /// As the benchmark has it: 100,000 items, 3,000 customers in a district; about 560,000 entries
     /// per warehouse.
     pub const fn full(warehouses: u64) -> Self {
@@ -51,6 +51,6 @@ impl Scale {
 }
 
 /// The first order of a district that is not delivered after the load: of 3000 the last 900.
-pub(super) fn first_open(scale: Scale) -> u64 {
+pub(super) fn first_open(scale: TpccScale) -> u64 {
     scale.customers * 7 / 10
 }

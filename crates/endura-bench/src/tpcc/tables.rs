@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::scale::{DISTRICTS, Scale, first_open};
+use super::scale::{DISTRICTS, TpccScale, first_open};
 use crate::Result;
 
 /// What the maps hold, as far as it changes: the queues of orders.
 #[derive(Debug)]
 pub struct Tables {
-    pub(super) scale: Scale,
+    pub(super) scale: TpccScale,
     pub(super) threads: usize,
     districts: Box<[District]>,
 }
@@ -36,7 +36,7 @@ impl Tables {
     /// # Errors
     ///
     /// [`Error::Config`](crate::Error::Config) for a scale that cannot be run.
-    pub fn new(scale: Scale, threads: usize) -> Result<Self> {
+    pub fn new(scale: TpccScale, threads: usize) -> Result<Self> {
         scale.check(threads.max(1))?;
         let district = |_| District {
             next_order: scale.customers.into(),

@@ -3,13 +3,13 @@
 use std::sync::Barrier;
 use std::sync::atomic::Ordering;
 
-use super::keys::{At, DELIVERED, MARK, Table, stock, uneven};
-use super::load::sessions;
-use super::mix::Mix;
+use super::keys::{DELIVERED, DistrictId, MARK, Table, stock, uneven};
+use super::load::clients;
+use super::mix::TransactionMix;
 use super::scale::DISTRICTS;
 use super::tables::Tables;
 use crate::figures::timed;
-use crate::store::{Session, Store};
+use crate::store::{Client, Store};
 use crate::workload::{Part, Plan, Timing, on_threads};
 use crate::{Error, Result};
 
@@ -23,15 +23,20 @@ const RECENT: u64 = 20;
 ///
 /// What the store said, [`Error::Wrong`] if it gave a wrong answer, [`Error::Config`] for too few maps
 /// or shares that are not 100 % together.
-pub fn run<S: Store>(maps: &[S], tables: &Tables, mix: Mix, plan: Plan) -> Result<Timing> {
+pub fn run<S: Store>(
+    maps: &[S],
+    tables: &Tables,
+    mix: TransactionMix,
+    plan: Plan,
+) -> Result<Timing> {
     mix.check()?;
     let threads = tables.threads;
     let barrier = Barrier::new(threads);
     let parts = on_threads(threads, |thread| {
-        let sessions = sessions(maps);
+        let clients = clients(maps);
         barrier.wait();
         let rng = fastrand::Rng::with_seed(plan.seed.wrapping_add((thread as u64 + 1) << 48));
-        let mut terminal = Terminal { sessions: sessions?, tables, thread: thread as u64, rng };
+        let mut terminal = Terminal { clients: clients?, tables, thread: thread as u64, rng };
         let cut = |thread: usize| plan.operations * thread as u64 / threads as u64;
         let count = cut(thread + 1) - cut(thread);
         Part::time(count, |latencies| {
@@ -50,15 +55,15 @@ pub fn run<S: Store>(maps: &[S], tables: &Tables, mix: Mix, plan: Plan) -> Resul
 
 /// One thread's work. Each transaction says whether all answers were right.
 struct Terminal<'t, S> {
-    sessions: Vec<S>,
+    clients: Vec<S>,
     tables: &'t Tables,
     thread: u64,
     rng: fastrand::Rng,
 }
 
-impl<S: Session> Terminal<'_, S> {
+impl<S: Client> Terminal<'_, S> {
     fn on(&mut self, table: Table) -> &mut S {
-        &mut self.sessions[table as usize]
+        &mut self.clients[table as usize]
     }
 
     fn get(&mut self, table: Table, key: u64) -> Result<Option<u64>> {
@@ -67,14 +72,14 @@ impl<S: Session> Terminal<'_, S> {
 
     /// Reads a row and replaces it.
     fn change(&mut self, table: Table, key: u64, new: impl FnOnce(u64) -> u64) -> Result<bool> {
-        let session = self.on(table);
-        match session.get(key)? {
-            Some(old) => session.update(key, new(old)),
+        let client = self.on(table);
+        match client.get(key)? {
+            Some(old) => client.update(key, new(old)),
             None => Ok(false),
         }
     }
 
-    fn transaction(&mut self, mix: Mix, n: u64) -> Result<bool> {
+    fn transaction(&mut self, mix: TransactionMix, n: u64) -> Result<bool> {
         let home = self.home();
         let mut roll = self.rng.u8(..100);
         for (share, which) in
@@ -94,20 +99,20 @@ impl<S: Session> Terminal<'_, S> {
     }
 
     /// A district of one of the thread's own warehouses.
-    fn home(&mut self) -> At {
+    fn home(&mut self) -> DistrictId {
         let (warehouses, threads) = (self.tables.scale.warehouses, self.tables.threads as u64);
         let own = (warehouses - self.thread).div_ceil(threads);
         let warehouse = self.thread + threads * self.rng.u64(..own);
-        At { warehouse, district: self.rng.u64(..DISTRICTS) }
+        DistrictId { warehouse, district: self.rng.u64(..DISTRICTS) }
     }
 
     /// `home`, or in so many cases of a hundred a district of any warehouse.
-    fn elsewhere(&mut self, home: At, percent: u8) -> At {
+    fn elsewhere(&mut self, home: DistrictId, percent: u8) -> DistrictId {
         if self.rng.u8(..100) >= percent {
             return home;
         }
         let warehouse = self.rng.u64(..self.tables.scale.warehouses);
-        At { warehouse, district: self.rng.u64(..DISTRICTS) }
+        DistrictId { warehouse, district: self.rng.u64(..DISTRICTS) }
     }
 
     fn draw_customer(&mut self) -> u64 {
@@ -115,7 +120,7 @@ impl<S: Session> Terminal<'_, S> {
     }
 
     /// Finds a customer, in 60 cases of a hundred by the name: the second of the three who have it.
-    fn find_customer(&mut self, at: At) -> Result<(u64, bool)> {
+    fn find_customer(&mut self, at: DistrictId) -> Result<(u64, bool)> {
         let customer = self.draw_customer();
         if self.rng.u8(..100) >= 60 {
             return Ok((customer, true));
@@ -127,7 +132,7 @@ impl<S: Session> Terminal<'_, S> {
         Ok((name + names, found == (3, sum)))
     }
 
-    fn new_order(&mut self, at: At) -> Result<bool> {
+    fn new_order(&mut self, at: DistrictId) -> Result<bool> {
         let tables = self.tables;
         let queue = tables.district(at.warehouse, at.district);
         let (order, customer) = (queue.next_order(), self.draw_customer());
@@ -151,7 +156,7 @@ impl<S: Session> Terminal<'_, S> {
         Ok(right)
     }
 
-    fn payment(&mut self, at: At, n: u64) -> Result<bool> {
+    fn payment(&mut self, at: DistrictId, n: u64) -> Result<bool> {
         let theirs = self.elsewhere(at, 15);
         let mut right = self.change(Table::Warehouse, at.warehouse, |taken| taken + 1)?;
         // The district's takings are in the row of its next order's number.
@@ -166,7 +171,7 @@ impl<S: Session> Terminal<'_, S> {
         Ok(right)
     }
 
-    fn order_status(&mut self, at: At) -> Result<bool> {
+    fn order_status(&mut self, at: DistrictId) -> Result<bool> {
         let (customer, found) = self.find_customer(at)?;
         let mut right = found && self.get(Table::Customer, at.customer(customer))?.is_some();
         let highest = at.customer(customer) << 24;
@@ -183,7 +188,7 @@ impl<S: Session> Terminal<'_, S> {
 
     fn delivery(&mut self, warehouse: u64) -> Result<bool> {
         let mut right = true;
-        for at in At::all(warehouse) {
+        for at in DistrictId::all(warehouse) {
             let queue = self.tables.district(at.warehouse, at.district);
             let order = queue.oldest_open();
             if order == queue.next_order() {
@@ -206,7 +211,7 @@ impl<S: Session> Terminal<'_, S> {
         Ok(right)
     }
 
-    fn stock_level(&mut self, at: At) -> Result<bool> {
+    fn stock_level(&mut self, at: DistrictId) -> Result<bool> {
         let tables = self.tables;
         let next = tables.district(at.warehouse, at.district).next_order();
         let mut right = self.get(Table::District, at.key())? == Some(next);

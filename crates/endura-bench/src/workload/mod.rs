@@ -17,15 +17,16 @@ pub mod ycsb;
 mod choice;
 mod definition;
 mod population;
+mod request;
 mod run;
 mod share;
-mod step;
 mod timing;
 mod verify;
 mod warm;
 mod zipf;
 
 pub use choice::Choice;
+pub(crate) use choice::Sampler;
 pub use definition::{Action, BATCH, Order, ScanLength, Workload};
 pub use population::{MOST_KEYS, Population};
 pub use run::{Plan, run};

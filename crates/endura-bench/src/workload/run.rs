@@ -4,10 +4,10 @@ use std::sync::Barrier;
 
 use super::definition::{Action, Workload};
 use super::population::{MOST_KEYS, Population};
+use super::request::{Requests, draw};
 use super::share::Share;
-use super::step::{Steps, draw};
 use super::timing::{Part, Timing, on_threads};
-use crate::figures::Pace;
+use crate::figures::Pacing;
 use crate::store::Store;
 use crate::{Error, Result};
 
@@ -17,7 +17,7 @@ pub struct Plan {
     /// How many operations, all threads together.
     pub operations: u64,
     /// When they begin.
-    pub pace: Pace,
+    pub pace: Pacing,
     /// Where the random numbers start.
     pub seed: u64,
 }
@@ -39,16 +39,18 @@ pub fn run<S: Store>(
     let threads = population.threads();
     let barrier = Barrier::new(threads);
     let parts = on_threads(threads, |thread| {
-        let steps = steps(population, workload, plan, thread);
-        let session = store.session();
-        // Reached by every thread, also by one whose session failed: the others would wait for ever.
+        let requests = requests(population, workload, plan, thread);
+        let client = store.client();
+        // Reached by every thread, also by one whose client failed: the others would wait for ever.
         barrier.wait();
-        let mut session = session?;
-        let mut share = Share::new(&mut session, population, thread, workload);
-        Part::time(steps.steps.len() as u64, |latencies| share.work(&steps, plan.pace, latencies))
+        let mut client = client?;
+        let mut share = Share::new(&mut client, population, thread, workload);
+        Part::time(requests.requests.len() as u64, |latencies| {
+            share.work(&requests, plan.pace, latencies)
+        })
     })?;
     let (mut timing, wrong) = (Timing::of(&parts), parts.iter().map(|part| part.wrong).sum());
-    if matches!(plan.pace, Pace::Due { .. }) {
+    if matches!(plan.pace, Pacing::Due { .. }) {
         // Who is in line for a processor while nothing is due has lost nothing by it.
         timing.alone_seconds = timing.wall_seconds;
     }
@@ -76,8 +78,8 @@ fn check(population: &Population, workload: &Workload, plan: Plan) -> Result<()>
     Ok(())
 }
 
-/// The steps of one thread.
-fn steps(population: &Population, workload: &Workload, plan: Plan, thread: usize) -> Steps {
+/// The requests of one thread.
+fn requests(population: &Population, workload: &Workload, plan: Plan, thread: usize) -> Requests {
     let threads = population.threads() as u64;
     let cut = |thread: u64| plan.operations * thread / threads;
     let count = cut(thread as u64 + 1) - cut(thread as u64);

@@ -1,14 +1,14 @@
-//! One thread's work: its steps, done and judged.
+//! One thread's work: its requests, done and judged.
 
 use hdrhistogram::Histogram;
 
 use super::choice::Choice;
 use super::definition::{Action, BATCH, Workload};
 use super::population::{ABSENT, Population};
-use super::step::{Step, Steps, moves};
-use crate::figures::{Pace, timed};
+use super::request::{Request, Requests, moves};
+use crate::figures::{Pacing, timed};
 use crate::keys::{key, value};
-use crate::store::Session;
+use crate::store::Client;
 use crate::{Error, Result};
 
 /// Values carry a mark in their highest byte, so that a replacement changes something.
@@ -22,7 +22,7 @@ fn check_number(number: u64) -> Result<()> {
 
 /// What one thread does to a store.
 pub(crate) struct Share<'a, S> {
-    pub(crate) session: &'a mut S,
+    pub(crate) client: &'a mut S,
     pub(crate) population: &'a Population,
     /// The stripe that is this thread's own.
     pub(crate) thread: usize,
@@ -31,15 +31,15 @@ pub(crate) struct Share<'a, S> {
     removes: bool,
 }
 
-impl<'a, S: Session> Share<'a, S> {
+impl<'a, S: Client> Share<'a, S> {
     pub(crate) fn new(
-        session: &'a mut S,
+        client: &'a mut S,
         population: &'a Population,
         thread: usize,
         workload: &Workload,
     ) -> Self {
         Self {
-            session,
+            client,
             population,
             thread,
             moves: moves(workload),
@@ -48,31 +48,32 @@ impl<'a, S: Session> Share<'a, S> {
         }
     }
 
-    /// Does all steps; gives how many were answered wrongly.
+    /// Does all requests; gives how many were answered wrongly.
     pub(crate) fn work(
         &mut self,
-        Steps { steps, actions }: &Steps,
-        pace: Pace,
+        Requests { requests, actions }: &Requests,
+        pace: Pacing,
         latencies: &mut Histogram<u64>,
     ) -> Result<u64> {
-        let is_plain =
-            |step: &Step| matches!(step.action, Action::Read | Action::Miss | Action::Update);
-        if !self.moves && !self.removes && steps.iter().all(is_plain) {
-            return self.keep_places(steps, pace, latencies);
+        let is_plain = |request: &Request| {
+            matches!(request.action, Action::Read | Action::Miss | Action::Update)
+        };
+        if !self.moves && !self.removes && requests.iter().all(is_plain) {
+            return self.keep_places(requests, pace, latencies);
         }
-        if steps.iter().all(|step| step.action == Action::Insert) {
-            return self.enter_new(steps.len(), pace, latencies);
+        if requests.iter().all(|request| request.action == Action::Insert) {
+            return self.enter_new(requests.len(), pace, latencies);
         }
         let mut next = 0;
         timed(*actions, pace, latencies, |_| {
-            let step = steps[next];
+            let request = requests[next];
             next += 1;
-            if step.action == Action::ReadMany {
-                let batch = &steps[next - 1..(next - 1 + BATCH).min(steps.len())];
+            if request.action == Action::ReadMany {
+                let batch = &requests[next - 1..(next - 1 + BATCH).min(requests.len())];
                 next += batch.len() - 1;
                 return self.read_many(batch);
             }
-            self.perform(step, (next as u64) << MARK)
+            self.perform(request, (next as u64) << MARK)
         })
     }
 
@@ -81,21 +82,21 @@ impl<'a, S: Session> Share<'a, S> {
     /// that is faster.
     fn keep_places(
         &mut self,
-        steps: &[Step],
-        pace: Pace,
+        requests: &[Request],
+        pace: Pacing,
         latencies: &mut Histogram<u64>,
     ) -> Result<u64> {
-        let (session, population) = (&mut *self.session, self.population);
-        timed(steps.len(), pace, latencies, |i| {
-            let step = steps[i];
-            if step.action == Action::Miss {
-                return Ok(session.get(key(step.place.into()))?.is_none());
+        let (client, population) = (&mut *self.client, self.population);
+        timed(requests.len(), pace, latencies, |i| {
+            let request = requests[i];
+            if request.action == Action::Miss {
+                return Ok(client.get(key(request.place.into()))?.is_none());
             }
-            let number = population.number(step.stripe.into(), step.place.into());
-            if step.action == Action::Update {
-                return session.update(key(number), value(number) ^ (i as u64 + 1) << MARK);
+            let number = population.number(request.stripe.into(), request.place.into());
+            if request.action == Action::Update {
+                return client.update(key(number), value(number) ^ (i as u64 + 1) << MARK);
             }
-            let found = session.get(key(number))?;
+            let found = client.get(key(number))?;
             Ok(found.is_some_and(|found| (found ^ value(number)) << (64 - MARK) == 0))
         })
     }
@@ -104,48 +105,48 @@ impl<'a, S: Session> Share<'a, S> {
     fn enter_new(
         &mut self,
         count: usize,
-        pace: Pace,
+        pace: Pacing,
         latencies: &mut Histogram<u64>,
     ) -> Result<u64> {
-        let (session, population, thread) = (&mut *self.session, self.population, self.thread);
+        let (client, population, thread) = (&mut *self.client, self.population, self.thread);
         let end = population.window(thread).end;
         check_number(population.number(thread, end + count as u64))?;
         timed(count, pace, latencies, |i| {
             let position = end + i as u64;
             let number = population.number(thread, position);
-            session.insert(key(number), value(number) ^ (i as u64 + 1) << MARK)?;
+            client.insert(key(number), value(number) ^ (i as u64 + 1) << MARK)?;
             population.inserted(thread, position);
             Ok(true)
         })
     }
 
-    /// Does one step; says whether the answer was right.
+    /// Does one request; says whether the answer was right.
     #[inline]
-    fn perform(&mut self, step: Step, salt: u64) -> Result<bool> {
-        match step.action {
+    fn perform(&mut self, request: Request, salt: u64) -> Result<bool> {
+        match request.action {
             Action::Insert => self.insert(salt),
             Action::Remove => self.remove(),
-            Action::Miss => Ok(self.session.get(key(step.place.into()))?.is_none()),
-            Action::ReadMany => self.read_many(&[step]),
-            Action::Read => self.read(step),
-            Action::Update => self.update(step, salt),
+            Action::Miss => Ok(self.client.get(key(request.place.into()))?.is_none()),
+            Action::ReadMany => self.read_many(&[request]),
+            Action::Read => self.read(request),
+            Action::Update => self.update(request, salt),
             // With other threads' inserts in between, the latest key may be another one: still a key.
-            Action::Modify => Ok(self.read(step)? && self.update(step, salt)?),
-            Action::Scan => self.scan(step),
+            Action::Modify => Ok(self.read(request)? && self.update(request, salt)?),
+            Action::Scan => self.scan(request),
         }
     }
 
-    /// The stripe and the position of a step's key.
+    /// The stripe and the position of a request's key.
     #[inline]
-    fn locate(&self, step: Step) -> (usize, u64) {
+    fn locate(&self, request: Request) -> (usize, u64) {
         // An upsert of a key that another thread is removing would bring it back.
-        let writes = matches!(step.action, Action::Update | Action::Modify);
-        let stripe = if writes && self.removes { self.thread } else { step.stripe.into() };
+        let writes = matches!(request.action, Action::Update | Action::Modify);
+        let stripe = if writes && self.removes { self.thread } else { request.stripe.into() };
         if !self.moves {
-            return (stripe, step.place.into());
+            return (stripe, request.place.into());
         }
         let window = self.population.window(stripe);
-        let distance = u64::from(step.place) % (window.end - window.start).max(1);
+        let distance = u64::from(request.place) % (window.end - window.start).max(1);
         let latest = window.end.saturating_sub(1 + distance);
         (stripe, if self.latest { latest } else { window.start + distance })
     }
@@ -166,40 +167,40 @@ impl<'a, S: Session> Share<'a, S> {
     }
 
     #[inline]
-    fn read(&mut self, step: Step) -> Result<bool> {
-        let at = self.locate(step);
+    fn read(&mut self, request: Request) -> Result<bool> {
+        let at = self.locate(request);
         let number = self.number(at);
-        Ok(match self.session.get(key(number))? {
+        Ok(match self.client.get(key(number))? {
             Some(found) => (found ^ value(number)) << (64 - MARK) == 0,
             None => self.may_be_absent(at),
         })
     }
 
     #[inline]
-    fn update(&mut self, step: Step, salt: u64) -> Result<bool> {
-        let at = self.locate(step);
+    fn update(&mut self, request: Request, salt: u64) -> Result<bool> {
+        let at = self.locate(request);
         let number = self.number(at);
-        Ok(self.session.update(key(number), value(number) ^ salt)? || self.may_be_absent(at))
+        Ok(self.client.update(key(number), value(number) ^ salt)? || self.may_be_absent(at))
     }
 
     #[inline]
-    fn scan(&mut self, step: Step) -> Result<bool> {
-        let at = self.locate(step);
-        let (seen, sum) = self.session.scan(key(self.number(at)), step.length.into())?;
+    fn scan(&mut self, request: Request) -> Result<bool> {
+        let at = self.locate(request);
+        let (seen, sum) = self.client.scan(key(self.number(at)), request.length.into())?;
         std::hint::black_box(sum);
         // Only a scan from one of the last keys may be short, but it begins with a key that is there.
         Ok(seen > 0 || self.may_be_absent(at))
     }
 
-    /// Looks up the keys of `steps`, at most [`BATCH`].
+    /// Looks up the keys of `requests`, at most [`BATCH`].
     #[inline]
-    fn read_many(&mut self, steps: &[Step]) -> Result<bool> {
+    fn read_many(&mut self, requests: &[Request]) -> Result<bool> {
         let mut keys = [0; BATCH];
-        for (key_of, &step) in keys.iter_mut().zip(steps) {
-            *key_of = key(self.number(self.locate(step)));
+        for (key_of, &request) in keys.iter_mut().zip(requests) {
+            *key_of = key(self.number(self.locate(request)));
         }
-        let found = self.session.get_many(&keys[..steps.len()])?;
-        Ok(found == steps.len() || self.removes)
+        let found = self.client.get_many(&keys[..requests.len()])?;
+        Ok(found == requests.len() || self.removes)
     }
 
     #[inline]
@@ -207,7 +208,7 @@ impl<'a, S: Session> Share<'a, S> {
         let position = self.population.window(self.thread).end;
         let number = self.number((self.thread, position));
         check_number(number)?;
-        self.session.insert(key(number), value(number) ^ salt)?;
+        self.client.insert(key(number), value(number) ^ salt)?;
         self.population.inserted(self.thread, position);
         Ok(true)
     }
@@ -217,9 +218,9 @@ impl<'a, S: Session> Share<'a, S> {
         let window = self.population.window(self.thread);
         let number = self.number((self.thread, window.start));
         if window.is_empty() {
-            return Ok(!self.session.remove(key(number))?);
+            return Ok(!self.client.remove(key(number))?);
         }
         self.population.removing(self.thread, window.start);
-        self.session.remove(key(number))
+        self.client.remove(key(number))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::choose::{Chooser, Random};
 use crate::event::Trace;
 use crate::failure::Crash;
-use crate::run::{Point, Run, Session};
+use crate::run::{Point, Run, SessionRun};
 use crate::sim::Sim;
 use crate::subject::Subject;
 
@@ -124,7 +124,7 @@ impl<S: Subject> Explorer<'_, S> {
             self.use_after(found, first)
         };
         let (number, expect) = (depth.session, &point.expect[..]);
-        let session = Session { subject: self.subject, sim: &sim, number, expect };
+        let session = SessionRun { subject: self.subject, sim: &sim, number, expect };
         let (model, subject) = (self.model, self.subject);
         let is_volatile = |at, line: &[u64; 8]| subject.is_volatile(at, line);
         let crashed = || Crash::new(model, trace, point, &sim.origin(), &is_volatile);

@@ -14,7 +14,7 @@ use crate::image::Image;
 use crate::model::Model;
 use crate::mutant::Calls;
 use crate::mutant::Mutant;
-use crate::run::{Point, Run, Session, points};
+use crate::run::{Point, Run, SessionRun, points};
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject, guarded};
 use crate::tally::{Effort, Tally};
@@ -234,7 +234,7 @@ impl<'s, S: Subject> Explorer<'s, S> {
 
     fn run_on(&self, sim: &Sim, start: &Start<S>, ops: &[S::Op]) -> Result<Run<S::Model>, Finding> {
         let expect = std::slice::from_ref(&start.model);
-        let session = Session { subject: self.subject, sim, number: 2, expect };
+        let session = SessionRun { subject: self.subject, sim, number: 2, expect };
         session.run(|_| ops.to_vec()).map(|known| session.finish(known))
     }
 

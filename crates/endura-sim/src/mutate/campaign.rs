@@ -10,7 +10,7 @@ use std::{env, io};
 use super::faults::{Faults, sound};
 use super::name::{Area, Name, Names};
 use super::table::{Table, lines};
-use super::{Calls, Fate, Part, Report, Runner, judge};
+use super::{Calls, Fate, Fates, Part, Runner, judge};
 use crate::mutant::Mutant;
 use crate::subject::{Finding, guarded};
 
@@ -191,7 +191,7 @@ impl<P: Part> Campaign<P> {
         table: &Table,
         gone: &[Name],
         mode: Mode,
-    ) -> Result<Report, Finding> {
+    ) -> Result<Fates, Finding> {
         let begin = Instant::now();
         let gone: BTreeSet<&Name> = gone.iter().collect();
         let mut report = judge(open, 2, |mutant| {
@@ -217,7 +217,7 @@ impl<P: Part> Campaign<P> {
     }
 
     /// Parts that notice a fault must not find one where none is.
-    fn confirm(&self, report: &Report, seen: &Seen<P>) -> Result<(), Finding> {
+    fn confirm(&self, report: &Fates, seen: &Seen<P>) -> Result<(), Finding> {
         let known: BTreeSet<String> = seen.made.iter().map(|(part, _)| part.to_string()).collect();
         let by = report.fates.iter().filter_map(|(_, fate)| match fate {
             Fate::Killed { by, .. } => Some(by),
@@ -345,7 +345,7 @@ fn nearest<P: Part>(
 }
 
 /// Rows that go and rows that come, and what nothing notices.
-fn table_report<P: Part>(table: &Table, gone: &[Name], found: &Report, seen: &Seen<P>) -> String {
+fn table_report<P: Part>(table: &Table, gone: &[Name], found: &Fates, seen: &Seen<P>) -> String {
     let mut text = String::new();
     for name in gone {
         _ = writeln!(text, "- {name} | {}", table.rows[name]);

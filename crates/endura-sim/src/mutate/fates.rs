@@ -25,7 +25,7 @@ pub enum Fate {
 
 /// What became of all.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct Fates {
     /// Each mutant with its fate, in the order of its calls.
     pub fates: Vec<(Mutant, Fate)>,
 }
@@ -36,7 +36,7 @@ pub fn judge(
     mutants: &[Mutant],
     threads: usize,
     campaign: impl Fn(Mutant) -> Option<(String, Finding)> + Sync,
-) -> Report {
+) -> Fates {
     let (next, fates) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         // Relaxed: the counter alone is shared; the fates have a lock.
@@ -51,10 +51,10 @@ pub fn judge(
     thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
     let mut fates = fates.into_inner().unwrap_or_else(PoisonError::into_inner);
     fates.sort_by_key(|(mutant, _)| *mutant);
-    Report { fates }
+    Fates { fates }
 }
 
-impl Report {
+impl Fates {
     /// The mutants that nobody noticed.
     pub fn survivors(&self) -> impl Iterator<Item = Mutant> + '_ {
         let survived = self.fates.iter().filter(|(_, fate)| *fate == Fate::Survived);
@@ -67,7 +67,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for Fates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (mutant, fate) in &self.fates {
             match fate {

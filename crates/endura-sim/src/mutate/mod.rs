@@ -32,7 +32,7 @@ mod table;
 
 pub use crate::mutant::Calls;
 pub use campaign::Campaign;
-pub use fates::{Fate, Report, judge};
+pub use fates::{Fate, Fates, judge};
 pub use name::{Area, Name, Names};
 pub use part::{Part, Runner};
 pub use place::Place;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use endura_sim::model::Model;
 use endura_sim::tally::Tally;
 
-use crate::report::Report;
+use crate::report::CampaignTally;
 
 /// What a piece of a campaign found, or the failure, told in full.
 pub(crate) type Outcome = Result<Tally, String>;
@@ -39,10 +39,10 @@ pub(crate) fn run(
     jobs: impl IntoIterator<Item = Job, IntoIter: Send>,
     budget: Duration,
     steps: &[&str],
-) -> Report {
+) -> CampaignTally {
     let threads = thread::available_parallelism().map_or(1, |n| n.get().min(2));
     let begin = Instant::now();
-    let report = Mutex::new(Report::default());
+    let report = Mutex::new(CampaignTally::default());
     let queue = Mutex::new(jobs.into_iter());
     let next = || {
         let so_far = report.lock().unwrap();

@@ -17,7 +17,7 @@ use MapOp::{Put, Remove};
 
 use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, Outcome};
-use crate::report::Report;
+use crate::report::CampaignTally;
 
 const EFFORT: Effort = Effort { depth: 1, exhaustive: 64, samples: 8, ..Effort::EXHAUSTIVE };
 
@@ -78,7 +78,7 @@ pub(crate) fn killed<S: Tried>(all: bool) -> impl Iterator<Item = Job> {
     })
 }
 
-pub(crate) fn assert_clean(report: &Report) {
+pub(crate) fn assert_clean(report: &CampaignTally) {
     println!("{report}");
     assert_eq!(report.failure, None);
 }

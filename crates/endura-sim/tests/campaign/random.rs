@@ -15,7 +15,7 @@ use endura_variants::fast_fair::STEPS;
 
 use crate::exhaustive::Tried;
 use crate::jobs::{self, Job, MODELS, Outcome};
-use crate::report::Report;
+use crate::report::CampaignTally;
 
 pub(crate) const EFFORT: Effort = Effort {
     exhaustive: 48,
@@ -75,7 +75,7 @@ pub(crate) fn jobs(
 /// So many seeds make a job for each shape and model.
 const JOBS_OF_A_SEED: u64 = 4 * SHAPES.len() as u64;
 
-fn assert_enough_of_each(report: &Report, steps: &[&str], first: u64) {
+fn assert_enough_of_each(report: &CampaignTally, steps: &[&str], first: u64) {
     println!("seeds {first} to {}", first + report.done.div_ceil(JOBS_OF_A_SEED) - 1);
     report.assert_clean(steps);
     let sum = report.sum(None);

@@ -11,7 +11,7 @@ use crate::jobs::{MODELS, Outcome};
 
 /// The sum of all that was done so far.
 #[derive(Default)]
-pub(crate) struct Report {
+pub(crate) struct CampaignTally {
     pub(crate) done: u64,
     /// Whether that was all there was to do.
     pub(crate) is_complete: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Report {
     parts: BTreeMap<(&'static str, &'static str), (u64, Tally)>,
 }
 
-impl Report {
+impl CampaignTally {
     /// Adds a job.
     pub(crate) fn add(&mut self, part: &'static str, model: Model, outcome: Outcome) {
         let name = MODELS.iter().find(|m| m.1 == model).map_or("another model", |m| m.0);
@@ -67,7 +67,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CampaignTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { done, took, .. } = self;
         let all = if self.is_complete { "all jobs, " } else { "the time is up after the first " };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use endura_bench::results::Results;
 use endura_bench::results::relative;
-use endura_bench::results::{Comparison, Row, Verdict, compare};
+use endura_bench::results::{Change, Compared, Comparison, compare};
 
 use crate::args::flags;
 use crate::table::{label, number, spread};
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn write(out: &mut dyn Write, comparison: &Comparison, all: bool) -> Result<()> {
-    let shown = |row: &&Row| all || row.verdict != Verdict::Same;
-    let rows: Vec<&Row> = comparison.rows.iter().filter(shown).collect();
+    let shown = |row: &&Compared| all || row.verdict != Change::Same;
+    let rows: Vec<&Compared> = comparison.rows.iter().filter(shown).collect();
     if !rows.is_empty() {
         let header = [
             "", "store", "threads", "quantity", "before", "+-", "after", "+-", "ratio", "noise", "",
@@ -75,7 +75,7 @@ fn write(out: &mut dyn Write, comparison: &Comparison, all: bool) -> Result<()> 
         writeln!(out)?;
     }
     let count = |verdict| comparison.rows.iter().filter(|row| row.verdict == verdict).count();
-    let (better, same) = (count(Verdict::Better), count(Verdict::Same));
+    let (better, same) = (count(Change::Better), count(Change::Same));
     writeln!(
         out,
         "{} in common: {better} better, {same} the same within the noise.",
@@ -97,12 +97,12 @@ fn write(out: &mut dyn Write, comparison: &Comparison, all: bool) -> Result<()> 
     Ok(())
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Compared) -> Vec<String> {
     let m = &row.measurement;
     let word = match row.verdict {
-        Verdict::Better => "better",
-        Verdict::Same => "",
-        Verdict::Worse => "WORSE",
+        Change::Better => "better",
+        Change::Same => "",
+        Change::Worse => "WORSE",
     };
     vec![
         format!("{}: {}", m.suite, label(m)),

@@ -5,7 +5,8 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use endura_bench::contender::Contender;
-use endura_bench::probes::instructions::{Counter, Extent, count, work};
+use endura_bench::head_to_head::Sizes;
+use endura_bench::probes::instructions::{InstructionCounts, count, work};
 
 use crate::args::contender;
 use crate::args::flags;
@@ -31,13 +32,15 @@ pub(crate) fn run(args: &Args) -> Result {
     let dir = args.dir.path();
     let operations = args.operations.min(args.keys);
     let spinner = progress::spinner();
-    let counter = all(Extent { keys: args.keys, operations }, &dir, |what| {
+    let counter = all(Sizes { keys: args.keys, operations }, &dir, |what| {
         spinner.set_message(what.to_string());
     });
     spinner.finish_and_clear();
     let counts = match counter? {
-        Counter::None(why) => return Err(Failure::Message(format!("nothing was counted: {why}"))),
-        Counter::Stepped { counts, .. } => counts,
+        InstructionCounts::None(why) => {
+            return Err(Failure::Message(format!("nothing was counted: {why}")));
+        }
+        InstructionCounts::Stepped { counts, .. } => counts,
     };
     let out = &mut stdout().lock();
     if args.json.json {
@@ -63,25 +66,25 @@ pub(crate) struct ChildArgs {
 }
 
 pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
-    let extent = Extent { keys: args.keys, operations: args.operations };
-    work(args.store, extent, &args.dir)?;
+    let sizes = Sizes { keys: args.keys, operations: args.operations };
+    work(args.store, sizes, &args.dir)?;
     Ok(Answer::Yes)
 }
 
 /// Counts the instructions of all operations, by children of this program.
 pub(super) fn all(
-    extent: Extent,
+    sizes: Sizes,
     dir: &Path,
     observe: impl FnMut(&str),
-) -> endura_bench::Result<Counter> {
+) -> endura_bench::Result<InstructionCounts> {
     let program = std::env::current_exe().map_err(|source| endura_bench::Error::Io {
         doing: "cannot find this program's own file".into(),
         source,
     })?;
     let arguments = |store: Contender| -> Vec<OsString> {
-        let (keys, operations) = (extent.keys.to_string(), extent.operations.to_string());
+        let (keys, operations) = (sizes.keys.to_string(), sizes.operations.to_string());
         let words = ["instructions-child", store.argument(), &keys, &operations];
         words.into_iter().map(OsString::from).chain([dir.into()]).collect()
     };
-    count(&program, extent, arguments, observe)
+    count(&program, sizes, arguments, observe)
 }

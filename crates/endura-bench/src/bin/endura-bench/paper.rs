@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura_bench::paper::{Outcome, Row, Scale, Verdict, rows};
+use endura_bench::paper::{PaperRow, PaperScale, Rerun, Verdict, rows};
 use endura_bench::results::Results;
 
 use crate::args::flags::{self, command_line};
@@ -44,12 +44,12 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn scale(&self) -> Scale {
+    fn scale(&self) -> PaperScale {
         let dir = self.dir.path();
-        let usual = if self.quick { Scale::quick(dir) } else { Scale::full(dir) };
+        let usual = if self.quick { PaperScale::quick(dir) } else { PaperScale::full(dir) };
         let threads =
             if self.threads.is_empty() { usual.threads.clone() } else { self.threads.clone() };
-        Scale {
+        PaperScale {
             keys: self.keys.unwrap_or(usual.keys),
             operations: self.operations.unwrap_or(usual.operations),
             rounds: self.rounds.unwrap_or(usual.rounds),
@@ -58,8 +58,8 @@ impl Args {
         }
     }
 
-    fn rows(&self) -> Result<Vec<&'static Row>> {
-        let is_wanted = |row: &&Row| {
+    fn rows(&self) -> Result<Vec<&'static PaperRow>> {
+        let is_wanted = |row: &&PaperRow| {
             let name = row.name().to_lowercase();
             self.only.is_empty() || self.only.iter().any(|part| name.contains(&part.to_lowercase()))
         };
@@ -98,12 +98,11 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.json.json {
         writeln!(stdout(), "{}", serde_json::to_string(&outcomes)?)?;
     }
-    let fails =
-        |outcome: &Outcome| matches!(outcome.verdict, Verdict::DoesNotHold | Verdict::Partly);
+    let fails = |outcome: &Rerun| matches!(outcome.verdict, Verdict::DoesNotHold | Verdict::Partly);
     Ok(Answer::yes_if(!outcomes.iter().any(fails)))
 }
 
-fn write(row: &Outcome) -> Result<()> {
+fn write(row: &Rerun) -> Result<()> {
     let out = &mut stdout().lock();
     let good = matches!(row.verdict, Verdict::Holds | Verdict::CannotTell);
     let name = bold(&format!("{} {}: {}", row.paper, row.figure, row.title));

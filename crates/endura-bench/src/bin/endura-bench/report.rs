@@ -3,7 +3,8 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura_bench::probes::instructions::{Counter, Extent as Counted};
+use endura_bench::head_to_head::Sizes;
+use endura_bench::probes::instructions::InstructionCounts;
 use endura_bench::report::{Extent, measure};
 
 use crate::args::flags::{self, command_line};
@@ -57,14 +58,14 @@ pub(crate) fn run(args: &Args) -> Result {
     std::fs::create_dir_all(&args.out)?;
     let bar = progress::bar(1000, "‰");
     let operations = if args.quick { 10 } else { 100 }.min(extent.counted);
-    let counted = Counted { keys: extent.counted, operations };
+    let counted = Sizes { keys: extent.counted, operations };
     let count = |tell: &mut dyn FnMut(&str)| {
         if args.no_instructions {
-            return Ok(Counter::None("--no-instructions was given".into()));
+            return Ok(InstructionCounts::None("--no-instructions was given".into()));
         }
         // A child that fails costs the page its figures, not the page.
         Ok(instructions::all(counted, &extent.dir, tell)
-            .unwrap_or_else(|failure| Counter::None(failure.to_string())))
+            .unwrap_or_else(|failure| InstructionCounts::None(failure.to_string())))
     };
     let report = measure(&extent, command_line(), count, &mut |part, what| {
         bar.set_position((part * 1000.0) as u64);

@@ -9,17 +9,15 @@ use endura_variants::media::{Charges, Emulated, Slow};
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
-use crate::experiment::{Mix, Subject, Work};
+use crate::experiment::{OperationMix, Subject, Work};
 use crate::figures::{Median, figure, list};
-use crate::paper::bed::{
-    costs, emulated, exact, groups, heights, loaded, number, scale_text, series, shared, time,
-    times, work,
-};
+use crate::paper::bed::{emulated, loaded, scale_text, shared, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::{about, growth, is_least, least, less_than_proportional, rises};
-use crate::probes::counts::{Counted, Nodes, counts};
+use crate::probes::counts::{CountSetup, NodeSizes, counts};
 use crate::results::Plot;
+use crate::results::plotting::{costs, exact, groups, heights, number, series, times};
 use crate::store::Shape;
 
 const LATENCIES: [u64; 4] = [120, 300, 600, 900];
@@ -31,7 +29,7 @@ struct OnSlow {
 }
 
 /// The indexes, loaded, on memory that asks for flushes.
-fn indexes(scale: &Scale) -> Result<Vec<OnSlow>> {
+fn indexes(scale: &PaperScale) -> Result<Vec<OnSlow>> {
     let medium = || shared(emulated(scale, Slow::of(0), true));
     let of = |medium: Arc<_>, subject: Result<Subject>| -> Result<OnSlow> {
         Ok(OnSlow { subject: loaded(subject?, scale)?, medium })
@@ -46,14 +44,14 @@ fn indexes(scale: &Scale) -> Result<Vec<OnSlow>> {
 }
 
 /// A point of a sweep: the whole time, and what was waited for.
-struct At {
+struct SweepPoint {
     latency: u64,
     time: Median,
     per: Charges,
     operations: f64,
 }
 
-impl At {
+impl SweepPoint {
     fn stall(&self, ns: fn(&Charges) -> u64) -> f64 {
         ns(&self.per) as f64 / self.operations
     }
@@ -61,10 +59,10 @@ impl At {
 
 fn sweep(
     on: &OnSlow,
-    mix: Mix,
-    scale: &Scale,
+    mix: OperationMix,
+    scale: &PaperScale,
     latencies: impl Fn(u64) -> (u64, u64),
-) -> Result<Vec<At>> {
+) -> Result<Vec<SweepPoint>> {
     // A quarter for each point: inserts make the tree larger from point to point.
     let operations = (scale.operations / 4).max(1);
     let mut points = Vec::new();
@@ -77,13 +75,13 @@ fn sweep(
         let time = time(&on.subject, mix, plan, scale)?;
         let per = on.medium.charges().since(before);
         let operations = operations as f64 * f64::from(scale.rounds);
-        points.push(At { latency, time, per, operations });
+        points.push(SweepPoint { latency, time, per, operations });
     }
     on.medium.set_latency(0, 0);
     Ok(points)
 }
 
-fn setup(scale: &Scale, what: &str) -> String {
+fn setup(scale: &PaperScale, what: &str) -> String {
     format!(
         "{what}; FastFair with nodes of 512 bytes; total latencies, emulated behind a cache of an eighth of \
          the entries, waited for by the clock, the model's own work included; {} with a quarter of the \
@@ -92,12 +90,12 @@ fn setup(scale: &Scale, what: &str) -> String {
     )
 }
 
-pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
+pub(super) fn inserts(scale: &PaperScale) -> Result<Finding> {
     let mut bars = [const { Vec::new() }; 3];
     let mut names = Vec::new();
     let mut fast_fair = Vec::new();
     for on in indexes(scale)? {
-        for at in sweep(&on, Mix::INSERT, scale, |ns| (ns, ns))? {
+        for at in sweep(&on, OperationMix::INSERT, scale, |ns| (ns, ns))? {
             let (read, write) = (at.stall(|c| c.read_stall_ns), at.stall(|c| c.write_stall_ns));
             let rest = (at.time.median - read - write).max(0.0);
             let x = names.len() as f64;
@@ -117,12 +115,12 @@ pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
         series("node update and the rest", rest),
     ];
     let plot = Plot { stacked: true, ..times("insert", groups(names), stacks) };
-    let rows = counts(Counted {
+    let rows = counts(CountSetup {
         keys: scale.keys.min(200_000),
         kind: Kind::FastFair,
         domain: Domain::Adr,
         shape: Shape::WORDS,
-        nodes: Nodes::Paper,
+        nodes: NodeSizes::Paper,
     })?;
     let flushes =
         rows.iter().find(|row| row.operation == "insert").map_or(f64::NAN, |row| row.line_flushes);
@@ -147,12 +145,12 @@ pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
     Ok(Finding { setup: setup(scale, "inserts into a loaded tree"), plots: vec![plot], checks })
 }
 
-pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
+pub(super) fn lookups(scale: &PaperScale) -> Result<Finding> {
     let (mut curves, mut stalls, mut misses, mut overlap) =
         (Vec::new(), Vec::new(), Vec::new(), 0.0);
     for on in indexes(scale)? {
-        let points = sweep(&on, Mix::GET, scale, |ns| (ns, 120))?;
-        let stall = |at: &At| at.stall(|c| c.read_stall_ns);
+        let points = sweep(&on, OperationMix::GET, scale, |ns| (ns, 120))?;
+        let stall = |at: &SweepPoint| at.stall(|c| c.read_stall_ns);
         curves.push(series(
             on.subject.name.clone(),
             points.iter().map(|at| (at.latency as f64, at.time)),
@@ -222,11 +220,11 @@ fn overlapping(overlap: f64, misses: &[String]) -> Check {
     )
 }
 
-pub(super) fn writes(scale: &Scale) -> Result<Finding> {
+pub(super) fn writes(scale: &PaperScale) -> Result<Finding> {
     let (mut curves, mut slopes) = (Vec::new(), Vec::new());
     for on in indexes(scale)? {
-        let points = sweep(&on, Mix::INSERT, scale, |ns| (120, ns))?;
-        let stall = |at: Option<&At>| at.map_or(0.0, |at| at.stall(|c| c.write_stall_ns));
+        let points = sweep(&on, OperationMix::INSERT, scale, |ns| (120, ns))?;
+        let stall = |at: Option<&SweepPoint>| at.map_or(0.0, |at| at.stall(|c| c.write_stall_ns));
         // The fences that an insert waits for, one after the other.
         slopes.push((stall(points.last()) - stall(points.first())) / 780.0);
         curves.push(series(
@@ -265,7 +263,8 @@ mod tests {
     #[test]
     fn lookups_wait_for_less_than_the_lines_that_they_fetch() {
         let dir = std::env::temp_dir();
-        let scale = Scale { keys: 30_000, operations: 5_000, rounds: 1, ..Scale::quick(dir) };
+        let scale =
+            PaperScale { keys: 30_000, operations: 5_000, rounds: 1, ..PaperScale::quick(dir) };
         let medium = shared(emulated(&scale, charging(300, 300), true));
         let subject = Subject::fast_fair_of::<_, 64, LineBinary>(Arc::clone(&medium));
         let subject = loaded(subject.expect("a tree"), &scale).expect("a load");
@@ -273,7 +272,7 @@ mod tests {
             medium.set_latency(ns, ns);
             medium.empty_cache();
             let before = medium.charges();
-            time(&subject, Mix::GET, work(&scale), &scale).expect("lookups");
+            time(&subject, OperationMix::GET, work(&scale), &scale).expect("lookups");
             medium.charges().since(before)
         });
         for (stall, ns) in stalls.iter().zip([300.0, 900.0]) {

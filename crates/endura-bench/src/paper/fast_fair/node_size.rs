@@ -4,30 +4,31 @@ use endura::lab::tree::fast_fair::Search;
 use endura_variants::fast_fair::{Binary, Linear};
 
 use crate::Result;
-use crate::experiment::{Mix, Subject, Work, adr};
+use crate::experiment::{OperationMix, Subject, Work, adr};
 use crate::figures::{Median, figure, list};
-use crate::paper::bed::{bytes, number, scale_text, series, time, times, work};
+use crate::paper::bed::{bytes, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::{middle, nowhere_above, ratios, rises};
+use crate::results::plotting::{number, series, times};
 use crate::results::{Plot, Series};
 use crate::store::Shape;
 
 /// Nanoseconds of an insert while the tree is filled, and of a lookup.
-fn point<const WORDS: usize, S: Search>(scale: &Scale) -> Result<(f64, Median, Median)> {
+fn point<const WORDS: usize, S: Search>(scale: &PaperScale) -> Result<(f64, Median, Median)> {
     let (mut inserts, mut gets) = (Vec::new(), Vec::new());
     for _ in 0..scale.rounds {
         let medium = adr(&scale.dir, bytes(scale, Shape::WORDS))?;
         let subject = Subject::fast_fair_of::<_, WORDS, S>(medium)?;
-        let once = Scale { rounds: 1, ..scale.clone() };
+        let once = PaperScale { rounds: 1, ..scale.clone() };
         let fill = Work { next: 0, operations: scale.keys, ..work(scale) };
-        inserts.push(time(&subject, Mix::INSERT, fill, &once)?.median);
-        gets.push(time(&subject, Mix::GET, work(scale), &once)?.median);
+        inserts.push(time(&subject, OperationMix::INSERT, fill, &once)?.median);
+        gets.push(time(&subject, OperationMix::GET, work(scale), &once)?.median);
     }
     Ok((8.0 * WORDS as f64, Median::of(inserts), Median::of(gets)))
 }
 
-fn curves<S: Search>(name: &str, scale: &Scale) -> Result<[Series; 2]> {
+fn curves<S: Search>(name: &str, scale: &PaperScale) -> Result<[Series; 2]> {
     let points = [
         point::<32, S>(scale)?,
         point::<64, S>(scale)?,
@@ -40,7 +41,7 @@ fn curves<S: Search>(name: &str, scale: &Scale) -> Result<[Series; 2]> {
     Ok([of(|point| point.1), of(|point| point.2)])
 }
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let all = [curves::<Linear>("linear", scale)?, curves::<Binary>("binary", scale)?];
     let plot = |title, which: usize| {
         let curves = all.iter().map(|pair| pair[which].clone()).collect();

@@ -6,21 +6,20 @@ use endura_variants::media::Slow;
 use endura_variants::roart::WithoutArrays;
 
 use crate::Result;
-use crate::experiment::{Mix, Subject, Work};
+use crate::experiment::{OperationMix, Subject, Work};
 use crate::figures::{Median, list};
-use crate::paper::bed::{
-    costs, emulated, heights, loaded, number, scale_text, series, shared, time, work,
-};
+use crate::paper::bed::{emulated, loaded, scale_text, shared, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::{middle, nowhere_above, ratios};
 use crate::results::Plot;
+use crate::results::plotting::{costs, heights, number, series};
 use crate::store::Shape;
 
 /// Parts of all keys that a query selects, in percent.
 const RATIOS: [f64; 4] = [0.01, 0.1, 1.0, 5.0];
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let medium = || shared(emulated(scale, Slow { read_ns: 0, write_ns: 0, ..Slow::of(0) }, false));
     let media = [medium(), medium(), medium(), medium()];
     let [a, b, c, d] = media.each_ref().map(std::sync::Arc::clone);
@@ -41,7 +40,7 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
             // As many entries at each point.
             let queries = (scale.operations / length).clamp(3, 2000);
             let plan = Work { operations: queries, ..work(scale) };
-            let ns = time(&subject, Mix::scan(length as usize), plan, scale)?;
+            let ns = time(&subject, OperationMix::scan(length as usize), plan, scale)?;
             let each = Median { median: ns.median / length as f64, ..ns };
             points.push((ratio, each));
         }

@@ -2,13 +2,13 @@
 
 use super::{latency, node_size, range, threads, tpcc};
 use crate::Result;
-use crate::paper::row::{Check, Finding, Row};
-use crate::paper::scale::Scale;
+use crate::paper::row::{Check, Finding, PaperRow};
+use crate::paper::scale::PaperScale;
 
 const PAPER: &str = "FAST & FAIR";
 
-pub(in crate::paper) const ROWS: &[Row] = &[
-    Row {
+pub(in crate::paper) const ROWS: &[PaperRow] = &[
+    PaperRow {
         paper: PAPER,
         figure: "fig 3",
         title: "Node size, linear and binary search",
@@ -17,7 +17,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &[],
         measure: node_size::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 4",
         title: "Range queries by selection ratio, read latency 300 ns",
@@ -26,7 +26,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["SkipList", "FP-tree", "wB+-tree", "WORT"],
         measure: range::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 5",
         title: "Where the time of an insert goes, by latency of the memory",
@@ -35,7 +35,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["FP-tree", "WORT", "wB+-tree", "SkipList", "FAST+Logging"],
         measure: latency::inserts,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 6(a)",
         title: "Lookups by read latency",
@@ -44,7 +44,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["FP-tree", "WORT", "wB+-tree", "SkipList"],
         measure: latency::lookups,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 6(b)",
         title: "Inserts by write latency",
@@ -53,7 +53,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["FP-tree", "WORT", "wB+-tree", "SkipList"],
         measure: latency::writes,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 6(c)",
         title: "Barriers on a processor that reorders stores",
@@ -62,7 +62,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["an ARM processor", "FP-tree", "wB+-tree"],
         measure: unordered,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 7",
         title: "TPC-C's transactions in four mixes",
@@ -71,7 +71,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["FP-tree", "WORT", "wB+-tree", "SkipList"],
         measure: tpcc::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 8(a)",
         title: "Lookups by threads",
@@ -79,7 +79,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["FP-tree", "B-link tree", "SkipList", "FAST+FAIR+LeafLocks"],
         measure: threads::lookups,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 8(b)",
         title: "Inserts by threads",
@@ -87,7 +87,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["FP-tree", "B-link tree", "SkipList", "FAST+FAIR+LeafLocks"],
         measure: threads::inserts,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 8(c)",
         title: "4 inserts, 16 lookups, 1 remove, by threads",
@@ -98,7 +98,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
 ];
 
 /// What only a processor with another memory model shows.
-fn unordered(_: &Scale) -> Result<Finding> {
+fn unordered(_: &PaperScale) -> Result<Finding> {
     if cfg!(target_arch = "aarch64") {
         return Ok(Finding {
             setup: "on AArch64 every Release store is an instruction of its own, no barrier".into(),

@@ -3,26 +3,26 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::experiment::{Mix, Subject};
+use crate::experiment::{OperationMix, Subject};
 use crate::paper::bed::{in_pool, loaded, scale_text};
 use crate::paper::row::Finding;
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::scaling::{efficiency_check, keeps_up, scaling};
 
-pub(super) fn lookups(scale: &Scale) -> Result<Finding> {
-    measure(scale, "lookups", Mix::GET, 11.7)
+pub(super) fn lookups(scale: &PaperScale) -> Result<Finding> {
+    measure(scale, "lookups", OperationMix::GET, 11.7)
 }
 
-pub(super) fn inserts(scale: &Scale) -> Result<Finding> {
-    measure(scale, "inserts", Mix::INSERT, 12.5)
+pub(super) fn inserts(scale: &PaperScale) -> Result<Finding> {
+    measure(scale, "inserts", OperationMix::INSERT, 12.5)
 }
 
-pub(super) fn mixed(scale: &Scale) -> Result<Finding> {
-    let mix = Mix { insert: 4, get: 16, remove: 1, update: 0, scan: 0, scan_length: 0 };
+pub(super) fn mixed(scale: &PaperScale) -> Result<Finding> {
+    let mix = OperationMix { insert: 4, get: 16, remove: 1, ..OperationMix::NONE };
     measure(scale, "4 inserts, 16 lookups, 1 remove", mix, 11.44)
 }
 
-fn measure(scale: &Scale, what: &str, mix: Mix, of_16: f64) -> Result<Finding> {
+fn measure(scale: &PaperScale, what: &str, mix: OperationMix, of_16: f64) -> Result<Finding> {
     let fast_fair =
         || -> Result<Subject> { loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale) };
     let nbtree =

@@ -4,17 +4,17 @@ use endura::{MediaChoice, Pool};
 
 use crate::contender::Contender;
 use crate::figures::list;
-use crate::paper::bed::{groups, rates, series};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
+use crate::results::plotting::{groups, rates, series};
 use crate::results::{Plot, Results};
 use crate::suite::Settings;
 use crate::{Result, suite, tpcc};
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let tables = match scale.keys {
-        0..1_000_000 => tpcc::Scale::hundredth(1),
-        _ => tpcc::Scale { warehouses: 1, items: 20_000, customers: 600 },
+        0..1_000_000 => tpcc::TpccScale::hundredth(1),
+        _ => tpcc::TpccScale { warehouses: 1, items: 20_000, customers: 600 },
     };
     let settings = Settings {
         contenders: Contender::ours().collect(),
@@ -30,7 +30,7 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
     };
     let mut results = Results::new(String::new(), scale.seed);
     let transactions = (scale.operations / 40).max(50);
-    let mixes = &tpcc::Mix::PAPER;
+    let mixes = &tpcc::TransactionMix::PAPER;
     suite::tpcc(tables, mixes, transactions, &settings, &mut results, &mut |_| {})?;
     let curve = |contender: Contender| {
         let of = |name: &str| {

@@ -5,25 +5,25 @@ use endura::lab::media::Domain;
 
 use crate::Result;
 use crate::figures::{figure, grouped, list};
-use crate::paper::bed::{costs, exact, groups, series};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::about;
-use crate::probes::counts::{Counted, Nodes, PerOperation, counts};
+use crate::probes::counts::{CountSetup, NodeSizes, PerOperation, counts};
 use crate::results::Series;
+use crate::results::plotting::{costs, exact, groups, series};
 use crate::store::Shape;
 
 const OPERATIONS: [&str; 4] = ["insert", "remove", "update", "get"];
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let keys = scale.keys.min(1_000_000);
     let of = |kind, nodes| {
-        counts(Counted { keys, kind, domain: Domain::Adr, shape: Shape::WORDS, nodes })
+        counts(CountSetup { keys, kind, domain: Domain::Adr, shape: Shape::WORDS, nodes })
     };
     let all = [
-        ("NbTree", of(Kind::NbTree, Nodes::Pool(None))?),
-        ("FastFair", of(Kind::FastFair, Nodes::Paper)?),
-        ("Roart", of(Kind::Roart, Nodes::Pool(None))?),
+        ("NbTree", of(Kind::NbTree, NodeSizes::Pool(None))?),
+        ("FastFair", of(Kind::FastFair, NodeSizes::Paper)?),
+        ("Roart", of(Kind::Roart, NodeSizes::Pool(None))?),
     ];
     let plot = |title: &str, quantity: &str, pick: fn(&PerOperation) -> f64| {
         let bars = all.iter().map(|(name, rows)| bars(name, rows, pick)).collect();

@@ -9,23 +9,24 @@ use endura::{Kind, MediaChoice};
 use endura_variants::media::{Emulated, Slow};
 
 use crate::Result;
-use crate::experiment::{Choice, Mix, Subject, Work, drive};
+use crate::experiment::{OperationMix, Subject, Work, drive};
 use crate::figures::{figure, grouped, list};
 use crate::paper::bed::{
-    charging, costs, emulated, exact, groups, in_pool, loaded, mops, rates, scale_text, series,
-    shared, time, times, work,
+    charging, emulated, in_pool, loaded, mops, scale_text, shared, time, work,
 };
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::is_least;
+use crate::results::plotting::{costs, exact, groups, rates, series, times};
 use crate::store::Shape;
+use crate::workload::Choice;
 
 const NAMES: [&str; 3] = ["NbTree", "FastFair", "Roart"];
 
 const KINDS: [Kind; 3] = [Kind::NbTree, Kind::FastFair, Kind::Roart];
 
 /// Nanoseconds that fences wait, and lines that reach the medium, per insert or update.
-fn written(scale: &Scale, flushes: bool) -> Result<Vec<[f64; 2]>> {
+fn written(scale: &PaperScale, flushes: bool) -> Result<Vec<[f64; 2]>> {
     let medium = || shared(emulated(scale, charging(300, 300), flushes));
     let media: [Arc<Emulated<Heap>>; 3] = [medium(), medium(), medium()];
     let [a, b, c] = media.each_ref().map(Arc::clone);
@@ -35,7 +36,7 @@ fn written(scale: &Scale, flushes: bool) -> Result<Vec<[f64; 2]>> {
         Subject::roart::<_, Full>(c, Shape::WORDS)?,
     ];
     let mut all = Vec::new();
-    let mix = Mix { insert: 1, update: 1, get: 0, remove: 0, scan: 0, scan_length: 0 };
+    let mix = OperationMix { insert: 1, update: 1, ..OperationMix::NONE };
     for (subject, medium) in subjects.into_iter().zip(media) {
         let subject = loaded(subject, scale)?;
         medium.empty_cache();
@@ -50,7 +51,7 @@ fn written(scale: &Scale, flushes: bool) -> Result<Vec<[f64; 2]>> {
     Ok(all)
 }
 
-pub(super) fn media_cost(scale: &Scale) -> Result<Finding> {
+pub(super) fn media_cost(scale: &PaperScale) -> Result<Finding> {
     let (adr, eadr) = (written(scale, true)?, written(scale, false)?);
     let bars = |pick: usize| {
         NAMES
@@ -91,8 +92,8 @@ pub(super) fn media_cost(scale: &Scale) -> Result<Finding> {
     })
 }
 
-pub(super) fn throughput(scale: &Scale) -> Result<Finding> {
-    let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
+pub(super) fn throughput(scale: &PaperScale) -> Result<Finding> {
+    let mix = OperationMix::HALVES;
     let plan = Work { threads: scale.cores(), choice: Choice::Zipf(0.99), ..work(scale) };
     let mut points = [const { Vec::new() }; 3];
     for (x, media) in [MediaChoice::Adr, MediaChoice::Eadr].into_iter().enumerate() {
@@ -135,7 +136,7 @@ pub(super) fn throughput(scale: &Scale) -> Result<Finding> {
     })
 }
 
-pub(super) fn dram(scale: &Scale) -> Result<Finding> {
+pub(super) fn dram(scale: &PaperScale) -> Result<Finding> {
     let slow = shared(emulated(scale, Slow::of(0), false));
     let plain = |kind| in_pool(scale, kind, MediaChoice::PageCache);
     let subjects = [
@@ -147,8 +148,8 @@ pub(super) fn dram(scale: &Scale) -> Result<Finding> {
     for (subject, read_ns) in subjects.into_iter().zip([300, 0, 0]) {
         let subject = loaded(subject, scale)?;
         slow.set_latency(read_ns, read_ns);
-        let get = time(&subject, Mix::GET, work(scale), scale)?;
-        let insert = time(&subject, Mix::INSERT, work(scale), scale)?;
+        let get = time(&subject, OperationMix::GET, work(scale), scale)?;
+        let insert = time(&subject, OperationMix::INSERT, work(scale), scale)?;
         slow.set_latency(0, 0);
         bars.push(series(subject.name, [(0.0, get), (1.0, insert)]));
     }

@@ -3,21 +3,22 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::experiment::{Mix, Work};
+use crate::experiment::{OperationMix, Work};
 use crate::figures::figure;
-use crate::paper::bed::{groups, in_pool, loaded, scale_text, series, time, times, work};
+use crate::paper::bed::{in_pool, loaded, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::is_least;
+use crate::results::plotting::{groups, series, times};
 
-const OPERATIONS: [(&str, Mix); 4] = [
-    ("lookup", Mix::GET),
-    ("insert", Mix::INSERT),
-    ("update", Mix::UPDATE),
-    ("remove", Mix::REMOVE),
+const OPERATIONS: [(&str, OperationMix); 4] = [
+    ("lookup", OperationMix::GET),
+    ("insert", OperationMix::INSERT),
+    ("update", OperationMix::UPDATE),
+    ("remove", OperationMix::REMOVE),
 ];
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let subjects = [Kind::NbTree, Kind::FastFair, Kind::Roart];
     let mut bars = Vec::new();
     for subject in subjects {
@@ -32,7 +33,7 @@ pub(super) fn measure(scale: &Scale) -> Result<Finding> {
         bars.push(series(subject.name, points));
     }
     let plot = times("one thread", groups(OPERATIONS.map(|(name, _)| name)), bars);
-    let check = |(x, (name, _)): (usize, (&str, Mix))| {
+    let check = |(x, (name, _)): (usize, (&str, OperationMix))| {
         let heights: Vec<f64> = plot.series.iter().map(|series| series.heights()[x]).collect();
         let texts: Vec<_> = plot
             .series

@@ -1,14 +1,14 @@
 //! The table and the figures of NBTree.
 
 use super::{counts, domains, latency, skew, space, threads};
-use crate::paper::row::Row;
+use crate::paper::row::PaperRow;
 
 const PAPER: &str = "NBTree";
 const OTHERS: &[&str] =
     &["NVTree", "wB+-tree", "FPTree", "RNTree", "BzTree", "uTree", "LB+-Tree", "DPTree"];
 
-pub(in crate::paper) const ROWS: &[Row] = &[
-    Row {
+pub(in crate::paper) const ROWS: &[PaperRow] = &[
+    PaperRow {
         paper: PAPER,
         figure: "table 1",
         title: "Flushes and lines of the medium per operation",
@@ -17,7 +17,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: counts::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 5",
         title: "Average latency, one thread, uniform, eADR",
@@ -25,7 +25,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: latency::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 6",
         title: "Throughput with all threads, uniform; leaves of one layer and of two",
@@ -35,7 +35,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: threads::uniform,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 7",
         title: "Space, in DRAM and on the medium",
@@ -43,7 +43,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: space::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 8",
         title: "Half lookups, half updates, zipfian 0.99, by threads",
@@ -52,7 +52,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: threads::zipfian,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 9(a,c)",
         title: "Skew, half lookups, half updates",
@@ -60,7 +60,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: skew::skew,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 9(b,d)",
         title: "Part of writes, zipfian 0.99",
@@ -68,7 +68,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: skew::writes,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 11",
         title: "What flushes and the medium cost, ADR and eADR, one thread",
@@ -76,7 +76,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: domains::media_cost,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 12",
         title: "ADR and eADR, half lookups, half updates, zipfian 0.99",
@@ -84,7 +84,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: domains::throughput,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 13",
         title: "On DRAM alone",

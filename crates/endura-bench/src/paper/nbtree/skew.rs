@@ -3,21 +3,25 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::experiment::{Choice, Mix, Work, median};
+use crate::experiment::{OperationMix, Work, median};
 use crate::figures::{figure, list};
-use crate::paper::bed::{
-    costs, exact, heights, in_pool, loaded, mops, number, rates, scale_text, series, work,
-};
+use crate::paper::bed::{in_pool, loaded, mops, scale_text, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::growth;
 use crate::results::Plot;
+use crate::results::plotting::{costs, exact, heights, number, rates, series};
+use crate::workload::Choice;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
 const WRITES: [u32; 5] = [0, 25, 50, 75, 100];
 
 /// Throughput and p99 of the three indexes along a sweep.
-fn sweep(scale: &Scale, across: (&str, &str), points: &[(f64, Mix, f64)]) -> Result<[Plot; 2]> {
+fn sweep(
+    scale: &PaperScale,
+    across: (&str, &str),
+    points: &[(f64, OperationMix, f64)],
+) -> Result<[Plot; 2]> {
     let subjects = [Kind::NbTree, Kind::FastFair, Kind::Roart];
     let (mut curves, mut tails) = (Vec::new(), Vec::new());
     // More threads than processors: that is where a lock shows.
@@ -41,7 +45,7 @@ fn sweep(scale: &Scale, across: (&str, &str), points: &[(f64, Mix, f64)]) -> Res
     ])
 }
 
-fn setup(scale: &Scale) -> String {
+fn setup(scale: &PaperScale) -> String {
     format!(
         "eADR on DRAM, {} threads on {} processors; {} (paper: 56 threads, 16 M keys on Optane)",
         scale.most_threads(),
@@ -50,8 +54,8 @@ fn setup(scale: &Scale) -> String {
     )
 }
 
-pub(super) fn skew(scale: &Scale) -> Result<Finding> {
-    let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
+pub(super) fn skew(scale: &PaperScale) -> Result<Finding> {
+    let mix = OperationMix::HALVES;
     let [plot, tail] = sweep(scale, ("skew", ""), &SKEWS.map(|skew| (skew, mix, skew)))?;
     let gain = |name| growth(&heights(&plot, name));
     // From 0.8 on.
@@ -74,9 +78,15 @@ pub(super) fn skew(scale: &Scale) -> Result<Finding> {
     Ok(Finding { setup: setup(scale), plots: vec![plot, tail], checks })
 }
 
-pub(super) fn writes(scale: &Scale) -> Result<Finding> {
-    let mix =
-        |update| Mix { get: 100 - update, update, insert: 0, remove: 0, scan: 0, scan_length: 0 };
+pub(super) fn writes(scale: &PaperScale) -> Result<Finding> {
+    let mix = |update| OperationMix {
+        get: 100 - update,
+        update,
+        insert: 0,
+        remove: 0,
+        scan: 0,
+        scan_length: 0,
+    };
     let points = WRITES.map(|part| (f64::from(part), mix(part), 0.99));
     let [plot, tail] = sweep(scale, ("writes", "%"), &points)?;
     let last = |plot: &Plot, name: &str| heights(plot, name).last().copied().unwrap_or(f64::NAN);

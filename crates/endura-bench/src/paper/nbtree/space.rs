@@ -4,17 +4,18 @@ use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::figures::{figure, grouped, list};
-use crate::paper::bed::{costs, exact, groups, in_pool, loaded, series};
+use crate::paper::bed::{in_pool, loaded};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::results::Plot;
+use crate::results::plotting::{costs, exact, groups, series};
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let (mut names, mut dram, mut medium) = (Vec::new(), Vec::new(), Vec::new());
     for keys in [scale.keys, 2 * scale.keys] {
         for kind in [Kind::NbTree, Kind::FastFair] {
             let subject = in_pool(scale, kind, MediaChoice::PageCache)?;
-            let subject = loaded(subject, &Scale { keys, ..scale.clone() })?;
+            let subject = loaded(subject, &PaperScale { keys, ..scale.clone() })?;
             let (x, per_key) = (names.len() as f64, |bytes: u64| exact(bytes as f64 / keys as f64));
             names.push(format!("{}, {} keys", subject.name, grouped(keys)));
             dram.push((x, per_key(subject.dram_bytes())));

@@ -6,38 +6,38 @@ use endura::{Kind, MediaChoice};
 use endura_variants::nbtree::{LockedReaders, LockedWriters, SingleLayer};
 
 use crate::Result;
-use crate::experiment::{Choice, Mix, Subject, Work, median};
+use crate::experiment::{OperationMix, Subject, Work, median};
 use crate::figures::{figure, list};
-use crate::paper::bed::{
-    bytes, costs, exact, groups, in_pool, loaded, mops, number, rates, scale_text, series, work,
-};
+use crate::paper::bed::{bytes, in_pool, loaded, mops, scale_text, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::scaling::{at_threads, efficiency_check};
 use crate::paper::shape::middle;
+use crate::results::plotting::{costs, exact, groups, number, rates, series};
 use crate::store::Shape;
+use crate::workload::Choice;
 
 /// An NBTree of a design, on plain memory.
-fn design<D: Design>(scale: &Scale, name: &str) -> Result<Subject> {
+fn design<D: Design>(scale: &PaperScale, name: &str) -> Result<Subject> {
     let medium = Heap::new(bytes(scale, Shape::WORDS));
     loaded(Subject::nbtree_of::<_, D>(medium)?.named(name), scale)
 }
 
-fn indexes(scale: &Scale) -> Result<Vec<Subject>> {
+fn indexes(scale: &PaperScale) -> Result<Vec<Subject>> {
     let of = |kind| loaded(in_pool(scale, kind, MediaChoice::Eadr)?, scale);
     Ok(vec![of(Kind::NbTree)?, of(Kind::FastFair)?, of(Kind::Roart)?])
 }
 
-const OPERATIONS: [(&str, Mix, [f64; 2]); 4] = [
-    ("insert", Mix::INSERT, [1.6, 7.5]),
-    ("update", Mix::UPDATE, [1.5, 5.0]),
-    ("lookup", Mix::GET, [1.6, 5.1]),
-    ("remove", Mix::REMOVE, [2.0, 4.9]),
+const OPERATIONS: [(&str, OperationMix, [f64; 2]); 4] = [
+    ("insert", OperationMix::INSERT, [1.6, 7.5]),
+    ("update", OperationMix::UPDATE, [1.5, 5.0]),
+    ("lookup", OperationMix::GET, [1.6, 5.1]),
+    ("remove", OperationMix::REMOVE, [2.0, 4.9]),
 ];
 
 const FREE: &str = "nobody waits, plain memory";
 
-pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
+pub(super) fn uniform(scale: &PaperScale) -> Result<Finding> {
     let threads = scale.cores();
     let mut subjects = indexes(scale)?;
     subjects.push(design::<TwoLayers>(scale, "two layers, plain memory")?);
@@ -84,8 +84,8 @@ pub(super) fn uniform(scale: &Scale) -> Result<Finding> {
     })
 }
 
-pub(super) fn zipfian(scale: &Scale) -> Result<Finding> {
-    let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
+pub(super) fn zipfian(scale: &PaperScale) -> Result<Finding> {
+    let mix = OperationMix::HALVES;
     let mut subjects = indexes(scale)?;
     subjects.push(design::<TwoLayers>(scale, FREE)?);
     subjects.push(design::<LockedWriters>(scale, "locked writers")?);

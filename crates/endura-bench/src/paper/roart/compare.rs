@@ -6,21 +6,22 @@ use endura_variants::roart::WithoutArrays;
 
 use super::trees::{KEYS, bars, full, roart};
 use crate::Result;
-use crate::experiment::{Mix, Work};
+use crate::experiment::{OperationMix, Work};
 use crate::figures::{figure, list};
-use crate::paper::bed::{in_pool, loaded, mops, number, rates, scale_text, series, time, work};
+use crate::paper::bed::{in_pool, loaded, mops, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::{middle, ratios};
+use crate::results::plotting::{number, rates, series};
 use crate::store::Shape;
 
 const RADIX: &str = "radix tree without leaf arrays";
 
-fn setup(scale: &Scale, what: &str) -> String {
+fn setup(scale: &PaperScale, what: &str) -> String {
     format!("{what}, uniform, lines written back by clwb; {}", scale_text(scale))
 }
 
-pub(super) fn operations(scale: &Scale) -> Result<Finding> {
+pub(super) fn operations(scale: &PaperScale) -> Result<Finding> {
     let subjects =
         vec![roart::<Full>(scale, KEYS)?, roart::<WithoutArrays>(scale, KEYS)?.named(RADIX)];
     let plot = bars(subjects, scale, scale.cores())?;
@@ -56,14 +57,18 @@ pub(super) fn operations(scale: &Scale) -> Result<Finding> {
     })
 }
 
-pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
-    const NONE: Mix = Mix { get: 0, insert: 0, update: 0, remove: 0, scan: 0, scan_length: 0 };
+pub(super) fn mixes(scale: &PaperScale) -> Result<Finding> {
+    const NONE: OperationMix = OperationMix::NONE;
     let mixes = [
-        ("(a) half lookups, half inserts", Mix { get: 1, insert: 1, ..NONE }, 1.27),
-        ("(b) 95 % lookups", Mix { get: 19, insert: 1, ..NONE }, 1.17),
-        ("(c) lookups", Mix::GET, 1.15),
-        ("(d) inserts", Mix::INSERT, 1.3),
-        ("(e) 95 % scans of 100", Mix { scan: 19, insert: 1, scan_length: 100, ..NONE }, 1.52),
+        ("(a) half lookups, half inserts", OperationMix { get: 1, insert: 1, ..NONE }, 1.27),
+        ("(b) 95 % lookups", OperationMix { get: 19, insert: 1, ..NONE }, 1.17),
+        ("(c) lookups", OperationMix::GET, 1.15),
+        ("(d) inserts", OperationMix::INSERT, 1.3),
+        (
+            "(e) 95 % scans of 100",
+            OperationMix { scan: 19, insert: 1, scan_length: 100, ..NONE },
+            1.52,
+        ),
     ];
     let (mut plots, mut checks) = (Vec::new(), Vec::new());
     for (name, mix, theirs) in mixes {
@@ -98,7 +103,7 @@ pub(super) fn mixes(scale: &Scale) -> Result<Finding> {
     })
 }
 
-pub(super) fn words(scale: &Scale) -> Result<Finding> {
+pub(super) fn words(scale: &PaperScale) -> Result<Finding> {
     let subjects = vec![
         full(scale, Shape::WORDS)?,
         loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale)?,

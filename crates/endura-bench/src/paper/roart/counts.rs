@@ -9,10 +9,10 @@ use endura_variants::roart::WithoutArrays;
 use crate::Result;
 use crate::experiment::space;
 use crate::figures::list;
-use crate::paper::bed::{costs, exact, groups, series};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::middle;
+use crate::results::plotting::{costs, exact, groups, series};
 
 /// Line flushes and fences of each of these inserts, in their order.
 fn inserts<T: Techniques>(keys: &[Vec<u8>]) -> Result<Vec<[f64; 2]>> {
@@ -42,7 +42,7 @@ fn siblings(count: u8) -> Vec<Vec<u8>> {
     (0..count).map(|byte| vec![7, byte.reverse_bits(), 1]).collect()
 }
 
-pub(super) fn measure(_: &Scale) -> Result<Finding> {
+pub(super) fn measure(_: &PaperScale) -> Result<Finding> {
     let plain = inserts::<WithoutArrays>(&siblings(200))?;
     let arrays = inserts::<Full>(&siblings(200))?;
     // The first insert that finds its array full, 128 records in it.

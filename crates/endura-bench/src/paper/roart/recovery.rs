@@ -5,14 +5,14 @@ use std::time::Duration;
 use crate::Result;
 use crate::experiment::{page_cache, room};
 use crate::figures::{Median, figure, grouped, list};
-use crate::paper::bed::{costs, exact, number, rates, series};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::{growth, middle};
-use crate::probes::recovery::{Plan, Timeline, restart, timeline};
+use crate::probes::recovery::{CrashPlan, Timeline, restart, timeline};
+use crate::results::plotting::{costs, exact, number, rates, series};
 use crate::store::Shape;
 
-pub(super) fn by_keys(scale: &Scale) -> Result<Finding> {
+pub(super) fn by_keys(scale: &PaperScale) -> Result<Finding> {
     let (mut opens, mut collections) = (Vec::new(), Vec::new());
     for part in [8, 4, 2, 1] {
         let keys = (scale.keys / part).max(1);
@@ -59,12 +59,12 @@ pub(super) fn by_keys(scale: &Scale) -> Result<Finding> {
 }
 
 /// One curve per number of threads that reclaim memory.
-pub(super) fn timelines(scale: &Scale) -> Result<Finding> {
+pub(super) fn timelines(scale: &PaperScale) -> Result<Finding> {
     // As long as the load of all keys takes, about.
     let unit = Duration::from_micros((scale.keys / 2).clamp(200_000, 4_000_000));
     let (mut curves, mut lines) = (Vec::new(), Vec::new());
     for collectors in [1, 2] {
-        let plan = Plan {
+        let plan = CrashPlan {
             keys: scale.keys,
             threads: scale.cores(),
             collectors,

@@ -1,14 +1,14 @@
 //! The table and the figures of ROART.
 
 use super::{compare, counts, recovery, skew, space, techniques};
-use crate::paper::row::Row;
+use crate::paper::row::PaperRow;
 
 const PAPER: &str = "ROART";
 const OTHERS: &[&str] =
     &["P-ART", "PMwCAS-ART", "FAST&FAIR with keys of strings", "SkipList", "BzTree", "WORT"];
 
-pub(in crate::paper) const ROWS: &[Row] = &[
-    Row {
+pub(in crate::paper) const ROWS: &[PaperRow] = &[
+    PaperRow {
         paper: PAPER,
         figure: "table 4",
         title: "Flushes and fences of an insert, by the node it goes to",
@@ -17,7 +17,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["P-ART", "WORT"],
         measure: counts::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 14",
         title: "Lookup, insert, update, remove, scan",
@@ -26,7 +26,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: compare::operations,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 15",
         title: "Five mixes, by threads",
@@ -35,7 +35,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: compare::mixes,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 16",
         title: "What each technique is worth",
@@ -45,7 +45,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &[],
         measure: techniques::each,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 17",
         title: "Scans by length, with and without leaf compaction",
@@ -53,7 +53,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &[],
         measure: techniques::scans,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 18",
         title: "Keys of 8 bytes",
@@ -61,7 +61,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["P-ART", "PMwCAS-ART", "SkipList", "BzTree"],
         measure: compare::words,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 19",
         title: "Skew, half lookups, half updates",
@@ -70,7 +70,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["P-ART", "BzTree"],
         measure: skew::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 20",
         title: "Space by number of keys",
@@ -78,7 +78,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: OTHERS,
         measure: space::measure,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 21(a)",
         title: "Recovery by number of keys",
@@ -86,7 +86,7 @@ pub(in crate::paper) const ROWS: &[Row] = &[
         missing: &["P-ART"],
         measure: recovery::by_keys,
     },
-    Row {
+    PaperRow {
         paper: PAPER,
         figure: "fig 21(b)",
         title: "Requests through a crash and a restart",

@@ -3,19 +3,19 @@
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::experiment::{Choice, Mix, Work};
+use crate::experiment::{OperationMix, Work};
 use crate::figures::figure;
-use crate::paper::bed::{
-    heights, in_pool, loaded, mops, number, rates, scale_text, series, time, work,
-};
+use crate::paper::bed::{in_pool, loaded, mops, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::growth;
+use crate::results::plotting::{heights, number, rates, series};
+use crate::workload::Choice;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.85, 0.9, 0.99];
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
-    let mix = Mix { get: 1, update: 1, insert: 0, remove: 0, scan: 0, scan_length: 0 };
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
+    let mix = OperationMix::HALVES;
     let subjects = [Kind::Roart, Kind::FastFair, Kind::NbTree];
     let mut curves = Vec::new();
     for kind in subjects {

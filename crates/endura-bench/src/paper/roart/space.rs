@@ -6,14 +6,14 @@ use endura_variants::roart::WithoutArrays;
 use super::trees::{KEYS, roart};
 use crate::Result;
 use crate::figures::list;
-use crate::paper::bed::{costs, exact, number, series};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
+use crate::results::plotting::{costs, exact, number, series};
 
-pub(super) fn measure(scale: &Scale) -> Result<Finding> {
+pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let mut curves = [const { Vec::new() }; 2];
     for part in [8, 4, 2, 1] {
-        let scale = Scale { keys: (scale.keys / part).max(1), operations: 0, ..scale.clone() };
+        let scale = PaperScale { keys: (scale.keys / part).max(1), operations: 0, ..scale.clone() };
         let subjects = [roart::<Full>(&scale, KEYS)?, roart::<WithoutArrays>(&scale, KEYS)?];
         for (subject, curve) in subjects.into_iter().zip(&mut curves) {
             curve.push((

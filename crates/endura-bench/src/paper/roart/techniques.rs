@@ -5,14 +5,15 @@ use endura_variants::roart::{FullyOrdered, WithoutArrays, WithoutCompression, Wi
 
 use super::trees::{KEYS, OPERATIONS, bars, roart};
 use crate::Result;
-use crate::experiment::{Mix, Work};
+use crate::experiment::{OperationMix, Work};
 use crate::figures::{Median, figure, list};
-use crate::paper::bed::{costs, number, scale_text, series, time, work};
+use crate::paper::bed::{scale_text, time, work};
 use crate::paper::row::{Check, Finding};
-use crate::paper::scale::Scale;
+use crate::paper::scale::PaperScale;
 use crate::paper::shape::ratios;
+use crate::results::plotting::{costs, number, series};
 
-pub(super) fn each(scale: &Scale) -> Result<Finding> {
+pub(super) fn each(scale: &PaperScale) -> Result<Finding> {
     let subjects = vec![
         roart::<Full>(scale, KEYS)?.named("all techniques"),
         roart::<WithoutSelection>(scale, KEYS)?.named("without selective persistence"),
@@ -69,7 +70,7 @@ pub(super) fn each(scale: &Scale) -> Result<Finding> {
 
 const LENGTHS: [usize; 5] = [10, 50, 100, 500, 1000];
 
-pub(super) fn scans(scale: &Scale) -> Result<Finding> {
+pub(super) fn scans(scale: &PaperScale) -> Result<Finding> {
     let mut curves = Vec::new();
     for which in 0..2 {
         let subject = match which {
@@ -80,7 +81,7 @@ pub(super) fn scans(scale: &Scale) -> Result<Finding> {
         for length in LENGTHS {
             let operations = (scale.operations / length as u64).max(20);
             let plan = Work { operations, ..work(scale) };
-            let ns = time(&subject, Mix::scan(length), plan, scale)?;
+            let ns = time(&subject, OperationMix::scan(length), plan, scale)?;
             points.push((length as f64, Median { median: ns.median / length as f64, ..ns }));
         }
         curves.push(series(subject.name, points));

@@ -4,35 +4,36 @@ use endura::lab::tree::roart::Techniques;
 use endura::{Kind, MediaChoice};
 
 use crate::Result;
-use crate::experiment::{Mix, Subject, Work, adr};
-use crate::paper::bed::{bytes, groups, loaded, mops, rates, series, time, work};
-use crate::paper::scale::Scale;
+use crate::experiment::{OperationMix, Subject, Work, adr};
+use crate::paper::bed::{bytes, loaded, mops, time, work};
+use crate::paper::scale::PaperScale;
 use crate::results::Plot;
+use crate::results::plotting::{groups, rates, series};
 use crate::store::Shape;
 
 /// Keys of 4 to 128 random bytes, values of 8.
 pub(super) const KEYS: Shape = Shape::ROART;
 
-pub(super) const OPERATIONS: [(&str, Mix); 5] = [
-    ("lookup", Mix::GET),
-    ("insert", Mix::INSERT),
-    ("update", Mix::UPDATE),
-    ("scan 100", Mix::scan(100)),
-    ("remove", Mix::REMOVE),
+pub(super) const OPERATIONS: [(&str, OperationMix); 5] = [
+    ("lookup", OperationMix::GET),
+    ("insert", OperationMix::INSERT),
+    ("update", OperationMix::UPDATE),
+    ("scan 100", OperationMix::scan(100)),
+    ("remove", OperationMix::REMOVE),
 ];
 
 /// All techniques, as users have it.
-pub(super) fn full(scale: &Scale, shape: Shape) -> Result<Subject> {
+pub(super) fn full(scale: &PaperScale, shape: Shape) -> Result<Subject> {
     loaded(Subject::pool(&scale.dir, Kind::Roart, MediaChoice::Adr, shape)?, scale)
 }
 
 /// These techniques, on a medium of its own: what differs is the techniques alone.
-pub(super) fn roart<T: Techniques>(scale: &Scale, shape: Shape) -> Result<Subject> {
+pub(super) fn roart<T: Techniques>(scale: &PaperScale, shape: Shape) -> Result<Subject> {
     loaded(Subject::roart::<_, T>(adr(&scale.dir, bytes(scale, shape))?, shape)?, scale)
 }
 
 /// Million operations per second of each operation.
-pub(super) fn bars(subjects: Vec<Subject>, scale: &Scale, threads: usize) -> Result<Plot> {
+pub(super) fn bars(subjects: Vec<Subject>, scale: &PaperScale, threads: usize) -> Result<Plot> {
     let mut all = Vec::new();
     for subject in subjects {
         let mut points = Vec::new();

@@ -4,44 +4,24 @@ use super::html::{escape, grid, table};
 use crate::figures::grouped;
 use crate::probes::counts::PerOperation;
 use crate::probes::floor::RECORD_BYTES;
-use crate::probes::instructions::Counter;
+use crate::probes::instructions::InstructionCounts;
 use crate::report::charts::Look;
-use crate::report::contents::{CountTable, Report};
-use crate::results::{Across, Better, Plot, Point, Series};
+use crate::report::contents::{BenchReport, CountTable};
+use crate::results::plotting::{costs, exact, groups, series};
 
-fn bars(title: &str, unit: &str, quantity: &str, groups: Vec<String>, series: Vec<Series>) -> Plot {
-    Plot {
-        title: title.into(),
-        across: Across::Groups(groups),
-        quantity: quantity.into(),
-        unit: unit.into(),
-        better: Better::Lower,
-        stacked: false,
-        series,
-    }
-}
-
-fn point(x: usize, y: f64, spread_percent: f64) -> Point {
-    Point { x: x as f64, y, spread_percent }
-}
-
-pub(super) fn counts(report: &Report) -> String {
+pub(super) fn counts(report: &BenchReport) -> String {
     let adr: Vec<&CountTable> =
         report.counts.iter().filter(|table| table.domain == "ADR").collect();
     let operations: Vec<String> = adr
         .first()
         .map_or(Vec::new(), |table| table.rows.iter().map(|row| row.operation.into()).collect());
     let plot = |title: &str, quantity: &str, pick: fn(&PerOperation) -> f64| {
-        let series = adr.iter().map(|table| Series {
-            name: table.index.clone(),
-            points: table
-                .rows
-                .iter()
-                .enumerate()
-                .map(|(x, row)| point(x, pick(row), 0.0))
-                .collect(),
-        });
-        bars(title, "per operation", quantity, operations.clone(), series.collect())
+        let of = |table: &&CountTable| {
+            let rows = table.rows.iter().enumerate();
+            series(&table.index, rows.map(|(x, row)| (x as f64, exact(pick(row)))))
+        };
+        let bars = adr.iter().map(of).collect();
+        costs(title, groups(operations.clone()), quantity, "per operation", bars)
     };
     let plots = [
         plot("Lines flushed, ADR", "line flushes", |row| row.line_flushes),
@@ -93,12 +73,12 @@ fn all(tables: &[CountTable]) -> String {
     table(&head, &rows.collect::<Vec<_>>())
 }
 
-fn instructions(counter: &Counter) -> String {
-    let (extent, counts) = match counter {
-        Counter::None(why) => {
+fn instructions(counter: &InstructionCounts) -> String {
+    let (sizes, counts) = match counter {
+        InstructionCounts::None(why) => {
             return format!("<h3>Instructions</h3><p>Not counted: {}.</p>", escape(why));
         }
-        Counter::Stepped { extent, counts } => (extent, counts),
+        InstructionCounts::Stepped { extent, counts } => (extent, counts),
     };
     let (mut indexes, mut operations): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for count in counts {
@@ -109,27 +89,24 @@ fn instructions(counter: &Counter) -> String {
             operations.push(count.operation.clone());
         }
     }
-    let series = indexes.iter().map(|index| {
+    let place = |name: &str| operations.iter().position(|one| one == name).unwrap_or(0) as f64;
+    let of = |index: &String| {
         let of = counts.iter().filter(|count| count.index == *index);
-        let place =
-            |name: &str| operations.iter().position(|operation| operation == name).unwrap_or(0);
-        Series {
-            name: index.clone(),
-            points: of.map(|count| point(place(&count.operation), count.count, 0.0)).collect(),
-        }
-    });
-    let plot =
-        bars("Instructions", "per operation", "instructions", operations.clone(), series.collect());
+        series(index, of.map(|count| (place(&count.operation), exact(count.count))))
+    };
+    let bars = indexes.iter().map(of).collect();
+    let across = groups(operations.clone());
+    let plot = costs("Instructions", across, "instructions", "per operation", bars);
     format!(
         "<h3>Instructions</h3><p>Counted one by one, the library's call included: {} operations of each kind on {} \
          keys.</p>{}",
-        grouped(extent.operations),
-        grouped(extent.keys),
+        grouped(sizes.operations),
+        grouped(sizes.keys),
         grid(&[plot], Look::default())
     )
 }
 
-fn floor(report: &Report) -> String {
+fn floor(report: &BenchReport) -> String {
     let floor = &report.floor;
     let (ahead, record) = floor.best_record();
     let all = [
@@ -138,11 +115,9 @@ fn floor(report: &Report) -> String {
         ("next line", floor.sequential_line_ns),
         ("next record", record),
     ];
-    let points =
-        all.iter().enumerate().map(|(x, (_, ns))| point(x, ns.median, ns.spread_percent)).collect();
-    let groups = all.iter().map(|(name, _)| name.to_string()).collect();
-    let series = vec![Series { name: "hardware".into(), points }];
-    let plot = bars("The floor", "ns", "time", groups, series);
+    let points = all.iter().enumerate().map(|(x, &(_, ns))| (x as f64, ns));
+    let bars = vec![series("hardware", points)];
+    let plot = costs("The floor", groups(all.map(|(name, _)| name)), "time", "ns", bars);
     format!(
         "<h3>The floor</h3><p>What the hardware takes for the least that an index can do, over {} MiB in this run: a \
          lookup in a tree of that size waits for at least one dependent load of a random line per level that no cache \
@@ -155,7 +130,7 @@ fn floor(report: &Report) -> String {
     )
 }
 
-pub(super) fn chases(report: &Report) -> String {
+pub(super) fn chases(report: &BenchReport) -> String {
     let off = |ns: f64, set: u64| format!("{:+.1} %", (ns / set as f64 - 1.0) * 100.0);
     let rows: Vec<Vec<String>> = report
         .chases

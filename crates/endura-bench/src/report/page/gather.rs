@@ -1,7 +1,8 @@
 //! From measurements to plots.
 
 use crate::figures::{Latency, threads};
-use crate::results::{Across, Better, Measurement, Plot, Point, Results, Series};
+use crate::results::plotting::{costs, groups, number, series};
+use crate::results::{Across, Measurement, Plot, Results, Series, plotting};
 
 /// Measurements that share axes.
 struct Group<'r> {
@@ -24,19 +25,14 @@ fn group<'r>(
     groups
 }
 
-fn point(x: f64, measurement: &Measurement) -> Point {
-    let median = measurement.median;
-    Point { x, y: median.median, spread_percent: median.spread_percent }
-}
-
 /// One curve or colour per store, in the order in which they were measured.
 fn by_store(of: &[&Measurement], x: impl Fn(&Measurement) -> f64) -> Vec<Series> {
     group(of.iter().copied(), |measurement| measurement.store.clone())
         .into_iter()
         .map(|group| {
-            let mut points: Vec<Point> = group.of.iter().map(|m| point(x(m), m)).collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Series { name: group.title, points }
+            let mut points: Vec<_> = group.of.iter().map(|m| (x(m), m.median)).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            series(group.title, points)
         })
         .collect()
 }
@@ -108,7 +104,7 @@ pub(super) fn scaling(results: &Results) -> Vec<Plot> {
         .filter_map(|group| {
             let threads: Vec<f64> = group.of.iter().map(|m| m.threads as f64).collect();
             let (least, most) = range(&threads);
-            let across = Across::Number { name: "threads".into(), unit: String::new(), log: true };
+            let across = number("threads", "", true);
             let series = by_store(&group.of, |m| m.threads as f64);
             (most > least).then(|| plot(group.title, across, group.of[0], series))
         })
@@ -158,21 +154,12 @@ pub(super) fn latencies(results: &Results) -> Vec<Plot> {
     group(timed, |m| format!("{}: {}", m.suite, m.workload))
         .into_iter()
         .map(|group| {
-            let series = group.of.iter().filter_map(|m| {
-                let heights = of(m.latency_ns.as_ref()?);
-                let at = |(x, y)| Point { x: f64::from(x), y, spread_percent: 0.0 };
-                let points = (0..).zip(heights).map(at).collect();
-                Some(Series { name: m.store.clone(), points })
-            });
-            Plot {
-                title: group.title.clone(),
-                across: Across::Groups(NAMES.map(String::from).to_vec()),
-                quantity: "latency".into(),
-                unit: "ns".into(),
-                better: Better::Lower,
-                stacked: false,
-                series: series.collect(),
-            }
+            let of = |m: &&Measurement| {
+                let heights = of(m.latency_ns.as_ref()?).map(plotting::exact);
+                Some(series(&m.store, (0..).map(f64::from).zip(heights)))
+            };
+            let curves = group.of.iter().filter_map(of).collect();
+            costs(&group.title, groups(NAMES), "latency", "ns", curves)
         })
         .collect()
 }

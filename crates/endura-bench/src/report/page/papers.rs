@@ -1,7 +1,7 @@
 //! The rows of the papers.
 
 use super::html::{escape, grid, table};
-use crate::paper::{Check, Outcome, Verdict};
+use crate::paper::{Check, Rerun, Verdict};
 use crate::report::charts::Look;
 
 fn class(verdict: Verdict) -> &'static str {
@@ -13,14 +13,14 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn anchor(row: &Outcome) -> String {
+fn anchor(row: &Rerun) -> String {
     let name = format!("{} {}", row.paper, row.figure);
     name.chars()
         .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
         .collect()
 }
 
-pub(super) fn section(rows: &[Outcome]) -> String {
+pub(super) fn section(rows: &[Rerun]) -> String {
     if rows.is_empty() {
         return "<p>No row was run.</p>".into();
     }
@@ -48,7 +48,7 @@ pub(super) fn section(rows: &[Outcome]) -> String {
 }
 
 /// What does not stand here, with the rows that miss it.
-fn missing(rows: &[Outcome]) -> String {
+fn missing(rows: &[Rerun]) -> String {
     let mut names: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows {
         for &name in row.missing {
@@ -69,7 +69,7 @@ fn missing(rows: &[Outcome]) -> String {
     )
 }
 
-fn article(row: &Outcome) -> String {
+fn article(row: &Rerun) -> String {
     let checks: String = row.finding.checks.iter().map(check).collect();
     let missing = match row.missing {
         [] => String::new(),

@@ -5,8 +5,9 @@ use super::{behind, exact, gather, goals, papers};
 use crate::figures::grouped;
 use crate::paper::{Verdict, rows};
 use crate::report::charts::Look;
-use crate::report::contents::Report;
-use crate::results::{Across, Better, Plot, Point, Promise, Results, Role, Series};
+use crate::report::contents::BenchReport;
+use crate::results::plotting::{number, rates, series};
+use crate::results::{Promise, Results, Role, plotting};
 
 /// Identifier, name in the bar, heading, contents.
 struct Section {
@@ -16,7 +17,7 @@ struct Section {
     body: String,
 }
 
-pub(crate) fn page(report: &Report) -> String {
+pub(crate) fn page(report: &BenchReport) -> String {
     // The papers' rows have plots of their own.
     let mut workloads = report.results.clone();
     workloads.measurements.retain(|measurement| !is_paper(&measurement.suite));
@@ -38,7 +39,7 @@ pub(crate) fn page(report: &Report) -> String {
     )
 }
 
-fn sections(report: &Report, workloads: &Results) -> Vec<Section> {
+fn sections(report: &BenchReport, workloads: &Results) -> Vec<Section> {
     let section = |id, name, heading, body| Section { id, name, heading, body };
     vec![
         section("throughput", "Throughput", "Throughput", throughput(workloads)),
@@ -60,7 +61,7 @@ fn sections(report: &Report, workloads: &Results) -> Vec<Section> {
     ]
 }
 
-fn head(report: &Report) -> String {
+fn head(report: &BenchReport) -> String {
     let (results, machine) = (&report.results, &report.results.machine);
     let facts = [
         ("command", format!("<code>{}</code>", escape(&results.command))),
@@ -91,13 +92,13 @@ fn head(report: &Report) -> String {
     )
 }
 
-fn took(report: &Report) -> String {
+fn took(report: &BenchReport) -> String {
     let part = |(name, seconds): &(&str, f64)| format!("{name} {seconds:.0} s");
     let parts: Vec<String> = report.took.iter().map(part).collect();
     format!("{:.0} s: {}", report.seconds(), parts.join(", "))
 }
 
-fn spread(report: &Report) -> String {
+fn spread(report: &BenchReport) -> String {
     let mut spreads: Vec<f64> = report
         .results
         .measurements
@@ -145,7 +146,7 @@ fn once(results: &Results) -> String {
     }
 }
 
-fn tiles(report: &Report) -> String {
+fn tiles(report: &BenchReport) -> String {
     let slower = behind::slower(&report.results);
     let peers = slower.iter().filter(|s| !s.volatile).count();
     let count = |verdict| report.papers.iter().filter(|row| row.verdict == verdict).count();
@@ -214,19 +215,12 @@ fn space(results: &Results) -> String {
     )
 }
 
-fn recovery(report: &Report) -> String {
+fn recovery(report: &BenchReport) -> String {
     let (timeline, what) = &report.timeline;
-    let points =
-        timeline.points.iter().map(|&(x, y)| Point { x, y, spread_percent: 0.0 }).collect();
-    let plot = Plot {
-        title: "Requests through a crash and a restart".into(),
-        across: Across::Number { name: "time".into(), unit: "s".into(), log: false },
-        quantity: "throughput".into(),
-        unit: "Mop/s".into(),
-        better: Better::Higher,
-        stacked: false,
-        series: vec![Series { name: "requests".into(), points }],
-    };
+    let points = timeline.points.iter().map(|&(x, y)| (x, plotting::exact(y)));
+    let curves = vec![series("requests", points)];
+    let title = "Requests through a crash and a restart";
+    let plot = rates(title, number("time", "s", false), curves);
     let mut moments = vec![(timeline.crash, "crash"), (timeline.restart, "restart")];
     moments.extend(timeline.collected.map(|end| (end, "space reclaimed")));
     let collected = match timeline.collected {
@@ -246,7 +240,7 @@ fn recovery(report: &Report) -> String {
     )
 }
 
-fn settings(report: &Report) -> String {
+fn settings(report: &BenchReport) -> String {
     let role = |role| match role {
         Role::Ours => "ours",
         Role::Peer => "peer",
@@ -268,7 +262,7 @@ fn settings(report: &Report) -> String {
     table(&["store", "~", "~what returned survives", "~settings"], &rows)
 }
 
-fn foot(report: &Report) -> String {
+fn foot(report: &BenchReport) -> String {
     format!(
         "<main><footer>Made by <code>{}</code>. The same figures: <a href=\"results.csv\">results.csv</a>, <a \
          href=\"results.json\">results.json</a> (for <code>endura bench compare</code>), <a \

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::Result;
-use crate::store::bytes::{ByteSession, Numbers, copy};
-use crate::store::contract::{Footprint, Session, Store};
+use crate::store::bytes::{ByteClient, Numbers, copy};
+use crate::store::contract::{Client, Footprint, Store};
 use crate::store::shape::Shape;
 
 const NAME: &str = "BTreeMap";
@@ -17,13 +17,13 @@ const SETTINGS: &str = "volatile, behind one RwLock; does not say what it takes 
 pub struct BTreeStore(RwLock<BTreeMap<u64, u64>>);
 
 impl Store for BTreeStore {
-    type Session<'s> = &'s BTreeStore;
+    type Client<'s> = &'s BTreeStore;
 
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn session(&self) -> Result<&Self> {
+    fn client(&self) -> Result<&Self> {
         Ok(self)
     }
 
@@ -46,7 +46,7 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Session for &BTreeStore {
+impl Client for &BTreeStore {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         write(&self.0).insert(key, value);
@@ -94,13 +94,13 @@ impl BTreeBytes {
 }
 
 impl Store for BTreeBytes {
-    type Session<'s> = Numbers<&'s BTreeBytes>;
+    type Client<'s> = Numbers<&'s BTreeBytes>;
 
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn session(&self) -> Result<Self::Session<'_>> {
+    fn client(&self) -> Result<Self::Client<'_>> {
         Ok(Numbers::new(self, self.shape))
     }
 
@@ -113,7 +113,7 @@ impl Store for BTreeBytes {
     }
 }
 
-impl ByteSession for &BTreeBytes {
+impl ByteClient for &BTreeBytes {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         write(&self.map).insert(key.into(), value.into());

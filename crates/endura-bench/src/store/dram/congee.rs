@@ -4,7 +4,7 @@
 use congee::Congee;
 use congee::epoch::Guard;
 
-use crate::store::contract::{Footprint, Session, Store};
+use crate::store::contract::{Client, Footprint, Store};
 use crate::{Error, Result};
 
 /// Operations under one guard.
@@ -15,14 +15,14 @@ const OPERATIONS_PER_GUARD: u32 = 256;
 pub struct CongeeStore(Congee<usize, usize>);
 
 impl Store for CongeeStore {
-    type Session<'s> = CongeeSession<'s>;
+    type Client<'s> = CongeeClient<'s>;
 
     fn name(&self) -> &'static str {
         "congee"
     }
 
-    fn session(&self) -> Result<CongeeSession<'_>> {
-        Ok(CongeeSession { tree: &self.0, guard: self.0.pin(), left: OPERATIONS_PER_GUARD })
+    fn client(&self) -> Result<CongeeClient<'_>> {
+        Ok(CongeeClient { tree: &self.0, guard: self.0.pin(), left: OPERATIONS_PER_GUARD })
     }
 
     /// It does not say what it takes up.
@@ -36,13 +36,13 @@ impl Store for CongeeStore {
 }
 
 /// One thread's work.
-pub struct CongeeSession<'s> {
+pub struct CongeeClient<'s> {
     tree: &'s Congee<usize, usize>,
     guard: Guard,
     left: u32,
 }
 
-impl CongeeSession<'_> {
+impl CongeeClient<'_> {
     #[inline]
     fn guard(&mut self) -> &Guard {
         self.left -= 1;
@@ -54,7 +54,7 @@ impl CongeeSession<'_> {
     }
 }
 
-impl Session for CongeeSession<'_> {
+impl Client for CongeeClient<'_> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         let tree = self.tree;

@@ -3,5 +3,5 @@
 mod strings;
 mod words;
 
-pub use strings::{RoartSession, RoartStore};
+pub use strings::{RoartClient, RoartStore};
 pub use words::EnduraStore;

@@ -8,8 +8,8 @@ use endura::lab::handles::{ByteMap, Roart, RoartIndex};
 use endura::lab::tree::{ByteIndex, Bytes};
 
 use crate::Result;
-use crate::store::contract::{Footprint, Session, Store};
-use crate::store::place::Place;
+use crate::store::contract::{Client, Footprint, Store};
+use crate::store::options::StoreOptions;
 use crate::store::shape::{Buffers, Shape, key_number, number};
 
 /// A map of byte strings in an endura pool.
@@ -20,29 +20,29 @@ pub struct RoartStore {
 }
 
 impl RoartStore {
-    /// The maps of the pool at `place`, which is made if it is not there.
+    /// The maps of a pool, which is made if it is not there.
     ///
     /// # Errors
     ///
     /// Whatever [`PoolOptions::open`](endura::PoolOptions::open) says.
-    pub fn open(place: &Place) -> Result<Vec<Self>> {
-        let shape = place.shape;
+    pub fn open(options: &StoreOptions) -> Result<Vec<Self>> {
+        let shape = options.shape;
         shape.check()?;
-        let pool = place.open_pool()?;
+        let pool = options.open_pool()?;
         let map = |name: String| Ok(Self { map: pool.roart(&name)?, pool: pool.clone(), shape });
-        place.map_names().map(map).collect()
+        options.map_names().map(map).collect()
     }
 }
 
 impl Store for RoartStore {
-    type Session<'s> = RoartSession<RoartIndex>;
+    type Client<'s> = RoartClient<RoartIndex>;
 
     fn name(&self) -> &'static str {
         "roart"
     }
 
-    fn session(&self) -> Result<RoartSession<RoartIndex>> {
-        Ok(RoartSession::new(self.map.clone(), self.shape))
+    fn client(&self) -> Result<RoartClient<RoartIndex>> {
+        Ok(RoartClient::new(self.map.clone(), self.shape))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -59,18 +59,18 @@ impl Store for RoartStore {
 }
 
 /// One thread's work with a map of byte strings.
-pub struct RoartSession<I: ByteIndex> {
+pub struct RoartClient<I: ByteIndex> {
     map: ByteMap<I>,
     buffers: Buffers,
 }
 
-impl<I: ByteIndex> RoartSession<I> {
+impl<I: ByteIndex> RoartClient<I> {
     pub(crate) fn new(map: ByteMap<I>, shape: Shape) -> Self {
         Self { map, buffers: Buffers::new(shape) }
     }
 }
 
-impl<I: ByteIndex> Session for RoartSession<I> {
+impl<I: ByteIndex> Client for RoartClient<I> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         self.buffers.set_key(key);

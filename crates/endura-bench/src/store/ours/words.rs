@@ -6,8 +6,8 @@ use endura::lab::handles::{FastFairIndex, NbTree, NbTreeIndex, WordMap};
 use endura::lab::tree::Index;
 
 use crate::Result;
-use crate::store::contract::{Footprint, Session, Store};
-use crate::store::place::Place;
+use crate::store::contract::{Client, Footprint, Store};
+use crate::store::options::StoreOptions;
 
 /// A map of numbers in an endura pool, of a kind that is known: as those who embed it call it.
 pub struct EnduraStore<I> {
@@ -18,15 +18,15 @@ pub struct EnduraStore<I> {
 }
 
 impl EnduraStore<FastFairIndex> {
-    /// The maps of the pool at `place`, which are made if they are not there.
+    /// The maps of a pool, which are made if they are not there.
     ///
     /// # Errors
     ///
     /// Whatever [`PoolOptions::open`](endura::PoolOptions::open) says.
-    pub fn fast_fair(place: &Place) -> Result<Vec<Self>> {
-        let pool = place.open_pool()?;
+    pub fn fast_fair(options: &StoreOptions) -> Result<Vec<Self>> {
+        let pool = options.open_pool()?;
         let store = |name: String| {
-            let map = match place.layout {
+            let map = match options.layout {
                 Some(layout) => pool.fast_fair_with(&name, layout)?,
                 None => pool.fast_fair(&name)?,
             };
@@ -35,7 +35,7 @@ impl EnduraStore<FastFairIndex> {
             let about = format!("FastFair, leaves of {leaf} bytes, inner nodes of {inner}");
             Ok(Self { pool: pool.clone(), map, name: "fast-fair", about })
         };
-        place.map_names().map(store).collect()
+        options.map_names().map(store).collect()
     }
 }
 
@@ -45,19 +45,19 @@ impl EnduraStore<NbTreeIndex> {
     /// # Errors
     ///
     /// As there.
-    pub fn nbtree(place: &Place) -> Result<Vec<Self>> {
-        let pool = place.open_pool()?;
+    pub fn nbtree(options: &StoreOptions) -> Result<Vec<Self>> {
+        let pool = options.open_pool()?;
         let store = |name: String| {
             let map: NbTree = pool.nbtree(&name)?;
             Ok(Self { pool: pool.clone(), map, name: "nbtree", about: "NbTree".to_owned() })
         };
-        place.map_names().map(store).collect()
+        options.map_names().map(store).collect()
     }
 }
 
 impl<I: Index + Send + Sync> Store for EnduraStore<I> {
-    type Session<'s>
-        = &'s WordMap<I>
+    type Client<'s>
+        = WordMap<I>
     where
         I: 's;
 
@@ -65,8 +65,8 @@ impl<I: Index + Send + Sync> Store for EnduraStore<I> {
         self.name
     }
 
-    fn session(&self) -> Result<&WordMap<I>> {
-        Ok(&self.map)
+    fn client(&self) -> Result<WordMap<I>> {
+        Ok(self.map.clone())
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -83,26 +83,26 @@ impl<I: Index + Send + Sync> Store for EnduraStore<I> {
     }
 }
 
-impl<I: Index> Session for &WordMap<I> {
+impl<I: Index> Client for WordMap<I> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        WordMap::insert(self, key, value)?;
+        Self::insert(self, key, value)?;
         Ok(())
     }
 
     #[inline]
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        Ok(WordMap::update(self, key, value)?.is_some())
+        Ok(Self::update(self, key, value)?.is_some())
     }
 
     #[inline]
     fn remove(&mut self, key: u64) -> Result<bool> {
-        Ok(WordMap::remove(self, key)?.is_some())
+        Ok(Self::remove(self, key)?.is_some())
     }
 
     #[inline]
     fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(WordMap::get(self, key)?)
+        Ok(Self::get(self, key)?)
     }
 
     fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
@@ -122,6 +122,6 @@ impl<I: Index> Session for &WordMap<I> {
 
     #[inline]
     fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        Ok(WordMap::get_many(self, keys)?.iter().flatten().count())
+        Ok(Self::get_many(self, keys)?.iter().flatten().count())
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use fjall::{Keyspace, PartitionCreateOptions, PartitionHandle};
 
 use super::files::size_of_files;
-use crate::store::bytes::{ByteSession, Numbers, copy};
+use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
 use crate::store::shape::Shape;
 use crate::{Error, Result};
@@ -40,13 +40,13 @@ impl FjallStore {
 }
 
 impl Store for FjallStore {
-    type Session<'s> = Numbers<&'s PartitionHandle>;
+    type Client<'s> = Numbers<&'s PartitionHandle>;
 
     fn name(&self) -> &'static str {
         "fjall"
     }
 
-    fn session(&self) -> Result<Self::Session<'_>> {
+    fn client(&self) -> Result<Self::Client<'_>> {
         Ok(Numbers::new(&self.partition, self.shape))
     }
 
@@ -61,7 +61,7 @@ impl Store for FjallStore {
     }
 }
 
-impl ByteSession for &PartitionHandle {
+impl ByteClient for &PartitionHandle {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.insert(key, value).map_err(refused)

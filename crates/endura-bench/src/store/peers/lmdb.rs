@@ -11,7 +11,7 @@ use heed::{
 };
 
 use super::snapshot::{Commits, Kept};
-use crate::store::contract::{Footprint, Session, Store};
+use crate::store::contract::{Client, Footprint, Store};
 use crate::{Error, Result};
 
 type Word = U64<NativeEndian>;
@@ -70,13 +70,13 @@ fn open(options: &EnvOpenOptions<WithTls>, dir: &Path) -> heed::Result<Env<WithT
 }
 
 impl Store for Lmdb {
-    type Session<'s> = LmdbSession<'s>;
+    type Client<'s> = LmdbClient<'s>;
 
     fn name(&self) -> &'static str {
         Self::NAME
     }
 
-    fn session(&self) -> Result<LmdbSession<'_>> {
+    fn client(&self) -> Result<LmdbClient<'_>> {
         let made = self.env.create_databases_and_commit(self.env.write_txn()?, |opener, txn| {
             let map = opener
                 .database_options()
@@ -86,13 +86,13 @@ impl Store for Lmdb {
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
-        Ok(LmdbSession { transactions: Transactions::new(&self.env, &self.commits), map })
+        Ok(LmdbClient { transactions: Transactions::new(&self.env, &self.commits), map })
     }
 
     fn footprint(&self) -> Result<Footprint> {
-        let session = self.session()?;
+        let client = self.client()?;
         let txn = self.env.read_txn()?;
-        Ok(footprint(&self.env, &session.map.stat(&txn)?))
+        Ok(footprint(&self.env, &client.map.stat(&txn)?))
     }
 
     fn settings(&self) -> String {
@@ -142,12 +142,12 @@ impl<'e> Transactions<'e> {
 }
 
 /// One thread's work with LMDB.
-pub struct LmdbSession<'e> {
+pub struct LmdbClient<'e> {
     transactions: Transactions<'e>,
     map: Map<'e>,
 }
 
-impl Session for LmdbSession<'_> {
+impl Client for LmdbClient<'_> {
     #[inline]
     fn insert(&mut self, key: u64, value: u64) -> Result<()> {
         let map = self.map;

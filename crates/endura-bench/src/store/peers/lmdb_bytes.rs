@@ -8,7 +8,7 @@ use heed::{CommitOrAbort, Database, Env, WithTls};
 
 use super::lmdb::{self, Lmdb, Transactions};
 use super::snapshot::Commits;
-use crate::store::bytes::{ByteSession, Numbers, copy};
+use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
 use crate::store::shape::Shape;
 use crate::{Error, Result};
@@ -37,26 +37,26 @@ impl LmdbBytes {
 }
 
 impl Store for LmdbBytes {
-    type Session<'s> = Numbers<LmdbBytesSession<'s>>;
+    type Client<'s> = Numbers<LmdbBytesClient<'s>>;
 
     fn name(&self) -> &'static str {
         Lmdb::NAME
     }
 
-    fn session(&self) -> Result<Self::Session<'_>> {
+    fn client(&self) -> Result<Self::Client<'_>> {
         let made = self.env.create_databases_and_commit(self.env.write_txn()?, |opener, txn| {
             let map = opener.database_options().types::<Bytes, Bytes>().create(txn)?;
             Ok::<_, heed::Error>(CommitOrAbort::<Map<'_>, ()>::Commit(map))
         })?;
         let map = made.commit().ok_or(Error::Config("LMDB gave no database"))?;
         let transactions = Transactions::new(&self.env, &self.commits);
-        Ok(Numbers::new(LmdbBytesSession { transactions, map }, self.shape))
+        Ok(Numbers::new(LmdbBytesClient { transactions, map }, self.shape))
     }
 
     fn footprint(&self) -> Result<Footprint> {
-        let session = self.session()?;
+        let client = self.client()?;
         let txn = self.env.read_txn()?;
-        Ok(lmdb::footprint(&self.env, &session.session.map.stat(&txn)?))
+        Ok(lmdb::footprint(&self.env, &client.client.map.stat(&txn)?))
     }
 
     fn settings(&self) -> String {
@@ -65,12 +65,12 @@ impl Store for LmdbBytes {
 }
 
 /// One thread's work with LMDB.
-pub struct LmdbBytesSession<'e> {
+pub struct LmdbBytesClient<'e> {
     transactions: Transactions<'e>,
     map: Map<'e>,
 }
 
-impl ByteSession for LmdbBytesSession<'_> {
+impl ByteClient for LmdbBytesClient<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let map = self.map;

@@ -11,7 +11,7 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase, StorageBackend, TableDefin
 
 use super::files::size_of_files;
 use super::snapshot::{Commits, Kept};
-use crate::store::bytes::{ByteSession, Numbers, copy};
+use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
 use crate::store::shape::Shape;
 use crate::{Error, Result};
@@ -96,14 +96,14 @@ impl RedbStore {
 type Table<'txn> = redb::Table<'txn, &'static [u8], &'static [u8]>;
 
 impl Store for RedbStore {
-    type Session<'s> = Numbers<RedbSession<'s>>;
+    type Client<'s> = Numbers<RedbClient<'s>>;
 
     fn name(&self) -> &'static str {
         "redb"
     }
 
-    fn session(&self) -> Result<Self::Session<'_>> {
-        Ok(Numbers::new(RedbSession { store: self, reading: None }, self.shape))
+    fn client(&self) -> Result<Self::Client<'_>> {
+        Ok(Numbers::new(RedbClient { store: self, reading: None }, self.shape))
     }
 
     fn footprint(&self) -> Result<Footprint> {
@@ -116,12 +116,12 @@ impl Store for RedbStore {
 }
 
 /// One thread's work.
-pub struct RedbSession<'s> {
+pub struct RedbClient<'s> {
     store: &'s RedbStore,
     reading: Option<Kept<ReadOnlyTable<&'static [u8], &'static [u8]>>>,
 }
 
-impl RedbSession<'_> {
+impl RedbClient<'_> {
     /// The table as of the last commit.
     #[inline]
     fn reading(&mut self) -> Result<&ReadOnlyTable<&'static [u8], &'static [u8]>> {
@@ -136,7 +136,7 @@ impl RedbSession<'_> {
     }
 }
 
-impl ByteSession for RedbSession<'_> {
+impl ByteClient for RedbClient<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.reading = None;

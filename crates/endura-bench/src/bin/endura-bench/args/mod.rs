@@ -2,8 +2,8 @@
 
 pub(crate) mod flags;
 
+mod names;
 mod shape;
-mod stores;
 
+pub(crate) use names::{contender, one_of};
 pub(crate) use shape::{ShapeArgs, shape_arguments};
-pub(crate) use stores::contender;

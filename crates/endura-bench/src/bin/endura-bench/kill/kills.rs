@@ -6,13 +6,14 @@ use std::path::Path;
 
 use endura_bench::contender::Contender;
 use endura_bench::results::Promise;
+use endura_bench::store::temporary;
 use endura_console::args::MediaArgs;
-use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::{Table, grouped, verdict};
 use serde_json::json;
 
-use super::round::{Found, Victim};
+use super::round::{KillCounts, Victim};
 use crate::args::contender;
 use crate::args::flags;
 
@@ -70,11 +71,11 @@ pub(crate) fn run(args: &Args) -> Result {
     Ok(Answer::yes_if(all.iter().all(|(_, found)| found.lost == 0)))
 }
 
-fn write(out: &mut dyn Write, all: &[(Contender, Found)]) -> Result<()> {
+fn write(out: &mut dyn Write, all: &[(Contender, KillCounts)]) -> Result<()> {
     let header = ["store", "kills", "acknowledged", "in flight", "of them kept", "lost"];
     let mut table = Table::new(1, &header);
     for (store, found) in all {
-        let Found { kills, acknowledged, in_flight, in_flight_kept, lost } = *found;
+        let KillCounts { kills, acknowledged, in_flight, in_flight_kept, lost } = *found;
         let numbers = [kills, acknowledged, in_flight, in_flight_kept, lost].map(grouped);
         table.row([store.name().to_string()].into_iter().chain(numbers));
     }
@@ -110,11 +111,9 @@ pub(crate) fn broken(contenders: &[Contender], kills: u64, seed: u64) -> Result<
 }
 
 /// Kills a store in a folder of its own, until it loses something or `kills` times.
-fn killed(victim: Victim, kills: u64, dir: &Path) -> Result<Found> {
-    let made = tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir);
-    let failure = |error| Failure::io(format!("cannot make a folder in {}", dir.display()), &error);
-    let folder = made.map_err(failure)?;
-    let (mut found, mut contents) = (Found::default(), BTreeMap::new());
+fn killed(victim: Victim, kills: u64, dir: &Path) -> Result<KillCounts> {
+    let folder = temporary(dir)?;
+    let (mut found, mut contents) = (KillCounts::default(), BTreeMap::new());
     for round in 0..kills {
         victim.round(round, folder.path(), &mut contents, &mut found)?;
         if found.lost > 0 {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use endura::NodeLayout;
 use endura_bench::contender::{Contender, Entrant};
-use endura_bench::figures::Pace;
-use endura_bench::store::{Place, Shape};
+use endura_bench::figures::Pacing;
+use endura_bench::store::{Shape, StoreOptions, temporary};
 use endura_bench::workload::{Plan, Population, Workload};
 use endura_console::args::MediaArgs;
 use endura_console::child::{Child, die_with_parent, wait_for_death};
@@ -36,7 +36,7 @@ pub(crate) struct LoaderArgs {
 pub(crate) struct Killed {
     /// Deleted in the end.
     _folder: TempDir,
-    place: Place,
+    options: StoreOptions,
     contender: Contender,
 }
 
@@ -49,9 +49,7 @@ pub(crate) fn load_and_kill(
     layout: Option<NodeLayout>,
     media: MediaArgs,
 ) -> Result<Killed> {
-    let made = tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir);
-    let failure = |error| Failure::io(format!("cannot make a folder in {}", dir.display()), &error);
-    let folder = made.map_err(failure)?;
+    let folder = temporary(dir)?;
     let (store, path) = (folder.path().join("store"), folder.path().join("ledger"));
     let ledger = Ledger::create(&path)?;
     let mut arguments = vec![
@@ -74,19 +72,20 @@ pub(crate) fn load_and_kill(
         std::thread::sleep(Duration::from_millis(2));
     }
     child.kill()?;
-    let place = Place { pool: media.options(), layout, ..Place::new(store, shape, keys) };
-    Ok(Killed { _folder: folder, place, contender })
+    let options =
+        StoreOptions { pool: media.options(), layout, ..StoreOptions::new(store, shape, keys) };
+    Ok(Killed { _folder: folder, options, contender })
 }
 
 impl Killed {
     /// Opens the store that the kill left.
     pub(crate) fn open(&self) -> endura_bench::Result<Box<dyn Entrant>> {
-        self.contender.open(&self.place)
+        self.contender.open(&self.options)
     }
 
     /// The file of a store that is a pool.
     pub(crate) fn pool(&self) -> PathBuf {
-        self.place.dir.join("pool")
+        self.options.dir.join("pool")
     }
 }
 
@@ -94,10 +93,11 @@ impl Killed {
 pub(crate) fn load(args: &LoaderArgs) -> Result {
     die_with_parent()?;
     let shape = args.shape.shape();
-    let place = Place::new(args.dir.clone(), shape, args.keys);
-    let place = Place { pool: args.media.options(), layout: args.layout.layout, ..place };
-    let store = args.store.open(&place)?;
-    let plan = Plan { operations: args.keys, pace: Pace::FREE, seed: 1 };
+    let options = StoreOptions::new(args.dir.clone(), shape, args.keys);
+    let options =
+        StoreOptions { pool: args.media.options(), layout: args.layout.layout, ..options };
+    let store = args.store.open(&options)?;
+    let plan = Plan { operations: args.keys, pace: Pacing::FREE, seed: 1 };
     store.run(&Population::new(1), &Workload::load(), plan)?;
     Ledger::open(&args.ledger)?.account(0)?.acknowledge(1);
     wait_for_death()

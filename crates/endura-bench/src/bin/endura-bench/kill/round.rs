@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use endura_bench::contender::Contender;
 use endura_bench::keys;
-use endura_bench::store::{Place, Session, Shape};
+use endura_bench::store::{Client, Shape, StoreOptions};
 use endura_console::args::MediaArgs;
 use endura_console::child::{Child, die_with_parent, wait_for_death};
 use endura_console::ledger::Ledger;
@@ -43,7 +43,7 @@ pub(super) struct Victim {
 
 /// What kills found.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Found {
+pub(super) struct KillCounts {
     pub(super) kills: u64,
     pub(super) acknowledged: u64,
     pub(super) in_flight: u64,
@@ -54,7 +54,7 @@ pub(super) struct Found {
 
 /// What a thread does next.
 #[derive(Clone, Copy)]
-enum Step {
+enum Write {
     Insert(u64, u64),
     Update(u64, u64),
     Remove(u64),
@@ -81,34 +81,36 @@ impl Operations {
         }
     }
 
-    fn next(&mut self) -> Step {
+    fn next(&mut self) -> Write {
         let index = self.rng.u64(..KEYS) * self.threads as u64 + self.thread as u64;
         let (key, value) = (keys::key(index), self.rng.u64(..));
         let step = match (self.contents.contains_key(&key), self.rng.u8(..4)) {
-            (false, _) => Step::Insert(key, value),
-            (true, 0) => Step::Insert(key, value),
-            (true, 1) => Step::Update(key, value),
-            (true, _) => Step::Remove(key),
+            (false, _) => Write::Insert(key, value),
+            (true, 0) => Write::Insert(key, value),
+            (true, 1) => Write::Update(key, value),
+            (true, _) => Write::Remove(key),
         };
         match step {
-            Step::Insert(key, value) | Step::Update(key, value) => self.contents.insert(key, value),
-            Step::Remove(key) => self.contents.remove(&key),
+            Write::Insert(key, value) | Write::Update(key, value) => {
+                self.contents.insert(key, value)
+            }
+            Write::Remove(key) => self.contents.remove(&key),
         };
         step
     }
 }
 
-impl Step {
+impl Write {
     fn key(self) -> u64 {
         let (Self::Insert(key, _) | Self::Update(key, _) | Self::Remove(key)) = self;
         key
     }
 
-    fn perform(self, session: &mut dyn Session) -> endura_bench::Result<()> {
+    fn perform(self, client: &mut dyn Client) -> endura_bench::Result<()> {
         match self {
-            Self::Insert(key, value) => session.insert(key, value),
-            Self::Update(key, value) => session.update(key, value).map(drop),
-            Self::Remove(key) => session.remove(key).map(drop),
+            Self::Insert(key, value) => client.insert(key, value),
+            Self::Update(key, value) => client.update(key, value).map(drop),
+            Self::Remove(key) => client.remove(key).map(drop),
         }
     }
 }
@@ -127,10 +129,13 @@ pub(crate) struct WriterArgs {
 }
 
 impl Victim {
-    fn place(&self, dir: &Path) -> Place {
+    fn options(&self, dir: &Path) -> StoreOptions {
         let shape = if self.contender.takes(SHAPE) { SHAPE } else { Shape::WORDS };
         let entries = KEYS * self.threads as u64;
-        Place { pool: self.media.options(), ..Place::new(dir.join("store"), shape, entries) }
+        StoreOptions {
+            pool: self.media.options(),
+            ..StoreOptions::new(dir.join("store"), shape, entries)
+        }
     }
 
     fn ledger(dir: &Path) -> PathBuf {
@@ -143,7 +148,7 @@ impl Victim {
         round: u64,
         dir: &Path,
         contents: &mut Contents,
-        found: &mut Found,
+        found: &mut KillCounts,
     ) -> Result<()> {
         let ledger = Ledger::create(&Self::ledger(dir))?;
         let numbers = [self.threads as u64, self.seed, round].map(|n| n.to_string().into());
@@ -196,11 +201,11 @@ impl Victim {
 
     /// All that the store holds.
     fn contents(&self, dir: &Path) -> Result<Contents> {
-        let store = self.contender.open(&self.place(dir))?;
-        let mut session = store.session()?;
+        let store = self.contender.open(&self.options(dir))?;
+        let mut client = store.client()?;
         let (mut all, mut from) = (Contents::new(), Some(0));
         while let Some(at) = from
-            && let Some((key, value)) = session.first(at)?
+            && let Some((key, value)) = client.first(at)?
         {
             all.insert(key, value);
             from = key.checked_add(1);
@@ -215,17 +220,17 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
     let WriterArgs { store: contender, threads, seed, media, .. } = *args;
     let victim = Victim { contender, threads, seed, media };
     let contents = victim.contents(&args.dir)?;
-    let store = contender.open(&victim.place(&args.dir))?;
+    let store = contender.open(&victim.options(&args.dir))?;
     let ledger = Ledger::open(&Victim::ledger(&args.dir))?;
     ledger.set_ready()?;
     let work = |thread: usize| -> Result<()> {
         let mut operations = Operations::new(&victim, args.round, thread, &contents);
         let account = ledger.account(thread)?;
-        let mut session = store.session()?;
+        let mut client = store.client()?;
         for count in 1.. {
             let step = operations.next();
             account.begin(count);
-            step.perform(session.as_mut())?;
+            step.perform(client.as_mut())?;
             account.acknowledge(count);
         }
         Ok(())

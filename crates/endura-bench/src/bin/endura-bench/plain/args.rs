@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use endura::Kind;
 use endura::lab::media::Domain;
 use endura_bench::contender::Contender;
 use endura_bench::head_to_head::{Config, Operation, Sizes};
-use endura_bench::probes::counts::{Counted, Nodes};
+use endura_bench::probes::counts::{CountSetup, NodeSizes};
 use endura_bench::store::Shape;
 use endura_console::args::{KindArgs, MediaArgs};
 use endura_console::text::parse_number;
 
-use crate::args::{contender, flags};
+use crate::args::{contender, flags, one_of};
 
 /// More than any cache holds.
 const MANY: u64 = 10_000_000;
@@ -34,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 5)]
     rounds: u32,
     /// Measure only these, after a load
-    #[arg(long, value_parser = operation(), value_delimiter = ',')]
+    #[arg(long, value_parser = one_of(Operation::ALL, Operation::argument), value_delimiter = ',')]
     only: Vec<Operation>,
     /// Leave the peer out
     #[arg(long)]
@@ -71,14 +70,6 @@ pub(crate) struct Args {
     pub(super) kind: KindArgs,
     #[command(flatten)]
     pub(super) media: MediaArgs,
-}
-
-/// Takes the name of an operation.
-fn operation() -> impl TypedValueParser<Value = Operation> {
-    PossibleValuesParser::new(Operation::ALL.map(Operation::argument)).try_map(|name| {
-        let found = Operation::ALL.into_iter().find(|operation| operation.argument() == name);
-        found.ok_or("no such operation")
-    })
 }
 
 impl Args {
@@ -122,14 +113,14 @@ impl Args {
     }
 
     /// What is counted.
-    pub(super) fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> CountSetup {
         let layout = self.layout.layout;
-        Counted {
+        CountSetup {
             keys: self.keys.unwrap_or(1_000_000),
             kind: self.kind.kind(),
             domain: Domain::Adr,
             shape: self.shape(),
-            nodes: if self.paper_nodes { Nodes::Paper } else { Nodes::Pool(layout) },
+            nodes: if self.paper_nodes { NodeSizes::Paper } else { NodeSizes::Pool(layout) },
         }
     }
 

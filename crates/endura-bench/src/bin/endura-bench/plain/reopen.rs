@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Args, keys: u64, dir: &Path) -> Result {
     let begun = Instant::now();
     let open = killed.open()?;
     let opened = begun.elapsed();
-    let found = open.session()?.get(key(0))?.is_some();
+    let found = open.client()?.get(key(0))?.is_some();
     let first_lookup = begun.elapsed();
     drop(open);
     let rebuilt =

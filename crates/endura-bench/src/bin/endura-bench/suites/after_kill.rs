@@ -91,7 +91,7 @@ fn once(
     let killed = load_and_kill(contender, shape, args.keys, dir, layout.layout, *media)?;
     let begun = Instant::now();
     let open = killed.open()?;
-    let found = open.session()?.get(key(0))?.is_some();
+    let found = open.client()?.get(key(0))?.is_some();
     let took = begun.elapsed();
     if !found {
         return Err(Failure::Message(format!("{} lost key 0", contender.name())));

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use endura_bench::store::Shape;
 use endura_bench::suite;
-use endura_bench::tpcc::{Mix, Scale};
+use endura_bench::tpcc::{TpccScale, TransactionMix};
 
 use super::run::RunArgs;
 use endura_console::outcome::Result;
@@ -45,9 +45,10 @@ enum MixName {
 pub(crate) fn run(args: &Args) -> Result {
     let all = MixName::value_variants();
     let chosen = if args.mixes.is_empty() { all } else { &args.mixes };
-    let mixes: Vec<(&str, Mix)> = chosen.iter().map(|&name| Mix::PAPER[name as usize]).collect();
+    let mixes: Vec<(&str, TransactionMix)> =
+        chosen.iter().map(|&name| TransactionMix::PAPER[name as usize]).collect();
     let most = args.run.threads.iter().copied().max().unwrap_or(1) as u64;
-    let scale = Scale {
+    let scale = TpccScale {
         warehouses: args.warehouses.unwrap_or(most),
         items: args.items,
         customers: args.items * 3 / 100 / 3 * 3,

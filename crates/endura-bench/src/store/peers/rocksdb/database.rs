@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::ffi;
 use crate::Result;
-use crate::store::bytes::{ByteSession, Numbers, copy};
+use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
 use crate::store::peers::files::size_of_files;
 use crate::store::shape::Shape;
@@ -31,13 +31,13 @@ impl RocksDbStore {
 }
 
 impl Store for RocksDbStore {
-    type Session<'s> = Numbers<&'s RocksDbStore>;
+    type Client<'s> = Numbers<&'s RocksDbStore>;
 
     fn name(&self) -> &'static str {
         "RocksDB"
     }
 
-    fn session(&self) -> Result<Self::Session<'_>> {
+    fn client(&self) -> Result<Self::Client<'_>> {
         Ok(Numbers::new(self, self.shape))
     }
 
@@ -53,7 +53,7 @@ impl Store for RocksDbStore {
     }
 }
 
-impl ByteSession for &RocksDbStore {
+impl ByteClient for &RocksDbStore {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.db.put(key, value)

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// Where the maps of a store lie, and how they are made. A store that is there is opened.
 #[derive(Clone)]
-pub struct Place {
+pub struct StoreOptions {
     /// A folder of this store's own.
     pub dir: PathBuf,
     /// How many maps it has. A peer keeps each by itself.
@@ -24,7 +24,7 @@ pub struct Place {
     pub layout: Option<NodeLayout>,
 }
 
-impl Place {
+impl StoreOptions {
     /// One map of so many entries in `dir`.
     pub fn new(dir: PathBuf, shape: Shape, entries: u64) -> Self {
         Self { dir, maps: 1, shape, entries, pool: Pool::options(), layout: None }
@@ -65,8 +65,12 @@ fn make(dir: &Path) -> Result<()> {
         .map_err(|source| Error::Io { doing: format!("cannot make {}", dir.display()), source })
 }
 
-/// A folder that is deleted when it is dropped.
-pub(crate) fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
+/// A folder in `dir` that is deleted when it is dropped.
+///
+/// # Errors
+///
+/// [`Error::Io`] where it cannot be made.
+pub fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir).map_err(|source| Error::Io {
         doing: format!("cannot make a folder in {}", dir.display()),
         source,

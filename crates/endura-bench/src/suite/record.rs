@@ -2,24 +2,24 @@
 
 use std::time::Instant;
 
-use super::collect::Collector;
+use super::collect::Rounds;
 use super::stage::{Stage, Suite, VERIFIED};
 use crate::Result;
 use crate::contender::{Contender, Entrant};
 use crate::keys::key;
 use crate::results::{Measurement, Quantity, StoreInfo};
-use crate::store::Place;
+use crate::store::StoreOptions;
 use crate::workload::{Population, Timing, Workload};
 
 /// Whose measurements these are.
-pub(super) struct At<'a> {
+pub(super) struct TurnRecord<'a> {
     pub(super) suite: &'a Suite,
     pub(super) info: &'a StoreInfo,
     pub(super) threads: usize,
-    pub(super) collector: &'a mut Collector,
+    pub(super) collector: &'a mut Rounds,
 }
 
-impl At<'_> {
+impl TurnRecord<'_> {
     pub(super) fn add(&mut self, stage: &Stage, timing: Timing) {
         let quantity = Quantity::throughput(vec![timing.mops()]);
         let measurement = self.measurement(stage, quantity);
@@ -60,13 +60,13 @@ impl At<'_> {
     pub(super) fn reopen(
         &mut self,
         contender: Contender,
-        place: &Place,
+        options: &StoreOptions,
         population: &Population,
     ) -> Result<()> {
         let begun = Instant::now();
-        let store = contender.open(place)?;
+        let store = contender.open(options)?;
         let position = population.window(0).start;
-        store.session()?.get(key(population.number(0, position)))?;
+        store.client()?.get(key(population.number(0, position)))?;
         let took = begun.elapsed().as_secs_f64() * 1e3;
         store.verify(population, VERIFIED / 10)?;
         self.cost("after a close", Quantity::cost("reopen time", "ms", vec![took]));

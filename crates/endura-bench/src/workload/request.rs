@@ -6,7 +6,7 @@ use super::population::{ABSENT, Population};
 
 /// One action and its key. Eight bytes: a thread reads them one after the other as it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct Request {
     /// Where in its stripe the key lies: from position 0 if the stripes keep still, else a distance
     /// from the beginning, or from the end with [`Choice::Latest`]. Of an absent key, its number.
     pub(crate) place: u32,
@@ -17,45 +17,45 @@ pub(crate) struct Step {
 }
 
 /// What one thread will do.
-pub(crate) struct Steps {
-    pub(crate) steps: Vec<Step>,
-    /// How many actions that is: a batch of lookups has a step for each key.
+pub(crate) struct Requests {
+    pub(crate) requests: Vec<Request>,
+    /// How many actions that is: a batch of lookups has a request for each key.
     pub(crate) actions: usize,
 }
 
-/// Draws `count` steps of the thread `thread`.
+/// Draws `count` requests of the thread `thread`.
 pub(crate) fn draw(
     workload: &Workload,
     population: &Population,
     thread: usize,
     count: usize,
     rng: &mut fastrand::Rng,
-) -> Steps {
+) -> Requests {
     let sampler = workload.choice.sampler(population.len());
     let deck = deck(workload);
-    let (mut steps, mut actions) = (Vec::with_capacity(count), 0);
-    while steps.len() < count {
+    let (mut requests, mut actions) = (Vec::with_capacity(count), 0);
+    while requests.len() < count {
         let action = match workload.order {
             Order::Drawn => deck[rng.usize(..deck.len())],
             Order::InTurn => deck[actions % deck.len()],
         };
         actions += 1;
-        let width = if action == Action::ReadMany { BATCH.min(count - steps.len()) } else { 1 };
+        let width = if action == Action::ReadMany { BATCH.min(count - requests.len()) } else { 1 };
         for _ in 0..width {
-            steps.push(step(workload, population, thread, action, &sampler, rng));
+            requests.push(request(workload, population, thread, action, &sampler, rng));
         }
     }
-    Steps { steps, actions }
+    Requests { requests, actions }
 }
 
-fn step(
+fn request(
     workload: &Workload,
     population: &Population,
     thread: usize,
     action: Action,
     sampler: &Sampler,
     rng: &mut fastrand::Rng,
-) -> Step {
+) -> Request {
     let length = match workload.scan {
         ScanLength::Fixed(length) => length,
         ScanLength::UpTo(most) => rng.u16(1..=most),
@@ -74,7 +74,7 @@ fn step(
             (stripe, place(workload, population, stripe, rank / threads))
         }
     };
-    Step { place: place as u32, length, stripe: stripe as u8, action }
+    Request { place: place as u32, length, stripe: stripe as u8, action }
 }
 
 fn place(workload: &Workload, population: &Population, stripe: u64, rank: u64) -> u64 {
@@ -115,34 +115,36 @@ mod tests {
         population
     }
 
-    fn draws(workload: &Workload, population: &Population, count: usize) -> Vec<Step> {
-        draw(workload, population, 1, count, &mut fastrand::Rng::with_seed(5)).steps
+    fn draws(workload: &Workload, population: &Population, count: usize) -> Vec<Request> {
+        draw(workload, population, 1, count, &mut fastrand::Rng::with_seed(5)).requests
     }
 
     #[test]
     fn a_step_is_eight_bytes() {
-        assert_eq!(size_of::<Step>(), 8);
+        assert_eq!(size_of::<Request>(), 8);
     }
 
     #[test]
     fn actions_come_as_often_as_their_weights_say() {
         let mix = [(Action::Read, 50), (Action::Update, 30), (Action::Scan, 20)];
         let workload = Workload::new("", &mix).with_scan(ScanLength::UpTo(7));
-        let steps = draws(&workload, &population(2, 1000), 100_000);
+        let requests = draws(&workload, &population(2, 1000), 100_000);
         for (action, percent) in mix {
-            let share = steps.iter().filter(|step| step.action == action).count() as f64 / 1000.0;
+            let share =
+                requests.iter().filter(|request| request.action == action).count() as f64 / 1000.0;
             assert!((share - f64::from(percent)).abs() < 1.0, "{action:?}: {share} %");
         }
-        assert!((1..=7).all(|length| steps.iter().any(|step| step.length == length)));
-        assert!(steps.iter().all(|step| (1..=7).contains(&step.length)));
+        assert!((1..=7).all(|length| requests.iter().any(|request| request.length == length)));
+        assert!(requests.iter().all(|request| (1..=7).contains(&request.length)));
     }
 
     #[test]
     fn actions_in_turn_repeat() {
         let mut workload = Workload::new("", &[(Action::Insert, 4), (Action::Read, 2)]);
         workload.order = Order::InTurn;
-        let steps = draws(&workload, &population(2, 100), 12);
-        let inserts: Vec<bool> = steps.iter().map(|step| step.action == Action::Insert).collect();
+        let requests = draws(&workload, &population(2, 100), 12);
+        let inserts: Vec<bool> =
+            requests.iter().map(|request| request.action == Action::Insert).collect();
         assert_eq!(inserts, [true, true, true, true, false, false].repeat(2));
     }
 
@@ -150,19 +152,21 @@ mod tests {
     fn batches_have_a_step_for_each_key() {
         let (workload, population) = (Workload::only("", Action::ReadMany), population(2, 100));
         let mut rng = fastrand::Rng::with_seed(5);
-        let Steps { steps, actions } = draw(&workload, &population, 0, 40, &mut rng);
-        assert_eq!((steps.len(), actions), (40, 3));
+        let Requests { requests, actions } = draw(&workload, &population, 0, 40, &mut rng);
+        assert_eq!((requests.len(), actions), (40, 3));
     }
 
     /// The latest key is the most frequent one, with the frequency that the law gives it.
     #[test]
     fn latest_prefers_the_end_of_the_threads_own_stripe() {
         let workload = Workload::only("", Action::Read).with_choice(Choice::Latest(0.99));
-        let steps = draws(&workload, &population(4, 1000), 100_000);
-        let newest = steps.iter().filter(|step| (step.stripe, step.place) == (1, 0)).count();
+        let requests = draws(&workload, &population(4, 1000), 100_000);
+        let newest =
+            requests.iter().filter(|request| (request.stripe, request.place) == (1, 0)).count();
         // 1 / (1 + 2^-0.99 + ... + 1000^-0.99) is 0.1294.
         assert!((newest as f64 / 100_000.0 - 0.1294).abs() < 0.005, "{newest}");
-        let next = steps.iter().filter(|step| (step.stripe, step.place) == (2, 0)).count();
+        let next =
+            requests.iter().filter(|request| (request.stripe, request.place) == (2, 0)).count();
         assert!((next as f64 / newest as f64 - 0.5_f64.powf(0.99)).abs() < 0.03, "{next}");
     }
 
@@ -173,8 +177,8 @@ mod tests {
             Workload::only("", Action::Read),
             Workload::only("", Action::Read).with_choice(Choice::Zipf(0.8)),
         ] {
-            for step in draws(&workload, &population, 10_000) {
-                assert!(population.window(step.stripe.into()).contains(&step.place.into()));
+            for request in draws(&workload, &population, 10_000) {
+                assert!(population.window(request.stripe.into()).contains(&request.place.into()));
             }
         }
     }
