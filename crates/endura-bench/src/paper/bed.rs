@@ -8,6 +8,8 @@ use super::scale::PaperScale;
 use crate::Result;
 use crate::experiment::{OperationMix, Subject, Work, load, median, room};
 use crate::figures::{Median, grouped};
+use crate::results::Series;
+use crate::results::plotting::series;
 use crate::store::Shape;
 use crate::workload::Choice;
 
@@ -43,6 +45,16 @@ pub(super) fn time(
     scale: &PaperScale,
 ) -> Result<Median> {
     Ok(median(subject, mix, work, scale.rounds)?.0)
+}
+
+/// A curve of the index's name: what `measure` finds at each of `points`.
+pub(super) fn curve<X>(
+    subject: &Subject,
+    points: impl IntoIterator<Item = X>,
+    measure: impl FnMut(X) -> Result<(f64, Median)>,
+) -> Result<Series> {
+    let points: Result<Vec<_>> = points.into_iter().map(measure).collect();
+    Ok(series(&subject.name, points?))
 }
 
 /// Millions of operations per second, from nanoseconds per operation.

@@ -39,6 +39,11 @@ impl PaperScale {
         self.threads.iter().copied().filter(|&threads| threads <= have).max().unwrap_or(1)
     }
 
+    /// Operations of which each takes a loaded key of its own in every round.
+    pub(super) fn operations_on_loaded(&self) -> u64 {
+        self.operations.min(self.keys / u64::from(self.rounds.max(1)))
+    }
+
     pub(super) fn most_threads(&self) -> usize {
         self.threads.iter().copied().max().unwrap_or(1)
     }

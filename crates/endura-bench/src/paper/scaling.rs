@@ -1,45 +1,30 @@
 //! Throughput by threads, and what may be asked of it on a machine with few processors.
 
-use super::bed::{mops, time, work};
+use super::bed::{curve, mops, time, work};
 use super::row::Check;
 use super::scale::PaperScale;
 use crate::Result;
 use crate::experiment::{OperationMix, Subject, Work};
 use crate::figures::{figure, list};
 use crate::results::Plot;
-use crate::results::plotting::{number, rates, series};
-use crate::workload::Choice;
+use crate::results::plotting::{number, rates};
 
-/// Throughput of fresh, loaded indexes at each number of threads.
+/// Throughput of fresh, loaded indexes in so many operations at each number of threads.
 pub(super) fn scaling(
     scale: &PaperScale,
     title: &str,
-    mix: OperationMix,
+    (mix, operations): (OperationMix, u64),
     subjects: &[&dyn Fn() -> Result<Subject>],
 ) -> Result<Plot> {
-    scaling_with(scale, title, mix, Choice::Uniform, subjects)
-}
-
-/// The same with another choice of keys.
-pub(super) fn scaling_with(
-    scale: &PaperScale,
-    title: &str,
-    mix: OperationMix,
-    choice: Choice,
-    subjects: &[&dyn Fn() -> Result<Subject>],
-) -> Result<Plot> {
-    let mut curves = Vec::new();
-    for subject in subjects {
-        let mut points = Vec::new();
-        let subject = subject()?;
-        let mut next = scale.keys;
-        for &threads in &scale.threads {
-            let plan = Work { threads, next, choice, ..work(scale) };
-            points.push((threads as f64, mops(time(&subject, mix, plan, scale)?)));
-            next += scale.operations * u64::from(scale.rounds);
-        }
-        curves.push(series(subject.name, points));
-    }
+    let of = |subject: &&dyn Fn() -> Result<Subject>| {
+        let (subject, mut next) = (subject()?, scale.keys);
+        curve(&subject, scale.threads.iter().copied(), |threads| {
+            let plan = Work { threads, next, operations, ..work(scale) };
+            next += operations * u64::from(scale.rounds);
+            Ok((threads as f64, mops(time(&subject, mix, plan, scale)?)))
+        })
+    };
+    let curves = subjects.iter().map(of).collect::<Result<_>>()?;
     Ok(rates(title, number("threads", "", true), curves))
 }
 

@@ -8,12 +8,12 @@ use endura_variants::roart::WithoutArrays;
 use crate::Result;
 use crate::experiment::{OperationMix, Subject, Work};
 use crate::figures::{Median, list};
-use crate::paper::bed::{emulated, loaded, scale_text, shared, time, work};
+use crate::paper::bed::{curve, emulated, loaded, scale_text, shared, time, work};
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
 use crate::paper::shape::{middle, nowhere_above, ratios};
 use crate::results::Plot;
-use crate::results::plotting::{costs, heights, number, series};
+use crate::results::plotting::{costs, heights, number};
 use crate::store::Shape;
 
 /// Parts of all keys that a query selects, in percent.
@@ -34,18 +34,15 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     for (subject, medium) in subjects.into_iter().zip(media) {
         let subject = loaded(subject, scale)?;
         medium.set_latency(300, 300);
-        let mut points = Vec::new();
-        for ratio in RATIOS {
+        curves.push(curve(&subject, RATIOS, |ratio| {
             let length = ((scale.keys as f64 * ratio / 100.0) as u64).max(1);
             // As many entries at each point.
             let queries = (scale.operations / length).clamp(3, 2000);
             let plan = Work { operations: queries, ..work(scale) };
             let ns = time(&subject, OperationMix::scan(length as usize), plan, scale)?;
-            let each = Median { median: ns.median / length as f64, ..ns };
-            points.push((ratio, each));
-        }
+            Ok((ratio, Median { median: ns.median / length as f64, ..ns }))
+        })?);
         medium.set_latency(0, 0);
-        curves.push(series(subject.name.clone(), points));
     }
     let plot = costs(
         "range query",

@@ -27,7 +27,7 @@ fn measure(scale: &PaperScale, what: &str, mix: OperationMix, of_16: f64) -> Res
         || -> Result<Subject> { loaded(in_pool(scale, Kind::FastFair, MediaChoice::Adr)?, scale) };
     let nbtree =
         || -> Result<Subject> { loaded(in_pool(scale, Kind::NbTree, MediaChoice::Adr)?, scale) };
-    let plot = scaling(scale, what, mix, &[&fast_fair, &nbtree])?;
+    let plot = scaling(scale, what, (mix, scale.operations), &[&fast_fair, &nbtree])?;
     let checks =
         vec![efficiency_check(&plot, "FastFair", of_16, scale), keeps_up(&plot, "FastFair", scale)];
     Ok(Finding {

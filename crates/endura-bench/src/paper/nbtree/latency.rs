@@ -5,11 +5,11 @@ use endura::{Kind, MediaChoice};
 use crate::Result;
 use crate::experiment::{OperationMix, Work};
 use crate::figures::figure;
-use crate::paper::bed::{in_pool, loaded, scale_text, time, work};
+use crate::paper::bed::{curve, in_pool, loaded, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
 use crate::paper::shape::is_least;
-use crate::results::plotting::{groups, series, times};
+use crate::results::plotting::{groups, times};
 
 const OPERATIONS: [(&str, OperationMix); 4] = [
     ("lookup", OperationMix::GET),
@@ -23,14 +23,11 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let mut bars = Vec::new();
     for subject in subjects {
         let subject = loaded(in_pool(scale, subject, MediaChoice::Eadr)?, scale)?;
-        let mut points = Vec::new();
-        for (x, (_, mix)) in OPERATIONS.into_iter().enumerate() {
-            // Removes take what was loaded: fewer, that there is enough for all rounds.
-            let most = scale.keys / u64::from(scale.rounds.max(1));
-            let plan = Work { operations: scale.operations.min(most), ..work(scale) };
-            points.push((x as f64, time(&subject, mix, plan, scale)?));
-        }
-        bars.push(series(subject.name, points));
+        // Removes take what was loaded: fewer, that there is enough for all rounds.
+        let plan = Work { operations: scale.operations_on_loaded(), ..work(scale) };
+        bars.push(curve(&subject, OPERATIONS.iter().enumerate(), |(x, (_, mix))| {
+            Ok((x as f64, time(&subject, *mix, plan, scale)?))
+        })?);
     }
     let plot = times("one thread", groups(OPERATIONS.map(|(name, _)| name)), bars);
     let check = |(x, (name, _)): (usize, (&str, OperationMix))| {

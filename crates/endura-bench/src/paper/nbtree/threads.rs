@@ -8,7 +8,7 @@ use endura_variants::nbtree::{LockedReaders, LockedWriters, SingleLayer};
 use crate::Result;
 use crate::experiment::{OperationMix, Subject, Work, median};
 use crate::figures::{figure, list};
-use crate::paper::bed::{bytes, in_pool, loaded, mops, scale_text, work};
+use crate::paper::bed::{bytes, curve, in_pool, loaded, mops, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
 use crate::paper::scaling::{at_threads, efficiency_check};
@@ -44,13 +44,10 @@ pub(super) fn uniform(scale: &PaperScale) -> Result<Finding> {
     subjects.push(design::<SingleLayer>(scale, "one layer, plain memory")?);
     let mut bars = Vec::new();
     for subject in subjects {
-        let mut points = Vec::new();
-        for (x, (_, mix, _)) in OPERATIONS.into_iter().enumerate() {
-            let most = scale.keys / u64::from(scale.rounds.max(1));
-            let plan = Work { threads, operations: scale.operations.min(most), ..work(scale) };
-            points.push((x as f64, mops(median(&subject, mix, plan, scale.rounds)?.0)));
-        }
-        bars.push(series(subject.name, points));
+        let plan = Work { threads, operations: scale.operations_on_loaded(), ..work(scale) };
+        bars.push(curve(&subject, OPERATIONS.iter().enumerate(), |(x, (_, mix, _))| {
+            Ok((x as f64, mops(time(&subject, *mix, plan, scale)?)))
+        })?);
     }
     let plot = rates(&format!("{threads} threads"), groups(OPERATIONS.map(|o| o.0)), bars);
     let height = |of: usize, x: usize| plot.series[of].heights()[x];

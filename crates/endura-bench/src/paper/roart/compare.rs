@@ -6,13 +6,13 @@ use endura_variants::roart::WithoutArrays;
 
 use super::trees::{KEYS, bars, full, roart};
 use crate::Result;
-use crate::experiment::{OperationMix, Work};
+use crate::experiment::OperationMix;
 use crate::figures::{figure, list};
-use crate::paper::bed::{in_pool, loaded, mops, scale_text, time, work};
+use crate::paper::bed::{in_pool, loaded, scale_text};
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
+use crate::paper::scaling::scaling;
 use crate::paper::shape::{middle, ratios};
-use crate::results::plotting::{number, rates, series};
 use crate::store::Shape;
 
 const RADIX: &str = "radix tree without leaf arrays";
@@ -72,29 +72,18 @@ pub(super) fn mixes(scale: &PaperScale) -> Result<Finding> {
     ];
     let (mut plots, mut checks) = (Vec::new(), Vec::new());
     for (name, mix, theirs) in mixes {
-        let mut curves = Vec::new();
-        for which in 0..2 {
-            let subject = match which {
-                0 => roart::<Full>(scale, KEYS)?,
-                _ => roart::<WithoutArrays>(scale, KEYS)?.named(RADIX),
-            };
-            let (mut points, mut next) = (Vec::new(), scale.keys);
-            for &threads in &scale.threads {
-                let operations = scale.operations / if mix.scan > 0 { 20 } else { 2 };
-                let plan = Work { threads, next, operations, ..work(scale) };
-                points.push((threads as f64, mops(time(&subject, mix, plan, scale)?)));
-                next += operations * u64::from(scale.rounds);
-            }
-            curves.push(series(subject.name, points));
-        }
-        let gains = ratios(&curves[1].heights(), &curves[0].heights());
+        let operations = scale.operations / if mix.scan > 0 { 20 } else { 2 };
+        let with = || roart::<Full>(scale, KEYS);
+        let without = || Ok(roart::<WithoutArrays>(scale, KEYS)?.named(RADIX));
+        let plot = scaling(scale, name, (mix, operations), &[&with, &without])?;
+        let gains = ratios(&plot.series[1].heights(), &plot.series[0].heights());
         checks.push(Check::new(
             &format!("{name}: {theirs} times a radix tree without leaf arrays (in P-ART's place)"),
             format!("{} times with {:?} threads", list(&gains), scale.threads),
             middle(&gains) >= theirs * 0.9,
             "the tree in P-ART's place has all other techniques of ROART; P-ART has none",
         ));
-        plots.push(rates(name, number("threads", "", true), curves));
+        plots.push(plot);
     }
     Ok(Finding {
         setup: setup(scale, "keys of 4 to 128 bytes, values of 8 (paper: 30 M keys, 36 threads)"),

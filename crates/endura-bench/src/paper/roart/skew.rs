@@ -5,11 +5,11 @@ use endura::{Kind, MediaChoice};
 use crate::Result;
 use crate::experiment::{OperationMix, Work};
 use crate::figures::figure;
-use crate::paper::bed::{in_pool, loaded, mops, scale_text, time, work};
+use crate::paper::bed::{curve, in_pool, loaded, mops, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
 use crate::paper::shape::growth;
-use crate::results::plotting::{heights, number, rates, series};
+use crate::results::plotting::{heights, number, rates};
 use crate::workload::Choice;
 
 const SKEWS: [f64; 6] = [0.5, 0.6, 0.7, 0.85, 0.9, 0.99];
@@ -20,13 +20,11 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let mut curves = Vec::new();
     for kind in subjects {
         let subject = loaded(in_pool(scale, kind, MediaChoice::Adr)?, scale)?;
-        let mut points = Vec::new();
-        for skew in SKEWS {
+        curves.push(curve(&subject, SKEWS, |skew| {
             let threads = scale.most_threads();
             let plan = Work { threads, choice: Choice::Zipf(skew), ..work(scale) };
-            points.push((skew, mops(time(&subject, mix, plan, scale)?)));
-        }
-        curves.push(series(subject.name, points));
+            Ok((skew, mops(time(&subject, mix, plan, scale)?)))
+        })?);
     }
     let plot = rates("throughput", number("skew", "", false), curves);
     let change = |name| (growth(&heights(&plot, name)) - 1.0) * 100.0;

@@ -7,11 +7,11 @@ use super::trees::{KEYS, OPERATIONS, bars, roart};
 use crate::Result;
 use crate::experiment::{OperationMix, Work};
 use crate::figures::{Median, figure, list};
-use crate::paper::bed::{scale_text, time, work};
+use crate::paper::bed::{curve, scale_text, time, work};
 use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
 use crate::paper::shape::ratios;
-use crate::results::plotting::{costs, number, series};
+use crate::results::plotting::{costs, number};
 
 pub(super) fn each(scale: &PaperScale) -> Result<Finding> {
     let subjects = vec![
@@ -77,14 +77,12 @@ pub(super) fn scans(scale: &PaperScale) -> Result<Finding> {
             0 => roart::<Full>(scale, KEYS)?.named("with leaf compaction"),
             _ => roart::<WithoutArrays>(scale, KEYS)?.named("without"),
         };
-        let mut points = Vec::new();
-        for length in LENGTHS {
+        curves.push(curve(&subject, LENGTHS, |length| {
             let operations = (scale.operations / length as u64).max(20);
             let plan = Work { operations, ..work(scale) };
             let ns = time(&subject, OperationMix::scan(length), plan, scale)?;
-            points.push((length as f64, Median { median: ns.median / length as f64, ..ns }));
-        }
-        curves.push(series(subject.name, points));
+            Ok((length as f64, Median { median: ns.median / length as f64, ..ns }))
+        })?);
     }
     let plot =
         costs("scan", number("scan length", "entries", true), "time per entry", "ns", curves);

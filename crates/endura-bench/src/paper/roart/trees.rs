@@ -5,10 +5,10 @@ use endura::{Kind, MediaChoice};
 
 use crate::Result;
 use crate::experiment::{OperationMix, Subject, Work, adr};
-use crate::paper::bed::{bytes, loaded, mops, time, work};
+use crate::paper::bed::{bytes, curve, loaded, mops, time, work};
 use crate::paper::scale::PaperScale;
 use crate::results::Plot;
-use crate::results::plotting::{groups, rates, series};
+use crate::results::plotting::{groups, rates};
 use crate::store::Shape;
 
 /// Keys of 4 to 128 random bytes, values of 8.
@@ -36,14 +36,11 @@ pub(super) fn roart<T: Techniques>(scale: &PaperScale, shape: Shape) -> Result<S
 pub(super) fn bars(subjects: Vec<Subject>, scale: &PaperScale, threads: usize) -> Result<Plot> {
     let mut all = Vec::new();
     for subject in subjects {
-        let mut points = Vec::new();
-        for (x, (_, mix)) in OPERATIONS.into_iter().enumerate() {
-            let most = scale.keys / u64::from(scale.rounds.max(1));
-            let operations = scale.operations.min(most) / if mix.scan > 0 { 20 } else { 1 };
+        all.push(curve(&subject, OPERATIONS.iter().enumerate(), |(x, &(_, mix))| {
+            let operations = scale.operations_on_loaded() / if mix.scan > 0 { 20 } else { 1 };
             let plan = Work { operations, threads, ..work(scale) };
-            points.push((x as f64, mops(time(&subject, mix, plan, scale)?)));
-        }
-        all.push(series(subject.name, points));
+            Ok((x as f64, mops(time(&subject, mix, plan, scale)?)))
+        })?);
     }
     Ok(rates(&crate::figures::threads(threads), groups(OPERATIONS.map(|o| o.0)), all))
 }
