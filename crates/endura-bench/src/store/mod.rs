@@ -1,4 +1,4 @@
-//! What is measured: a store, and the client of it that a thread is.
+//! What is measured: a store, and what a thread does with it.
 
 mod bytes;
 mod contract;

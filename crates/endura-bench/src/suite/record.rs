@@ -1,4 +1,4 @@
-//! What one store's turn measured, on its way to the collector.
+//! What one store's turn measured, on its way to the others of its suite.
 
 use std::time::Instant;
 
@@ -16,18 +16,18 @@ pub(super) struct TurnRecord<'a> {
     pub(super) suite: &'a Suite,
     pub(super) info: &'a StoreInfo,
     pub(super) threads: usize,
-    pub(super) collector: &'a mut Rounds,
+    pub(super) rounds: &'a mut Rounds,
 }
 
 impl TurnRecord<'_> {
     pub(super) fn add(&mut self, stage: &Stage, timing: Timing) {
         let quantity = Quantity::throughput(vec![timing.mops()]);
         let measurement = self.measurement(stage, quantity);
-        self.collector.add_timed(self.info, measurement, &timing);
+        self.rounds.add_timed(self.info, measurement, &timing);
         let quantity = Quantity::cost("cpu time", "ns/op", vec![timing.cpu_ns()]);
         let measurement = self.measurement(stage, quantity);
         // The latencies are the throughput's: told twice, they would be drawn twice.
-        self.collector.add_round(self.info, measurement, timing.probe, None);
+        self.rounds.add_round(self.info, measurement, timing.probe, None);
     }
 
     fn measurement(&self, stage: &Stage, quantity: Quantity) -> Measurement {
@@ -53,7 +53,7 @@ impl TurnRecord<'_> {
     fn cost(&mut self, workload: &str, quantity: Quantity) {
         let stage = Stage::new(Workload { name: workload.into(), ..Workload::load() }, 0);
         let measurement = self.measurement(&stage, quantity);
-        self.collector.add(self.info, measurement);
+        self.rounds.add(self.info, measurement);
     }
 
     /// From the call that opens a store that was closed to the first answer.

@@ -50,7 +50,7 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn suite(&mut self, suite: &Suite, results: &mut Results) -> Result<()> {
         let settings = self.settings;
-        let (mut collector, mut slow) = (Rounds::default(), Vec::new());
+        let (mut rounds, mut slow) = (Rounds::default(), Vec::new());
         for turn in settings.turns().filter(|turn| turn.contender.takes(suite.shape)) {
             let who = (turn.threads, turn.contender);
             if slow.contains(&who) {
@@ -58,17 +58,17 @@ impl Runner<'_> {
                 continue;
             }
             let begun = Instant::now();
-            self.store(suite, turn, &mut collector)?;
+            self.store(suite, turn, &mut rounds)?;
             if settings.patience.is_some_and(|patience| begun.elapsed() > patience) {
                 slow.push(who);
             }
         }
-        collector.finish(results);
+        rounds.finish(results);
         Ok(())
     }
 
     /// One store in one round.
-    fn store(&mut self, suite: &Suite, turn: Turn, collector: &mut Rounds) -> Result<()> {
+    fn store(&mut self, suite: &Suite, turn: Turn, rounds: &mut Rounds) -> Result<()> {
         let settings = self.settings;
         let Turn { round, threads, contender } = turn;
         let dir = temporary(&settings.dir)?;
@@ -77,7 +77,7 @@ impl Runner<'_> {
         let options = settings.options(dir.path(), suite.shape, most);
         let store = contender.open(&options)?;
         let info = store.info();
-        let mut at = TurnRecord { suite, info: &info, threads, collector };
+        let mut at = TurnRecord { suite, info: &info, threads, rounds };
         let population = Population::new(threads);
         let seed = settings.seed ^ (u64::from(round) << 32);
         let load =
