@@ -15,8 +15,8 @@ use process::*;
 #[test]
 fn role_try_to_open() {
     let Some(path) = role_path() else { return };
-    let [writing, reading] =
-        [false, true].map(|read_only| outcome(&Pool::options().read_only(read_only).open(&path)));
+    let [writing, reading] = [false, true]
+        .map(|read_only| outcome(&Pool::options().read_only(read_only).open_existing(&path)));
     say(&format!("{writing}, {reading}"));
 }
 
@@ -35,18 +35,18 @@ fn one_writer_or_many_readers() {
         let [writing, reading] = [false, true].map(|only| Pool::options().read_only(only));
         assert_eq!(elsewhere(&path), "opened, opened");
 
-        let pool = writing.open(&path).unwrap();
-        assert!(matches!(unchanged(&path, || writing.open(&path)), Err(Error::Locked)));
-        assert!(matches!(unchanged(&path, || reading.open(&path)), Err(Error::Locked)));
+        let pool = writing.open_existing(&path).unwrap();
+        assert!(matches!(unchanged(&path, || writing.open_existing(&path)), Err(Error::Locked)));
+        assert!(matches!(unchanged(&path, || reading.open_existing(&path)), Err(Error::Locked)));
         assert_eq!(unchanged(&path, || elsewhere(&path)), "locked, locked");
         // Closing unlocks although handles remain.
         let handle = pool.clone();
         pool.close().unwrap();
         assert!(matches!(handle.stats(), Err(Error::Closed)));
 
-        let first = reading.open(&path).unwrap();
-        let second = reading.open(&path).unwrap();
-        assert!(matches!(unchanged(&path, || writing.open(&path)), Err(Error::Locked)));
+        let first = reading.open_existing(&path).unwrap();
+        let second = reading.open_existing(&path).unwrap();
+        assert!(matches!(unchanged(&path, || writing.open_existing(&path)), Err(Error::Locked)));
         assert_eq!(unchanged(&path, || elsewhere(&path)), "locked, opened");
         drop(first);
         assert_eq!(elsewhere(&path), "locked, opened");
@@ -78,14 +78,14 @@ fn a_child_drops_a_pool_that_has_threads() {
     for threads in [0, 1] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
-        let pool = Pool::options().open_existing(&path).unwrap();
+        let pool = Pool::options().open(&path).unwrap();
         let map = pool.fast_fair("map").unwrap();
         (0..20_000).for_each(|key| assert!(map.insert(key, key).is_ok()));
         let unclosed = std::fs::read(&path).unwrap();
         drop((map, pool));
         // The same file, or it would be taken for a copy.
         std::fs::write(&path, unclosed).unwrap();
-        let pool = Pool::options().collectors(threads).open(&path).unwrap();
+        let pool = Pool::options().collectors(threads).open_existing(&path).unwrap();
         assert!(pool.collect().unwrap());
         let joins_its_own = in_child(move || {
             let own =
@@ -178,7 +178,7 @@ fn the_child_of_a_raw_clone_leaves_the_lock_alone() {
         let path = closed_pool(&folder);
         let own = folder.path().join("own");
         for read_only in [false, true] {
-            let pool = Pool::options().read_only(read_only).open(&path).unwrap();
+            let pool = Pool::options().read_only(read_only).open_existing(&path).unwrap();
             assert!(in_raw_child(|| {
                 let is_refused = matches!(pool.stats(), Err(Error::Forked));
                 pool.drop_for_good();

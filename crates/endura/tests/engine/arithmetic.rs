@@ -14,7 +14,7 @@ fn a_number_of_entries_that_no_pool_has_room_for_is_refused() {
         for len in [i64::MAX as u64, i64::MIN as u64, u64::MAX, 1 << 32] {
             let path = closed.patched(|words| words.put(LEN, len));
             for read_only in [true, false] {
-                let opened = options().read_only(read_only).open(&path);
+                let opened = options().read_only(read_only).open_existing(&path);
                 assert!(matches!(opened, Err(Error::Corrupt { .. })), "{kind}, {len}: {opened:?}");
             }
         }

@@ -115,7 +115,7 @@ fn a_collection_ends_beside_a_hot_key() {
         map.insert(HOT, 0_u64.to_le_bytes()).unwrap();
         drop(map);
         killed(pool, &path);
-        let pool = Pool::options().collectors(1).open(&path).unwrap();
+        let pool = Pool::options().collectors(1).open_existing(&path).unwrap();
         let map = pool.roart("m").unwrap();
         let (stop, updates) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {

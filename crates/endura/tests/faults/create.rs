@@ -85,11 +85,11 @@ fn killed_while_creating() {
 }
 
 #[test]
-fn role_open() {
+fn role_open_or_create() {
     let Some(path) = role_path() else { return };
     let mut opened = 0;
     for _ in 0..20 {
-        match Pool::options().open_existing(&path) {
+        match Pool::options().open(&path) {
             Ok(pool) => {
                 opened += 1;
                 pool.close().unwrap();
@@ -107,7 +107,7 @@ fn many_create_at_once() {
     for folder in folders() {
         let path = folder.path().join("pool");
         let mut processes: Vec<_> =
-            (0..4).map(|_| Process::start(role("role_open", &path))).collect();
+            (0..4).map(|_| Process::start(role("role_open_or_create", &path))).collect();
         let opens: u64 = processes.iter_mut().map(|p| p.hear().parse::<u64>().unwrap()).sum();
         processes.into_iter().for_each(Process::finish);
         let last = superblock(&path);

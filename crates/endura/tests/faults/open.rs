@@ -214,7 +214,7 @@ fn role_open_as_it_may() {
             if source.kind() == std::io::ErrorKind::PermissionDenied)
     };
     assert!(denied(Pool::options().open_existing(&path)));
-    assert!(denied(Pool::options().open_existing(&path)));
+    assert!(denied(Pool::options().open(&path)));
     let pool = Pool::options().read_only(true).open_existing(&path).unwrap();
     assert!(pool.stats().unwrap().read_only);
     say("as it should be");
