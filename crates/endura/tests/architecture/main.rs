@@ -5,3 +5,4 @@ mod circles;
 mod house;
 mod names;
 mod rules;
+mod surface;
