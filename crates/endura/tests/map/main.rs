@@ -4,4 +4,7 @@
 mod cases;
 mod killed;
 mod model;
+#[allow(dead_code, unused, clippy::all, reason = "compiled as a user would write it, and not run")]
+#[path = "../ui/pass.rs"]
+mod must_compile;
 mod types;

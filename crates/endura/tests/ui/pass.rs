@@ -12,7 +12,13 @@ type Users = Map<str, [u8]>;
 type Hits = Map<u64, u64>;
 type Names = Map<str, str>;
 
-fn p01_every_kind_of_text(m: &Users, s: String, b: Box<str>, a: Arc<str>, c: Cow<'_, str>) -> Result<()> {
+fn p01_every_kind_of_text(
+    m: &Users,
+    s: String,
+    b: Box<str>,
+    a: Arc<str>,
+    c: Cow<'_, str>,
+) -> Result<()> {
     m.get("ada")?;
     m.get(&s)?;
     m.get(&b)?;
@@ -74,7 +80,11 @@ fn p05_compare_exchange(m: &Hits, n: &Names, u: &Users, s: &String) -> Result<()
     }
     Ok(())
 }
-fn p06_closures_see_borrowed_forms(n: &Names, u: &Users, t: &Map<u64, (u32, String)>) -> Result<()> {
+fn p06_closures_see_borrowed_forms(
+    n: &Names,
+    u: &Users,
+    t: &Map<u64, (u32, String)>,
+) -> Result<()> {
     let _: Option<usize> = n.get_with("k", |s| s.len())?;
     let _: Option<u8> = u.get_with("k", |b| b.iter().copied().max().unwrap_or(0))?;
     let _: Option<bool> = t.get_with(7, |(a, s)| a > 3 && s.starts_with('x'))?;
@@ -131,7 +141,12 @@ fn p10_tuples(m: &Map<(String, u64), str>, s: String, n: u64) -> Result<()> {
     }
     Ok(())
 }
-fn p11_extend(m: &Hits, n: &Names, owned: Vec<(String, String)>, map: BTreeMap<u64, u64>) -> Result<()> {
+fn p11_extend(
+    m: &Hits,
+    n: &Names,
+    owned: Vec<(String, String)>,
+    map: BTreeMap<u64, u64>,
+) -> Result<()> {
     m.extend([(1, 2), (3, 4)])?;
     m.extend((0..10).map(|i| (i, i * i)))?;
     m.extend(map)?;
@@ -175,10 +190,15 @@ fn p14_writers(u: &Users) -> io::Result<()> {
 fn p15_visitors(n: &Names, m: &Hits) -> Result<(), Box<dyn std::error::Error>> {
     let mut bytes = 0;
     n.range_with("a".."b", |k, v| bytes += k.len() + v.len())?;
-    let found = m.range_with(.., |k, v| if v == 7 { ControlFlow::Break(k) } else { ControlFlow::Continue(()) })?;
+    let found =
+        m.range_with(
+            ..,
+            |k, v| if v == 7 { ControlFlow::Break(k) } else { ControlFlow::Continue(()) },
+        )?;
     let _: Option<u64> = found.break_value();
     let mut out = Vec::new();
-    n.prefix("user:").visit(|k, v| io::Write::write_all(&mut out, [k, v].concat().as_bytes()))??;
+    n.prefix("user:")
+        .visit(|k, v| io::Write::write_all(&mut out, [k, v].concat().as_bytes()))??;
     n.range(..).visit_rev(|_, _| ())?;
     n.retain(|k, v| !k.starts_with('x') && v != "y")?;
     Ok(())
@@ -191,19 +211,30 @@ fn ranges_of_bytes(m: &Map<[u8], u8>, v: Vec<u8>) -> Result<()> {
     m.get(b"x")?;
     Ok(())
 }
-fn next_page<K: Key + ?Sized, V: Value + ?Sized>(m: &Map<K, V>, after: &K::Owned) -> Result<Vec<(K::Owned, V::Owned)>> {
+fn next_page<K: Key + ?Sized, V: Value + ?Sized>(
+    m: &Map<K, V>,
+    after: &K::Owned,
+) -> Result<Vec<(K::Owned, V::Owned)>> {
     m.range((Bound::Excluded(K::lend(after)), Bound::Unbounded)).take(100).collect()
 }
 fn within<K: Key + ?Sized>(m: &Map<K, u64>, keys: impl KeyRange<K>) -> Result<u64> {
     m.range(keys).values().sum()
 }
-fn p16_generic<K: Key + ?Sized, V: Value + ?Sized>(m: &Map<K, V>, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
+fn p16_generic<K: Key + ?Sized, V: Value + ?Sized>(
+    m: &Map<K, V>,
+    key: K::Ref<'_>,
+) -> Result<Option<V::Owned>> {
     m.range(..).count();
     m.range(key..);
     m.contains_key(key)?;
     m.get(key)
 }
-fn p17_more_keys(a: &Map<Option<u32>, bool>, b: &Map<[u8; 4], f64>, c: &Map<char, u64>, d: &Map<(u64, str), u8>) -> Result<()> {
+fn p17_more_keys(
+    a: &Map<Option<u32>, bool>,
+    b: &Map<[u8; 4], f64>,
+    c: &Map<char, u64>,
+    d: &Map<(u64, str), u8>,
+) -> Result<()> {
     a.insert(None, true)?;
     a.range(Some(3)..);
     b.insert(*b"abcd", 0.5)?;
