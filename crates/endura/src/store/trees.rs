@@ -281,12 +281,22 @@ macro_rules! on_range {
 }
 
 impl Words {
-    pub(crate) fn next(&mut self, tree: &AnyTree) -> Option<Result<(u64, u64)>> {
-        on_range!(tree, self, tree, keys => operations::next(tree, keys))
+    /// The next key from below, and its value in `value`.
+    pub(crate) fn next_key(&mut self, tree: &AnyTree, value: &mut u64) -> Option<u64> {
+        on_range!(tree, self, tree, keys => keys.next_key(tree, value))
     }
 
-    pub(crate) fn next_back(&mut self, tree: &AnyTree) -> Option<Result<(u64, u64)>> {
-        on_range!(tree, self, tree, keys => operations::next_back(tree, keys))
+    /// The same from above.
+    pub(crate) fn next_back_key(&mut self, tree: &AnyTree, value: &mut u64) -> Option<u64> {
+        on_range!(tree, self, tree, keys => keys.next_back_key(tree, value))
+    }
+
+    /// Why the range ended, if not because there was nothing more; said once.
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+        match self {
+            Self::FastFair(keys) => keys.take_failure(),
+            Self::NbTree(keys) => keys.take_failure(),
+        }
     }
 
     /// Shows `visit` all that are left, until it breaks.
@@ -347,22 +357,6 @@ mod operations {
             None => Change::Remove,
         })?;
         Ok(if found == expected { Ok(()) } else { Err(found) })
-    }
-
-    #[inline(never)]
-    pub(super) fn next<I: Index>(
-        tree: &I,
-        keys: &mut WordRange<I::Cursor>,
-    ) -> Option<Result<(u64, u64)>> {
-        keys.next(tree)
-    }
-
-    #[inline(never)]
-    pub(super) fn next_back<I: Index>(
-        tree: &I,
-        keys: &mut WordRange<I::Cursor>,
-    ) -> Option<Result<(u64, u64)>> {
-        keys.next_back(tree)
     }
 
     pub(super) fn visit<I: Index>(

@@ -2,8 +2,8 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use crate::Result;
 use crate::tree::Index;
+use crate::{Error, Result};
 
 /// The keys that are still to come, and where the tree was left at each end. It holds no tree: each call is given it.
 pub(crate) struct WordRange<C> {
@@ -13,6 +13,7 @@ pub(crate) struct WordRange<C> {
     done: bool,
     front: C,
     back: C,
+    failed: Option<Error>,
 }
 
 impl<C: Default> WordRange<C> {
@@ -30,68 +31,107 @@ impl<C: Default> WordRange<C> {
         // Bounds that leave no key at all read as an inverted range.
         let (from, to) = from.zip(to).unwrap_or((1, 0));
         let (front, back) = Default::default();
-        Self { from, to, done: from > to, front, back }
+        Self { from, to, done: from > to, front, back, failed: None }
     }
 
+    /// The next entry from below.
     #[inline]
     pub(crate) fn next(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {
-        if self.done {
-            return None;
-        }
-        match tree.next_up(&mut self.front) {
-            Some(entry) if entry.0 >= self.from => self.take_up(entry),
-            _ => self.search_up(tree),
+        let mut value = 0;
+        match self.next_key(tree, &mut value) {
+            Some(key) => Some(Ok((key, value))),
+            None => self.failed.take().map(Err),
         }
     }
 
+    /// The next entry from above.
     #[inline]
     pub(crate) fn next_back(
         &mut self,
         tree: &impl Index<Cursor = C>,
     ) -> Option<Result<(u64, u64)>> {
+        let mut value = 0;
+        match self.next_back_key(tree, &mut value) {
+            Some(key) => Some(Ok((key, value))),
+            None => self.failed.take().map(Err),
+        }
+    }
+
+    /// Why the range ended, if not because there was nothing more; said once.
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+        self.failed.take()
+    }
+
+    /// The next key from below, and its value in `value`. So both come to the caller in a register each; an entry, or a
+    /// result, would be moved through memory, where a load of 16 bytes waits for two stores of 8.
+    #[inline(always)]
+    pub(crate) fn next_key(
+        &mut self,
+        tree: &impl Index<Cursor = C>,
+        value: &mut u64,
+    ) -> Option<u64> {
+        if self.done {
+            return None;
+        }
+        match tree.next_up(&mut self.front) {
+            Some(found) if found.0 >= self.from => self.take_up(found, value),
+            _ => self.search_up(tree, value),
+        }
+    }
+
+    /// The same from above.
+    #[inline(always)]
+    pub(crate) fn next_back_key(
+        &mut self,
+        tree: &impl Index<Cursor = C>,
+        value: &mut u64,
+    ) -> Option<u64> {
         if self.done {
             return None;
         }
         match tree.next_down(&mut self.back) {
-            Some(entry) if entry.0 <= self.to => self.take_down(entry),
-            _ => self.search_down(tree),
+            Some(found) if found.0 <= self.to => self.take_down(found, value),
+            _ => self.search_down(tree, value),
         }
     }
 
     /// Takes the entry that a scan upwards came to.
     #[inline(always)]
-    fn take_up(&mut self, entry: (u64, u64)) -> Option<Result<(u64, u64)>> {
-        self.done = entry.0 >= self.to;
-        self.from = entry.0.wrapping_add(1);
-        (entry.0 <= self.to).then_some(Ok(entry))
+    fn take_up(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
+        self.done = found.0 >= self.to;
+        self.from = found.0.wrapping_add(1);
+        *value = found.1;
+        (found.0 <= self.to).then_some(found.0)
     }
 
     /// The same downwards.
     #[inline(always)]
-    fn take_down(&mut self, entry: (u64, u64)) -> Option<Result<(u64, u64)>> {
-        self.done = entry.0 <= self.from;
-        self.to = entry.0.wrapping_sub(1);
-        (entry.0 >= self.from).then_some(Ok(entry))
+    fn take_down(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
+        self.done = found.0 <= self.from;
+        self.to = found.0.wrapping_sub(1);
+        *value = found.1;
+        (found.0 >= self.from).then_some(found.0)
     }
 
     #[inline(never)]
-    fn search_up(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {
+    fn search_up(&mut self, tree: &impl Index<Cursor = C>, value: &mut u64) -> Option<u64> {
         match tree.scan_up(&mut self.front, self.from) {
-            Ok(Some(entry)) => self.take_up(entry),
+            Ok(Some(found)) => self.take_up(found, value),
             last => self.end(last),
         }
     }
 
     #[inline(never)]
-    fn search_down(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {
+    fn search_down(&mut self, tree: &impl Index<Cursor = C>, value: &mut u64) -> Option<u64> {
         match tree.scan_down(&mut self.back, self.to) {
-            Ok(Some(entry)) => self.take_down(entry),
+            Ok(Some(found)) => self.take_down(found, value),
             last => self.end(last),
         }
     }
 
-    fn end(&mut self, last: Result<Option<(u64, u64)>>) -> Option<Result<(u64, u64)>> {
+    fn end(&mut self, last: Result<Option<(u64, u64)>>) -> Option<u64> {
         self.done = true;
-        last.err().map(Err)
+        self.failed = last.err();
+        None
     }
 }

@@ -241,10 +241,10 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let mut removed = 0;
         if self.is_words() {
             let mut words = self.tree().words((from.map(K::to_word), to.map(K::to_word)));
-            while let Some(entry) = words.next(self.tree()) {
-                removed += usize::from(self.tree().remove(entry?.0)?.is_some());
+            while let Some(key) = words.next_key(self.tree(), &mut 0) {
+                removed += usize::from(self.tree().remove(key)?.is_some());
             }
-            return Ok(removed);
+            return words.take_failure().map_or(Ok(removed), Err);
         }
         let mut range = ByteRange::new(encode_bound::<K>(from)?, encode_bound::<K>(to)?);
         let mut key = Vec::new();

@@ -116,15 +116,41 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         of_words: impl FnOnce(u64, u64) -> Result<A>,
         of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
     ) -> Option<Result<A>> {
-        let tree = self.map.tree();
-        let item = match &mut self.entries {
-            Entries::Words(words) => {
-                let entry = if upwards { words.next(tree) } else { words.next_back(tree) };
-                entry?.and_then(|(key, value)| of_words(key, value))
+        if let Entries::Words(words) = &mut self.entries {
+            let (tree, mut value) = (self.map.tree(), 0);
+            let key = match upwards {
+                true => words.next_key(tree, &mut value),
+                false => words.next_back_key(tree, &mut value),
+            };
+            if let Some(key) = key {
+                // Made where it is given out: each move of a result goes through memory.
+                return match of_words(key, value) {
+                    Ok(item) => Some(Ok(item)),
+                    Err(error) => Some(Err(self.fail(error))),
+                };
             }
+        }
+        self.other_step(upwards, of_bytes)
+    }
+
+    /// Ends the range with an error.
+    #[cold]
+    fn fail(&mut self, error: Error) -> Error {
+        self.entries = Entries::Failed(None);
+        error
+    }
+
+    /// A step in a range of byte strings, or behind the last word.
+    fn other_step<A>(
+        &mut self,
+        upwards: bool,
+        of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
+    ) -> Option<Result<A>> {
+        let item = match &mut self.entries {
+            Entries::Words(words) => Err(words.take_failure()?),
             Entries::Bytes(keys) => {
                 let (mut entry, mut read) = (None, Some(of_bytes));
-                let found = tree.next_bytes(keys, upwards, &mut |key, value| {
+                let found = self.map.tree().next_bytes(keys, upwards, &mut |key, value| {
                     entry = read.take().map(|read| read(key, value));
                 });
                 match found {
@@ -133,12 +159,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                     Err(error) => Err(error),
                 }
             }
-            Entries::Failed(error) => return error.take().map(Err),
+            Entries::Failed(error) => Err(error.take()?),
         };
-        if item.is_err() {
-            self.entries = Entries::Failed(None);
-        }
-        Some(item)
+        Some(item.map_err(|error| self.fail(error)))
     }
 
     #[inline]
