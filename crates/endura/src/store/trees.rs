@@ -62,7 +62,7 @@ fn not_bytes() -> ! {
 }
 
 impl AnyTree {
-    /// The map `name`, whatever it is; made of this kind, with these types, if there is none and `create` says so.
+    /// The map `name`, whatever it is; made of this kind, with these types, if there is none.
     pub(crate) fn find_or_create(
         space: &Arc<Space<Mapped>>,
         name: &str,

@@ -78,3 +78,29 @@ impl<C: Default> ByteRange<C> {
 fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
+
+/// The first byte string behind all that begin with `prefix`; none if there is no such.
+pub(crate) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
+    let mut key = prefix[..=last].to_vec();
+    key[last] += 1;
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind;
+
+    #[test]
+    fn what_is_behind_a_prefix() {
+        for (prefix, key) in [
+            (&b""[..], None),
+            (b"a", Some(&b"b"[..])),
+            (b"a\xFF\xFF", Some(b"b")),
+            (b"\xFF\xFF", None),
+            (b"\xFE\xFF\x00", Some(b"\xFE\xFF\x01")),
+        ] {
+            assert_eq!(behind(prefix).as_deref(), key, "{prefix:?}");
+        }
+    }
+}

@@ -32,7 +32,7 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     if map.counted() == Counted::All {
         return Ok(Len::Exact(map.sum()));
     }
-    if map.claim_count() {
+    if map.claim_background_count() {
         let (tree_of_thread, open_of_thread) = (tree.clone(), open.clone());
         let thread = std::thread::Builder::new().name("endura-count".to_owned());
         let count = move || {

@@ -40,6 +40,7 @@ pub struct MapState {
     all_counted: AtomicBool,
     counted_below: AtomicU64,
     counting: AtomicBool,
+    background_count: AtomicBool,
     known_root: AtomicU64,
     root_lock: Mutex<()>,
     beside: OnceLock<Arc<dyn Any + Send + Sync>>,
@@ -56,6 +57,7 @@ impl MapState {
             all_counted: AtomicBool::new(len.is_some()),
             counted_below: AtomicU64::new(0),
             counting: AtomicBool::new(false),
+            background_count: AtomicBool::new(false),
             known_root: AtomicU64::new(0),
             root_lock: Mutex::new(()),
             beside: OnceLock::new(),
@@ -192,6 +194,12 @@ impl MapState {
     pub fn claim_count(&self) -> bool {
         // Relaxed: the counters have their own order.
         !self.counting.swap(true, Ordering::Relaxed)
+    }
+
+    /// The same for a count in the background, which is tried once: what failed there would fail again, and who
+    /// asks for an exact number is told why.
+    pub(crate) fn claim_background_count(&self) -> bool {
+        !self.background_count.swap(true, Ordering::Relaxed) && self.claim_count()
     }
 
     /// Lets another caller count, if not all entries are by now.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::byte_range::{ByteEntry, ByteRange};
 use super::handle::Handle;
+use crate::tree::byte_range::behind;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
 use crate::{Error, Result};
 
@@ -422,30 +423,4 @@ fn slices<'k, K: AsRef<[u8]> + 'k>(
     keys: &'k impl RangeBounds<K>,
 ) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
     (keys.start_bound().map(AsRef::as_ref), keys.end_bound().map(AsRef::as_ref))
-}
-
-/// The first byte string behind all that begin with `prefix`; none if there is no such.
-fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
-    let mut key = prefix[..=last].to_vec();
-    key[last] += 1;
-    Some(key)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::behind;
-
-    #[test]
-    fn what_is_behind_a_prefix() {
-        for (prefix, key) in [
-            (&b""[..], None),
-            (b"a", Some(&b"b"[..])),
-            (b"a\xFF\xFF", Some(b"b")),
-            (b"\xFF\xFF", None),
-            (b"\xFE\xFF\x00", Some(b"\xFE\xFF\x01")),
-        ] {
-            assert_eq!(behind(prefix).as_deref(), key, "{prefix:?}");
-        }
-    }
 }

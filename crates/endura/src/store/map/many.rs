@@ -12,7 +12,7 @@ use crate::store::map::handle::Map;
 use crate::store::map::range::{Entries, Keys, Range, Values};
 use crate::store::map::visit::Visit;
 use crate::tree::ByteChange;
-use crate::tree::byte_range::ByteRange;
+use crate::tree::byte_range::{ByteRange, behind};
 
 /// How many lookups take turns.
 const BATCH: usize = 64;
@@ -331,31 +331,5 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             if goes { ByteChange::Remove } else { ByteChange::Keep }
         })?;
         failed.map_or(Ok(goes), Err)
-    }
-}
-
-/// The first byte string behind all that begin with `prefix`; none if there is no such.
-fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
-    let mut key = prefix[..=last].to_vec();
-    key[last] += 1;
-    Some(key)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::behind;
-
-    #[test]
-    fn what_is_behind_a_prefix() {
-        for (prefix, key) in [
-            (&b""[..], None),
-            (b"a", Some(&b"b"[..])),
-            (b"a\xFF\xFF", Some(b"b")),
-            (b"\xFF\xFF", None),
-            (b"\xFE\xFF\x00", Some(b"\xFE\xFF\x01")),
-        ] {
-            assert_eq!(behind(prefix).as_deref(), key, "{prefix:?}");
-        }
     }
 }
