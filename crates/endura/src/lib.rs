@@ -60,6 +60,12 @@ compile_error!("endura runs on 64-bit little-endian Linux");
 #[doc(hidden)]
 pub mod lab;
 
+/// Maps whose types are known only when a program runs: for the command and for bindings. No promise of stability.
+#[doc(hidden)]
+pub mod untyped {
+    pub use crate::store::untyped::{UntypedMap, open, open_as};
+}
+
 mod cpu;
 mod error;
 mod kind;

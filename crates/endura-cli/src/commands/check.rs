@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::pool::pool_args::{PoolArgs, shown_name};
 use crate::pool::uncounted::{count_unknown, has_unknown};
-use crate::values::datum::path_json;
+use crate::values::json::path_json;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::{Table, grouped, printable};
 

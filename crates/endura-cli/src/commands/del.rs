@@ -3,13 +3,10 @@
 use std::ffi::OsString;
 use std::io::{Write, stdout};
 
-use serde_json::json;
-
-use crate::pool::pool_args::{MapArgs, about, parse};
+use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::pool::uncounted::count_unknown;
-use crate::values::datum::Datum;
-use crate::values::entries::{Entries, on_map};
 use crate::values::escape::NOTATION;
+use crate::values::map::OpenMap;
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]
@@ -27,18 +24,18 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let (pool, map) = args.map.open()?;
-    let answer = on_map!(&map, map => remove(args, map));
+    let answer = remove(args, &map);
     let answer = answer.map_err(|failure| about(&args.map.pool.pool, failure))?;
     count_unknown(&pool).and_then(|()| pool.close()).map_err(|error| args.map.pool.at(&error))?;
     Ok(answer)
 }
 
-fn remove<E: Entries>(args: &Args, map: &E) -> Result {
-    let key: E::Datum = parse(&args.key)?;
+fn remove(args: &Args, map: &OpenMap) -> Result {
+    let key = parse_key(&map.schema, &args.key)?;
     let previous = map.remove(&key)?;
     if args.json {
-        let previous = previous.as_ref().map(Datum::json);
-        writeln!(stdout(), "{}", json!({ "key": key.json(), "previous": previous }))?;
+        let (key, old) = (map.schema.key_json(&key)?, map.schema.value_json(previous.as_ref())?);
+        writeln!(stdout(), "{{\"key\":{key},\"previous\":{old}}}")?;
     }
     Ok(Answer::yes_if(previous.is_some()))
 }

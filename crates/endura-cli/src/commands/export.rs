@@ -10,9 +10,9 @@ use indicatif::ProgressBar;
 use crate::format::{FORMATS, FormatName, Sink, Style};
 use crate::pool::pool_args::{MapArgs, about, shown_name};
 use crate::pool::target::{self, Target, cannot_write};
-use crate::pool::uncounted::exact;
-use crate::values::entries::{Entries, OpenMap, on_map};
+use crate::pool::uncounted::counted as counted_entries;
 use crate::values::escape::NOTATION;
+use crate::values::map::OpenMap;
 use endura_console::interrupt;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -57,15 +57,21 @@ pub(crate) fn run(args: &Args) -> Result {
 fn one(args: &Args, style: Style) -> Result<()> {
     let (pool, map) = args.map.open_read_only()?;
     let map_bytes = pool.stats()?.page_bytes_in_use;
-    let mut sink = Sink::new(style);
+    let mut sink = Sink::new(style, &map.schema);
+    if style != Style::Json {
+        map.schema.tell_unknown();
+    }
     if args.file == Path::new("-") || target::is_stdout(&args.file) {
         let mut out = BufWriter::new(stdout().lock());
         let bar = ProgressBar::hidden();
-        on_map!(&map, map => write(args, map, &mut sink, map_bytes, &mut out, &bar))?;
+        write(args, &map, &mut sink, map_bytes, &mut out, &bar)?;
         out.flush()?;
     } else {
         let target = Target::open(&args.file)?;
-        let (target, written) = export(args, &map, &mut sink, map_bytes, target, &args.file)?;
+        let info = pool.maps()?.into_iter().find(|info| info.name == args.map.map);
+        let total = info.as_ref().and_then(counted_entries);
+        let (target, written) =
+            export(args, &map, &mut sink, (map_bytes, total), target, &args.file)?;
         target.publish().map_err(|error| cannot_write(&args.file, &error))?;
         writeln!(stdout(), "{}", counted(written, "entry"))?;
     }
@@ -93,10 +99,10 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
     let doomed = interrupt::doomed(made.path());
     let mut lines = Vec::new();
     for info in pool.maps()? {
-        let map = OpenMap::open(&pool, &info.name, None)?;
+        let map = OpenMap::open(&pool, &info.name)?;
         let name = file_name(&info.name, style);
         let path = made.path().join(&name);
-        let mut sink = Sink::new(style);
+        let mut sink = Sink::new(style, &map.schema);
         let target = Target::open(&path).map_err(|failure| match failure {
             Failure::Message(text) => Failure::Message(text.replacen(
                 &*path.to_string_lossy(),
@@ -106,7 +112,8 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
             other => other,
         })?;
         let name = folder.join(name);
-        let (target, written) = export(args, &map, &mut sink, map_bytes, target, &name)?;
+        let sizes = (map_bytes, counted_entries(&info));
+        let (target, written) = export(args, &map, &mut sink, sizes, target, &name)?;
         target.publish().map_err(failure)?;
         tell_beyond_lmdb(&sink);
         let map = shown_name(&info.name);
@@ -153,22 +160,19 @@ fn export(
     args: &Args,
     map: &OpenMap,
     sink: &mut Sink,
-    map_bytes: u64,
+    (map_bytes, total): (u64, Option<u64>),
     target: Target,
     path: &Path,
 ) -> Result<(Target, u64)> {
-    let total = on_map!(map, map => exact(map.len()?));
     let bar = match total {
         Some(total) => progress::bar(total, "entries"),
         None => progress::spinner(),
     };
     let mut out = BufWriter::with_capacity(1 << 16, target);
-    let written = on_map!(map, map => write(args, map, sink, map_bytes, &mut out, &bar)).and_then(
-        |written| {
-            out.flush()?;
-            Ok(written)
-        },
-    );
+    let written = write(args, map, sink, map_bytes, &mut out, &bar).and_then(|written| {
+        out.flush()?;
+        Ok(written)
+    });
     bar.finish_and_clear();
     let written = written.map_err(|failure| match failure {
         Failure::Message(text) if text.starts_with("cannot write the output") => {
@@ -180,20 +184,19 @@ fn export(
     Ok((target, written))
 }
 
-fn write<E: Entries>(
+fn write(
     args: &Args,
-    map: &E,
+    map: &OpenMap,
     sink: &mut Sink,
     map_bytes: u64,
     out: &mut dyn Write,
     bar: &ProgressBar,
 ) -> Result<u64> {
     use std::ops::Bound::Unbounded;
-    out.write_all(sink.begin::<E::Datum>(args.header, map_bytes))?;
+    out.write_all(sink.begin(args.header, map_bytes))?;
     let mut entries = 0_u64;
     for entry in map.range(Unbounded, Unbounded) {
-        let (key, value) = entry?;
-        out.write_all(sink.line(&key, &value)?)?;
+        out.write_all(sink.line(&entry?)?)?;
         entries += 1;
         if entries.is_multiple_of(ENTRIES_PER_TICK) {
             bar.set_position(entries);

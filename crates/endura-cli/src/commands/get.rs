@@ -3,12 +3,10 @@
 use std::ffi::OsString;
 use std::io::{Write, stdout};
 
-use serde_json::json;
-
-use crate::pool::pool_args::{MapArgs, about, parse};
-use crate::values::datum::{Datum, print_line};
-use crate::values::entries::{Entries, on_map};
+use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::values::escape::NOTATION;
+use crate::values::map::OpenMap;
+use crate::values::notation::Notation;
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]
@@ -29,27 +27,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let (_pool, map) = args.map.open_read_only()?;
-    let answer = on_map!(&map, map => look_up(args, map));
-    answer.map_err(|failure| about(&args.map.pool.pool, failure))
+    look_up(args, &map).map_err(|failure| about(&args.map.pool.pool, failure))
 }
 
-fn look_up<E: Entries>(args: &Args, map: &E) -> Result {
-    let key: E::Datum = parse(&args.key)?;
+fn look_up(args: &Args, map: &OpenMap) -> Result {
+    let schema = &map.schema;
+    let key = parse_key(schema, &args.key)?;
     let value = map.get(&key)?;
-    let mut out = stdout().lock();
+    let mut text = Vec::new();
     match &value {
         value if args.json => {
-            let value = value.as_ref().map(Datum::json);
-            writeln!(out, "{}", json!({ "key": key.json(), "value": value }))?;
+            let (key, value) = (schema.key_json(&key)?, schema.value_json(value.as_ref())?);
+            text.extend(format!("{{\"key\":{key},\"value\":{value}}}\n").into_bytes());
         }
-        Some(value) if args.raw => {
-            let mut bytes = Vec::new();
-            value.write_plain(&mut bytes);
-            out.write_all(&bytes)?;
+        Some(value) if args.raw => schema.write_value(Notation::Plain, value, &mut text)?,
+        Some(value) => {
+            schema.tell_unknown();
+            schema.write_value(Notation::Escaped, value, &mut text)?;
+            text.push(b'\n');
         }
-        Some(value) => print_line(&mut out, value)?,
         None => {}
     }
+    let mut out = stdout().lock();
+    out.write_all(&text)?;
     out.flush()?;
     Ok(Answer::yes_if(value.is_some()))
 }

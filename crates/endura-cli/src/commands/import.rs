@@ -4,14 +4,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use endura::Kind;
 use indicatif::ProgressBar;
 
 use crate::format::{FORMATS, Flaw, FormatName, Source};
-use crate::pool::pool_args::{NewMapArgs, Sort, shown_name};
-use crate::values::datum::Datum;
-use crate::values::entries::{Entries, OpenMap};
+use crate::pool::pool_args::{NewMapArgs, shown_name};
 use crate::values::escape::NOTATION;
+use crate::values::map::{Entry, OpenMap, Schema};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{counted, grouped};
@@ -72,20 +70,21 @@ pub(crate) fn run(args: &Args) -> Result {
     let source = Source::new(input, &args.file, args.format, args.header);
     let mut tally = Tally::default();
     let mut source = source.map_err(|(line, flaw)| wrong(args, &tally, line, flaw, false))?;
-    let kind = args.map.kind()?;
-    source
-        .suits(Sort::of(kind))
-        .map_err(|what| Failure::Message(format!("{}: {what}", name_of(args))))?;
-    let read = match Sort::of(kind) {
-        Sort::Numbers => read_all(args, &mut source, kind, &mut tally, &bar, |map| match map {
-            OpenMap::Numbers(map) => Some(map),
-            OpenMap::Bytes(_) => None,
-        }),
-        Sort::Bytes => read_all(args, &mut source, kind, &mut tally, &bar, |map| match map {
-            OpenMap::Bytes(map) => Some(map),
-            OpenMap::Numbers(_) => None,
-        }),
+    let schema = args.map.schema(|| {
+        let types = source.first_types();
+        types.map_err(|flaw| wrong(args, &tally, source.line(), flaw, source.has_columns()))
+    })?;
+    let read = match schema {
+        Some(schema) => {
+            let suits = source.expect(&schema);
+            suits.map_err(|what| Failure::Message(format!("{}: {what}", name_of(args))))?;
+            read_all(args, &mut source, &schema, &mut tally, &bar)
+        }
+        None => Ok(()),
     };
+    if source.has_bom() {
+        eprintln!("endura: {}: the byte order mark at the beginning is skipped", name_of(args));
+    }
     bar.finish_and_clear();
     read?;
     if args.json {
@@ -114,34 +113,27 @@ fn open(path: &Path) -> Result<(Box<dyn BufRead>, ProgressBar)> {
     Ok((Box::new(BufReader::with_capacity(1 << 16, file)), progress::bytes_bar(length)))
 }
 
-fn read_all<E: Entries>(
+fn read_all(
     args: &Args,
     source: &mut Source,
-    kind: Kind,
+    schema: &Schema,
     tally: &mut Tally,
     bar: &ProgressBar,
-    as_expected: impl Fn(OpenMap) -> Option<E>,
 ) -> Result<()> {
     let wrong = |tally: &Tally, source: &Source, flaw| {
         wrong(args, tally, source.line(), flaw, source.has_columns())
     };
     let next = |tally: &Tally, source: &mut Source| {
-        source.next::<E::Datum>().map_err(|flaw| wrong(tally, source, flaw))
+        source.next().map_err(|flaw| wrong(tally, source, flaw))
     };
-    let first = next(tally, source);
-    if source.has_bom() {
-        eprintln!("endura: {}: the byte order mark at the beginning is skipped", name_of(args));
-    }
-    let Some((key, value)) = first? else { return Ok(()) };
-    let too_long = E::Datum::check_lengths(&key, &value);
+    let Some(first) = next(tally, source)? else { return Ok(()) };
+    let too_long = Schema::check_lengths(&first);
     too_long.map_err(|error| wrong(tally, source, error.to_string().into()))?;
-    let (mut writing, map) = args.map.open(kind)?;
-    // It was opened as the kind that it is expected to be.
-    let Some(map) = as_expected(map) else { return Ok(()) };
-    let mut entry = Some((key, value));
+    let (mut writing, map) = args.map.open(schema)?;
+    let mut next_entry = Some(first);
     let mut read = || {
-        while let Some((key, value)) = entry.take() {
-            let stored = store(args, &map, &key, &value, tally);
+        while let Some(entry) = next_entry.take() {
+            let stored = store(args, &map, &entry, tally);
             stored.map_err(|error| not_stored(args, tally, source.line(), &error))?;
             if tally.entries == 1 {
                 writing.keep();
@@ -150,7 +142,7 @@ fn read_all<E: Entries>(
                 bar.set_position(source.bytes());
                 bar.set_message(counted(tally.entries, "entry"));
             }
-            entry = next(tally, source)?;
+            next_entry = next(tally, source)?;
         }
         Ok(())
     };
@@ -160,17 +152,11 @@ fn read_all<E: Entries>(
     read
 }
 
-fn store<E: Entries>(
-    args: &Args,
-    map: &E,
-    key: &E::Datum,
-    value: &E::Datum,
-    tally: &mut Tally,
-) -> endura::Result<()> {
+fn store(args: &Args, map: &OpenMap, entry: &Entry, tally: &mut Tally) -> endura::Result<()> {
     let (old, count) = if args.keep {
-        (map.insert_new(key, value)?, &mut tally.kept)
+        (map.insert_new(entry)?, &mut tally.kept)
     } else {
-        (map.insert(key, value)?, &mut tally.replaced)
+        (map.insert(entry)?, &mut tally.replaced)
     };
     *(if old.is_none() { &mut tally.added } else { count }) += 1;
     tally.entries += 1;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::pool::pool_args::{PoolArgs, shown_name};
 use crate::pool::uncounted::counted;
-use crate::values::datum::path_json;
+use crate::values::json::path_json;
 use endura_console::outcome::{Answer, Result};
 use endura_console::text::{Table, bytes, grouped, printable};
 

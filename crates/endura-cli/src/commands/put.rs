@@ -1,17 +1,18 @@
 //! `endura put`: one entry.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write, stdout};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use endura::LONGEST_VALUE;
-use serde_json::json;
+use endura::{LONGEST_VALUE, Types};
 
-use crate::pool::pool_args::{NewMapArgs, Sort, about, parse};
-use crate::values::datum::Datum;
-use crate::values::entries::{Entries, on_map};
+use crate::pool::pool_args::{NewMapArgs, about, parse_key, parse_value};
 use crate::values::escape::NOTATION;
+use crate::values::guess;
+use crate::values::map::{Entry, OpenMap, Schema};
+use crate::values::notation::Notation;
 use endura_console::outcome::{Answer, Failure, Result};
 
 #[derive(clap::Args)]
@@ -38,14 +39,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let content = args.file.as_deref().map(read).transpose()?;
-    let kind = args.map.kind()?;
+    let Some(schema) = args.map.schema(|| guessed(args, content.as_deref()).map(Some))? else {
+        return Ok(Answer::No);
+    };
     // Before anything is made for it.
-    match Sort::of(kind) {
-        Sort::Numbers => checked::<u64>(args, content.as_ref())?,
-        Sort::Bytes => checked::<Vec<u8>>(args, content.as_ref())?,
-    }
-    let (mut writing, map) = args.map.open(kind)?;
-    let answer = on_map!(&map, map => store(args, content, map));
+    let entry = (parse_key(&schema, &args.key)?, value(args, &schema, content)?);
+    let checked = Schema::check_lengths(&entry);
+    checked.map_err(|error| about(&args.map.pool, error.into()))?;
+    let (mut writing, map) = args.map.open(&schema)?;
+    let answer = store(args, &entry, &map);
     if answer.is_ok() {
         writing.keep();
     }
@@ -54,17 +56,24 @@ pub(crate) fn run(args: &Args) -> Result {
     answer.map_err(|failure| about(&args.map.pool, failure))
 }
 
-/// Fails unless the arguments are a key and a value of such a map.
-fn checked<D: Datum>(args: &Args, content: Option<&Vec<u8>>) -> Result<()> {
-    let key: D = parse(&args.key)?;
-    let value = value(args, content.cloned())?;
-    D::check_lengths(&key, &value).map_err(|error| about(&args.map.pool, error.into()))
+/// The types of a map whose first entry this is. What a file holds is bytes.
+fn guessed(args: &Args, content: Option<&[u8]>) -> Result<Types> {
+    let key = guess::key(Notation::Escaped, args.key.as_bytes(), false).map_err(Failure::Usage)?;
+    let value = match content {
+        Some(_) => "[u8]".into(),
+        None => guess::value(Notation::Escaped, argument(args).as_bytes(), false),
+    };
+    Ok(Types { key, value })
 }
 
-fn value<D: Datum>(args: &Args, content: Option<Vec<u8>>) -> Result<D> {
-    match (content, &args.value) {
-        (Some(bytes), _) => D::parse_plain(bytes).map_err(Failure::Message),
-        (None, argument) => parse(argument.as_deref().unwrap_or_default()),
+fn argument(args: &Args) -> &OsStr {
+    args.value.as_deref().unwrap_or_default()
+}
+
+fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u8>> {
+    match content {
+        Some(bytes) => schema.value.read(Notation::Plain, &bytes).map_err(Failure::Message),
+        None => parse_value(schema, argument(args)),
     }
 }
 
@@ -91,15 +100,13 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn store<E: Entries>(args: &Args, content: Option<Vec<u8>>, map: &E) -> Result {
-    let key: E::Datum = parse(&args.key)?;
-    let value: E::Datum = value(args, content)?;
-    let previous = if args.new { map.insert_new(&key, &value) } else { map.insert(&key, &value) }?;
+fn store(args: &Args, entry: &Entry, map: &OpenMap) -> Result {
+    let previous = if args.new { map.insert_new(entry) } else { map.insert(entry) }?;
     let stored = !args.new || previous.is_none();
     if args.json {
-        let previous = previous.as_ref().map(Datum::json);
-        let line = json!({ "key": key.json(), "stored": stored, "previous": previous });
-        writeln!(stdout(), "{line}")?;
+        let (key, old) =
+            (map.schema.key_json(&entry.0)?, map.schema.value_json(previous.as_ref())?);
+        writeln!(stdout(), "{{\"key\":{key},\"stored\":{stored},\"previous\":{old}}}")?;
     }
     Ok(Answer::yes_if(stored))
 }

@@ -5,14 +5,15 @@ use std::fs::File;
 use std::io::{Write, stdout};
 use std::ops::Bound;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 
 use endura::Pool;
 
 use crate::format::{Sink, Style};
-use crate::pool::pool_args::{MapArgs, about, parse};
-use crate::values::datum::Datum;
-use crate::values::entries::{Entries, OpenMap};
+use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::values::escape::NOTATION;
+use crate::values::map::{OpenMap, Schema};
+use crate::values::notation::Bounds;
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::parse_number;
 
@@ -24,7 +25,7 @@ const PART: usize = 1 << 20;
 pub(crate) struct Args {
     #[command(flatten)]
     map: MapArgs,
-    /// Only keys that begin with this; for maps of byte strings
+    /// Only keys that begin with this: strings with a string, tuples with their first field
     #[arg(long, conflicts_with_all = ["from", "to"])]
     prefix: Option<OsString>,
     /// The least key
@@ -50,38 +51,27 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let (pool, map) = args.map.open_read_only()?;
-    let scanned = match map {
-        OpenMap::Numbers(map) => scan(args, pool, map, |map| match map {
-            OpenMap::Numbers(map) => Some(map),
-            OpenMap::Bytes(_) => None,
-        }),
-        OpenMap::Bytes(map) => scan(args, pool, map, |map| match map {
-            OpenMap::Bytes(map) => Some(map),
-            OpenMap::Numbers(_) => None,
-        }),
-    };
-    scanned.map_err(|failure| about(&args.map.pool.pool, failure))?;
+    scan(args, pool, map).map_err(|failure| about(&args.map.pool.pool, failure))?;
     Ok(Answer::Yes)
 }
 
 /// What is still to be printed.
-struct Rest<D> {
-    from: Bound<D>,
-    to: Bound<D>,
+struct Rest {
+    from: Bound<Vec<u8>>,
+    to: Bound<Vec<u8>>,
     entries: u64,
 }
 
 /// Prints part after part. Where the reader may be slow the pool is closed before a part is written, and
 /// opened again behind it.
-fn scan<E: Entries>(
-    args: &Args,
-    mut pool: Pool,
-    mut map: E,
-    as_before: impl Fn(OpenMap) -> Option<E>,
-) -> Result<()> {
-    let (from, to) = bounds::<E::Datum>(args)?;
+fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
+    let (from, to) = bounds(args, &map.schema)?;
     let mut rest = Rest { from, to, entries: args.limit.unwrap_or(u64::MAX) };
-    let mut sink = Sink::new(if args.json { Style::Json } else { Style::Tsv });
+    let schema = map.schema.clone();
+    let mut sink = Sink::new(if args.json { Style::Json } else { Style::Tsv }, &schema);
+    if !args.json {
+        schema.tell_unknown();
+    }
     let lets_go = !args.consistent && may_be_slow();
     let mut part = Vec::with_capacity(2 * PART);
     loop {
@@ -103,11 +93,11 @@ fn scan<E: Entries>(
         }
         part.clear();
         let (opened, found) = args.map.open_read_only()?;
-        let Some(again) = as_before(found) else {
-            let text = "the map was replaced by one of another kind during the scan";
+        if found.schema != schema {
+            let text = "the map was replaced by one of other types during the scan";
             return Err(Failure::Message(text.into()));
-        };
-        (pool, map) = (opened, again);
+        }
+        (pool, map) = (opened, found);
     }
 }
 
@@ -118,10 +108,10 @@ fn may_be_slow() -> bool {
 }
 
 /// Appends lines until there are enough for a part; whether more are to follow.
-fn fill<E: Entries>(
+fn fill(
     args: &Args,
-    map: &E,
-    rest: &mut Rest<E::Datum>,
+    map: &OpenMap,
+    rest: &mut Rest,
     sink: &mut Sink,
     part: &mut Vec<u8>,
 ) -> Result<bool> {
@@ -132,31 +122,34 @@ fn fill<E: Entries>(
     loop {
         let next = if args.reverse { range.next_back() } else { range.next() };
         let Some(entry) = next else { return Ok(false) };
-        let (key, value) = entry?;
-        part.extend_from_slice(sink.line(&key, &value)?);
+        let entry = entry?;
+        part.extend_from_slice(sink.line(&entry)?);
         rest.entries -= 1;
         if rest.entries == 0 {
             return Ok(false);
         }
         if part.len() >= PART {
-            let behind = Bound::Excluded(key);
+            let behind = Bound::Excluded(entry.0);
             *(if args.reverse { &mut rest.to } else { &mut rest.from }) = behind;
             return Ok(true);
         }
     }
 }
 
-fn bounds<D: Datum>(args: &Args) -> Result<(Bound<D>, Bound<D>)> {
+fn bounds(args: &Args, schema: &Schema) -> Result<Bounds> {
     if let Some(prefix) = &args.prefix {
-        let prefix: D = parse(prefix)?;
-        let Some(end) = prefix.prefix_end() else {
-            let text = "--prefix is for maps of byte strings; numbers have --from and --to";
-            return Err(Failure::Usage(text.into()));
+        let Some(bounds) = schema.key.prefix(prefix.as_bytes()) else {
+            return Err(Failure::Usage(format!(
+                "--prefix is for strings, bytes and tuples; the keys of this map are `{}`: use --from and --to",
+                schema.types.key
+            )));
         };
-        return Ok((Bound::Included(prefix), end));
+        return bounds.map_err(Failure::Usage);
     }
-    let bound = |argument: &Option<OsString>| argument.as_deref().map(parse).transpose();
-    let (from, to): (Option<D>, Option<D>) = (bound(&args.from)?, bound(&args.to)?);
+    let bound = |argument: &Option<OsString>| {
+        argument.as_deref().map(|argument| parse_key(schema, argument)).transpose()
+    };
+    let (from, to) = (bound(&args.from)?, bound(&args.to)?);
     if from.is_some() && to.is_some() && from > to {
         let shown = |argument: &Option<OsString>| argument.clone().unwrap_or_default();
         let (from, to) = (shown(&args.from), shown(&args.to));
@@ -166,6 +159,6 @@ fn bounds<D: Datum>(args: &Args) -> Result<(Bound<D>, Bound<D>)> {
             to.display()
         )));
     }
-    let bound = |datum: Option<D>| datum.map_or(Bound::Unbounded, Bound::Included);
+    let bound = |key: Option<Vec<u8>>| key.map_or(Bound::Unbounded, Bound::Included);
     Ok((bound(from), bound(to)))
 }

@@ -1,19 +1,22 @@
 //! The maps of the demo: one per index, among which the keys are dealt out.
 
 use crate::mixed;
-use endura::{Error, Kind, Pool, Result};
-
-use crate::values::entries::OpenMap;
+use endura::{Error, Key, Kind, Map, MapOptions, Pool, Result};
 
 /// The kinds that there are.
 pub(crate) const KINDS: [Kind; 3] = [Kind::FastFair, Kind::NbTree, Kind::Roart];
 
-/// What the keys of byte strings begin with.
-const PREFIX: &[u8] = b"user:";
+/// What the keys that are strings begin with.
+const PREFIX: &str = "user:";
 
 /// The maps of a pool, called after their kinds. Key number `i` is in the map number `i` modulo how
 /// many there are.
-pub(crate) struct Maps(Vec<(String, OpenMap)>);
+pub(crate) struct Maps(Vec<(String, AnyMap)>);
+
+enum AnyMap {
+    Numbers(Map<u64, u64>),
+    Strings(Map<str, str>),
+}
 
 /// What a lookup found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,33 +33,44 @@ pub(crate) struct Seen {
     pub(crate) right: bool,
 }
 
-fn byte_key(index: u64) -> Vec<u8> {
-    let mut key = PREFIX.to_vec();
-    key.extend(format!("{:016x}", mixed::key(index)).into_bytes());
-    key
+fn string_key(index: u64) -> String {
+    format!("{PREFIX}{:016x}", mixed::key(index))
 }
 
-fn byte_value(index: u64) -> Vec<u8> {
-    format!("visitor {index}").into_bytes()
+fn string_value(index: u64) -> String {
+    format!("visitor {index}")
 }
 
 /// The number of a key; `None` if it is none of ours.
-fn byte_index(key: &[u8]) -> Option<u64> {
-    let digits = str::from_utf8(key.strip_prefix(PREFIX)?).ok()?;
+fn string_index(key: &str) -> Option<u64> {
+    let digits = key.strip_prefix(PREFIX)?;
     let index = mixed::index(u64::from_str_radix(digits, 16).ok()?);
-    (byte_key(index) == key).then_some(index)
+    (string_key(index) == key).then_some(index)
+}
+
+impl AnyMap {
+    /// The map that is called after `kind`, which it is of; made if there is none.
+    fn open(pool: &Pool, kind: Kind) -> Result<Self> {
+        fn open<T: Key + ?Sized>(pool: &Pool, kind: Kind) -> Result<Map<T, T>> {
+            pool.map_with(kind.name(), MapOptions::new().kind(kind))
+        }
+        match kind {
+            Kind::Roart => open(pool, kind).map(Self::Strings),
+            _ => open(pool, kind).map(Self::Numbers),
+        }
+    }
 }
 
 impl Maps {
     /// Makes an empty map of each of `kinds`.
     pub(crate) fn create(pool: &Pool, kinds: &[Kind]) -> Result<()> {
-        kinds.iter().try_for_each(|&kind| OpenMap::open(pool, kind.name(), Some(kind)).map(drop))
+        kinds.iter().try_for_each(|&kind| AnyMap::open(pool, kind).map(drop))
     }
 
     /// The maps of a pool, by name.
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
-        let names = pool.maps()?.into_iter().map(|map| map.name);
-        let maps = names.map(|name| OpenMap::open(pool, &name, None).map(|map| (name, map)));
+        let maps = pool.maps()?.into_iter();
+        let maps = maps.map(|map| AnyMap::open(pool, map.kind).map(|open| (map.name, open)));
         let maps = maps.collect::<Result<Vec<_>>>()?;
         if maps.is_empty() {
             return Err(Error::NoSuchMap { name: Kind::FastFair.name().into() });
@@ -64,26 +78,26 @@ impl Maps {
         Ok(Self(maps))
     }
 
-    fn of(&self, index: u64) -> &OpenMap {
+    fn of(&self, index: u64) -> &AnyMap {
         &self.0[(index % self.0.len() as u64) as usize].1
     }
 
     /// Stores key number `index`.
     pub(crate) fn insert(&self, index: u64) -> Result<()> {
         match self.of(index) {
-            OpenMap::Numbers(map) => map.insert(mixed::key(index), mixed::value(index)).map(drop),
-            OpenMap::Bytes(map) => map.insert(byte_key(index), byte_value(index)).map(drop),
+            AnyMap::Numbers(map) => map.insert(mixed::key(index), mixed::value(index)).map(drop),
+            AnyMap::Strings(map) => map.insert(&string_key(index), &string_value(index)).map(drop),
         }
     }
 
     /// Looks key number `index` up.
     pub(crate) fn look_up(&self, index: u64) -> Result<Lookup> {
         let right = match self.of(index) {
-            OpenMap::Numbers(map) => {
+            AnyMap::Numbers(map) => {
                 map.get(mixed::key(index))?.map(|value| value == mixed::value(index))
             }
-            OpenMap::Bytes(map) => {
-                map.get(byte_key(index))?.map(|value| value == byte_value(index))
+            AnyMap::Strings(map) => {
+                map.get(&string_key(index))?.map(|value| value == string_value(index))
             }
         };
         Ok(match right {
@@ -98,13 +112,13 @@ impl Maps {
         for (i, (_, map)) in self.0.iter().enumerate() {
             let ours = |index: &u64| (index % self.0.len() as u64) as usize == i;
             match map {
-                OpenMap::Numbers(map) => walk(map.iter(), see, |&key, &value| {
+                AnyMap::Numbers(map) => walk(map.iter(), see, |&key, &value| {
                     let index = Some(mixed::index(key)).filter(ours);
                     Seen { index, right: value == mixed::value(mixed::index(key)) }
                 })?,
-                OpenMap::Bytes(map) => walk(map.iter(), see, |key: &Vec<u8>, value: &Vec<u8>| {
-                    let index = byte_index(key).filter(ours);
-                    Seen { index, right: index.is_some_and(|index| *value == byte_value(index)) }
+                AnyMap::Strings(map) => walk(map.iter(), see, |key: &String, value: &String| {
+                    let index = string_index(key).filter(ours);
+                    Seen { index, right: index.is_some_and(|index| *value == string_value(index)) }
                 })?,
             }
         }
@@ -116,17 +130,16 @@ impl Maps {
         let mut rows = Vec::new();
         for (name, map) in &self.0 {
             match map {
-                OpenMap::Numbers(map) => {
+                AnyMap::Numbers(map) => {
                     for entry in map.range(1 << 63..).take(count) {
                         let (key, value) = entry?;
                         rows.push([name.clone(), key.to_string(), value.to_string()]);
                     }
                 }
-                OpenMap::Bytes(map) => {
-                    for entry in map.prefix([PREFIX, b"8"].concat()).take(count) {
+                AnyMap::Strings(map) => {
+                    for entry in map.prefix(&format!("{PREFIX}8")).take(count) {
                         let (key, value) = entry?;
-                        let text = |bytes: Vec<u8>| bytes.escape_ascii().to_string();
-                        rows.push([name.clone(), text(key), text(value)]);
+                        rows.push([name.clone(), key, value]);
                     }
                 }
             }

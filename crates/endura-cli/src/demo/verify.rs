@@ -78,7 +78,6 @@ pub(crate) fn complete(maps: &Maps, count: u64) -> Result<Found> {
 #[cfg(test)]
 mod tests {
     use crate::mixed::{key, value};
-    use endura::lab::handles::Handles as _;
     use endura::{Kind, Pool};
 
     use super::super::maps::KINDS;
@@ -115,7 +114,7 @@ mod tests {
 
         // What only one sort of map can be made to hold.
         if kinds[0] == Kind::FastFair {
-            let map = pool.fast_fair(Kind::FastFair.name()).expect("a map");
+            let map = pool.map::<u64, u64>(Kind::FastFair.name()).expect("a map");
             map.insert(key(0), 0).expect("an insert");
             assert!(complete(&maps, 204).expect("a look").wrong > 0);
             map.remove(key(0)).expect("a remove");
@@ -124,11 +123,11 @@ mod tests {
             assert_eq!(complete(&maps, 204).expect("a look"), whole);
         }
         if kinds.contains(&Kind::Roart) {
-            let map = pool.roart(Kind::Roart.name()).expect("a map");
+            let map = pool.map::<str, str>(Kind::Roart.name()).expect("a map");
             map.insert("user:x", "visitor 1").expect("an insert");
             assert_eq!(complete(&maps, 204).expect("a look").strangers, 1);
             map.remove("user:x").expect("a remove");
-            let (first, _) = map.first().expect("a look").expect("an entry");
+            let (first, _) = map.first_key_value().expect("a look").expect("an entry");
             map.insert(&first, "visitor").expect("an insert");
             assert!(complete(&maps, 204).expect("a look").wrong > 0);
             map.remove(&first).expect("a remove");

@@ -4,19 +4,10 @@
 use endura::{LONGEST_KEY, LONGEST_VALUE};
 
 use super::lines::{Flaw, Lines};
-use crate::values::datum::Datum;
-use crate::values::entries::Entry;
+use crate::values::map::Entry;
 
-/// The next entry. Empty lines hold none.
-pub(super) fn next<D: Datum>(lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw> {
-    let Some((key, value)) = record(lines)? else { return Ok(None) };
-    let key = D::parse_plain(key).map_err(|error| format!("the key: {error}"))?;
-    let value = D::parse_plain(value).map_err(|error| format!("the value: {error}"))?;
-    Ok(Some((key, value)))
-}
-
-/// The two fields of the next record.
-pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry<Vec<u8>>>, Flaw> {
+/// The two fields of the next record. Empty lines hold none.
+pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
     let probe = |line: &[u8]| {
         let can_be = line.contains(&b',') || line.starts_with(b"\"");
         (!can_be).then_some("the line is too long, and has no comma")
@@ -41,7 +32,7 @@ struct Reader<'l> {
 }
 
 impl Reader<'_> {
-    fn fields(mut self) -> Result<Entry<Vec<u8>>, Flaw> {
+    fn fields(mut self) -> Result<Entry, Flaw> {
         let key = self.field(LONGEST_KEY)?;
         if self.at == self.line.len() {
             return Err("a comma between key and value is expected, found none".into());
@@ -131,16 +122,8 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn write(key: &impl Datum, value: &impl Datum, out: &mut Vec<u8>) {
-    write_field(key, out);
-    out.push(b',');
-    write_field(value, out);
-    out.push(b'\n');
-}
-
-fn write_field(datum: &impl Datum, out: &mut Vec<u8>) {
-    let begin = out.len();
-    datum.write_plain(out);
+/// Puts the field that begins at `begin` between quotes, if it needs them.
+pub(super) fn quote(out: &mut Vec<u8>, begin: usize) {
     if !out[begin..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         return;
     }
@@ -159,7 +142,7 @@ fn write_field(datum: &impl Datum, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn records(text: &[u8]) -> Result<Vec<Entry<Vec<u8>>>, (u64, Flaw)> {
+    fn records(text: &[u8]) -> Result<Vec<Entry>, (u64, Flaw)> {
         let mut lines = Lines::new(Box::new(std::io::Cursor::new(text.to_vec())));
         let mut all = Vec::new();
         loop {

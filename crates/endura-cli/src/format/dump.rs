@@ -4,10 +4,8 @@
 //! and what is not printable ASCII is a backslash with two digits.
 
 use super::lines::{Flaw, Lines};
-use crate::pool::pool_args::Sort;
-use crate::values::datum::Datum;
-use crate::values::entries::Entry;
 use crate::values::escape::{from_hex, push_hex, shown};
+use crate::values::map::{Entry, Schema};
 
 /// What the first line of every dump begins with.
 pub(super) const MAGIC: &[u8] = b"VERSION=";
@@ -18,7 +16,7 @@ const LONGEST_LMDB_KEY: usize = 511;
 /// A dump whose header has been read.
 pub(super) struct Dump {
     print: bool,
-    integer_keys: bool,
+    pub(super) integer_keys: bool,
     done: bool,
 }
 
@@ -76,23 +74,23 @@ impl Dump {
         }
     }
 
-    /// Whether a map of this sort can take the entries, with their order.
-    pub(super) fn suits(&self, sort: Sort) -> Result<(), &'static str> {
-        match (self.integer_keys, sort) {
-            (true, Sort::Bytes) => Err(
-                "the keys of this dump are numbers (integerkey=1), and sort as such only in a map of \
-                 numbers: import it with --kind fast-fair and a --map of its own",
+    /// Whether a map can take the entries, with their order.
+    pub(super) fn suits(&self, schema: &Schema) -> Result<(), &'static str> {
+        match (self.integer_keys, schema.key.is_lmdb_integer()) {
+            (true, false) => Err(
+                "the keys of this dump are numbers (integerkey=1), and sort as such only in a map whose keys \
+                 are: import it with a --map of its own",
             ),
-            (false, Sort::Numbers) => Err(
-                "the keys of this dump are byte strings, and the map holds numbers: import it with \
-                 --kind roart and a --map of its own",
+            (false, true) => Err(
+                "the keys of this dump are byte strings, and those of the map are numbers: import it with a \
+                 --map of its own",
             ),
             _ => Ok(()),
         }
     }
 
-    /// The next entry.
-    pub(super) fn next<D: Datum>(&mut self, lines: &mut Lines) -> Result<Option<Entry<D>>, Flaw> {
+    /// The bytes of the next entry.
+    pub(super) fn next(&mut self, lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
         const CUT_OFF: &str = "the dump ends without `DATA=END`: it was cut off, dump it again";
         if self.done {
             return Ok(None);
@@ -117,8 +115,6 @@ impl Dump {
             Some(line) => self.decode(line, "value")?,
             None => return Err(CUT_OFF.into()),
         };
-        let key = D::parse_binary(key).map_err(|error| format!("the key: {error}"))?;
-        let value = D::parse_binary(value).map_err(|error| format!("the value: {error}"))?;
         Ok(Some((key, value)))
     }
 
@@ -164,9 +160,9 @@ fn unprint(text: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// The header of a dump of a map that takes `map_bytes` bytes.
-pub(super) fn write_header<D: Datum>(print: bool, map_bytes: u64, out: &mut Vec<u8>) {
+pub(super) fn write_header(print: bool, integer_keys: bool, map_bytes: u64, out: &mut Vec<u8>) {
     let format = if print { "print" } else { "bytevalue" };
-    let integer_keys = if D::IS_NUMBER { "integerkey=1\n" } else { "" };
+    let integer_keys = if integer_keys { "integerkey=1\n" } else { "" };
     // mdb_load makes an environment of this size: LMDB's pages are less full than ours.
     let map_size = (4 * map_bytes).next_multiple_of(4096);
     let header = format!(
@@ -176,18 +172,13 @@ pub(super) fn write_header<D: Datum>(print: bool, map_bytes: u64, out: &mut Vec<
     out.extend_from_slice(header.as_bytes());
 }
 
-/// Writes an entry; says whether LMDB can take it.
-pub(super) fn write<D: Datum>(print: bool, key: &D, value: &D, out: &mut Vec<u8>) -> bool {
-    let mut fits = true;
-    key.with_binary(|bytes| {
-        fits = (1..=LONGEST_LMDB_KEY).contains(&bytes.len());
-        write_line(print, bytes, out);
-    });
-    value.with_binary(|bytes| write_line(print, bytes, out));
-    fits
+/// Whether LMDB takes such a key.
+pub(super) fn is_lmdb_key(bytes: &[u8]) -> bool {
+    (1..=LONGEST_LMDB_KEY).contains(&bytes.len())
 }
 
-fn write_line(print: bool, bytes: &[u8], out: &mut Vec<u8>) {
+/// Appends the line of a key or a value.
+pub(super) fn write_line(print: bool, bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b' ');
     for &byte in bytes {
         match byte {

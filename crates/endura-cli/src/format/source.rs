@@ -5,15 +5,21 @@ use std::path::Path;
 
 use super::dump::{Dump, MAGIC};
 use super::lines::{Flaw, Lines};
+use super::tsv::Numbers;
 use super::{FormatName, Style, csv, json, tsv};
-use crate::pool::pool_args::Sort;
-use crate::values::datum::Datum;
-use crate::values::entries::Entry;
+use crate::values::guess;
+use crate::values::map::{Entry, Schema};
+use crate::values::notation::Notation;
+use endura::Types;
 
 /// A file of entries.
 pub(crate) struct Source {
     lines: Lines,
     syntax: Syntax,
+    /// What the entries are to be, once that is known.
+    schema: Option<Schema>,
+    /// An entry whose types were looked at.
+    held: Option<Entry>,
 }
 
 enum Syntax {
@@ -35,20 +41,49 @@ impl Source {
     ) -> Result<Self, (u64, Flaw)> {
         let mut lines = Lines::new(input);
         match begin(&mut lines, name.style(path), header) {
-            Ok(syntax) => Ok(Self { lines, syntax }),
+            Ok(syntax) => Ok(Self { lines, syntax, schema: None, held: None }),
             Err(flaw) => Err((lines.number, flaw)),
         }
     }
 
-    /// Whether a map of this sort can hold the entries.
-    pub(crate) fn suits(&self, sort: Sort) -> Result<(), &'static str> {
-        match (&self.syntax, sort) {
-            (Syntax::Dump(dump), _) => dump.suits(sort),
-            (Syntax::Lines, Sort::Numbers) => Err(
-                "--format lines is for byte strings: import it with --kind roart and a --map of its own",
-            ),
-            _ => Ok(()),
+    /// Says what the entries are to be. Fails if they cannot be that.
+    pub(crate) fn expect(&mut self, schema: &Schema) -> Result<(), String> {
+        match &self.syntax {
+            Syntax::Dump(dump) => dump.suits(schema)?,
+            Syntax::Lines if schema.value.read(Notation::Plain, b"").is_err() => {
+                return Err(format!(
+                    "--format lines gives every key an empty value, and the values of the map are `{}`: import it \
+                     with a --map of its own",
+                    schema.types.value
+                ));
+            }
+            _ => {}
         }
+        self.schema = Some(schema.clone());
+        Ok(())
+    }
+
+    /// The types of the first entry, for a map that is to be made; `None` if there is no entry.
+    pub(crate) fn first_types(&mut self) -> Result<Option<Types>, Flaw> {
+        self.held = self.fields()?;
+        let Some((key, value)) = &self.held else { return Ok(None) };
+        let (notation, has_integers) = (self.notation(), self.has_integer_keys());
+        let key =
+            guess::key(notation, key, has_integers).map_err(|what| format!("the key: {what}"))?;
+        Ok(Some(Types { key, value: guess::value(notation, value, has_integers) }))
+    }
+
+    fn notation(&self) -> Notation {
+        match self.syntax {
+            Syntax::Tsv { .. } => Notation::Escaped,
+            Syntax::Csv | Syntax::Lines => Notation::Plain,
+            Syntax::Json => Notation::Json,
+            Syntax::Dump(_) => Notation::Binary,
+        }
+    }
+
+    fn has_integer_keys(&self) -> bool {
+        matches!(&self.syntax, Syntax::Dump(dump) if dump.integer_keys)
     }
 
     /// Whether a first line may name the columns.
@@ -56,18 +91,34 @@ impl Source {
         matches!(self.syntax, Syntax::Tsv { .. } | Syntax::Csv)
     }
 
-    /// The next entry; none at the end.
-    pub(crate) fn next<D: Datum>(&mut self) -> Result<Option<Entry<D>>, Flaw> {
+    /// The next entry as it is stored; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Entry>, Flaw> {
+        let fields = if self.held.is_some() { self.held.take() } else { self.fields()? };
+        let (Some((key, value)), Some(schema)) = (fields, &self.schema) else { return Ok(None) };
+        let notation = self.notation();
+        let wrong = |what, kind: &str, error| format!("the {what}, `{kind}` in this map: {error}");
+        let key = schema.key.read(notation, &key);
+        let key = key.map_err(|error| wrong("key", &schema.types.key, error))?;
+        let value = schema.value.read(notation, &value);
+        let value = value.map_err(|error| wrong("value", &schema.types.value, error))?;
+        Ok(Some((key, value)))
+    }
+
+    /// The next entry as it is written.
+    fn fields(&mut self) -> Result<Option<Entry>, Flaw> {
+        let numbers = match &self.schema {
+            None => Numbers::Perhaps,
+            Some(schema) if schema.key.is_int() && schema.value.is_int() => Numbers::Yes,
+            Some(_) => Numbers::No,
+        };
         let lines = &mut self.lines;
         match &mut self.syntax {
-            Syntax::Tsv { commas } => tsv::next(lines, *commas),
-            Syntax::Csv => csv::next(lines),
+            Syntax::Tsv { commas } => tsv::next(lines, *commas, numbers),
+            Syntax::Csv => csv::record(lines),
             Syntax::Json => json::next(lines),
             Syntax::Dump(dump) => dump.next(lines),
             Syntax::Lines => match lines.next(|_| Some("the line is longer than a key can be"))? {
-                Some(line) => {
-                    Ok(Some((D::parse_plain(line.to_vec())?, D::parse_plain(Vec::new())?)))
-                }
+                Some(line) => Ok(Some((line.to_vec(), Vec::new()))),
                 None => Ok(None),
             },
         }

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use endura::{Error, Kind, Pool, PoolOptions};
+use endura::{Error, MapOptions, Pool, PoolOptions};
 use endura_console::interrupt::{self, Section};
 use endura_console::outcome::{Failure, Result};
 
 use crate::pool::uncounted::count_unknown;
-use crate::values::entries::OpenMap;
+use crate::values::map::{OpenMap, Schema};
 
 /// An open pool and a map of it.
 pub(crate) struct Writing {
@@ -24,12 +24,13 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// Opens the map `name` as `kind`; makes the pool and the map if need be.
+    /// Opens the map `name` with these types; makes the pool and the map if need be.
     pub(crate) fn begin(
         options: &PoolOptions,
         path: &Path,
         name: &str,
-        kind: Kind,
+        map_options: MapOptions,
+        schema: &Schema,
     ) -> Result<(Self, OpenMap)> {
         let failure = |error: &Error| Failure::at(path, error);
         let (pool, made_pool, section) = match options.open_existing(path) {
@@ -61,7 +62,8 @@ impl Writing {
         };
         let maps = pool.maps().map_err(|error| failure(&error));
         writing.made_map = !maps?.iter().any(|map| map.name == name);
-        let map = OpenMap::open(&pool, name, Some(kind)).map_err(|error| failure(&error));
+        let map =
+            OpenMap::open_as(&pool, name, map_options, schema).map_err(|error| failure(&error));
         writing.pool = Some(pool);
         Ok((writing, map?))
     }

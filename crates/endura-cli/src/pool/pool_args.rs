@@ -5,16 +5,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::ValueEnum;
 use endura::explain_bus_errors;
-use endura::{Error, Kind, Pool, PoolOptions};
+use endura::{Error, MapOptions, Pool, PoolOptions, Types};
 use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
 use crate::pool::made::Writing;
-use crate::values::datum::Datum;
-use crate::values::entries::{OpenMap, kind_of};
+use crate::values::map::{OpenMap, Schema};
+use crate::values::notation::Notation;
+use crate::values::types::Type;
 
 /// How long to wait for a pool that somebody else has open.
 #[derive(clap::Args, Clone, Copy)]
@@ -62,10 +62,36 @@ pub(crate) struct NewMapArgs {
     /// The name of the map in the pool, made by the first entry if there is none
     #[arg(long, default_value = "main", value_parser = parse_name)]
     pub(crate) map: String,
-    /// The index that a new map is: roart takes byte strings, the others numbers [default: the one that the
-    /// map is called after, or fast-fair]
+    /// The index that a new map is; fast-fair and nbtree take types of at most 8 bytes [default: fast-fair for
+    /// those, else roart]
     #[arg(long, value_enum)]
     kind: Option<KindName>,
+    /// The type of the keys of a new map: u64, i64, f64, str, bytes, \"(u32, str)\" ... [default: that of the first]
+    #[arg(long, value_name = "TYPE", value_parser = parse_key_type)]
+    keys: Option<String>,
+    /// The type of the values of a new map: the same, or json, or () [default: that of the first]
+    #[arg(long, value_name = "TYPE", value_parser = parse_type)]
+    values: Option<String>,
+}
+
+/// The name of a type, as an argument.
+fn parse_type(text: &str) -> Result<String, String> {
+    let name = if text == "bytes" { "[u8]" } else { text };
+    match Type::named(name) {
+        Type::Unknown(_) => Err(
+            "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
+             (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such"
+                .into(),
+        ),
+        _ => Ok(name.into()),
+    }
+}
+
+fn parse_key_type(text: &str) -> Result<String, String> {
+    match parse_type(text)? {
+        name if Type::named(&name) == Type::Json => Err("json has no order, keys do".into()),
+        name => Ok(name),
+    }
 }
 
 /// The name of a map, as an argument.
@@ -141,7 +167,7 @@ impl MapArgs {
     /// Never makes one: a name that was mistyped is an error.
     fn map_of(&self, pool: Pool) -> Result<(Pool, OpenMap)> {
         must_exist(&pool, &self.pool.pool, &self.map, "--map")?;
-        let map = OpenMap::open(&pool, &self.map, None).map_err(|error| self.pool.at(&error))?;
+        let map = OpenMap::open(&pool, &self.map).map_err(|error| self.pool.at(&error))?;
         Ok((pool, map))
     }
 }
@@ -168,27 +194,24 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> 
     Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others}{option}")))
 }
 
-/// What the keys and values of a map are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sort {
-    Numbers,
-    Bytes,
+/// The key that an argument stands for.
+pub(crate) fn parse_key(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
+    parse(&schema.key, "keys", &schema.types.key, argument)
 }
 
-impl Sort {
-    pub(crate) fn of(kind: Kind) -> Self {
-        if kind == Kind::Roart { Self::Bytes } else { Self::Numbers }
-    }
+/// The value that an argument stands for.
+pub(crate) fn parse_value(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
+    parse(&schema.value, "values", &schema.types.value, argument)
 }
 
-/// The key or value that an argument stands for.
-pub(crate) fn parse<D: Datum>(argument: &OsStr) -> Result<D> {
-    let hint = if D::IS_NUMBER {
-        "; the map holds numbers, one of byte strings is made with --kind roart and a --map of its own"
-    } else {
-        ""
-    };
-    D::parse(argument.as_bytes()).map_err(|error| Failure::Usage(format!("{error}{hint}")))
+fn parse(kind: &Type, what: &str, name: &str, argument: &OsStr) -> Result<Vec<u8>> {
+    let parsed = kind.read(Notation::Escaped, argument.as_bytes());
+    parsed.map_err(|error| {
+        Failure::Usage(format!(
+            "{error} (the {what} of this map are `{name}`; a new --map takes the types of its first entry, or \
+             --keys and --values)"
+        ))
+    })
 }
 
 impl NewMapArgs {
@@ -197,39 +220,52 @@ impl NewMapArgs {
         self.media.options().lock_timeout(self.wait.wait)
     }
 
-    /// What the map is, or will be. Nothing is made.
-    pub(crate) fn kind(&self) -> Result<Kind> {
-        match self.options().read_only(true).open_existing(&self.pool) {
-            Ok(pool) => self.kind_in(&pool),
+    /// What the keys and values are, or will be: `first` says what those of the first entry are, if there is one.
+    /// Nothing is made.
+    pub(crate) fn schema(
+        &self,
+        first: impl FnOnce() -> Result<Option<Types>>,
+    ) -> Result<Option<Schema>> {
+        let types = match (self.types()?, &self.keys, &self.values) {
+            (Some(found), ..) => Some(found),
+            (None, Some(key), Some(value)) => {
+                Some(Types { key: key.clone(), value: value.clone() })
+            }
+            (None, ..) => first()?,
+        };
+        Ok(types.map(|mut types| {
+            // Asked for as other types than it has, the library says what it is.
+            types.key = self.keys.clone().unwrap_or(types.key);
+            types.value = self.values.clone().unwrap_or(types.value);
+            Schema::of(types)
+        }))
+    }
+
+    /// The types of the map, if it is there.
+    fn types(&self) -> Result<Option<Types>> {
+        let pool = match self.options().read_only(true).open_existing(&self.pool) {
+            Ok(pool) => pool,
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                Ok(self.kind_of_new())
+                return Ok(None);
             }
             // Only a writer may open it, and will say what it is.
             Err(Error::NeedsRecovery) => {
-                let pool = self
-                    .options()
-                    .open_existing(&self.pool)
-                    .map_err(|error| at(&self.pool, &error))?;
-                self.kind_in(&pool)
+                let opened = self.options().open_existing(&self.pool);
+                opened.map_err(|error| at(&self.pool, &error))?
             }
-            Err(error) => Err(at(&self.pool, &error)),
-        }
+            Err(error) => return Err(at(&self.pool, &error)),
+        };
+        let maps = pool.maps().map_err(|error| at(&self.pool, &error))?;
+        Ok(maps.into_iter().find(|map| map.name == self.map).map(|map| map.types))
     }
 
-    fn kind_in(&self, pool: &Pool) -> Result<Kind> {
-        let found = kind_of(pool, &self.map).map_err(|error| at(&self.pool, &error))?;
-        // Asked for as another kind, the library says what it is.
-        Ok(self.kind.map(Kind::from).or(found).unwrap_or_else(|| self.kind_of_new()))
-    }
-
-    fn kind_of_new(&self) -> Kind {
-        let named_after = || KindName::from_str(&self.map, true).ok();
-        self.kind.or_else(named_after).map_or(Kind::FastFair, Kind::from)
-    }
-
-    /// Opens the pool and the map, as `kind`; makes what is missing. Nothing of that remains if no entry
+    /// Opens the pool and the map, with these types; makes what is missing. Nothing of that remains if no entry
     /// is stored.
-    pub(crate) fn open(&self, kind: Kind) -> Result<(Writing, OpenMap)> {
-        Writing::begin(&self.options(), &self.pool, &self.map, kind)
+    pub(crate) fn open(&self, schema: &Schema) -> Result<(Writing, OpenMap)> {
+        let options = match self.kind {
+            Some(kind) => MapOptions::new().kind(kind.into()),
+            None => MapOptions::new(),
+        };
+        Writing::begin(&self.options(), &self.pool, &self.map, options, schema)
     }
 }

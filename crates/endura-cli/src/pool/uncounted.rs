@@ -1,22 +1,8 @@
 //! Maps whose number of entries an unclean end has lost.
 
-use std::time::{Duration, Instant};
-
-use endura::lab::tree::Len;
 use endura::{Kind, MapInfo, Pool};
 
-use crate::values::entries::{Entries, OpenMap, on_map};
-
-/// A count that comes no further for so long has ended with an error, which the next operation reports.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The number of entries, where it is known.
-pub(crate) fn exact(len: Len) -> Option<u64> {
-    match len {
-        Len::Exact(entries) => Some(entries),
-        _ => None,
-    }
-}
+use crate::values::map::OpenMap;
 
 /// The number of entries of a map, where it is known.
 pub(crate) fn counted(map: &MapInfo) -> Option<u64> {
@@ -33,8 +19,7 @@ pub(crate) fn has_unknown(pool: &Pool) -> endura::Result<bool> {
 pub(crate) fn count_unknown(pool: &Pool) -> endura::Result<()> {
     for map in pool.maps()? {
         if !map.is_counted && !has_unknown_nodes(&map) {
-            let map = OpenMap::open(pool, &map.name, None)?;
-            on_map!(&map, map => count_map(map))?;
+            OpenMap::open(pool, &map.name)?.len()?;
         }
     }
     Ok(())
@@ -43,21 +28,4 @@ pub(crate) fn count_unknown(pool: &Pool) -> endura::Result<()> {
 /// Whether this build does not know the nodes of a map.
 pub(crate) fn has_unknown_nodes(map: &MapInfo) -> bool {
     map.kind == Kind::FastFair && map.layout.is_none()
-}
-
-/// Waits for the thread that counts, which pins one leaf at a time.
-fn count_map(map: &impl Entries) -> endura::Result<()> {
-    let (mut seen, mut since) = (None, Instant::now());
-    let mut pause = Duration::from_micros(100);
-    loop {
-        let len = map.len()?;
-        if exact(len).is_some() || since.elapsed() > PATIENCE {
-            return Ok(());
-        }
-        if seen.replace(len) != Some(len) {
-            since = Instant::now();
-        }
-        std::thread::sleep(pause);
-        pause = (2 * pause).min(Duration::from_millis(5));
-    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use endura::Kind;
 use serde_json::json;
 
-use crate::values::datum::path_json;
+use crate::values::json::path_json;
 
 use super::place::kept_line;
 use super::round::{Campaign, RoundOutcome};

@@ -1,62 +1,63 @@
 //! The map under torture: from numbers to numbers, or from byte strings that stand for them to byte
 //! strings that do.
 
-use endura::lab::handles::{AnyMap, Roart};
-use endura::{Error, Kind, Pool, Result};
+use endura::{Error, Kind, Map, MapOptions, Pool, Result};
 
 use super::strings;
 
 /// The map that is tortured.
 const MAP: &str = "torture";
-use crate::values::entries::OpenMap;
 
 /// The map, in numbers.
 pub(super) enum Subject {
-    Numbers(AnyMap),
-    Strings(Roart),
+    Numbers(Map<u64, u64>),
+    Strings(Map<[u8], [u8]>),
 }
 
 impl Subject {
     /// The map of `pool`; made as `kind` if there is none.
     pub(super) fn open(pool: &Pool, kind: Option<Kind>) -> Result<Self> {
-        Ok(match OpenMap::open(pool, MAP, kind)? {
-            OpenMap::Numbers(map) => Self::Numbers(map),
-            OpenMap::Bytes(map) => Self::Strings(map),
-        })
+        let found = pool.maps()?.into_iter().find(|map| map.name == MAP).map(|map| map.kind);
+        let kind = kind.or(found).ok_or_else(|| Error::NoSuchMap { name: MAP.into() })?;
+        let options = MapOptions::new().kind(kind);
+        match kind {
+            Kind::Roart => pool.map_with(MAP, options).map(Self::Strings),
+            _ => pool.map_with(MAP, options).map(Self::Numbers),
+        }
     }
 
     pub(super) fn get(&self, key: u64) -> Result<Option<u64>> {
         match self {
             Self::Numbers(map) => map.get(key),
-            Self::Strings(map) => number(map.get(strings::key(key))?),
+            Self::Strings(map) => number(map.get(&strings::key(key))?),
         }
     }
 
     pub(super) fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
         match self {
             Self::Numbers(map) => map.insert(key, value),
-            Self::Strings(map) => number(map.insert(strings::key(key), strings::value(value))?),
+            Self::Strings(map) => number(map.insert(&strings::key(key), &strings::value(value))?),
         }
     }
 
     pub(super) fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
         match self {
-            Self::Numbers(map) => map.insert_new(key, value),
-            Self::Strings(map) => map.insert_new(strings::key(key), strings::value(value)),
+            Self::Numbers(map) => map.insert_if_absent(key, value),
+            Self::Strings(map) => map.insert_if_absent(&strings::key(key), &strings::value(value)),
         }
     }
 
     pub(super) fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
         match self {
-            Self::Numbers(map) => map.update(key, value),
-            Self::Strings(map) => number(map.update(strings::key(key), strings::value(value))?),
+            Self::Numbers(map) => map.replace(key, value),
+            Self::Strings(map) => number(map.replace(&strings::key(key), &strings::value(value))?),
         }
     }
 
     pub(super) fn remove(&self, key: u64) -> Result<Option<u64>> {
         match self {
             Self::Numbers(map) => map.remove(key),
-            Self::Strings(map) => number(map.remove(strings::key(key))?),
+            Self::Strings(map) => number(map.remove(&strings::key(key))?),
         }
     }
 
@@ -71,7 +72,7 @@ impl Subject {
             Self::Strings(map) => {
                 let (expected, new) = (expected.map(strings::value), new.map(strings::value));
                 let key = strings::key(key);
-                Ok(match map.compare_exchange(key, expected.as_deref(), new.as_deref())? {
+                Ok(match map.compare_exchange(&key, expected.as_deref(), new.as_deref())? {
                     Ok(()) => Ok(()),
                     Err(found) => Err(number(found)?),
                 })
@@ -79,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// As [`AnyMap::fetch_update`]; `update` is told of a value that nobody wrote as of an absent
+    /// As [`Map::alter`]; `update` is told of a value that nobody wrote as of an absent
     /// one, and the answer is then an error.
     pub(super) fn fetch_update(
         &self,
@@ -87,8 +88,8 @@ impl Subject {
         mut update: impl FnMut(Option<u64>) -> Option<u64>,
     ) -> Result<Option<u64>> {
         match self {
-            Self::Numbers(map) => map.fetch_update(key, update),
-            Self::Strings(map) => number(map.fetch_update(strings::key(key), |old| {
+            Self::Numbers(map) => map.alter(key, update),
+            Self::Strings(map) => number(map.alter(&strings::key(key), |old| {
                 update(old.and_then(strings::value_number)).map(strings::value)
             })?),
         }

@@ -1,5 +1,11 @@
-//! Keys and values, as they are typed and shown.
+//! Keys and values, as they are typed, shown and stored.
 
-pub(crate) mod datum;
-pub(crate) mod entries;
 pub(crate) mod escape;
+pub(crate) mod guess;
+pub(crate) mod json;
+pub(crate) mod map;
+pub(crate) mod notation;
+mod scalar;
+#[cfg(test)]
+mod tests;
+pub(crate) mod types;

@@ -17,6 +17,7 @@ pub use encoding::codecs::Postcard;
 pub use encoding::newtype::Newtype;
 pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
 pub use fast_fair::NodeLayout;
+pub(crate) use map::untyped;
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
 pub use pool::{MapInfo, MapReport, Pool, PoolOptions, Report, Stats};
 

@@ -8,6 +8,7 @@ mod many;
 mod open;
 mod point;
 mod range;
+pub(crate) mod untyped;
 mod visit;
 
 pub use handle::Map;

@@ -99,7 +99,7 @@ impl Pool {
         self.open_map(name, options, types, are_words).map(Map::new)
     }
 
-    fn open_map(
+    pub(crate) fn open_map(
         &self,
         name: &str,
         options: MapOptions,

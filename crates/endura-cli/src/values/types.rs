@@ -1,0 +1,164 @@
+//! The types of keys and values, by the names that a pool records.
+
+/// A type that the command can read and write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Type {
+    /// `u8` to `u128`, `i8` to `i128`: of so many bytes.
+    Int {
+        width: usize,
+        signed: bool,
+    },
+    /// `f32`, `f64`.
+    Float {
+        width: usize,
+    },
+    Bool,
+    Char,
+    /// `()`
+    Unit,
+    Str,
+    /// `[u8]`
+    Bytes,
+    /// `[u8; N]`
+    Array(usize),
+    Option(Box<Type>),
+    Reverse(Box<Type>),
+    Tuple(Vec<Type>),
+    /// JSON text, of whatever type.
+    Json,
+    /// Any other: bytes, as they are stored.
+    Unknown(String),
+}
+
+impl Type {
+    /// The type of this name. A newtype (`UserId: u64`) is what it is stored as.
+    pub(crate) fn named(name: &str) -> Self {
+        if name == "json" || name.starts_with("json<") && name.ends_with('>') {
+            return Self::Json;
+        }
+        let mut rest = name;
+        match parse(&mut rest) {
+            Some(found) if rest.is_empty() => found,
+            _ => Self::Unknown(name.to_owned()),
+        }
+    }
+
+    /// Bytes of an encoding, if all have the same.
+    pub(crate) fn width(&self) -> Option<usize> {
+        match self {
+            Self::Int { width, .. } | Self::Float { width } | Self::Array(width) => Some(*width),
+            Self::Bool => Some(1),
+            Self::Char => Some(4),
+            Self::Unit => Some(0),
+            Self::Reverse(inner) => inner.width(),
+            Self::Tuple(parts) => parts.iter().map(Self::width).sum(),
+            Self::Str | Self::Bytes | Self::Option(_) | Self::Json | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Whether its encodings fit in a word.
+    pub(crate) fn is_word(&self) -> bool {
+        self.width().is_some_and(|width| width <= 8)
+    }
+
+    /// Whether it is written as a whole number.
+    pub(crate) fn is_int(&self) -> bool {
+        matches!(self, Self::Int { .. })
+    }
+
+    /// Whether LMDB has such keys as integers.
+    pub(crate) fn is_lmdb_integer(&self) -> bool {
+        matches!(self, Self::Int { width: 4 | 8, signed: false })
+    }
+}
+
+/// Takes the name of a type off the front.
+fn parse(rest: &mut &str) -> Option<Type> {
+    if take(rest, "()") {
+        return Some(Type::Unit);
+    }
+    if take(rest, "(") {
+        let mut parts = vec![parse(rest)?];
+        while take(rest, ", ") {
+            parts.push(parse(rest)?);
+        }
+        return (take(rest, ")") && (2..=4).contains(&parts.len())).then_some(Type::Tuple(parts));
+    }
+    for (name, wrap) in [("Option<", Type::Option as fn(_) -> _), ("Reverse<", Type::Reverse)] {
+        if take(rest, name) {
+            let inner = parse(rest)?;
+            return take(rest, ">").then(|| wrap(Box::new(inner)));
+        }
+    }
+    if take(rest, "[u8]") {
+        return Some(Type::Bytes);
+    }
+    if take(rest, "[u8; ") {
+        let (digits, behind) = rest.split_once(']')?;
+        *rest = behind;
+        return digits.parse().ok().map(Type::Array);
+    }
+    let end = rest.find([',', ')', '>']).unwrap_or(rest.len());
+    if let Some(found) = plain(&rest[..end]) {
+        *rest = &rest[end..];
+        return Some(found);
+    }
+    // A newtype: its name, and what it is stored as.
+    let (_, stored) = rest.split_once(": ")?;
+    *rest = stored;
+    parse(rest)
+}
+
+fn take(rest: &mut &str, token: &str) -> bool {
+    let behind = rest.strip_prefix(token);
+    *rest = behind.unwrap_or(rest);
+    behind.is_some()
+}
+
+fn plain(name: &str) -> Option<Type> {
+    Some(match name {
+        "bool" => Type::Bool,
+        "char" => Type::Char,
+        "str" => Type::Str,
+        "f32" => Type::Float { width: 4 },
+        "f64" => Type::Float { width: 8 },
+        _ => {
+            let signed = name.starts_with('i');
+            let bits = name.strip_prefix(if signed { 'i' } else { 'u' })?;
+            let width = [8, 16, 32, 64, 128].iter().position(|width| width.to_string() == bits)?;
+            Type::Int { width: 1 << width, signed }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types() {
+        let int = |width, signed| Type::Int { width, signed };
+        for (name, found, width) in [
+            ("u64", int(8, false), Some(8)),
+            ("i128", int(16, true), Some(16)),
+            ("()", Type::Unit, Some(0)),
+            ("[u8; 32]", Type::Array(32), Some(32)),
+            ("UserId: u32", int(4, false), Some(4)),
+            ("(u32, u16)", Type::Tuple(vec![int(4, false), int(2, false)]), Some(6)),
+            ("(Day: u32, str)", Type::Tuple(vec![int(4, false), Type::Str]), None),
+            ("Reverse<i64>", Type::Reverse(Box::new(int(8, true))), Some(8)),
+            (
+                "Option<(str, [u8])>",
+                { Type::Option(Box::new(Type::Tuple(vec![Type::Str, Type::Bytes]))) },
+                None,
+            ),
+            ("json<User>", Type::Json, None),
+        ] {
+            assert_eq!(Type::named(name), found, "{name}");
+            assert_eq!(found.width(), width, "{name}");
+        }
+        for name in ["postcard<User>", "u7", "(u64)", "(u64, ", "", "[u8; x]", "i64x"] {
+            assert_eq!(Type::named(name), Type::Unknown(name.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Maps by the types that the pool records: for faces that learn them when they run.
+//!
+//! Keys and values go in and come out as they are stored ([`Value::encode`](crate::Value::encode)). Nothing checks that
+//! they are encodings of the map's types: that is the face's business.
+
+use crate::kind::Kind;
+use crate::store::map::handle::{Handle, Map};
+use crate::store::map::open::MapOptions;
+use crate::store::pool::pool::Pool;
+use crate::types::Types;
+use crate::{Error, Result};
+
+/// A map of any types.
+#[derive(Debug)]
+pub enum UntypedMap {
+    /// Encodings of at most 8 bytes as numbers, the first byte the highest.
+    Words(Map<u64, u64>),
+    /// Encodings as they are.
+    Bytes(Map<[u8], [u8]>),
+}
+
+/// Opens the map `name` whatever its types are, which are given with it.
+///
+/// # Errors
+///
+/// [`Error::NoSuchMap`], and those of [`Pool::map_with`] but for [`Error::WrongTypes`].
+pub fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
+    let Some(map) = pool.maps()?.into_iter().find(|map| map.name == name) else {
+        return Err(Error::NoSuchMap { name: name.to_owned() });
+    };
+    let handle = pool.open_map(name, MapOptions::new().create(false), map.types, true)?;
+    let types = handle.types.clone();
+    Ok((UntypedMap::over(handle), types))
+}
+
+/// Opens the map `name` with these types, or makes it. `are_words`: all encodings of its keys have one length of at most
+/// 8 bytes, and so have those of its values.
+///
+/// # Errors
+///
+/// Those of [`Pool::map_with`].
+pub fn open_as(
+    pool: &Pool,
+    name: &str,
+    options: MapOptions,
+    types: Types,
+    are_words: bool,
+) -> Result<UntypedMap> {
+    pool.open_map(name, options, types, are_words).map(UntypedMap::over)
+}
+
+impl UntypedMap {
+    fn over(handle: Handle) -> Self {
+        match handle.kind {
+            Kind::Roart => Self::Bytes(Map::new(handle)),
+            _ => Self::Words(Map::new(handle)),
+        }
+    }
+}
