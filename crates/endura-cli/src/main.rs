@@ -17,21 +17,23 @@ mod torture;
 mod values;
 
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use clap::{Parser, Subcommand};
-use commands::{check, count, del, drop, export, get, import, info, put, rename, scan};
+use clap::{CommandFactory, Parser, Subcommand};
+use commands::{check, count, del, drop, export, get, import, info, put, rename, scan, shell};
 use endura_console::interrupt;
-use endura_console::outcome::{Result, exit};
+use endura_console::outcome::{Result, exit_with};
 
 const EXAMPLES: &str = "\
-A pool is a file that holds named maps: of numbers (fast-fair, nbtree) or of
-byte strings (roart). What --map does not name is the map `main`. Examples:
-  endura put data.endura 7 42 && endura get data.endura 7
-  endura put data.endura user:1 Ada --map people --kind roart
-  endura scan data.endura --map people --prefix user: --json
+A pool is a file that holds named maps, each with a type of keys and one of
+values: those of its first entry. What --map does not name is the map `main`.
+  endura put data.endura user:1 Ada && endura get data.endura user:1
+  endura put data.endura 7 42 --map hits
+  endura scan data.endura --prefix user: --json
   endura import data.endura people.csv --map people
-  mdb_dump some.lmdb | endura import data.endura --map old --kind roart
-`endura help import` tells of formats and escapes.";
+  mdb_dump some.lmdb | endura import data.endura --map old
+  source <(endura completions bash); endura man | man -l -
+`endura help import` tells of formats, types and escapes.";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -42,9 +44,13 @@ Exit codes:
   3  it did not work: the pool cannot be opened, the disk is full, a line is
      no entry";
 
+/// Of the program, and of the files that it reads and writes.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{} (file format {})", env!("CARGO_PKG_VERSION"), endura::FORMAT));
+
 /// A persistent ordered map that you open instead of load.
 #[derive(Parser)]
-#[command(name = "endura", version, max_term_width = 80, after_help = format!("{EXAMPLES}\n\n{}", EXIT_CODES))]
+#[command(name = "endura", version = VERSION.as_str(), max_term_width = 80, after_help = format!("{EXAMPLES}\n\n{}", EXIT_CODES))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -78,6 +84,10 @@ enum Command {
     Rename(rename::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),
+    /// Print the script that completes arguments in a shell
+    Completions(shell::Args),
+    /// Print the manual page
+    Man,
     /// Crash an index in every way the hardware allows (the program `endura-explore`)
     #[command(disable_help_flag = true)]
     Explore(hand_over::Args),
@@ -91,6 +101,22 @@ enum Command {
 }
 
 impl Command {
+    /// Whether what fails is told as JSON too.
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Info(args) => args.json,
+            Self::Check(args) => args.json,
+            Self::Get(args) => args.json,
+            Self::Put(args) => args.json,
+            Self::Del(args) => args.json,
+            Self::Scan(args) => args.json,
+            Self::Import(args) => args.json,
+            Self::Count(args) => args.json,
+            Self::Torture(args) => args.json,
+            _ => false,
+        }
+    }
+
     fn run(&self) -> Result {
         match self {
             Self::Demo(args) => demo::run(args),
@@ -106,6 +132,8 @@ impl Command {
             Self::Drop(args) => drop::run(args),
             Self::Rename(args) => rename::run(args),
             Self::Torture(args) => torture::run(args),
+            Self::Completions(args) => shell::completions(args, Cli::command()),
+            Self::Man => shell::manual(Cli::command()),
             Self::Explore(args) => hand_over::run("endura-explore", args),
             Self::Bench(args) => hand_over::run("endura-bench", args),
             Self::DemoWriter(args) => demo::write(args),
@@ -116,5 +144,6 @@ impl Command {
 
 fn main() -> ExitCode {
     interrupt::watch();
-    exit("endura", Cli::parse().command.run())
+    let command = Cli::parse().command;
+    exit_with("endura", command.run(), command.wants_json())
 }

@@ -4,7 +4,6 @@
 
 mod support;
 
-use endura::lab::handles::Handles as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -100,8 +99,10 @@ fn usage_errors_are_2() {
     let pool = &*place.pool();
     for arguments in [
         &["get", pool][..],
-        &["put", pool, "x", "1"],
-        &["put", pool, "1", "18446744073709551616"],
+        &["put", pool, "x", "1", "--keys", "u64"],
+        &["put", pool, "1", "1", "--keys", "json"],
+        &["put", pool, "1", "1", "--values", "u65"],
+        &["put", pool, "1", "18446744073709551616", "--values", "u64"],
         &["put", pool, "1"],
         &["nonsense"],
         &[],
@@ -122,7 +123,7 @@ fn usage_errors_are_2() {
     ] {
         ends_with(2, arguments);
     }
-    assert!(ends_with(2, &["put", pool, "user:1", "Ada"]).contains("--kind roart"));
+    assert!(ends_with(2, &["put", pool, "user:1", "Ada"]).contains("--keys"));
     assert_eq!(works(&["scan", pool]), "1\t1\n");
 }
 
@@ -168,7 +169,7 @@ fn a_copied_pool_may_be_torn_until_it_is_accepted() {
     let pool = &*place.pool();
     works(&["put", pool, "1", "10"]);
     let original = endura::Pool::options().open_existing(pool).expect("the pool");
-    let map = original.fast_fair("main").expect("the map");
+    let map = original.map::<u64, u64>("main").expect("the map");
     map.insert(2, 20).expect("an insert");
     let copy = place.path("copy").display().to_string();
     std::fs::copy(pool, &copy).expect("a copy");
@@ -215,4 +216,59 @@ fn a_thousand_puts_are_one_page() {
     }
     assert!(size(pool) <= before + (2 << 20), "{} -> {}", before, size(pool));
     assert_eq!(works(&["scan", pool]).lines().count(), 1000);
+}
+
+/// A row of the guide's tables begins with what stands between the first pair of backticks, or is a number.
+fn guide_has_row(name: &str) -> bool {
+    let guide = include_str!("../../../docs/guide.md");
+    guide.lines().any(|line| line.starts_with(&format!("| `{name}` |")))
+}
+
+#[test]
+fn failures_are_told_as_json_where_that_is_asked_for() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "user:1", "Ada"]);
+    let missing = place.path("missing").display().to_string();
+    std::fs::write(place.path("text"), b"no pool, but longer than a header of one")
+        .expect("a file");
+    let text_file = place.path("text").display().to_string();
+    let long = "k".repeat(65_537);
+    for (status, code, arguments) in [
+        (3, "io", &["info", &missing, "--json"][..]),
+        (3, "not_a_pool", &["get", &text_file, "x", "--json"]),
+        (3, "failed", &["get", pool, "x", "--map", "typo", "--json"]),
+        (3, "wrong_types", &["put", pool, "1", "1", "--values", "u64", "--json"]),
+        (3, "key_too_long", &["put", pool, &long, "1", "--json"]),
+        (2, "usage", &["scan", pool, "--from", "b", "--to", "a", "--json"]),
+    ] {
+        let said = json(&ends_with(status, arguments));
+        assert_eq!(said["error"]["code"], code, "{said}");
+        assert!(said["error"]["message"].as_str().is_some_and(|text| text.len() > 10), "{said}");
+        assert!(guide_has_row(code), "docs/guide.md has no row for `{code}`");
+    }
+    for status in 0..=3 {
+        assert!(
+            guide_has_row(&status.to_string()),
+            "docs/guide.md has no row for exit code {status}"
+        );
+    }
+}
+
+#[test]
+fn completions_manual_and_version() {
+    let page = works(&["man"]);
+    for command in ["put", "import", "torture"] {
+        let script = works(&["completions", "bash"]);
+        assert!(script.contains(command) && page.contains(&command.to_uppercase()), "{command}");
+    }
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        assert!(works(&["completions", shell]).contains("endura"), "{shell}");
+    }
+    assert!(
+        page.starts_with(".ie") && page.contains(".SH \"SCAN\"") && !page.contains("demo-writer")
+    );
+    let version = works(&["--version"]);
+    let format = format!("(file format {})\n", endura::FORMAT);
+    assert!(version.starts_with("endura 0.") && version.ends_with(&format), "{version}");
 }

@@ -100,7 +100,7 @@ fn goes_in_and_out(place: &Place, keys: &Path) -> u64 {
     let mut from = path("table.tsv");
     for format in ["csv", "json", "mdb", "mdb-print", "tsv"] {
         let (pool, to) = (path(&format!("{format}.pool")), path(&format!("{format}.out")));
-        run(&["import", &pool, &from]);
+        run(&["import", &pool, &from, "--keys", "str", "--values", "str"]);
         run(&["export", &pool, &to, "--format", format]);
         // Dumps are recognised by their first line, the others by the ending.
         let ending = if format.starts_with("mdb") { "out" } else { format };

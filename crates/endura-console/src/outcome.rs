@@ -29,6 +29,13 @@ pub enum Failure {
     Usage(String),
     /// Something failed; the text says what, and what to do.
     Message(String),
+    /// The same, of the library.
+    Pool {
+        /// What [`Error::code`](endura::Error::code) says of it.
+        code: &'static str,
+        /// Its text.
+        text: String,
+    },
     /// Whoever read the output has closed it, and wants no more.
     ClosedPipe,
 }
@@ -45,7 +52,28 @@ impl Failure {
     /// What went wrong with the file at `path`.
     pub fn at(path: &Path, error: &endura::Error) -> Self {
         let (text, path) = (error.to_string(), path.display().to_string());
-        Self::Message(if says_where(&text, &path) { text } else { format!("{path}: {text}") })
+        let text = if says_where(&text, &path) { text } else { format!("{path}: {text}") };
+        Self::Pool { code: error.code(), text }
+    }
+
+    /// The same failure in other words.
+    pub fn reworded(self, reword: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Usage(text) => Self::Usage(text),
+            Self::Message(text) => Self::Message(reword(text)),
+            Self::Pool { code, text } => Self::Pool { code, text: reword(text) },
+            Self::ClosedPipe => Self::ClosedPipe,
+        }
+    }
+
+    /// What programs may go by: a code of the library, or `usage`, or `failed`.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "usage",
+            Self::Message(_) => "failed",
+            Self::Pool { code, .. } => code,
+            Self::ClosedPipe => "closed_pipe",
+        }
     }
 }
 
@@ -60,7 +88,7 @@ pub fn says_where(text: &str, path: &str) -> bool {
 
 impl From<endura::Error> for Failure {
     fn from(error: endura::Error) -> Self {
-        Self::Message(error.to_string())
+        Self::Pool { code: error.code(), text: error.to_string() }
     }
 }
 
@@ -82,16 +110,27 @@ impl From<serde_json::Error> for Failure {
 
 /// The exit code of `program`, after a word on standard error if it failed.
 pub fn exit(program: &str, result: Result) -> ExitCode {
-    match result {
-        Ok(Answer::Yes) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(1),
-        Err(Failure::Usage(text)) => complain(program, &text, 2),
-        Err(Failure::Message(text)) => complain(program, &text, 3),
-    }
+    exit_with(program, result, false)
 }
 
-fn complain(program: &str, text: &str, code: u8) -> ExitCode {
-    // Names and lines of files may hold what a terminal takes for a command.
-    eprintln!("{program}: {}", printable(text, true));
-    ExitCode::from(code)
+/// The same; `json`: what failed is told as `{"error":{"code":C,"message":M}}`.
+pub fn exit_with(program: &str, result: Result, json: bool) -> ExitCode {
+    let failure = match result {
+        Ok(Answer::Yes) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
+        Ok(Answer::No) => return ExitCode::from(1),
+        Err(failure) => failure,
+    };
+    let (status, code) = (if matches!(failure, Failure::Usage(_)) { 2 } else { 3 }, failure.code());
+    let (Failure::Usage(text) | Failure::Message(text) | Failure::Pool { text, .. }) = failure
+    else {
+        return ExitCode::SUCCESS;
+    };
+    if json {
+        let error = serde_json::json!({ "error": { "code": code, "message": text } });
+        eprintln!("{error}");
+    } else {
+        // Names and lines of files may hold what a terminal takes for a command.
+        eprintln!("{program}: {}", printable(&text, true));
+    }
+    ExitCode::from(status)
 }

@@ -81,7 +81,9 @@ pub enum Error {
         bits: u64,
     },
     /// The file does not start like a pool.
-    #[error("this is not an endura pool: {what}")]
+    #[error(
+        "this is not an endura pool: {what}; give the path of a pool, or of a file that is not there yet"
+    )]
     NotAPool {
         /// What was found in place of a pool.
         what: &'static str,
@@ -98,7 +100,9 @@ pub enum Error {
         need: u64,
     },
     /// A key is longer than the index can hold.
-    #[error("a key of {len} bytes is longer than the {max} bytes that this index holds")]
+    #[error(
+        "a key of {len} bytes is longer than the {max} that a map takes: shorten it, or keep its end in the value"
+    )]
     KeyTooLong {
         /// The length asked for, in bytes.
         len: u64,
@@ -106,7 +110,9 @@ pub enum Error {
         max: u64,
     },
     /// A value is longer than the index can hold.
-    #[error("a value of {len} bytes is longer than the {max} bytes that this index holds")]
+    #[error(
+        "a value of {len} bytes is longer than the {max} that a map takes: split it over several keys"
+    )]
     ValueTooLong {
         /// The length asked for, in bytes.
         len: u64,
@@ -167,7 +173,7 @@ pub enum Error {
         source: BoxError,
     },
     /// The closure of [`Map::insert_from`](crate::Map::insert_from) failed.
-    #[error("writing a value: {0}; nothing was stored")]
+    #[error("writing a value: {0}; nothing was stored, so it may be tried again")]
     Write(#[source] io::Error),
     /// The closure of [`Map::insert_from`](crate::Map::insert_from) wrote less than it had announced.
     #[error(
@@ -190,7 +196,7 @@ pub enum Error {
         name: String,
     },
     /// The name cannot be the name of a map.
-    #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL")]
+    #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL: choose another")]
     BadName,
     /// The name of a type cannot be recorded.
     #[error("a type's name has up to 255 bytes without NUL, and `{name}` does not: choose another")]
@@ -199,7 +205,9 @@ pub enum Error {
         name: String,
     },
     /// There is no such map: a read-only pool cannot make one, and what is to be renamed must be there.
-    #[error("the pool has no map `{name}`")]
+    #[error(
+        "the pool has no map `{name}`: choose one that `Pool::maps` lists, or open the pool for writing to make it"
+    )]
     NoSuchMap {
         /// The name asked for.
         name: String,
@@ -214,10 +222,10 @@ pub enum Error {
     #[error("an earlier failure left the pool in doubt: close it and open it again")]
     Poisoned,
     /// The map of this handle was dropped.
-    #[error("the map was dropped")]
+    #[error("the map was dropped: open it again, which makes a new one")]
     Dropped,
     /// The pool of this handle was closed.
-    #[error("the pool was closed")]
+    #[error("the pool was closed: open it again, and its maps")]
     Closed,
     /// Memory cannot be reused because some thread has stayed inside an operation.
     #[error(
@@ -243,7 +251,7 @@ pub enum Error {
         thread: u64,
     },
     /// A write was asked of a pool that was opened read-only.
-    #[error("the pool was opened read-only")]
+    #[error("the pool was opened read-only: open it for writing")]
     ReadOnly,
     /// The file system, the machine or the kernel lacks something that endura needs.
     #[error("not supported here: {what}")]
@@ -252,7 +260,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The operating system refused.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {source}{}", act(source.kind()))]
     Io {
         /// What was being done, with the path where one is involved.
         doing: String,
@@ -262,9 +270,62 @@ pub enum Error {
 }
 
 impl Error {
+    /// A name of the variant that programs may go by: it stays when texts change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Corrupt { .. } => "corrupt",
+            Self::Full { .. } => "full",
+            Self::Locked => "locked",
+            Self::Forked => "forked",
+            Self::NeedsRecovery => "needs_recovery",
+            Self::NeedsRestore { .. } => "needs_restore",
+            Self::Version { .. } => "version",
+            Self::UnknownFeatures { .. } => "unknown_features",
+            Self::NotAPool { .. } => "not_a_pool",
+            Self::Truncated { .. } => "truncated",
+            Self::KeyTooLong { .. } => "key_too_long",
+            Self::ValueTooLong { .. } => "value_too_long",
+            Self::WrongTypes { .. } => "wrong_types",
+            Self::WrongKind { .. } => "wrong_kind",
+            Self::OtherNodes { .. } => "other_nodes",
+            Self::Encode { .. } => "encode",
+            Self::Decode { .. } => "decode",
+            Self::Write(_) => "write",
+            Self::ShortValue { .. } => "short_value",
+            Self::UnknownNodes { .. } => "unknown_nodes",
+            Self::BadName => "bad_name",
+            Self::BadTypeName { .. } => "bad_type_name",
+            Self::NoSuchMap { .. } => "no_such_map",
+            Self::MapExists { .. } => "map_exists",
+            Self::Poisoned => "poisoned",
+            Self::Dropped => "dropped",
+            Self::Closed => "closed",
+            Self::ReclaimStalled { .. } => "reclaim_stalled",
+            Self::InsideOperation => "inside_operation",
+            Self::WritersStay { .. } => "writers_stay",
+            Self::ReadOnly => "read_only",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Io { .. } => "io",
+        }
+    }
+
     /// An I/O error together with what was being done when it came.
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), source: source.into() }
+    }
+}
+
+/// What helps where the system refuses.
+fn act(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::NotFound => "; check the path",
+        io::ErrorKind::AlreadyExists => "; open it as it is, or choose another path",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; check who may read and write there"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; make room there",
+        io::ErrorKind::OutOfMemory => "; free memory or addresses, or ask for a smaller `max_size`",
+        _ => "; mend that, then try again",
     }
 }
 
@@ -274,8 +335,8 @@ fn wrong_kind(name: &str, types: &Types, found: Option<Kind>, want: Kind) -> Str
             "the map `{name}` is a {found}, not a {want}: leave the kind out, or copy the map"
         ),
         None => format!(
-            "the map `{name}` cannot be a {want}, which holds keys and values of at most 8 bytes: as a {types} \
-             it is a {}",
+            "the map `{name}` cannot be a {want}, which holds keys and values of at most 8 bytes: make the {types} \
+             a {}",
             Kind::Roart
         ),
     }

@@ -80,6 +80,7 @@ mod types;
 
 pub use error::{BoxError, Error, Result};
 pub use kind::Kind;
+pub use pool::FORMAT;
 #[cfg(feature = "json")]
 pub use store::Json;
 #[cfg(feature = "postcard")]

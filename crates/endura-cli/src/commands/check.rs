@@ -22,7 +22,7 @@ pub(crate) struct Args {
     accept: bool,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// What a check found.

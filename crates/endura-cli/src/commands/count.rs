@@ -19,7 +19,7 @@ pub(crate) struct Args {
     map: Option<String>,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     key: OsString,
     /// Print {"key":K,"previous":V}, with null if the key was absent
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {

@@ -103,15 +103,10 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
         let name = file_name(&info.name, style);
         let path = made.path().join(&name);
         let mut sink = Sink::new(style, &map.schema);
-        let target = Target::open(&path).map_err(|failure| match failure {
-            Failure::Message(text) => Failure::Message(text.replacen(
-                &*path.to_string_lossy(),
-                &folder.join(&name).to_string_lossy(),
-                1,
-            )),
-            other => other,
+        let (hidden, name) = (path.to_string_lossy(), folder.join(name));
+        let target = Target::open(&path).map_err(|failure| {
+            failure.reworded(|text| text.replacen(&*hidden, &name.to_string_lossy(), 1))
         })?;
-        let name = folder.join(name);
         let sizes = (map_bytes, counted_entries(&info));
         let (target, written) = export(args, &map, &mut sink, sizes, target, &name)?;
         target.publish().map_err(failure)?;
@@ -174,11 +169,11 @@ fn export(
         Ok(written)
     });
     bar.finish_and_clear();
-    let written = written.map_err(|failure| match failure {
-        Failure::Message(text) if text.starts_with("cannot write the output") => {
-            Failure::Message(text.replacen("the output", &path.to_string_lossy(), 1))
-        }
-        other => other,
+    let written = written.map_err(|failure| {
+        failure.reworded(|text| match text.starts_with("cannot write the output") {
+            true => text.replacen("the output", &path.to_string_lossy(), 1),
+            false => text,
+        })
     })?;
     let target = out.into_inner().map_err(|error| cannot_write(path, error.error()))?;
     Ok((target, written))

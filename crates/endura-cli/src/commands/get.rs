@@ -22,7 +22,7 @@ pub(crate) struct Args {
     raw: bool,
     /// Print {"key":K,"value":V}, with null if the key is absent
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     keep: bool,
     /// Print one JSON object at the end
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// What has been done so far.
@@ -194,9 +194,10 @@ fn not_stored(args: &Args, tally: &Tally, line: u64, error: &endura::Error) -> F
     if matches!(error, endura::Error::KeyTooLong { .. } | endura::Error::ValueTooLong { .. }) {
         return wrong(args, tally, line, error.to_string().into(), false);
     }
-    let (pool, file) = (args.map.pool.display(), name_of(args));
+    let file = name_of(args);
     let done = done(args, tally, "mend that and import the file again");
-    Failure::Message(format!("{pool}: {error}\nendura: {file}, line {line}: {done}"))
+    let failure = Failure::at(&args.map.pool, error);
+    failure.reworded(|text| format!("{text}\nendura: {file}, line {line}: {done}"))
 }
 
 fn done(args: &Args, tally: &Tally, act: &str) -> String {

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     pool: PoolArgs,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {

@@ -11,3 +11,4 @@ pub(crate) mod info;
 pub(crate) mod put;
 pub(crate) mod rename;
 pub(crate) mod scan;
+pub(crate) mod shell;

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     new: bool,
     /// Print {"key":K,"stored":true,"previous":V}, with null if the key was absent
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {

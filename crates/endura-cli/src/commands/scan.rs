@@ -42,7 +42,7 @@ pub(crate) struct Args {
     reverse: bool,
     /// Print one {"key":K,"value":V} per line in place of "K<tab>V"
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     /// Keep the pool open until all is printed, so that no writer comes in between. Otherwise a scan into a
     /// pipe or a terminal closes the pool while each MiB is printed, and goes on behind the last key
     #[arg(long)]

@@ -96,7 +96,11 @@ impl Source {
         let fields = if self.held.is_some() { self.held.take() } else { self.fields()? };
         let (Some((key, value)), Some(schema)) = (fields, &self.schema) else { return Ok(None) };
         let notation = self.notation();
-        let wrong = |what, kind: &str, error| format!("the {what}, `{kind}` in this map: {error}");
+        let wrong = |what, kind: &str, error| {
+            format!(
+                "the {what}: {error} ({what}s of the map are `{kind}`; a new --map takes others with --{what}s)"
+            )
+        };
         let key = schema.key.read(notation, &key);
         let key = key.map_err(|error| wrong("key", &schema.types.key, error))?;
         let value = schema.value.read(notation, &value);

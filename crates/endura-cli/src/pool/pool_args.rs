@@ -112,12 +112,10 @@ fn at(path: &Path, error: &Error) -> Failure {
 
 /// `failure`, with the file that it is about, unless it says so itself.
 pub(crate) fn about(path: &Path, failure: Failure) -> Failure {
-    match failure {
-        Failure::Message(text) if !says_where(&text, &path.to_string_lossy()) => {
-            Failure::Message(format!("{}: {text}", path.display()))
-        }
-        other => other,
-    }
+    failure.reworded(|text| match says_where(&text, &path.to_string_lossy()) {
+        true => text,
+        false => format!("{}: {text}", path.display()),
+    })
 }
 
 /// What SIGBUS would mean for this pool.

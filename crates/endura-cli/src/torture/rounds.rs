@@ -37,7 +37,7 @@ pub(crate) struct Args {
     seed: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     #[command(flatten)]
     kind: KindArgs,
     #[command(flatten)]
@@ -51,12 +51,12 @@ pub(crate) fn run(args: &Args) -> Result {
     let place = Place::of(args.pool.as_deref(), args.dir.as_deref())?;
     let report = match rounds(args, &place.pool()) {
         Ok(report) => report,
-        Err(Failure::Message(text)) => {
+        Err(failure @ (Failure::Message(_) | Failure::Pool { .. })) => {
             // Where not even the pool could be made, there is nothing to look at.
             let nothing = !place.pool().exists();
             let kept = place.close(nothing)?;
             let kept = kept_line(kept.as_deref()).unwrap_or_default();
-            return Err(Failure::Message(format!("{text}\n{kept}")));
+            return Err(failure.reworded(|text| format!("{text}\n{kept}")));
         }
         Err(failure) => return Err(failure),
     };

@@ -2,12 +2,13 @@
 
 /// What `--help` says of keys and values.
 pub(crate) const NOTATION: &str = "\
-Maps of numbers (fast-fair, nbtree) take keys and values in decimal, or in
-hexadecimal after 0x; `_` may stand between digits. Maps of byte strings (roart)
-take text, in which a backslash begins an escape:
-  \\\\ backslash   \\t tab   \\n newline   \\r carriage return   \\0 zero
-  \\xNN the byte NN
-What is printed is written the same way: what is no text is escaped.";
+Keys and values are written as their types are (`endura info` shows those):
+  numbers    decimal, whole ones also in hexadecimal after 0x, with `_` between
+             digits where one likes; -- before what begins with a minus
+  strings,   text, in which a backslash begins an escape: \\\\ backslash, \\t tab,
+  bytes      \\n newline, \\r carriage return, \\0 zero, \\xNN the byte NN
+  tuples     JSON: [20260101,\"/\"]; so are options and json itself
+What is printed is written the same way.";
 
 const ESCAPES: &str = "\\\\ \\t \\n \\r \\0 \\xNN";
 

@@ -97,6 +97,11 @@ fn encode(kind: &Type, value: &Value, part: bool, out: &mut Vec<u8>) -> Result<(
             match value {
                 Value::Array(one) if may_be_null(inner) => match &one[..] {
                     [value] => encode(inner, value, true, out)?,
+                    (Type::Str, Value::Number(number)) => {
+                        return Err(format!(
+                            "a string is expected, not a number: write \"{number}\""
+                        ));
+                    }
                     _ => return Err("an array of one is expected".into()),
                 },
                 value => encode(inner, value, true, out)?,
@@ -111,6 +116,9 @@ fn encode(kind: &Type, value: &Value, part: bool, out: &mut Vec<u8>) -> Result<(
             for (part, value) in parts.iter().zip(values) {
                 encode(part, value, true, out)?;
             }
+        }
+        (Type::Str, Value::Number(number)) => {
+            return Err(format!("a string is expected, not a number: write \"{number}\""));
         }
         _ => {
             return Err(format!(

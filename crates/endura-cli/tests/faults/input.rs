@@ -10,7 +10,7 @@ use crate::support::{Place, code, ends_with, endura, endura_with, json, program,
 fn what_is_almost_a_number_is_none() {
     let place = Place::new();
     let pool = &*place.pool();
-    works(&["put", pool, "0X10", "0xfF"]);
+    works(&["put", pool, "0X10", "0xfF", "--keys", "u64", "--values", "u64"]);
     works(&["put", pool, "1_000", "\"7\""]);
     assert_eq!(works(&["scan", pool]), "16\t255\n1000\t7\n");
     for bad in ["1,5", "1,000", "1,,,2", "_1_", "1__0", "\"\"7", "7\"", "0x+5", "0x", "+5", "0x_"] {
@@ -137,13 +137,16 @@ fn hints_suit_what_is_read() {
     let pool = &*place.pool();
     let long = "a".repeat(500_000);
     for (input, format, hint) in [
-        ("a\tb\n", "auto", "--header"),
         ("1;2\n", "auto", "--format"),
         (&long, "auto", "--format"),
         (&long, "json", "an object"),
         ("\u{feff}\n", "json", ""),
         ("VERSION=2222\n", "auto", "VERSION=3"),
-        ("VERSION=3\nformat=print\ntype=btree\nHEADER=END\n\\zz\n a\nDATA=END\n", "auto", "roart"),
+        (
+            "VERSION=3\nformat=print\ntype=btree\nHEADER=END\n \\zz\n a\nDATA=END\n",
+            "auto",
+            "hexadecimal",
+        ),
     ] {
         let output = endura_with(&["import", pool, "--format", format], input.as_bytes());
         let said = text(&output.stderr);

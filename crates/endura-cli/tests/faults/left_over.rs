@@ -32,7 +32,7 @@ const BAD_USAGE: &[&str] = &[
     "get P 1 --bad",
     "put P 1",
     "put P x 1",
-    "put NEW x 1",
+    "put NEW x 1 --keys u64",
     "put NEW 1 1 --map=",
     "put NEW 1 1 --media x",
     "put NEW 1 1 --wait x",

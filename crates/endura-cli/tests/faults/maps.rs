@@ -3,7 +3,7 @@
 use crate::support::{
     Place, code, command, ended, ends_with, endura, endura_with, json, text, works,
 };
-use endura::lab::handles::Handles as _;
+use endura::{Kind, MapOptions};
 
 fn maps(pool: &str) -> Vec<String> {
     let info = json(&works(&["info", pool, "--json"]));
@@ -19,17 +19,16 @@ fn only_an_entry_makes_a_map() {
     let typo = ends_with(3, &["del", pool, "5", "--map", "typo"]);
     assert!(typo.contains("`typo`") && typo.contains("`main`") && typo.contains(pool), "{typo}");
     ends_with(2, &["del", pool, "x", "--map", "main"]);
-    ends_with(2, &["put", pool, "x", "1", "--map", "other"]);
+    ends_with(2, &["put", pool, "x", "1", "--map", "other", "--keys", "u64"]);
     ends_with(2, &["put", pool, "1", "1", "--map", ""]);
     let long = "k".repeat(65_537);
     ends_with(3, &["put", pool, &long, "v", "--map", "roart"]);
     ends_with(3, &["import", pool, "/nowhere", "--map", "other"]);
-    for input in ["", "x\ty\n", "\n\n"] {
+    for input in ["", "x y\n", "\n\n"] {
         endura_with(&["import", pool, "--map", "other"], input.as_bytes());
         assert_eq!(maps(pool), ["main"], "{input:?}");
     }
-    // The retry with the right kind works.
-    let retry = endura_with(&["import", pool, "--map", "other", "--kind", "roart"], b"x\ty\n");
+    let retry = endura_with(&["import", pool, "--map", "other"], b"x\ty\n");
     assert_eq!(code(&retry), 0, "{}", text(&retry.stderr));
     assert_eq!(maps(pool), ["main", "other"]);
 }
@@ -42,14 +41,14 @@ fn only_an_entry_makes_a_pool() {
     ends_with(2, &["put", pool, "1", "1", "--map", &long]);
     ends_with(3, &["put", pool, "1", "1", "--max-size", "1K"]);
     ends_with(3, &["put", pool, &"k".repeat(65_537), "v", "--map", "roart"]);
-    ends_with(2, &["put", pool, "a", "b"]);
-    for input in ["", "x\ty\n", "\n"] {
+    ends_with(2, &["put", pool, "a", "b", "--values", "u64"]);
+    for input in ["", "x y\n", "\n"] {
         endura_with(&["import", pool], input.as_bytes());
         assert!(place.names().is_empty(), "{input:?}: {:?}", place.names());
     }
     endura_with(&["import", pool, "--max-size", "1K"], b"1\t2\n");
     assert!(place.names().is_empty());
-    assert_eq!(code(&endura_with(&["import", pool, "--kind", "roart"], b"x\ty\n")), 0);
+    assert_eq!(code(&endura_with(&["import", pool], b"x\ty\n")), 0);
     assert_eq!(works(&["scan", pool]), "x\ty\n");
 }
 
@@ -122,7 +121,10 @@ fn a_map_that_is_missing_is_told_with_those_that_are_there() {
     let place = Place::new();
     let pool = &*place.pool();
     let made = endura::Pool::options().create_new(pool).expect("a pool");
-    (0..12).for_each(|i| drop(made.nbtree(&format!("m{i:02}")).expect("a map")));
+    let options = MapOptions::new().kind(Kind::NbTree);
+    (0..12).for_each(|i| {
+        drop(made.map_with::<u64, u64>(&format!("m{i:02}"), options).expect("a map"));
+    });
     made.close().expect("a close");
     let get = ends_with(3, &["get", pool, "1"]);
     assert!(get.contains("`m09` and 2 more") && !get.contains("m10"), "{get}");

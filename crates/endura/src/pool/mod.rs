@@ -32,6 +32,7 @@ pub use collect::walk::{GcStep, GcWalk};
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub use file::superblock;
+pub use file::superblock::FORMAT;
 pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
 pub(crate) use open_map::OpenMap;

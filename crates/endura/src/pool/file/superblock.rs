@@ -36,8 +36,9 @@ use crate::{Error, Result};
 
 /// Bytes of one copy.
 pub const BYTES: usize = 128;
-/// The version of the format that this build reads and writes.
-pub const VERSION: u32 = 3;
+/// The number of the file format that this build reads and writes. A pool of another one is refused
+/// ([`Error::Version`]).
+pub const FORMAT: u32 = 3;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 
 /// Features that this build knows, one bit each, of the three kinds.
@@ -85,7 +86,7 @@ impl Superblock {
     /// Of a pool that nobody has opened yet.
     pub(crate) fn of_new_pool(uuid: [u8; 16]) -> Self {
         Self {
-            version: VERSION,
+            version: FORMAT,
             incompatible: 0,
             writable_with: 0,
             compatible: 0,
@@ -222,8 +223,8 @@ impl Superblock {
     ///
     /// [`Error::Version`], [`Error::UnknownFeatures`], [`Error::Unsupported`].
     pub(crate) fn check(&self, read_only: bool) -> Result<()> {
-        if self.version != VERSION {
-            return Err(Error::Version { found: self.version, want: VERSION });
+        if self.version != FORMAT {
+            return Err(Error::Version { found: self.version, want: FORMAT });
         }
         let writable_with = if read_only { 0 } else { self.writable_with };
         let unknown = (self.incompatible & !KNOWN_INCOMPATIBLE) | (writable_with & !KNOWN_WRITABLE);
@@ -354,9 +355,9 @@ mod tests {
         let good = sample();
         good.check(false).unwrap();
         let refuse = |superblock: Superblock, read_only| superblock.check(read_only).unwrap_err();
-        for other in [VERSION - 1, VERSION + 1] {
+        for other in [FORMAT - 1, FORMAT + 1] {
             let other = refuse(Superblock { version: other, ..good }, true);
-            assert!(matches!(other, Error::Version { want: VERSION, .. }));
+            assert!(matches!(other, Error::Version { want: FORMAT, .. }));
         }
         for bit in 0..64 {
             let foreign = refuse(Superblock { incompatible: 1 << bit, ..good }, true);

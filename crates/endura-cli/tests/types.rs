@@ -1,0 +1,170 @@
+//! Maps of every type that the command can print, beside programs that use the library.
+
+#![allow(clippy::expect_used, reason = "a test fails by a panic")]
+
+mod support;
+
+use std::cmp::Reverse;
+
+use endura::{Json, Pool, Postcard};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use support::{Place, code, ends_with, endura, endura_with, text, works};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct User {
+    name: String,
+    age: u32,
+}
+
+fn types_of(pool: &str) -> Vec<[String; 3]> {
+    let info: Value = serde_json::from_str(&works(&["info", pool, "--json"])).expect("JSON");
+    let maps = info["maps"].as_array().expect("maps").iter();
+    maps.map(|map| {
+        ["name", "key_type", "value_type"].map(|what| map[what].as_str().expect("a text").into())
+    })
+    .collect()
+}
+
+#[test]
+fn the_first_entry_says_the_types() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "user:1", "Ada"]);
+    assert_eq!(works(&["get", pool, "user:1"]), "Ada\n");
+    works(&["put", pool, "7", "42", "--map", "b"]);
+    works(&["put", pool, "--map", "c", "--", "-7", "007"]);
+    works(&["put", pool, "x", "1", "--map", "d", "--values", "i64", "--kind", "roart"]);
+    let tuple = ["--keys", "(u32, str)", "--values", "json"];
+    works(&[&["put", pool, "[3,\"a\"]", "{\"n\": 1}", "--map", "e"][..], &tuple].concat());
+    let lines =
+        "{\"key\":[20260101,\"/\"],\"value\":{\"n\":1}}\n{\"key\":[20260101,\"/a\"],\"value\":7}\n";
+    let imported =
+        endura_with(&["import", pool, "--map", "f", "--format", "json"], lines.as_bytes());
+    assert_eq!(code(&imported), 0, "{}", text(&imported.stderr));
+    assert_eq!(works(&["scan", pool, "--map", "f", "--json"]), lines);
+    let expected = [
+        ["b", "u64", "u64"],
+        ["c", "i64", "str"],
+        ["d", "str", "i64"],
+        ["e", "(u32, str)", "json"],
+        ["f", "(u64, str)", "json"],
+        ["main", "str", "str"],
+    ];
+    assert_eq!(types_of(pool), expected.map(|row| row.map(String::from)));
+    // What is there keeps its types, and says so.
+    let complaint = ends_with(2, &["put", pool, "8", "Ada", "--map", "b"]);
+    assert!(complaint.contains("`u64`") && complaint.contains("--values"), "{complaint}");
+    let complaint = ends_with(3, &["put", pool, "8", "9", "--map", "b", "--values", "str"]);
+    assert!(complaint.contains("Map<u64, u64>"), "{complaint}");
+    let complaint = ends_with(3, &["put", pool, "x", "y", "--map", "new", "--kind", "nbtree"]);
+    assert!(complaint.contains("Roart"), "{complaint}");
+}
+
+#[test]
+fn maps_of_programs_are_read_and_written() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let opened = Pool::open(pool).expect("a pool");
+    let hits = opened.map::<(u32, str), u64>("hits").expect("a map");
+    hits.insert((20_260_101, "/"), 7).expect("an insert");
+    hits.insert((20_260_102, "/a"), 8).expect("an insert");
+    opened.map::<i64, f64>("heat").expect("a map").insert(-3, 36.6).expect("an insert");
+    let latest = opened.map::<Reverse<u32>, bool>("latest").expect("a map");
+    for i in 1..4 {
+        latest.insert(Reverse(i), i % 2 == 0).expect("an insert");
+    }
+    let users = opened.map::<u64, Json<User>>("users").expect("a map");
+    let ada = User { name: "Ada".into(), age: 36 };
+    users.insert(1, &ada).expect("an insert");
+    opened.map::<u64, Postcard<User>>("packed").expect("a map").insert(1, &ada).expect("an insert");
+    drop((hits, latest, users));
+    opened.close().expect("a close");
+
+    assert_eq!(
+        works(&["scan", pool, "--map", "hits"]),
+        "[20260101,\"/\"]\t7\n[20260102,\"/a\"]\t8\n"
+    );
+    assert_eq!(
+        works(&["scan", pool, "--map", "hits", "--prefix", "20260102"]),
+        "[20260102,\"/a\"]\t8\n"
+    );
+    assert_eq!(works(&["get", pool, "[20260101,\"/\"]", "--map", "hits"]), "7\n");
+    assert_eq!(works(&["get", pool, "--map", "heat", "--", "-3"]), "36.6\n");
+    assert_eq!(works(&["scan", pool, "--map", "latest"]), "3\tfalse\n2\ttrue\n1\tfalse\n");
+    assert_eq!(works(&["get", pool, "1", "--map", "users"]), "{\"name\":\"Ada\",\"age\":36}\n");
+    works(&["put", pool, "2", "{\"name\":\"Grace\",\"age\":85}", "--map", "users"]);
+    let complaint = ends_with(2, &["put", pool, "2", "Grace", "--map", "users"]);
+    assert!(complaint.contains("JSON"), "{complaint}");
+    let packed = endura(&["get", pool, "1", "--map", "packed"]);
+    assert_eq!((text(&packed.stdout), code(&packed)), ("\\x03Ada$\n", 0));
+    assert!(text(&packed.stderr).contains("`postcard<User>`"), "{}", text(&packed.stderr));
+    let packed: Value =
+        serde_json::from_str(&works(&["get", pool, "1", "--map", "packed", "--json"]))
+            .expect("JSON");
+    assert_eq!(packed["value"], json!({ "type": "postcard<User>", "hex": "0341646124" }));
+
+    let opened = Pool::open(pool).expect("the pool");
+    let users = opened.map::<u64, Json<User>>("users").expect("the map");
+    assert_eq!(users.get(2).expect("a look").expect("a user").age, 85);
+}
+
+/// Every map comes back from every format that has all of it, into a map of the same types.
+#[test]
+fn every_type_goes_through_every_format() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let keys = [
+        "u64",
+        "u32",
+        "i16",
+        "f64",
+        "str",
+        "bytes",
+        "char",
+        "bool",
+        "[u8; 3]",
+        "(i8, str)",
+        "Reverse<u64>",
+        "Option<str>",
+    ];
+    let texts = [
+        ["7", "70"],
+        ["7", "70"],
+        ["-7", "70"],
+        ["-0.5", "inf"],
+        ["a", "b\\tc"],
+        ["\\xff", "\\x00"],
+        ["ß", "\\t"],
+        ["false", "true"],
+        ["abc", "a\\xffc"],
+        ["[-1,\"\"]", "[1,\"\\u0000\"]"],
+        ["9", "3"],
+        ["null", "\"x\""],
+    ];
+    for (i, (key, texts)) in keys.iter().zip(texts).enumerate() {
+        let (map, value) = (&*format!("m{i}"), keys[keys.len() - 1 - i]);
+        let values =
+            &["70", "70", "70", "1.5", "b", "b", "b", "true", "abc", "[1,\"x\"]", "3", "\"x\""];
+        for text in texts {
+            let types = ["--map", map, "--keys", key, "--values", value];
+            works(
+                &[&["put", pool][..], &types, &["--", text, values[keys.len() - 1 - i]]].concat(),
+            );
+        }
+        for format in ["tsv", "csv", "json", "mdb", "mdb-print"] {
+            let out = endura(&["export", pool, "--map", map, "--format", format]);
+            assert_eq!(code(&out), 0, "{key}: {}", text(&out.stderr));
+            let again = &*place.text("again");
+            let import = ["import", again, "--format", format, "--keys", key, "--values", value];
+            let done = endura_with(&import, &out.stdout);
+            assert_eq!(code(&done), 0, "{key} {format}: {}", text(&done.stderr));
+            assert_eq!(
+                works(&["scan", again]),
+                works(&["scan", pool, "--map", map]),
+                "{key} {format}"
+            );
+            std::fs::remove_file(again).expect("removed");
+        }
+    }
+}
