@@ -97,11 +97,6 @@ fn encode(kind: &Type, value: &Value, part: bool, out: &mut Vec<u8>) -> Result<(
             match value {
                 Value::Array(one) if may_be_null(inner) => match &one[..] {
                     [value] => encode(inner, value, true, out)?,
-                    (Type::Str, Value::Number(number)) => {
-                        return Err(format!(
-                            "a string is expected, not a number: write \"{number}\""
-                        ));
-                    }
                     _ => return Err("an array of one is expected".into()),
                 },
                 value => encode(inner, value, true, out)?,
