@@ -36,8 +36,8 @@ pub enum Error {
     /// `Stats::partly_used` and `Stats::warnings` tell. Those entries have to go, or all of them to be
     /// written to a new pool.
     #[error(
-        "no room for {need} bytes ({free} bytes free): remove entries, raise `max_size`, or make \
-         room on the disk; what `stats` calls free beside other entries is for their sizes only"
+        "no room for {need} bytes ({free} bytes free, but for what `stats` calls free beside other entries, which is \
+         for their sizes only): remove entries, raise `max_size`, or make room on the disk"
     )]
     Full {
         /// How many bytes were asked for.

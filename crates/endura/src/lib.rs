@@ -86,7 +86,7 @@ pub use store::Json;
 #[cfg(feature = "postcard")]
 pub use store::Postcard;
 pub use store::{
-    Bytes, Collection, CollectionState, Domain, Key, KeyBound, KeyRange, Keys, LONGEST_KEY,
+    Bytes, Collection, CollectionState, Domain, Event, Key, KeyBound, KeyRange, Keys, LONGEST_KEY,
     LONGEST_VALUE, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout,
     PartlyUsed, Pool, PoolOptions, PrefixKey, Range, Report, Stats, Value, Values, Visit,
     explain_bus_errors,

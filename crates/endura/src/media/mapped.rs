@@ -95,7 +95,9 @@ impl Mapped {
         where_written_back: Folios,
     ) -> Result<Self> {
         if mapping.domain == Domain::Adr && !mapping.instruction.is_available() {
-            return Err(Error::Unsupported { what: "this CPU lacks the chosen flush instruction" });
+            return Err(Error::Unsupported {
+                what: "this CPU lacks the chosen flush instruction; choose another medium (`Auto` finds the best one)",
+            });
         }
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's identity", e))?;
         let id = [facts.dev(), facts.ino()];

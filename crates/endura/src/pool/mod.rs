@@ -24,6 +24,8 @@ mod tests;
 
 pub use crate::runtime::thread::Worker;
 pub use crate::sync::set_waiting;
+pub use alloc::events::Event;
+pub(crate) use alloc::events::Events;
 pub use alloc::marks::{Collection, CollectionState};
 pub use alloc::slab::PartlyUsed;
 pub use check::{Shares, SpaceCheck};

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::media::Media;
+use crate::pool::alloc::events::Event;
 use crate::pool::alloc::thread_cache::{Bite, ThreadCache};
 use crate::pool::patience::Patience;
 use crate::pool::pins::guard::Guard;
@@ -181,6 +182,7 @@ impl<M: Media> Space<M> {
         if freed_maps || freed > 0 || left < waiting {
             Ok(true)
         } else if left > 0 && !have_left {
+            self.tell(|| Event::ReclaimStalled { waiting_bytes: left });
             Err(Error::ReclaimStalled { waiting: left })
         } else {
             // What waited was freed by others, and what waits now came later.

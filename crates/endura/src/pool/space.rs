@@ -7,6 +7,7 @@ use crate::media::{LINE, Media, Ordering, Region};
 use crate::os::barrier::Barriers;
 use crate::os::fork::ForkGuard;
 use crate::pool::alloc::allocator::Allocator;
+use crate::pool::alloc::events::{Event, Events};
 use crate::pool::alloc::marks::{Collection, CollectionState};
 use crate::pool::alloc::slab::PartlyUsed;
 use crate::pool::alloc::thread_cache::ThreadCache;
@@ -54,6 +55,8 @@ pub struct Space<M: Media> {
     pub(crate) quiescing: Mutex<()>,
     /// Has the collection finished, if there is one; whether it is.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,
+    /// What there is to tell goes there, if anywhere.
+    pub(crate) events: OnceLock<Events>,
     /// Called with the number of a thread that exits.
     pub(crate) heir: OnceLock<Arc<Heir>>,
 }
@@ -121,6 +124,7 @@ impl<M: Media> Space<M> {
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
             finish_collection: OnceLock::new(),
+            events: OnceLock::new(),
             heir: OnceLock::new(),
             media,
             session,
@@ -139,6 +143,21 @@ impl<M: Media> Space<M> {
         let session = Session { read_only: true, ..session };
         let allocator = Allocator::load(media, session)?;
         Directory::load(media, session, allocator.pages()).map(drop)
+    }
+
+    /// Tells `events` from now on.
+    pub(crate) fn tell_to(&self, events: Events) {
+        self.allocator.pages().tell_to(events.clone());
+        // Once in a session: whoever opens the pool.
+        let _ = self.events.set(events);
+    }
+
+    /// Tells an event where somebody listens. In a forked child nobody does.
+    #[cold]
+    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+        if let Some(events) = self.events.get().filter(|_| !self.birthplace.is_elsewhere()) {
+            events.tell(event);
+        }
     }
 
     /// The medium.
@@ -197,6 +216,7 @@ impl<M: Media> Space<M> {
     pub(crate) fn give_up_collection(&self) {
         if let Some(marks) = self.allocator.marks() {
             marks.give_up();
+            self.tell(|| Event::CollectionEnded { state: CollectionState::Failed, freed_bytes: 0 });
         }
     }
 

@@ -11,6 +11,7 @@ mod deep;
 mod disk_writes;
 mod drops;
 mod ends;
+mod events;
 mod forked;
 mod handshake;
 mod hostile;

@@ -225,14 +225,15 @@ impl Marks {
         !self.is_claimed.swap(true, Ordering::Relaxed)
     }
 
-    pub(crate) fn enter(&self, state: CollectionState) {
+    /// Whether that is another state than before.
+    pub(crate) fn enter(&self, state: CollectionState) -> bool {
         // Release: whoever sees that all is done sees the counts.
-        self.state.store(state as u32, Ordering::Release);
+        self.state.swap(state as u32, Ordering::Release) != state as u32
     }
 
     /// Says that what has no mark will not be freed.
     pub(crate) fn give_up(&self) {
-        self.enter(CollectionState::Failed);
+        let _ = self.enter(CollectionState::Failed);
     }
 
     pub(crate) fn note_swept(&self, pages: u64, bytes: u64) {

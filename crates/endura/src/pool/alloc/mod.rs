@@ -48,6 +48,7 @@
 pub(crate) mod allocator;
 pub(crate) mod bitmap;
 pub(crate) mod class;
+pub(crate) mod events;
 pub(crate) mod growth;
 pub(crate) mod header;
 pub(crate) mod limbo;

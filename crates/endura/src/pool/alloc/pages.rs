@@ -18,6 +18,7 @@
 use std::collections::BTreeMap;
 
 use crate::media::{Mark, Media, Ordering, Region};
+use crate::pool::alloc::events::{Event, Events};
 use crate::pool::alloc::growth;
 use crate::pool::alloc::header;
 use crate::pool::alloc::header::PageKind;
@@ -47,6 +48,8 @@ pub(crate) struct FreeRuns {
     given: Box<[u64]>,
     /// How many those are.
     old: u64,
+    /// Growth is told there.
+    events: Events,
 }
 
 impl Pages {
@@ -69,6 +72,7 @@ impl Pages {
                     by_first: BTreeMap::new(),
                     given,
                     old: next,
+                    events: Events::default(),
                 };
                 Ok(Self { runs: Mutex::new(runs), loose: AtomicU64::new(0) })
             }
@@ -301,6 +305,7 @@ impl FreeRuns {
         media.fence();
         let first = std::mem::replace(&mut self.next, end);
         self.insert(first, count);
+        self.events.tell(|| Event::Grew { file_bytes: bytes });
         Ok(())
     }
 }
@@ -323,6 +328,11 @@ impl Pages {
     /// Whether the pool is held back: see [`hold_back`](Self::hold_back).
     pub(crate) fn is_held_back(&self) -> bool {
         self.runs.lock().limit != u64::MAX
+    }
+
+    /// Tells `events` of growth from now on.
+    pub(crate) fn tell_to(&self, events: Events) {
+        self.runs.lock().events = events;
     }
 
     /// Lets the pool grow as it must.

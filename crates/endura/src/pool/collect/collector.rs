@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::media::{LINE, Mark, Media, Ordering};
+use crate::pool::alloc::events::Event;
 use crate::pool::alloc::marks::{CollectionState, Marks};
 use crate::pool::collect::walk::{GcStep, GcWalk};
 use crate::pool::directory::registry::directory_pages;
@@ -100,7 +101,7 @@ impl<M: Media> Collector<M> {
         work.under_way += usize::from(walk.is_some());
         if walk.is_some() {
             // Under the lock: another thread that fails ends this phase, and says so after this.
-            marks.enter(CollectionState::Marking);
+            self.enter(marks, CollectionState::Marking);
         }
         drop(work);
         let outcome = match (phase, walk) {
@@ -114,10 +115,25 @@ impl<M: Media> Collector<M> {
         match outcome {
             Err(Error::Corrupt { .. }) if !self.space.is_poisoned() => {
                 self.work.lock().phase = Phase::Ended;
-                marks.enter(CollectionState::Failed);
+                self.enter(marks, CollectionState::Failed);
                 Ok(GcStep::Ended)
             }
             outcome => outcome,
+        }
+    }
+
+    /// Enters a state of the collection, and tells where it begins and ends.
+    fn enter(&self, marks: &Marks, state: CollectionState) {
+        if !marks.enter(state) {
+            return;
+        }
+        match state {
+            CollectionState::Marking => self.space.tell(|| Event::CollectionBegan),
+            CollectionState::Complete | CollectionState::Failed => self.space.tell(|| {
+                let freed_bytes = self.space.collection().bytes_freed;
+                Event::CollectionEnded { state, freed_bytes }
+            }),
+            _ => {}
         }
     }
 
@@ -147,7 +163,7 @@ impl<M: Media> Collector<M> {
         let is_marked = work.walks.is_empty() && work.under_way == 0;
         if is_marked && work.phase == Phase::Mark {
             work.phase = Phase::Drops;
-            marks.enter(CollectionState::Waiting);
+            self.enter(marks, CollectionState::Waiting);
         }
         Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
@@ -183,7 +199,7 @@ impl<M: Media> Collector<M> {
         let mut work = self.work.lock();
         if work.phase == Phase::Grace(tag) {
             work.phase = Phase::Sweep(1);
-            marks.enter(CollectionState::Sweeping);
+            self.enter(marks, CollectionState::Sweeping);
         }
         Ok(GcStep::Worked)
     }
@@ -204,7 +220,7 @@ impl<M: Media> Collector<M> {
         if page >= marks.limit() {
             self.space.allocator.end_sweep(&self.space.media)?;
             work.phase = Phase::Ended;
-            marks.enter(CollectionState::Complete);
+            self.enter(marks, CollectionState::Complete);
         }
         Ok(GcStep::Worked)
     }
@@ -247,7 +263,7 @@ impl<M: Media> Collector<M> {
     fn note_end(&self, error: &Error) {
         let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
         if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
-            marks.enter(CollectionState::Failed);
+            self.enter(marks, CollectionState::Failed);
         }
     }
 

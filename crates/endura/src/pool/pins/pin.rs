@@ -12,6 +12,7 @@
 //! writer) is let in: whoever waits for the pool to empty waits for the outer one. There is no other rule.
 
 use crate::media::Media;
+use crate::pool::alloc::events::Event;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::pins::guard::Guard;
 use crate::pool::session::{CLOSED, NO_READERS, NO_WRITERS, POISONED, QUIESCED};
@@ -124,6 +125,9 @@ impl<M: Media> Space<M> {
     /// Lets no operation begin any more until the next open: one panicked while it held a lock, or
     /// failed in a way that leaves the pool in doubt.
     pub fn poison(&self) {
+        if !self.is_poisoned() {
+            self.tell(|| Event::Poisoned);
+        }
         self.epochs.shut(POISONED);
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod check;
 mod collect;
 mod figures;
 pub(crate) mod info;
+mod listen;
 mod open;
 mod options;
 #[expect(clippy::module_inception, reason = "the pool among what belongs to it")]

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::check;
+use super::listen;
 use super::options::PoolOptions;
 use super::pool::Pool;
 use super::turn::ready_locks;
 use crate::media::{Domain, Mapped, Mapping, Placement, Reservation};
-use crate::pool::{Access, PoolFile, Session, Space};
+use crate::pool::{Access, Event, PoolFile, Session, Space};
 use crate::{Error, Result};
 
 /// Addresses reserved where nothing else is asked for.
@@ -56,10 +57,12 @@ impl PoolOptions {
     pub fn create_new(&self, path: impl AsRef<Path>) -> Result<Pool> {
         self.check_max_size()?;
         let path = path.as_ref();
+        let events = listen::events(self, path)?;
         let mut file = PoolFile::create(path, self.access())?;
         match self.begin(&mut file) {
-            Ok((mounted, placement, session)) => {
-                Ok(Pool::new(path, mounted, file, placement, session, self.collectors))
+            Ok((space, placement, session)) => {
+                space.tell_to(events);
+                Ok(Pool::new(path, space, file, placement, session, self.collectors))
             }
             Err(error) => {
                 // Still locked: nobody has been able to use it.
@@ -110,14 +113,20 @@ impl PoolOptions {
     fn check_max_size(&self) -> Result<()> {
         match self.max_size {
             Some(bytes) if bytes > Reservation::MAX => Err(Error::Unsupported {
-                what: "a `max_size` above 64 TiB: a process cannot address that much",
+                what: "a `max_size` above 64 TiB, more than a process can address; choose less",
             }),
             _ => Ok(()),
         }
     }
 
     fn open_locked(&self, path: &Path, mut file: PoolFile) -> Result<Pool> {
+        let events = listen::events(self, path)?;
         let (space, placement, session) = self.begin(&mut file)?;
+        space.tell_to(events);
+        if !session.clean {
+            let generation = session.generation;
+            space.tell(|| Event::OpenedUnclean { generation });
+        }
         Ok(Pool::new(path, space, file, placement, session, self.collectors))
     }
 

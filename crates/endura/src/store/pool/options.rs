@@ -1,8 +1,11 @@
 //! How a pool is to be opened.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::media::MediaChoice;
+use crate::pool::Event;
 
 /// Options for opening or creating a [`Pool`](crate::Pool).
 ///
@@ -26,6 +29,17 @@ pub struct PoolOptions {
     pub(super) read_mostly: bool,
     pub(super) collectors: usize,
     pub(super) lock_timeout: Duration,
+    pub(super) listener: Option<Listener>,
+}
+
+/// What is called with events.
+#[derive(Clone)]
+pub(super) struct Listener(pub(super) Arc<dyn Fn(&Event) + Send + Sync>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 impl Default for PoolOptions {
@@ -39,6 +53,7 @@ impl Default for PoolOptions {
             read_mostly: false,
             collectors: 1,
             lock_timeout: Duration::ZERO,
+            listener: None,
         }
     }
 }
@@ -118,6 +133,31 @@ impl PoolOptions {
     #[must_use]
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
+        self
+    }
+
+    /// Calls `listen` with what happens to the pool while it is open: unclean ends before it, collections, growth, memory
+    /// that waits for a thread, poisoning ([`Event`]). Without a listener nothing of this costs anything.
+    ///
+    /// It runs in a thread of its own, which ends with the last handle of the pool and of its maps, and may use the pool;
+    /// a handle that it owns keeps the pool open until [`Pool::close`](crate::Pool::close). No operation waits for it:
+    /// of more than 1,024 events that it has not come to, the later ones are lost. Events that are left when the pool
+    /// is closed are still told, unless the process ends before.
+    ///
+    /// With the feature `tracing` of this crate all pools also tell these events to `tracing`, under the target `endura`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// let (sender, events) = std::sync::mpsc::channel();
+    /// let pool = endura::Pool::options().on_event(move |event| drop(sender.send(*event))).open(&path)?;
+    /// pool.map::<u64, u64>("hits")?.insert(7, 1)?;
+    /// assert!(matches!(events.recv()?, endura::Event::Grew { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_event(mut self, listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Listener(Arc::new(listen)));
         self
     }
 }

@@ -1,0 +1,73 @@
+//! What a pool tells of itself.
+//!
+//! Who tells is inside an operation, and may hold a lock. So it only puts the event into a queue; a thread of its own,
+//! which is there if somebody listens, takes it out.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+use crate::pool::alloc::marks::CollectionState;
+use crate::{Error, Result};
+
+/// Events that wait at most; more than that are not told.
+const QUEUE: usize = 1024;
+
+/// Something that happened to an open pool; see [`PoolOptions::on_event`](crate::PoolOptions::on_event).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The session before this one did not close the pool: its process was killed, or the machine went down.
+    OpenedUnclean {
+        /// How often the pool was opened for writing, this time included.
+        generation: u64,
+    },
+    /// The search for the space that an unclean end stranded began.
+    CollectionBegan,
+    /// It ended.
+    CollectionEnded {
+        /// [`Complete`](CollectionState::Complete), or [`Failed`](CollectionState::Failed): then what is stranded
+        /// stays so for this session.
+        state: CollectionState,
+        /// Bytes that it found free.
+        freed_bytes: u64,
+    },
+    /// The file became longer.
+    Grew {
+        /// Its length in bytes.
+        file_bytes: u64,
+    },
+    /// An operation found no room while freed memory waits for a thread that stays inside another one.
+    ReclaimStalled {
+        /// Bytes that wait.
+        waiting_bytes: u64,
+    },
+    /// No operation begins any more: one panicked under a lock, or the system failed.
+    Poisoned,
+}
+
+/// Where events go; nowhere by default.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Events(Option<SyncSender<Event>>);
+
+impl Events {
+    /// Starts a thread that hands all events to `listener`, until the pool is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if there is no thread to be had.
+    pub(crate) fn to(listener: impl Fn(&Event) + Send + 'static) -> Result<Self> {
+        let (sender, receiver) = sync_channel(QUEUE);
+        let thread = thread::Builder::new().name("endura-events".to_owned());
+        let spawned = thread.spawn(move || receiver.iter().for_each(|event| listener(&event)));
+        spawned.map_err(|error| Error::io("starting the thread of `on_event`", error))?;
+        Ok(Self(Some(sender)))
+    }
+
+    /// Tells an event, without waiting: where the listener is far behind, it is lost.
+    #[inline]
+    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+        if let Some(sender) = &self.0 {
+            let _ = sender.try_send(event());
+        }
+    }
+}
