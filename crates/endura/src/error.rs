@@ -189,7 +189,7 @@ pub enum Error {
     /// pool can be used.
     #[error(
         "the map `{name}` is of a kind, or has node sizes, that this build does not know: `endura export` it with the version that made it, and import \
-         that here; if no version did, the pool is damaged"
+         that here; if no version did, restore a backup"
     )]
     UnknownNodes {
         /// The name of the map.

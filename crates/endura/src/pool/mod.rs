@@ -24,9 +24,9 @@ mod tests;
 
 pub use crate::runtime::thread::Worker;
 pub use crate::sync::set_waiting;
-pub use alloc::events::Event;
 pub(crate) use alloc::events::Events;
-pub use alloc::marks::{Collection, CollectionState};
+pub use alloc::events::{CollectionState, Event};
+pub use alloc::marks::Collection;
 pub use alloc::slab::PartlyUsed;
 pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;

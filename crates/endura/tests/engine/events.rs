@@ -12,7 +12,12 @@ const ROLE: &str = "ENDURA_TEST_EVENTS";
 
 fn listening(options: PoolOptions) -> (PoolOptions, Receiver<Event>) {
     let (sender, events) = mpsc::channel();
-    (options.on_event(move |event| drop(sender.send(*event))), events)
+    (
+        options.on_event(move |event| {
+            let _ = sender.send(*event);
+        }),
+        events,
+    )
 }
 
 fn next(events: &Receiver<Event>) -> Event {

@@ -6,11 +6,31 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use crate::pool::alloc::marks::CollectionState;
 use crate::{Error, Result};
 
 /// Events that wait at most; more than that are not told.
 const QUEUE: usize = 1024;
+
+/// What a collection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CollectionState {
+    /// The last session left nothing to collect, or this one is read-only.
+    NotNeeded,
+    /// It has not begun.
+    Pending,
+    /// It finds out what is in use.
+    Marking,
+    /// It waits for operations that began before all was marked.
+    Waiting,
+    /// It frees what is not in use.
+    Sweeping,
+    /// It has ended: every byte is in use, free, or waits for a grace period.
+    Complete,
+    /// It has met damage, or a map of a kind that this build does not know, and was given up. Nothing
+    /// is lost by that but the space.
+    Failed,
+}
 
 /// Something that happened to an open pool; see [`PoolOptions::on_event`](crate::PoolOptions::on_event).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::{Class, run_of};
+use crate::pool::alloc::events::CollectionState;
 use crate::pool::alloc::header;
 use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::pages::Pages;
@@ -24,27 +25,6 @@ pub struct Collection {
     pub pages_swept: u64,
     /// Bytes that were given back.
     pub bytes_freed: u64,
-}
-
-/// What a collection is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CollectionState {
-    /// The last session left nothing to collect, or this one is read-only.
-    NotNeeded,
-    /// It has not begun.
-    Pending,
-    /// It finds out what is in use.
-    Marking,
-    /// It waits for operations that began before all was marked.
-    Waiting,
-    /// It frees what is not in use.
-    Sweeping,
-    /// It has ended: every byte is in use, free, or waits for a grace period.
-    Complete,
-    /// It has met damage, or a map of a kind that this build does not know, and was given up. Nothing
-    /// is lost by that but the space.
-    Failed,
 }
 
 impl Collection {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::media::{LINE, Mark, Media, Ordering};
-use crate::pool::alloc::events::Event;
-use crate::pool::alloc::marks::{CollectionState, Marks};
+use crate::pool::alloc::events::{CollectionState, Event};
+use crate::pool::alloc::marks::Marks;
 use crate::pool::collect::walk::{GcStep, GcWalk};
 use crate::pool::directory::registry::directory_pages;
 use crate::pool::drop_map::DropStep;

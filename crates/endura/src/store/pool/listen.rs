@@ -62,7 +62,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
         let (sender, events) = mpsc::channel();
-        let options = Pool::options().on_event(move |event| drop(sender.send(*event)));
+        let options = Pool::options().on_event(move |event| {
+            let _ = sender.send(*event);
+        });
         let next = || events.recv_timeout(Duration::from_secs(60)).unwrap();
         let pool = options.create_new(&path).unwrap();
         pool.space().poison();
@@ -78,7 +80,9 @@ mod tests {
     fn a_listener_goes_with_the_pool() {
         let folder = tempfile::tempdir().unwrap();
         let (sender, events) = mpsc::channel::<()>();
-        let pool = Pool::options().on_event(move |_| drop(sender.send(())));
+        let pool = Pool::options().on_event(move |_| {
+            let _ = sender.send(());
+        });
         drop(pool.create_new(folder.path().join("pool")).unwrap());
         drop(pool);
         let end = events.recv_timeout(Duration::from_secs(60));

@@ -150,7 +150,10 @@ impl PoolOptions {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("data.endura");
     /// let (sender, events) = std::sync::mpsc::channel();
-    /// let pool = endura::Pool::options().on_event(move |event| drop(sender.send(*event))).open(&path)?;
+    /// let options = endura::Pool::options().on_event(move |event| {
+    ///     let _ = sender.send(*event);
+    /// });
+    /// let pool = options.open(&path)?;
     /// pool.map::<u64, u64>("hits")?.insert(7, 1)?;
     /// assert!(matches!(events.recv()?, endura::Event::Grew { .. }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
