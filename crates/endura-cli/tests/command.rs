@@ -276,3 +276,30 @@ fn completions_manual_and_version() {
     let format = format!("(file format {})\n", endura::FORMAT);
     assert!(version.starts_with("endura 0.") && version.ends_with(&format), "{version}");
 }
+
+/// The names in the first column of a table of the guide that follows the line `behind`.
+fn fields_in_guide(behind: &str) -> Vec<String> {
+    let guide = include_str!("../../../docs/guide.md");
+    let (_, rest) = guide.split_once(behind).expect("the line");
+    let rows = rest.lines().skip_while(|line| !line.starts_with("| `"));
+    let rows = rows.take_while(|line| line.starts_with("| `"));
+    let mut names: Vec<_> = rows
+        .flat_map(|row| row.split(" | ").next().unwrap_or_default().split('`').skip(1).step_by(2))
+        .map(String::from)
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_guide_has_every_field_of_info() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    works(&["put", pool, "7", "8"]);
+    let info = json(&works(&["info", pool, "--json"]));
+    let names = |value: &Value| -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
+    assert_eq!(names(&info), fields_in_guide("### What `info --json` prints"));
+    assert_eq!(names(&info["maps"][0]), fields_in_guide("and in each object of `maps`:"));
+}

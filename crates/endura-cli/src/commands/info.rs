@@ -98,6 +98,7 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         .collect();
     let whole = json!({
         "pool": path_json(&args.pool.pool),
+        "format": endura::FORMAT,
         "domain": stats.domain.to_string(),
         "filesystem": stats.filesystem,
         "file_bytes": stats.file_bytes,

@@ -5,5 +5,6 @@ mod circles;
 mod errors;
 mod house;
 mod names;
+mod pages;
 mod rules;
 mod surface;
