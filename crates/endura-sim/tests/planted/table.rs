@@ -30,14 +30,6 @@ pub(crate) enum Planted {
     // Words of a radix tree that others pass: passing.rs.
     V12,
     V13,
-    // Structural changes of an NBTree: changes.rs; one key in a block of it: slots.rs.
-    V1,
-    V2,
-    V3,
-    V4,
-    V5,
-    V6,
-    V7,
     // Pages: pages.rs.
     V14,
     V15,
@@ -58,23 +50,6 @@ pub(crate) enum Planted {
     // A level hash table: buckets.rs.
     TokenBeforeData,
     MoveClearsFirst,
-    // Calls of endura's own tree and pool: tree.rs.
-    InsertUnflushed,
-    InsertLinesUnordered,
-    InsertCommitUnordered,
-    DeleteUnflushed,
-    DeleteLinesUnordered,
-    UpdateUnflushed,
-    SplitBeforeCopyDurable,
-    SplitUnfenced,
-    SplitHighUnordered,
-    SplitHeaderUnflushed,
-    MergeBeforeCopyDurable,
-    MergeTailAlive,
-    RootUnflushed,
-    NextPageUnflushed,
-    TailUnfenced,
-    TailUnflushed,
 }
 
 /// A bug with where it comes from and how many crash images may be looked at until it is found.
@@ -175,25 +150,6 @@ pub(crate) const TABLE: &[Row] = &[
     row(Planted::V12, 50, "ROART: a writer is done behind a word that is not durable"),
     row(Planted::V13, 50, "ROART: a child is entered before the index says where it is"),
     row(
-        Planted::V1,
-        60,
-        "NBTree, link in the block before: linked behind a copy that is not linked",
-    ),
-    row(
-        Planted::V2,
-        12,
-        "NBTree, link in the block before: waits for a block that was merged away",
-    ),
-    row(Planted::V3, 20, "NBTree, inner nodes: two cells are joined, and their parent is split"),
-    row(Planted::V4, 25, "NBTree, a merge under two bodies: a retired leaf is put in place"),
-    row(Planted::V5, 3000, "NBTree insert: helped and removed, it is taken for killed"),
-    row(
-        Planted::V6,
-        60,
-        "NBTree insert: the removed entry is not durable, and comes back beside it",
-    ),
-    row(Planted::V7, 20, "NBTree: absent is answered before the remove is durable"),
-    row(
         Planted::V14,
         200,
         "large enough is not durable: the number of pages is not flushed by who did not store it",
@@ -256,36 +212,4 @@ pub(crate) const TABLE: &[Row] = &[
         50,
         "level hashing (Witcher 17-23): a move between buckets in two tokens",
     ),
-    row(Planted::InsertUnflushed, 10, "fast_insert without its last flush"),
-    row(Planted::InsertLinesUnordered, 1500, "fast_insert without the fence between two lines"),
-    row(
-        Planted::InsertCommitUnordered,
-        10,
-        "fast_insert with a relaxed store of the key that commits",
-    ),
-    row(Planted::DeleteUnflushed, 200, "fast_delete without its last flush"),
-    row(Planted::DeleteLinesUnordered, 400, "fast_delete without the fence between two lines"),
-    row(Planted::UpdateUnflushed, 100, "update without its flush"),
-    row(Planted::SplitBeforeCopyDurable, 800, "fair_split links a node that was not flushed"),
-    row(Planted::SplitUnfenced, 800, "fair_split links a node whose flush was not waited for"),
-    row(
-        Planted::SplitHighUnordered,
-        800,
-        "fair_split with a relaxed store of `high`: durable before the link",
-    ),
-    row(Planted::SplitHeaderUnflushed, 800, "fair_split without the flush of the header"),
-    row(
-        Planted::MergeBeforeCopyDurable,
-        2500,
-        "absorb takes over a range before the entries are durable",
-    ),
-    row(
-        Planted::MergeTailAlive,
-        400,
-        "absorb leaves stale keys behind the entries: they come alive",
-    ),
-    row(Planted::RootUnflushed, 1500, "install_root leads to a root that was not flushed"),
-    row(Planted::NextPageUnflushed, 800, "append without the flush of the number of pages"),
-    row(Planted::TailUnfenced, 200, "shorten_tail hands chunks out before the header is durable"),
-    row(Planted::TailUnflushed, 200, "shorten_tail without the flush of the header"),
 ];
