@@ -9,8 +9,9 @@ use std::{env, io};
 
 use super::faults::{Faults, sound};
 use super::name::{Area, Name, Names};
+use super::part::Runner;
 use super::table::{Table, lines};
-use super::{Calls, Fate, Fates, Part, Runner, judge};
+use super::{Calls, Fate, Fates, Part, judge};
 use crate::mutant::Mutant;
 use crate::subject::{Finding, guarded};
 
@@ -119,7 +120,7 @@ impl<P: Part> Campaign<P> {
         }
         let report = judge(&tried, 2, |mutant| {
             let part = by_name.get(table.rows.get(seen.name(mutant))?)?;
-            self.noticed(&mut P::Runner::new(Some(mutant), false), *part)
+            self.noticed(&mut Runner::new(Some(mutant), false), *part)
         });
         println!("{report}");
         open.extend(report.survivors());
@@ -178,7 +179,7 @@ impl<P: Part> Campaign<P> {
         Ok(())
     }
 
-    fn noticed(&self, runner: &mut P::Runner, part: P) -> Option<(String, Finding)> {
+    fn noticed(&self, runner: &mut Runner<P>, part: P) -> Option<(String, Finding)> {
         guarded(|| runner.run(part)).err().map(|finding| (part.to_string(), finding))
     }
 
@@ -195,7 +196,7 @@ impl<P: Part> Campaign<P> {
         let begin = Instant::now();
         let gone: BTreeSet<&Name> = gone.iter().collect();
         let mut report = judge(open, 2, |mutant| {
-            let mut runner = P::Runner::new(Some(mutant), false);
+            let mut runner = Runner::new(Some(mutant), false);
             let others = self.parts.iter().copied().filter(|part| part.may_notice(mutant));
             nearest(mutant, seen, table, &gone)
                 .into_iter()
@@ -291,7 +292,7 @@ impl<P: Part> Campaign<P> {
             .iter()
             .filter(|part| part.may_notice(mutant) && makes(&part.kind()))
             .partition(|part| makes(&part.place()));
-        let mut runner = P::Runner::new(Some(mutant), false);
+        let mut runner = Runner::new(Some(mutant), false);
         known
             .into_iter()
             .chain(near)

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::name::{Name, Names};
-use super::{Area, Calls, Part, Runner};
+use super::part::Runner;
+use super::{Area, Calls, Part};
 use crate::mutant::Mutant;
 use crate::subject::{Finding, guarded};
 
@@ -22,13 +23,13 @@ pub(super) fn sound<P: Part>(parts: &[P], areas: &[Area]) -> Result<Vec<(P, Call
         while let Some((nth, &part)) =
             { next.lock().unwrap_or_else(PoisonError::into_inner).next() }
         {
-            let mut runner = P::Runner::new(None, true);
+            let mut runner = Runner::new(None, true);
             if let Err(finding) = guarded(|| runner.run(part)) {
                 let finding = format!("{part}, without a fault: {finding}");
                 *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(finding);
                 return;
             }
-            let mut calls = runner.into_calls();
+            let mut calls = runner.harness.into_calls();
             calls.made.retain(|call, _| is_meant(call.site.file()));
             calls.releases.retain(|call| is_meant(call.site.file()));
             all.lock().unwrap_or_else(PoisonError::into_inner).insert(nth, (part, calls));

@@ -24,6 +24,7 @@
 mod campaign;
 mod fates;
 mod faults;
+mod harness;
 mod name;
 mod part;
 mod place;
@@ -33,6 +34,7 @@ mod table;
 pub use crate::mutant::Calls;
 pub use campaign::Campaign;
 pub use fates::{Fate, Fates, judge};
+pub use harness::{Bed, Harness};
 pub use name::{Area, Name, Names};
-pub use part::{Part, Runner};
+pub use part::Part;
 pub use place::Place;

@@ -2,14 +2,21 @@
 
 use std::fmt;
 
-use crate::mutant::Calls;
+use super::Harness;
 use crate::mutant::Mutant;
 use crate::subject::Finding;
 
 /// A part of a campaign. Its name is what it is found again by.
 pub trait Part: Copy + fmt::Display + Send + Sync {
-    /// What runs parts.
-    type Runner: Runner<Part = Self>;
+    /// What parts have in common that are run one after the other.
+    type Shared: Default;
+
+    /// Runs it.
+    ///
+    /// # Errors
+    ///
+    /// What it noticed.
+    fn run(self, harness: &mut Harness, shared: &mut Self::Shared) -> Result<(), Finding>;
 
     /// Whether it can tell the fault from none, and no other part does so sooner.
     fn may_notice(self, _mutant: Mutant) -> bool {
@@ -33,20 +40,17 @@ pub trait Part: Copy + fmt::Display + Send + Sync {
 }
 
 /// Runs parts, all with one fault or none; keeps what they have in common.
-pub trait Runner {
-    /// What it runs.
-    type Part;
+pub(super) struct Runner<P: Part> {
+    pub(super) harness: Harness,
+    shared: P::Shared,
+}
 
-    /// Runs parts with this fault; takes down which calls they make if it `counts`.
-    fn new(mutant: Option<Mutant>, counts: bool) -> Self;
+impl<P: Part> Runner<P> {
+    pub(super) fn new(mutant: Option<Mutant>, counts: bool) -> Self {
+        Self { harness: Harness::new(mutant, counts), shared: P::Shared::default() }
+    }
 
-    /// Runs a part.
-    ///
-    /// # Errors
-    ///
-    /// What it noticed.
-    fn run(&mut self, part: Self::Part) -> Result<(), Finding>;
-
-    /// The calls of all parts that were run.
-    fn into_calls(self) -> Calls;
+    pub(super) fn run(&mut self, part: P) -> Result<(), Finding> {
+        part.run(&mut self.harness, &mut self.shared)
+    }
 }

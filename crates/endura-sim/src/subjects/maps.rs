@@ -8,7 +8,7 @@ use endura::lab::pool::{Session, Space};
 use endura::lab::tree::{Change, Index};
 
 use super::collect::Collection;
-use super::op::MapOp;
+use super::op::{Key, MapOp};
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::Finding;
@@ -90,24 +90,27 @@ pub(super) fn verify(
     }
 }
 
-/// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it.
-pub(super) fn continuation(
-    keys: &[u64],
-    model: &BTreeMap<u64, u64>,
+/// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it. What is put is
+/// new, by so much more than for other keys.
+pub(super) fn continuation<K: Key, V>(
+    keys: &[K],
+    model: &BTreeMap<K, V>,
     random: &mut Random,
-) -> Vec<MapOp> {
+    more: impl Fn(&K) -> u64,
+) -> Vec<MapOp<K>> {
     let fresh = 1_000 + random.below(1_000);
-    let put = |&key: &u64| MapOp::Put(key, fresh + key % 100);
+    let put = |key: &K| MapOp::Put(key.clone(), fresh + more(key));
+    let remove = |key: &K| MapOp::Remove(key.clone());
     match random.below(6) {
         0 => keys.iter().map(put).collect(),
         1 => keys.iter().rev().map(put).collect(),
-        2 => keys.iter().map(|&key| MapOp::Remove(key)).collect(),
-        3 => keys.iter().rev().map(|&key| MapOp::Remove(key)).collect(),
-        4 => model.keys().flat_map(|key| [MapOp::Remove(*key), put(key)]).collect(),
+        2 => keys.iter().map(remove).collect(),
+        3 => keys.iter().rev().map(remove).collect(),
+        4 => model.keys().flat_map(|key| [remove(key), put(key)]).collect(),
         _ => (0..2 * keys.len())
             .map(|_| {
                 let key = random.pick(keys);
-                if random.one_in(2) { put(key) } else { MapOp::Remove(*key) }
+                if random.one_in(2) { put(key) } else { remove(key) }
             })
             .collect(),
     }

@@ -16,6 +16,6 @@ pub use fast_fair::FastFair;
 pub use first::First;
 pub use nbtree::{NbTree, OpenNbTree};
 pub use numbers::{NumberTree, Numbers, OpenNumbers};
-pub use op::{LIMIT, MapOp};
+pub use op::{Key, LIMIT, MapOp};
 pub use roart::{ByteModel, ByteOp, OpenRoart, Roart};
 pub use spelled::{SPELLINGS, Spelled, Spellings};

@@ -167,7 +167,7 @@ impl<T: NumberTree> Subject for Numbers<T> {
     }
 
     fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {
-        maps::continuation(&self.keys, model, random)
+        maps::continuation(&self.keys, model, random, |key| key % 100)
     }
 
     fn is_structural(&self, step: &str) -> bool {

@@ -1,7 +1,6 @@
 //! ROART trees with tiny leaf arrays.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -12,30 +11,14 @@ use endura::lab::tree::roart::{Techniques, Tree};
 
 use super::collect::Collection;
 use super::maps::{self, mounted, told};
+use super::op::MapOp;
 use crate::choose::Random;
 use crate::sim::Sim;
 use crate::subject::{Finding, Subject};
 
 /// An operation of a map of byte strings. A value is a number, written in as many bytes as its last
 /// digit says.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub enum ByteOp {
-    /// Gives a key a value.
-    Put(Vec<u8>, u64),
-    /// Takes a key out.
-    Remove(Vec<u8>),
-}
-
-impl Debug for ByteOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Put(key, value) => {
-                write!(f, "Put({:?}, {value})", key.escape_ascii().to_string())
-            }
-            Self::Remove(key) => write!(f, "Remove({:?})", key.escape_ascii().to_string()),
-        }
-    }
-}
+pub type ByteOp = MapOp<Vec<u8>>;
 
 fn value(number: u64) -> Vec<u8> {
     let digits = number.to_string().into_bytes();
@@ -139,25 +122,8 @@ impl<T: Techniques> Subject for Roart<T> {
         maps::verify(&open.space, &open.collection, survey, model.len())
     }
 
-    /// Removes and puts back, fills and drains: whatever a crash left, a writer comes across it.
     fn continuation(&self, model: &ByteModel, random: &mut Random) -> Vec<ByteOp> {
-        let fresh = 1_000 + random.below(1_000);
-        let put = |key: &Vec<u8>| ByteOp::Put(key.clone(), fresh);
-        let remove = |key: &Vec<u8>| ByteOp::Remove(key.clone());
-        let keys = &self.keys;
-        match random.below(6) {
-            0 => keys.iter().map(put).collect(),
-            1 => keys.iter().rev().map(put).collect(),
-            2 => keys.iter().map(remove).collect(),
-            3 => keys.iter().rev().map(remove).collect(),
-            4 => model.keys().flat_map(|key| [remove(key), put(key)]).collect(),
-            _ => (0..2 * keys.len())
-                .map(|_| {
-                    let key = random.pick(keys);
-                    if random.one_in(2) { put(key) } else { remove(key) }
-                })
-                .collect(),
-        }
+        maps::continuation(&self.keys, model, random, |_| 0)
     }
 
     fn is_structural(&self, step: &str) -> bool {

@@ -1,8 +1,9 @@
 //! Every sequence of up to three operations over three keys, from every small tree, crashed
 //! everywhere in its last operation.
 //!
-//! The trees have 0 to CAP + 1 keys, so that a leaf is empty, full, and split. The three keys lie left
-//! of those, between them, right of them, or are some of them. Crashes in earlier operations are those
+//! The trees have 0 to CAP + 1 keys, so that a leaf is empty, full, and split; those of byte strings 0 to 6 of one
+//! shape, so that an array comes, fills, splits into a node, and that grows. The three keys lie left of those,
+//! between them, right of them, or are some of them. Crashes in earlier operations are those
 //! of shorter sequences. Sequences that leave the same medium, words that mean nothing after a crash
 //! aside, go on as one; what is put alternates between two values, so that they meet.
 //!
@@ -16,89 +17,57 @@
 //! Walks fill and drain trees of three levels, crashed everywhere: inner nodes split and merge, and
 //! the root comes and goes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use endura_sim::explore::{Explorer, Start, visible};
+use endura_sim::explore::{Explorer, Next, Start};
 use endura_sim::model::Model;
 use endura_sim::subject::Subject;
-use endura_sim::subjects::{FastFair, First, LIMIT, MapOp};
+use endura_sim::subjects::{First, MapOp};
 use endura_sim::tally::Effort;
-use endura_variants::fast_fair::STEPS;
 
-use crate::jobs::{self, Job, MODELS, Outcome};
+use crate::jobs::{Job, MODELS, Outcome};
+use crate::kinds::{Op, Order, Tried};
+use crate::report::CampaignTally;
 
 pub(crate) const ONE_CRASH: Effort =
     Effort { depth: 1, exhaustive: usize::MAX, ..Effort::EXHAUSTIVE };
 pub(crate) const TWO_CRASHES: Effort =
     Effort { depth: 2, deep_ops: 1, ties_volatile: true, ..ONE_CRASH };
+/// After a kill.
+pub(crate) const KILLS: Effort =
+    Effort { depth: 1, exhaustive: 64, samples: 8, ..Effort::EXHAUSTIVE };
 
 /// The models that promise least. (What the end of a process leaves, eADR may leave as well.)
 const WEAKEST: [Model; 2] = [Model::WEAKEST_ADR, Model::EADR];
 
-/// Where the keys of a tree lie.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Region {
-    /// All in the left one of the two leaves that a new tree has.
-    Low,
-    /// On both sides of the middle, where those two meet.
-    Middle,
-    /// From 0 to MAX.
-    Ends,
-}
-
-/// How a tree came to hold its keys.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Order {
-    Ascending,
-    /// There were more of them.
-    Worn,
-}
-
 /// How much of the space of histories is gone through.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// Where the keys of the starts lie and how they came there, with a name.
-    pub(crate) starts: &'static [(&'static str, Region, Order)],
     /// Most operations of a sequence that is crashed once.
     pub(crate) longest: usize,
     /// Most operations of a sequence that is crashed twice.
     pub(crate) twice: usize,
 }
 
-/// Places for `n` keys with a gap before, between and behind them: `2 n + 1` keys.
-fn places(region: Region, n: usize) -> Vec<u64> {
-    let last = 2 * n as u64;
-    let middle = (1 << 63) - 10 * (last / 2);
-    match region {
-        Region::Low => (0..=last).map(|i| 10 * (i + 1)).collect(),
-        Region::Middle => (0..=last).map(|i| middle + 10 * i).collect(),
-        Region::Ends => (0..=last)
-            .map(|i| if 2 * i <= last && i < last { 10 * i } else { u64::MAX - 10 * (last - i) })
-            .collect(),
-    }
-}
-
-fn build(places: &[u64], order: Order) -> Vec<MapOp> {
-    let put = |(i, &key): (usize, &u64)| MapOp::Put(key, i as u64 % 3);
-    let mut ops: Vec<MapOp> = places.iter().enumerate().skip(1).step_by(2).map(put).collect();
-    match order {
-        Order::Ascending => {}
-        Order::Worn => {
-            ops.extend(places.iter().step_by(2).map(|&key| MapOp::Put(key, 7)));
-            ops.extend(places.iter().rev().step_by(2).map(|&key| MapOp::Remove(key)));
-        }
+/// Puts keys into every second of the places, with gaps before, between and behind them.
+fn build<S: Tried>(places: &[S::Key], order: Order) -> Vec<Op<S>> {
+    let put = |(i, key): (usize, &S::Key)| MapOp::Put(key.clone(), i as u64 % 3);
+    let mut ops: Vec<Op<S>> = places.iter().enumerate().skip(1).step_by(2).map(put).collect();
+    if order == Order::Worn {
+        ops.extend(places.iter().step_by(2).map(|key| MapOp::Put(key.clone(), 7)));
+        ops.extend(places.iter().rev().step_by(2).map(|key| MapOp::Remove(key.clone())));
     }
     ops
 }
 
 /// Choices of three keys: gaps left, between and right; present keys; neighbours in the middle.
-fn triples(places: &[u64]) -> Vec<[u64; 3]> {
+fn triples<S: Tried>(places: &[S::Key]) -> Vec<[S::Key; 3]> {
     let last = places.len() - 1;
     // Of a tree without keys there is one place only: two more that nobody has used.
     if last == 0 {
-        return vec![[places[0], places[0] ^ 5, places[0] ^ 6]];
+        return vec![S::strangers(&places[0])];
     }
-    let (at, middle) = (|i: usize| places[i.min(last)], last / 2);
+    let (at, middle) = (|i: usize| places[i.min(last)].clone(), last / 2);
     let mut triples = vec![
         [at(0), at(middle), at(last)],
         [at(1), at(middle | 1), at(last.saturating_sub(1))],
@@ -110,39 +79,26 @@ fn triples(places: &[u64]) -> Vec<[u64; 3]> {
 }
 
 /// What a sequence may go on with where `model` is there: two values in turn, so that histories meet.
-fn choices(keys: &[u64; 3], model: &BTreeMap<u64, u64>) -> Vec<MapOp> {
-    let put = |key| MapOp::Put(key, if model.get(&key) == Some(&100) { 101 } else { 100 });
-    keys.iter().flat_map(|&key| [put(key), MapOp::Remove(key)]).collect()
-}
-
-/// A map whose histories are gone through.
-pub(crate) trait Tried:
-    Subject<Op = MapOp, Model = BTreeMap<u64, u64>> + Clone + Send + 'static
-{
-    /// Of operations about these keys.
-    fn of(keys: Vec<u64>) -> Self;
-}
-
-impl<const I: usize, const L: usize> Tried for FastFair<I, L> {
-    fn of(keys: Vec<u64>) -> Self {
-        Self::about(keys)
-    }
+fn choices<S: Tried>(keys: &[S::Key; 3], model: &S::Model) -> Vec<Op<S>> {
+    let next = |key: &S::Key| if S::holds(model, key, 100) { 101 } else { 100 };
+    let put = |key: &S::Key| MapOp::Put(key.clone(), next(key));
+    keys.iter().flat_map(|key| [put(key), MapOp::Remove(key.clone())]).collect()
 }
 
 /// A tree, and the choices of keys that sequences from there are about.
-struct Stem<S> {
+struct Stem<S: Tried> {
     subject: S,
-    before: Vec<MapOp>,
-    triples: Vec<[u64; 3]>,
+    before: Vec<Op<S>>,
+    triples: Vec<[S::Key; 3]>,
     plan: Plan,
 }
 
 impl<S: Tried> Stem<S> {
-    fn new(region: Region, n: usize, order: Order, plan: Plan) -> Self {
-        let places = places(region, n);
-        let (before, triples) = (build(&places, order), triples(&places));
-        let mut keys: Vec<u64> = before.iter().map(|op| op.key()).collect();
-        keys.extend(triples.iter().flatten());
+    fn new(shape: S::Shape, n: usize, order: Order, plan: Plan) -> Self {
+        let places = S::places(shape, n);
+        let (before, triples) = (build::<S>(&places, order), triples::<S>(&places));
+        let mut keys: Vec<S::Key> = before.iter().map(|op| op.about().clone()).collect();
+        keys.extend(triples.iter().flatten().cloned());
         keys.sort_unstable();
         keys.dedup();
         Self { subject: S::of(keys), before, triples, plan }
@@ -151,11 +107,11 @@ impl<S: Tried> Stem<S> {
     /// Crashes the last operation of every sequence.
     fn explore(&self, model: Model) -> Outcome {
         let told = |failure| format!("{failure}");
-        let mut once = Explorer::new(&self.subject, model, LIMIT, ONE_CRASH, 1);
-        let mut twice = Explorer::new(&self.subject, model, LIMIT, TWO_CRASHES, 1);
+        let mut once = Explorer::new(&self.subject, model, S::LIMIT, ONE_CRASH, 1);
+        let mut twice = Explorer::new(&self.subject, model, S::LIMIT, TWO_CRASHES, 1);
         let start = once.start(&self.before).map_err(told)?;
         for keys in &self.triples {
-            let firsts = choices(keys, &start.model);
+            let firsts = choices::<S>(keys, &start.model);
             let told_twice =
                 |failure| format!("{failure}\n  each of {firsts:?} is the first writer");
             twice.begin_with(firsts.clone());
@@ -168,7 +124,7 @@ impl<S: Tried> Stem<S> {
                     if !met.insert(state) {
                         continue;
                     }
-                    for op in choices(keys, &model) {
+                    for op in choices::<S>(keys, &model) {
                         let ops = [&way[..], &[op]].concat();
                         once.explore(&start, &ops, len - 1).map_err(told)?;
                         if len <= self.plan.twice {
@@ -184,46 +140,57 @@ impl<S: Tried> Stem<S> {
         Ok(once.tally)
     }
 
-    /// What the medium is like after an uncrashed run, words that mean nothing after a crash aside: a
-    /// hash; and what the tree holds.
+    /// What the tree is like after an uncrashed run: a hash; and what it holds.
     fn state_after(
         &self,
         explorer: &Explorer<'_, S>,
         start: &Start<S>,
-        ops: &[MapOp],
-    ) -> Result<(u64, BTreeMap<u64, u64>), String> {
+        ops: &[Op<S>],
+    ) -> Result<(u64, S::Model), String> {
         let trace = explorer.trace(start, ops)?;
-        let mut image = visible(&trace, trace.events.len()).image;
-        for line in trace.events.iter().filter_map(|event| event.action.line()) {
-            let words = image.line(line);
-            let words_at = (0..8).map(|i| line * 64 + 8 * i);
-            let volatile = words_at.filter(|&at| self.subject.is_volatile(at, &words));
-            volatile.for_each(|at| image.set(at, 0));
-        }
         let mut model = start.model.clone();
-        ops.iter().for_each(|op| _ = op.specify(&mut model));
-        Ok((image.hash(), model))
+        ops.iter().for_each(|op| _ = self.subject.specify(&mut model, op));
+        Ok((self.subject.state_of(&trace)?, model))
     }
 }
 
-/// All starts of one kind with nodes of `cap` entries.
+/// All starts of one shape with up to `most` keys.
 pub(crate) fn add_starts<S: Tried>(
     jobs: &mut Vec<Job>,
-    (part, region, order): (&'static str, Region, Order),
-    cap: usize,
+    (part, shape, order): (&'static str, S::Shape, Order),
+    most: usize,
     plan: Plan,
 ) {
-    for n in 0..=cap + 1 {
+    for n in 0..=most {
         for model in WEAKEST {
-            let run = move || Stem::<S>::new(region, n, order, plan).explore(model);
+            let run = move || Stem::<S>::new(shape, n, order, plan).explore(model);
             jobs.push(Job { part, model, run: Box::new(run) });
         }
     }
 }
 
+/// Operations on what is durable of others, crashed everywhere.
+pub(crate) fn explored<S: Subject>(
+    subject: &S,
+    (model, limit, effort, seed): (Model, u64, Effort, u64),
+    before: &[S::Op],
+    ops: &[S::Op],
+) -> Outcome {
+    let mut explorer = Explorer::new(subject, model, limit, effort, seed);
+    let failed = |failure| format!("{failure}");
+    let start = explorer.start(before).map_err(failed)?;
+    explorer.explore(&start, ops, 0).map_err(failed)?;
+    Ok(explorer.tally)
+}
+
 /// Fills and drains a tree of small nodes, crashed everywhere, and as the first writer after each crash
 /// one of `firsts`.
-pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64, effort: Effort) {
+pub(crate) fn add_walks<S: Tried<Key = u64>>(
+    jobs: &mut Vec<Job>,
+    count: u64,
+    firsts: u64,
+    effort: Effort,
+) {
     let key = |i: u64| 10 * (i + 1);
     let up: Vec<MapOp> = (0..count).map(|i| MapOp::Put(key(i), i)).collect();
     let down: Vec<MapOp> = up.iter().rev().copied().collect();
@@ -251,11 +218,7 @@ pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64, 
                         MapOp::Remove(at / 10 * 10)
                     };
                     let subject = First { subject: &subject, ops: vec![op] };
-                    let mut explorer = Explorer::new(&subject, model, LIMIT, effort, first);
-                    let failed = |failure| format!("{failure}");
-                    let start = explorer.start(&before).map_err(failed)?;
-                    explorer.explore(&start, &ops, 0).map_err(failed)?;
-                    Ok(explorer.tally)
+                    explored(&subject, (model, S::LIMIT, effort, first), &before, &ops)
                 };
                 jobs.push(Job { part: "walks", model, run: Box::new(run) });
             }
@@ -263,49 +226,34 @@ pub(crate) fn add_walks<S: Tried>(jobs: &mut Vec<Job>, count: u64, firsts: u64, 
     }
 }
 
-/// All starts, with three, four, and six to eight records in a node.
-fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
-    for &starts in plan.starts {
-        add_starts::<FastFair<24, 24>>(jobs, starts, 8, plan);
-        add_starts::<FastFair<22, 22>>(jobs, starts, 7, plan);
-        add_starts::<FastFair<20, 20>>(jobs, starts, 6, plan);
-        add_starts::<FastFair<16, 16>>(jobs, starts, 4, plan);
-        add_starts::<FastFair<14, 14>>(jobs, starts, 3, plan);
-    }
-}
-
-#[test]
-fn every_crash_of_every_short_history_of_a_small_tree() {
-    let plan =
-        Plan { starts: &[("sequences", Region::Low, Order::Ascending)], longest: 2, twice: 1 };
-    // Walks last: if the time is up, they go on until each step was crossed.
-    let mut jobs = Vec::new();
-    add_shapes(&mut jobs, plan);
-    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 4, TWO_CRASHES);
-    let report = jobs::run(jobs, jobs::GUARD, &STEPS);
-    report.assert_clean(&STEPS);
-    let sum = report.sum(None);
-    assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
-}
-
-#[test]
-#[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
-fn every_crash_of_every_history_of_three_operations() {
-    let plan = Plan {
-        starts: &[
-            ("sequences", Region::Low, Order::Ascending),
-            ("around the middle", Region::Middle, Order::Ascending),
-            ("from 0 to MAX", Region::Ends, Order::Ascending),
-            ("in worn trees", Region::Low, Order::Worn),
-        ],
-        longest: 3,
-        twice: 3,
+/// A process is killed after each store of an operation, then each of the next ones.
+pub(crate) fn kill_job<S: Tried>(
+    subject: S,
+    before: Vec<Op<S>>,
+    op: Op<S>,
+    nexts: Vec<Vec<Next<Op<S>>>>,
+) -> Job {
+    let model = Model::WEAKEST_ADR;
+    let run = move || -> Outcome {
+        let mut explorer = Explorer::new(&subject, model, S::LIMIT, KILLS, 1);
+        let told = |failure| format!("{failure}");
+        let start = explorer.start(&before).map_err(told)?;
+        for next in &nexts {
+            explorer.kill(&start, &op, next).map_err(told)?;
+        }
+        Ok(explorer.tally)
     };
-    let mut jobs = Vec::new();
-    add_walks::<FastFair<14, 14>>(&mut jobs, 12, 6, TWO_CRASHES);
-    add_shapes(&mut jobs, plan);
-    let report = jobs::run(jobs, jobs::budget(), &STEPS);
-    report.assert_clean(&STEPS);
+    Job { part: "killed, then power loss", model, run: Box::new(run) }
+}
+
+/// Of sequences and walks nothing was sampled.
+pub(crate) fn assert_whole(report: &CampaignTally, steps: &[&str]) {
+    report.assert_clean(steps);
     let sum = report.sum(None);
     assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
 }
+
+/// In what is part of every run of the tests.
+pub(crate) const SHORT: Plan = Plan { longest: 2, twice: 1 };
+/// In what takes its time.
+pub(crate) const LONG: Plan = Plan { longest: 3, twice: 3 };

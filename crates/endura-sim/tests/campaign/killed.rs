@@ -11,15 +11,13 @@ use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{FastFair, LIMIT, MapOp};
-use endura_sim::tally::Effort;
 
 use MapOp::{Put, Remove};
 
-use crate::exhaustive::Tried;
-use crate::jobs::{self, Job, Outcome};
+use crate::exhaustive::{KILLS, kill_job};
+use crate::jobs::Job;
+use crate::kinds::Tried;
 use crate::report::CampaignTally;
-
-const EFFORT: Effort = Effort { depth: 1, exhaustive: 64, samples: 8, ..Effort::EXHAUSTIVE };
 
 /// Trees whose operations shift, split, merge, and change the height.
 fn starts() -> Vec<(Vec<MapOp>, Vec<MapOp>)> {
@@ -58,23 +56,13 @@ fn next(op: MapOp) -> Vec<Vec<Next<MapOp>>> {
     ]
 }
 
-pub(crate) fn killed<S: Tried>(all: bool) -> impl Iterator<Item = Job> {
-    let subject = S::of((1..=24).map(|i| 5 * i).collect());
+pub(crate) fn killed<S: Tried<Key = u64>>(all: bool) -> impl Iterator<Item = Job> {
     let jobs = starts()
         .into_iter()
         .flat_map(|(before, ops)| ops.into_iter().map(move |op| (before.clone(), op)));
     jobs.map(move |(before, op)| {
-        let subject = subject.clone();
-        let run = move || -> Outcome {
-            let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, EFFORT, 1);
-            let told = |failure| format!("{failure}");
-            let start = explorer.start(&before).map_err(told)?;
-            for next in next(op).into_iter().filter(|next| all || next.len() == 1) {
-                explorer.kill(&start, &op, &next).map_err(told)?;
-            }
-            Ok(explorer.tally)
-        };
-        Job { part: "killed, then power loss", model: Model::WEAKEST_ADR, run: Box::new(run) }
+        let nexts = next(op).into_iter().filter(|next| all || next.len() == 1);
+        kill_job(S::of((1..=24).map(|i| 5 * i).collect()), before, op, nexts.collect())
     })
 }
 
@@ -83,16 +71,9 @@ pub(crate) fn assert_clean(report: &CampaignTally) {
     assert_eq!(report.failure, None);
 }
 
-#[test]
-fn a_process_is_killed_and_then_the_power_fails() {
-    let report = jobs::run(killed::<FastFair<14, 14>>(false), jobs::GUARD, &[]);
-    assert_clean(&report);
-    assert!(report.sum(None).images > 1_000);
-}
-
 /// The calls that the first writer of a process makes to repair a leaf in which the last one was killed.
 fn calls_of_a_repair(subject: &FastFair<14, 14>, before: &[MapOp], op: MapOp) -> Vec<Call> {
-    let explorer = Explorer::new(subject, Model::WEAKEST_ADR, LIMIT, EFFORT, 1);
+    let explorer = Explorer::new(subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
     let start = explorer.start(before).unwrap();
     let trace = explorer.trace(&start, &[op]).unwrap();
     let begin = trace.events.iter().position(|e| e.action == Action::Begin(0)).unwrap();
@@ -116,7 +97,7 @@ fn a_repair_that_flushes_nothing_is_noticed() {
     let calls = calls_of_a_repair(&subject, &before, ops[0]);
     for what in [Use::Flush, Use::Fence] {
         let call = *calls.iter().find(|call| call.what == what).unwrap();
-        let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, EFFORT, 1);
+        let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
         explorer.plant(Some(Mutant::Drop(call)));
         let start = explorer.start(&before).unwrap();
         let found = ops.iter().any(|op| {
@@ -125,13 +106,4 @@ fn a_repair_that_flushes_nothing_is_noticed() {
         });
         assert!(found, "nobody misses the {what:?} at {}", call.site);
     }
-}
-
-#[test]
-#[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
-fn processes_are_killed_one_after_the_other() {
-    let jobs = killed::<FastFair<14, 14>>(true)
-        .chain(killed::<FastFair<16, 16>>(true))
-        .chain(killed::<FastFair<22, 22>>(true));
-    assert_clean(&jobs::run(jobs, jobs::budget(), &[]));
 }

@@ -9,12 +9,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod exhaustive;
+mod fast_fair;
 mod jobs;
 mod killed;
-mod killed_pool;
+mod kinds;
 mod nbtree;
 mod pool;
 mod radix;
-mod radix_random;
 mod random;
 mod report;

@@ -1,6 +1,5 @@
-//! The campaigns of `exhaustive.rs`, `random.rs` and `killed.rs` for NBTrees of three, five and seven
-//! slots in a block, under inner nodes of four children: every numbered step is crossed by a crash. Five
-//! slots are no whole number of lines.
+//! NBTrees of three, seven and eleven slots in a block, under inner nodes of four children: every numbered step
+//! is crossed by a crash.
 //!
 //! ```text
 //! ENDURA_SIM_SECONDS=3600 cargo test --release -p endura-sim --test campaign -- --ignored --nocapture nbtree
@@ -12,11 +11,12 @@ use endura_sim::subjects::NbTree;
 use endura_variants::nbtree::STEPS;
 
 use crate::exhaustive::{
-    ONE_CRASH, Order, Plan, Region, TWO_CRASHES, Tried, add_starts, add_walks,
+    LONG, ONE_CRASH, Plan, SHORT, TWO_CRASHES, add_starts, add_walks, assert_whole,
 };
+use crate::fast_fair::{FEW, MANY, Starts};
 use crate::jobs::{self, Job};
 use crate::killed::{assert_clean, killed};
-use crate::random::{self, explore};
+use crate::random::{self, explore, without_end};
 
 type Slots3 = NbTree<8, 4>;
 type Slots11 = NbTree<24, 4>;
@@ -25,55 +25,31 @@ type Slots7 = NbTree<16, 4>;
 /// The quick ones together with the others of this crate are part of every run of the tests.
 const GUARD: Duration = Duration::from_secs(6);
 
-impl<const W: usize, const F: usize> Tried for NbTree<W, F> {
-    fn of(keys: Vec<u64>) -> Self {
-        Self::about(keys)
-    }
-}
-
-fn add_shapes(jobs: &mut Vec<Job>, plan: Plan) {
-    for &starts in plan.starts {
-        add_starts::<Slots3>(jobs, starts, 3, plan);
-        add_starts::<Slots11>(jobs, starts, 11, plan);
-        add_starts::<Slots7>(jobs, starts, 7, plan);
+fn add_shapes(jobs: &mut Vec<Job>, starts: &[Starts], plan: Plan) {
+    for &starts in starts {
+        add_starts::<Slots3>(jobs, starts, 4, plan);
+        add_starts::<Slots11>(jobs, starts, 12, plan);
+        add_starts::<Slots7>(jobs, starts, 8, plan);
     }
 }
 
 #[test]
 fn every_crash_of_every_short_history_of_a_small_nbtree() {
-    let plan =
-        Plan { starts: &[("sequences", Region::Low, Order::Ascending)], longest: 2, twice: 1 };
     let mut jobs = Vec::new();
     // First: these go through every step, and a campaign does not end before.
     add_walks::<Slots3>(&mut jobs, 12, 0, ONE_CRASH);
-    add_shapes(&mut jobs, plan);
-    let report = jobs::run(jobs, GUARD, &STEPS);
-    report.assert_clean(&STEPS);
-    let sum = report.sum(None);
-    assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
+    add_shapes(&mut jobs, &FEW, SHORT);
+    assert_whole(&jobs::run(jobs, GUARD, &STEPS), &STEPS);
 }
 
 #[test]
 #[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
 fn every_crash_of_every_history_of_three_operations_on_an_nbtree() {
-    let plan = Plan {
-        starts: &[
-            ("sequences", Region::Low, Order::Ascending),
-            ("around the middle", Region::Middle, Order::Ascending),
-            ("from 0 to MAX", Region::Ends, Order::Ascending),
-            ("in worn trees", Region::Low, Order::Worn),
-        ],
-        longest: 3,
-        twice: 3,
-    };
     let mut jobs = Vec::new();
     add_walks::<Slots3>(&mut jobs, 12, 6, TWO_CRASHES);
     add_walks::<Slots7>(&mut jobs, 20, 4, TWO_CRASHES);
-    add_shapes(&mut jobs, plan);
-    let report = jobs::run(jobs, jobs::budget(), &STEPS);
-    report.assert_clean(&STEPS);
-    let sum = report.sum(None);
-    assert_eq!(sum.points, sum.exhaustive_points, "all contents were gone through");
+    add_shapes(&mut jobs, &MANY, LONG);
+    assert_whole(&jobs::run(jobs, jobs::budget(), &STEPS), &STEPS);
 }
 
 const SHAPES: &[random::Shape] = &[
@@ -90,9 +66,7 @@ fn crashes_of_random_histories_of_nbtrees() {
 #[test]
 #[ignore = "takes the time it is given: ENDURA_SIM_SECONDS"]
 fn crashes_of_random_histories_of_nbtrees_without_end() {
-    let given = std::env::var("ENDURA_SIM_SEED").ok().and_then(|text| text.parse().ok());
-    let all = random::jobs(SHAPES, given.unwrap_or(1)..);
-    jobs::run(all, jobs::budget(), &STEPS).assert_clean(&STEPS);
+    without_end(SHAPES, &STEPS);
 }
 
 #[test]

@@ -12,6 +12,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod duels;
+mod killed_pool;
 mod parts;
 mod plans;
 mod pool;

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 
 use endura_sim::choose::Random;
-use endura_sim::event::Event;
-use endura_sim::explore::{Explorer, Next};
+use endura_sim::explore::Next;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
-use endura_sim::mutate::{self, Calls};
+use endura_sim::mutate::{self, Bed, Harness};
 use endura_sim::schedule::{self, Family, OrderedMap, Place, Plan, Strategy};
-use endura_sim::sim::{Sim, Stale};
+use endura_sim::sim::Stale;
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::{FastFair, LIMIT, MapOp};
 use endura_sim::tally::Effort;
@@ -20,20 +19,6 @@ use crate::duels::{Duel, duels};
 use crate::plans;
 use crate::pool;
 use crate::sweeps::{Sweep, TO_THE_END, sweeps};
-
-const QUICK: Effort = Effort {
-    exhaustive: 40,
-    samples: 8,
-    depth: 2,
-    deepen_one_in: 8,
-    deep_points: 3,
-    deep_ops: 2,
-    ..Effort::EXHAUSTIVE
-};
-
-/// After a kill, the session that follows is crashed everywhere up to the end of its first operation.
-const KILLS: Effort =
-    Effort { exhaustive: 12, samples: 4, depth: 1, continue_one_in: 4, deep_ops: 1, ..QUICK };
 
 /// Schedules of each family.
 const SCHEDULES: u64 = 60;
@@ -125,7 +110,39 @@ impl fmt::Display for Part {
 }
 
 impl mutate::Part for Part {
-    type Runner = Runner;
+    type Shared = Shared;
+
+    fn run(self, harness: &mut Harness, shared: &mut Shared) -> Result<(), Finding> {
+        let adr = (Model::WEAKEST_ADR, Harness::QUICK);
+        let kills = (Model::WEAKEST_ADR, Harness::KILLS);
+        let tiny = Tiny::about(tens());
+        match self {
+            Self::Alone { of, plan, is_eadr, end } => {
+                let plan = plans_of(of).swap_remove(plan);
+                let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
+                match of {
+                    Alone::WideLeaf => alone(&Wide::about(tens()), model, &plan, end, harness),
+                    _ => alone(&tiny, model, &plan, end, harness),
+                }
+            }
+            Self::Killed(number) => {
+                let (plan, next) = plans::of_kills().swap_remove(number);
+                killed(bed(&Wide::about(tens()), kills), &plan, next, harness)
+            }
+            Self::Collected(number) => {
+                let (plan, next) = plans::of_collected_kills().swap_remove(number);
+                killed(bed(&tiny, kills), &plan, next, harness)
+            }
+            Self::Made => {
+                harness.made(bed(&tiny, adr), |event| event.site.file().contains("tree/fast_fair/"))
+            }
+            Self::Sweep(number) => sweep(&shared.sweeps[number], harness),
+            Self::Drained => drained(bed(&tiny, adr), harness),
+            Self::Family(family, seed) => shared.family(family, seed, harness),
+            Self::Duel { duel, sees, seed } => shared.duel(duel, sees, seed, harness),
+            Self::Pool(part) => pool::run(part, harness),
+        }
+    }
 
     /// Faults of the pool are looked for by those parts that are about it, and only a relaxed store
     /// misleads.
@@ -181,7 +198,7 @@ fn plans_of(of: Alone) -> Vec<plans::Plan> {
     }
 }
 
-fn alone() -> Vec<Part> {
+fn parts_alone() -> Vec<Part> {
     let mut parts = vec![Part::Made, Part::Drained];
     let mut add = |of, from: usize, to: usize, is_eadr, end| {
         let count = plans_of(of).len();
@@ -203,7 +220,7 @@ fn alone() -> Vec<Part> {
 
 /// The parts for FAST & FAIR, roughly in the order of what they cost.
 pub(crate) fn of_the_tree() -> Vec<Part> {
-    let mut parts = alone();
+    let mut parts = parts_alone();
     let families = Family::ALL.into_iter();
     parts.extend(families.flat_map(|of| (0..SCHEDULES).map(move |seed| Part::Family(of, seed))));
     let count = duels().len();
@@ -221,177 +238,116 @@ pub(crate) fn all() -> Vec<Part> {
 }
 
 type Tiny = FastFair<14, 14>;
+/// Leaves of seven, in two lines.
+type Wide = FastFair<22, 22>;
 
-/// Runs parts, all with one fault or none.
-pub(crate) struct Runner {
-    mutant: Option<Mutant>,
+fn tens() -> Vec<u64> {
+    (1..=40).map(|key| 10 * key).collect()
+}
+
+fn bed<S>(subject: &S, (model, effort): (Model, Effort)) -> Bed<'_, S> {
+    Bed { subject, model, limit: LIMIT, effort }
+}
+
+/// What parts with one fault have in common.
+pub(crate) struct Shared {
     duels: Vec<Duel>,
     sweeps: Vec<Sweep>,
     campaigns: HashMap<(usize, Sees), schedule::Campaign<Tiny>>,
     families: Option<schedule::Campaign<Tiny>>,
-    /// Calls made, where they are counted.
-    calls: Option<Calls>,
 }
 
-impl mutate::Runner for Runner {
-    type Part = Part;
-
-    fn new(mutant: Option<Mutant>, counts: bool) -> Self {
-        let calls = counts.then(Calls::default);
-        let (duels, sweeps, campaigns) = (duels(), sweeps(), HashMap::new());
-        Self { mutant, duels, sweeps, campaigns, families: None, calls }
-    }
-
-    fn run(&mut self, part: Part) -> Result<(), Finding> {
-        match part {
-            Part::Alone { of, plan, is_eadr, end } => {
-                let plan = plans_of(of).swap_remove(plan);
-                let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
-                match of {
-                    Alone::WideLeaf => self.alone::<22>(model, &plan, end),
-                    _ => self.alone::<14>(model, &plan, end),
-                }
-            }
-            Part::Killed(number) => self.killed::<22>(plans::of_kills().swap_remove(number)),
-            Part::Collected(number) => {
-                self.killed::<14>(plans::of_collected_kills().swap_remove(number))
-            }
-            Part::Made => self.made(),
-            Part::Sweep(number) => self.sweep(number),
-            Part::Drained => self.drained(),
-            Part::Family(family, seed) => self.family(family, seed),
-            Part::Duel { duel, sees, seed } => self.duel(duel, sees, seed),
-            Part::Pool(part) => pool::run(part, self.mutant, &mut self.calls),
-        }
-    }
-
-    fn into_calls(self) -> Calls {
-        self.calls.unwrap_or_default()
+impl Default for Shared {
+    fn default() -> Self {
+        Self { duels: duels(), sweeps: sweeps(), campaigns: HashMap::new(), families: None }
     }
 }
 
-impl Runner {
-    fn alone<const W: usize>(
-        &mut self,
-        model: Model,
-        plans::Plan { before, ops }: &plans::Plan,
-        end: End,
-    ) -> Result<(), Finding> {
-        let subject = FastFair::<W, W>::about((1..=40).map(|key| 10 * key).collect());
-        let effort = if end == End::Kill { KILLS } else { QUICK };
-        let mut explorer = Explorer::new(&subject, model, LIMIT, effort, 1);
-        explorer.plant(self.mutant);
-        explorer.calls = self.calls.take();
-        let start = explorer.start(before).map_err(|failure| failure.finding)?;
-        let result = match end {
-            End::Crash => explorer.explore(&start, ops, 0),
-            End::LastCrash => explorer.explore(&start, ops, ops.len() - 1),
-            End::Kill => explorer.explore_kills(&start, ops, 0),
-        };
-        self.calls = explorer.calls;
-        result.map_err(|failure| failure.finding)
+fn alone<S: Subject<Op = MapOp>>(
+    subject: &S,
+    model: Model,
+    plans::Plan { before, ops }: &plans::Plan,
+    end: End,
+    harness: &mut Harness,
+) -> Result<(), Finding> {
+    match end {
+        End::Crash => harness.alone(bed(subject, (model, Harness::QUICK)), before, ops, 0),
+        End::LastCrash => {
+            harness.alone(bed(subject, (model, Harness::QUICK)), before, ops, ops.len() - 1)
+        }
+        End::Kill => harness.alone_and_killed(bed(subject, (model, Harness::KILLS)), before, ops),
     }
+}
 
-    fn killed<const W: usize>(
-        &mut self,
-        (plans::Plan { before, ops }, next): (plans::Plan, Vec<MapOp>),
-    ) -> Result<(), Finding> {
-        let subject = FastFair::<W, W>::about((1..=40).map(|key| 10 * key).collect());
-        let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
-        explorer.plant(self.mutant);
-        explorer.calls = self.calls.take();
-        let start = explorer.start(&before).map_err(|failure| failure.finding)?;
-        let next = [Next { looks: false, ops: next }];
-        let result = explorer.kill(&start, &ops[0], &next);
-        self.calls = explorer.calls;
-        result.map_err(|failure| failure.finding)
+fn killed<S: Subject<Op = MapOp>>(
+    on: Bed<'_, S>,
+    plans::Plan { before, ops }: &plans::Plan,
+    next: Vec<MapOp>,
+    harness: &mut Harness,
+) -> Result<(), Finding> {
+    harness.killed(on, before, &ops[0], &[Next { looks: false, ops: next }])
+}
+
+fn sweep(sweep: &Sweep, harness: &mut Harness) -> Result<(), Finding> {
+    let campaign = campaign_of(&sweep.duel, sweep.sees, sweep.crashes).with_effort(Harness::QUICK);
+    let moves = (1..sweep.moves).chain([TO_THE_END]);
+    harness.scheduled(campaign, |campaign| {
+        moves
+            .flat_map(|moves| (0..sweep.further).map(move |further| (moves, further)))
+            .try_for_each(|(moves, further)| {
+                campaign.plan(&sweep.plan(moves, further)).map(drop).map_err(|mut unsound| {
+                    unsound.finding =
+                        format!("{}, {moves} moves: {}", sweep.duel.name, unsound.finding);
+                    unsound
+                })
+            })
+    })
+}
+
+/// A sparse leaf that is not merged loses nothing, and stays for ever.
+fn drained(on: Bed<'_, Tiny>, harness: &mut Harness) -> Result<(), Finding> {
+    const MOST: u64 = 5;
+    let (puts, removes) = ((1..=20).map(|key| MapOp::Put(key, key)), (1..=20).map(MapOp::Remove));
+    let (open, mut nodes) = (harness.done(on, puts.chain(removes))?, 0);
+    open.tree.check(&mut |_, _| nodes += 1).map_err(|error| format!("{error:?}"))?;
+    match nodes {
+        0..=MOST => Ok(()),
+        _ => Err(format!("{nodes} nodes for no entry")),
     }
+}
 
-    /// Crashes how the first map of a pool is made.
-    fn made(&mut self) -> Result<(), Finding> {
-        let (subject, sim) = (Tiny::about(vec![10, 20]), Sim::new(Model::WEAKEST_ADR, LIMIT));
-        sim.plant(self.mutant);
-        if self.calls.is_some() {
-            sim.count_calls();
-        }
-        drop(subject.create(sim.clone())?);
-        let trace = sim.trace();
-        // Before that there is no pool.
-        let is_of_the_tree = |event: &Event| event.site.file().contains("tree/fast_fair/");
-        let from = trace.events.iter().position(is_of_the_tree).unwrap_or(0);
-        let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, QUICK, 1);
-        explorer.plant(self.mutant);
-        explorer.calls = self.calls.take();
-        let result = explorer.crash_trace(&trace, from, |_| vec![subject.empty()]);
-        self.calls = explorer.calls;
-        self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-        result.map_err(|(finding, _)| finding)
+/// With the fault that the harness carries.
+fn carrying(mut campaign: schedule::Campaign<Tiny>, harness: &Harness) -> schedule::Campaign<Tiny> {
+    campaign.plant(harness.mutant());
+    if harness.counts() {
+        campaign.count_calls();
     }
+    campaign
+}
 
-    fn sweep(&mut self, number: usize) -> Result<(), Finding> {
-        let sweep = &self.sweeps[number];
-        let mut campaign =
-            campaign_of(&sweep.duel, sweep.sees, sweep.crashes, self.mutant, self.calls.is_some())
-                .with_effort(QUICK);
-        for moves in (1..sweep.moves).chain([TO_THE_END]) {
-            for further in 0..sweep.further {
-                let told = |unsound: Box<schedule::Unsound>| {
-                    format!("{}, {moves} moves: {}", sweep.duel.name, unsound.finding)
-                };
-                campaign.plan(&sweep.plan(moves, further)).map_err(told)?;
-            }
-        }
-        self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
-        Ok(())
-    }
-
-    /// A sparse leaf that is not merged loses nothing, and stays for ever.
-    fn drained(&mut self) -> Result<(), Finding> {
-        const MOST: u64 = 5;
-        let (subject, sim) = (Tiny::about(Vec::new()), Sim::new(Model::WEAKEST_ADR, LIMIT));
-        sim.plant(self.mutant);
-        if self.calls.is_some() {
-            sim.count_calls();
-        }
-        let open = subject.create(sim.clone())?;
-        for key in 1..=20 {
-            subject.apply(&open, &MapOp::Put(key, key))?;
-        }
-        for key in 1..=20 {
-            subject.apply(&open, &MapOp::Remove(key))?;
-        }
-        self.calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-        let mut nodes = 0;
-        open.tree.check(&mut |_, _| nodes += 1).map_err(|error| format!("{error:?}"))?;
-        match nodes {
-            0..=MOST => Ok(()),
-            _ => Err(format!("{nodes} nodes for no entry")),
-        }
-    }
-
-    fn family(&mut self, family: Family, seed: u64) -> Result<(), Finding> {
-        let counts = self.calls.is_some();
+impl Shared {
+    fn family(&mut self, family: Family, seed: u64, harness: &mut Harness) -> Result<(), Finding> {
         let campaign = self.families.get_or_insert_with(|| {
             let subject = Tiny::about((1..=12).map(|key| 10 * key).collect());
-            let mut campaign = schedule::Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 2);
-            campaign.plant(self.mutant);
-            if counts {
-                campaign.count_calls();
-            }
-            campaign
+            carrying(schedule::Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 2), harness)
         });
         campaign.family(family, seed..seed + 1).map_err(|unsound| unsound.finding)?;
-        self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
+        harness.count(|| campaign.calls());
         Ok(())
     }
 
-    fn duel(&mut self, number: usize, sees: Sees, seed: u64) -> Result<(), Finding> {
+    fn duel(
+        &mut self,
+        number: usize,
+        sees: Sees,
+        seed: u64,
+        harness: &mut Harness,
+    ) -> Result<(), Finding> {
         let duel = &self.duels[number];
-        let (mutant, counts) = (self.mutant, self.calls.is_some());
         let campaign = self
             .campaigns
             .entry((number, sees))
-            .or_insert_with(|| campaign_of(duel, sees, 6, mutant, counts));
+            .or_insert_with(|| carrying(campaign_of(duel, sees, 6), harness));
         let plan = Plan {
             before: duel.before.clone(),
             threads: vec![duel.stops.clone(), duel.comes.clone()],
@@ -399,38 +355,27 @@ impl Runner {
             seed,
         };
         campaign.plan(&plan).map_err(|unsound| format!("{}: {}", duel.name, unsound.finding))?;
-        self.calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
+        harness.count(|| campaign.calls());
         Ok(())
     }
 }
 
-fn campaign_of(
-    duel: &Duel,
-    sees: Sees,
-    most: usize,
-    mutant: Option<Mutant>,
-    counts: bool,
-) -> schedule::Campaign<Tiny> {
+fn campaign_of(duel: &Duel, sees: Sees, most: usize) -> schedule::Campaign<Tiny> {
     let mut keys: Vec<u64> = (1..=13).map(|key| 10 * key).chain([5, 15, 35, 41, 95]).collect();
     keys.sort_unstable();
-    let subject = Tiny::about(keys);
     let (model, crashes, stale) = match sees {
         Sees::AtOnce => (Model::WEAKEST_ADR, most, None),
         Sees::Late(stale) => (Model::WEAKEST_ADR, most.min(4), Some(stale)),
         Sees::Unfenced(stale) => (Model::PAGE_CACHE, 0, Some(stale)),
     };
-    let mut campaign = schedule::Campaign::new(subject, model, LIMIT, crashes);
+    let mut campaign = schedule::Campaign::new(Tiny::about(keys), model, LIMIT, crashes);
     if let Some(stale) = stale {
         campaign = campaign.with_weak_visibility(stale);
     }
-    if let Some(cut) = duel.cut {
-        campaign = campaign.after_cut(cut);
+    match duel.cut {
+        Some(cut) => campaign.after_cut(cut),
+        None => campaign,
     }
-    campaign.plant(mutant);
-    if counts {
-        campaign.count_calls();
-    }
-    campaign
 }
 
 /// Who goes on when: most of all, thread 1 is in the middle of something when thread 0 comes to what is

@@ -5,13 +5,11 @@ use std::fmt;
 
 use endura::lab::pool::PAGE;
 use endura_sim::aftermath::Aftermath;
-use endura_sim::choose::Chooser;
-use endura_sim::event::{Action, Event, Trace};
-use endura_sim::explore::{Explorer, Next, visible};
+use endura_sim::event::{Action, Event};
+use endura_sim::explore::{Next, visible};
 use endura_sim::model::Model;
-use endura_sim::mutant::Mutant;
-use endura_sim::mutate::Calls;
-use endura_sim::sim::{Sim, act_as};
+use endura_sim::mutate::{Bed, Harness};
+use endura_sim::sim::act_as;
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::First;
 use endura_sim::subjects::pool::histories::{History, LONG, choices, histories, link, starts};
@@ -33,6 +31,9 @@ const EFFORT: Effort = Effort {
     deep_ops: 1,
     ..Effort::EXHAUSTIVE
 };
+
+/// Crashed once; what is recovered is only looked at.
+const ONCE: Effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
 
 /// As many entries as go into the page that the directory begins in.
 const ENTRIES: u64 = ((1 << 20) - 12_288) / 1024;
@@ -181,156 +182,105 @@ pub(crate) fn parts() -> Vec<Part> {
     parts
 }
 
-pub(crate) fn run(
-    part: Part,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
-    let explored_from = |under: Under, before: &[PoolOp], ops: &[PoolOp], from, calls: &mut _| {
-        let first = First { subject: &PoolSpace, ops: vec![Probe] };
-        let mut explorer = Explorer::new(&first, under.model(), LIMIT, EFFORT, 1);
-        explorer.plant(mutant);
-        explorer.calls = Option::take(calls);
-        let start = explorer.start(before).map_err(|failure| failure.finding)?;
-        let result = explorer.explore(&start, ops, from);
-        *calls = explorer.calls;
-        result.map_err(|failure| failure.finding)
-    };
+pub(crate) fn bed(model: Model, effort: Effort) -> Bed<'static, PoolSpace> {
+    Bed { subject: &PoolSpace, model, limit: LIMIT, effort }
+}
+
+pub(crate) fn run(part: Part, harness: &mut Harness) -> Result<(), Finding> {
+    let explored_from =
+        |under: Under, before: &[PoolOp], ops: &[PoolOp], from, of: &mut Harness| {
+            let first = First { subject: &PoolSpace, ops: vec![Probe] };
+            let on = Bed { subject: &first, model: under.model(), limit: LIMIT, effort: EFFORT };
+            of.alone(on, before, ops, from)
+        };
     let explored =
-        |under, before: &[_], ops: &[_], calls: &mut _| explored_from(under, before, ops, 0, calls);
+        |under, before: &[_], ops: &[_], of: &mut _| explored_from(under, before, ops, 0, of);
     match part {
-        Part::Made(under) => made(&[], under, mutant, calls),
-        Part::Apart(number) => made(&apart()[number], Under::EadrApart, mutant, calls),
-        Part::First(number, under) => made(&of_the_first_session()[number], under, mutant, calls),
-        Part::Killed(number) => killed(number, mutant, calls),
-        Part::One { start, op, under } => explored(under, &starts()[start], &ops()[op..=op], calls),
+        Part::Made(under) => made(&[], under, harness),
+        Part::Apart(number) => made(&apart()[number], Under::EadrApart, harness),
+        Part::First(number, under) => made(&of_the_first_session()[number], under, harness),
+        Part::Killed(number) => {
+            let (before, op, ops) = kills().swap_remove(number);
+            let on = bed(Model::WEAKEST_ADR, Effort { depth: 1, ..EFFORT });
+            harness.killed(on, &before, &op, &[Next { looks: false, ops }])
+        }
+        Part::One { start, op, under } => {
+            explored(under, &starts()[start], &ops()[op..=op], harness)
+        }
         Part::History(history, under) => {
             let History { before, ops, .. } = histories().swap_remove(history);
-            explored(under, &before, &ops, calls)
+            explored(under, &before, &ops, harness)
         }
         Part::Directory => {
             let before = [Soil(2), MakeMany(ENTRIES - 1)];
-            explored(Under::Adr, &before, &[Make("first", 2)], calls)
+            explored(Under::Adr, &before, &[Make("first", 2)], harness)
         }
         Part::DirectoryInRun => {
             let ops = [link(0, 4), Unlink(0), Relieve, link(1, 0), link(2, 0), Make("first", 2)];
             let before = [MakeMany(ENTRIES - 1)];
-            explored_from(Under::Adr, &before, &ops, ops.len() - 1, calls)
+            explored_from(Under::Adr, &before, &ops, ops.len() - 1, harness)
         }
         Part::DropInside => {
-            explored(Under::Adr, &[Make("first", 3)], &[DropInside("first"), Reopen], calls)
+            explored(Under::Adr, &[Make("first", 3)], &[DropInside("first"), Reopen], harness)
         }
-        Part::DropKilled => looked_at(&Drop("first"), mutant, calls),
-        Part::RenameKilled => looked_at(&Rename("first", LONG), mutant, calls),
-        Part::BehindALink => behind_a_link(mutant, calls),
-        Part::BehindARefusal(under) => behind_a_refusal(under, mutant, calls),
-        Part::BehindAnOpen => behind_an_open(mutant, calls),
+        Part::DropKilled => looked_at(&Drop("first"), harness),
+        Part::RenameKilled => looked_at(&Rename("first", LONG), harness),
+        Part::BehindALink => behind_a_link(harness),
+        Part::BehindARefusal(under) => behind_a_refusal(under, harness),
+        Part::BehindAnOpen => behind_an_open(harness),
     }
-}
-
-fn killed(number: usize, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let (before, op, next) = kills().swap_remove(number);
-    let effort = Effort { depth: 1, ..EFFORT };
-    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
-    explorer.plant(mutant);
-    explorer.calls = calls.take();
-    let start = explorer.start(&before).map_err(|failure| failure.finding)?;
-    let result = explorer.kill(&start, &op, &[Next { looks: false, ops: next }]);
-    *calls = explorer.calls;
-    result.map_err(|failure| failure.finding)
 }
 
 /// Kills the process in `op`, and the next one in its open; a third one looks.
-fn looked_at(
-    op: &PoolOp,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
-    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
-    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
-    explorer.plant(mutant);
-    explorer.calls = calls.take();
-    let start = explorer.start(&[Make("first", 3)]).map_err(|failure| failure.finding)?;
+fn looked_at(op: &PoolOp, harness: &mut Harness) -> Result<(), Finding> {
     let look = Next { looks: true, ops: Vec::new() };
-    let result = explorer.kill(&start, op, &[look.clone(), look]);
-    *calls = explorer.calls;
-    result.map_err(|failure| failure.finding)
+    harness.killed(bed(Model::WEAKEST_ADR, ONCE), &[Make("first", 3)], op, &[look.clone(), look])
 }
 
-fn behind_a_link(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
-    let mut explorer = Explorer::new(&PoolSpace, Model::WEAKEST_ADR, LIMIT, effort, 1);
-    explorer.plant(mutant);
-    let start = explorer.start(&[Soil(2), MakeMany(ENTRIES - 1)]).map_err(|e| e.finding)?;
-    let trace = explorer.trace(&start, &[Make("first", 2)])?;
-    let is_linked = |event: &Event| event.action == Action::Step("pool.directory.link");
-    let linked = trace.events.iter().position(is_linked).ok_or("no link")?;
-    let is_store = |i: &usize| matches!(trace.events[*i].action, Action::Store { .. });
-    let killed = (0..linked).rfind(is_store).map_or(0, |i| i + 1);
-    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &visible(&trace, killed), Chooser::first());
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
-    // Its fences do not wait for the flushes of the one before.
-    act_as(3);
-    let open = PoolSpace.open(sim.clone(), 3)?;
-    PoolSpace.apply(&open, &MakeMany(ENTRIES))?;
-    let found = PoolSpace.observe(&open)?;
-    act_as(0);
-    sim.note(Action::Observed);
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-    let mut events = trace.events[..killed].to_vec();
-    events.extend(sim.take_trace().events);
-    let (from, trace) = (events.len() - 1, Trace { start: trace.start, events });
-    let crashed = explorer.crash_trace(&trace, from, |_| vec![found.clone()]);
-    crashed.map_err(|(finding, _)| finding)
+/// Takes what is behind the last store away.
+pub(crate) fn end_in_a_store(events: &mut Vec<Event>) {
+    let is_store = |event: &Event| matches!(event.action, Action::Store { .. });
+    events.truncate(events.iter().rposition(is_store).map_or(0, |i| i + 1));
+}
+
+pub(crate) fn behind_a_link(harness: &mut Harness) -> Result<(), Finding> {
+    let on = bed(Model::WEAKEST_ADR, ONCE);
+    let before = [Soil(2), MakeMany(ENTRIES - 1)];
+    let mut trace = harness.up_to(on, &before, &[Make("first", 2)], "pool.directory.link")?;
+    end_in_a_store(&mut trace.events);
+    let mut found = None;
+    let events = harness.session_after(on, &trace, 3, |open| {
+        PoolSpace.apply(open, &MakeMany(ENTRIES))?;
+        found = Some(PoolSpace.observe(open)?);
+        Ok(())
+    })?;
+    trace.events.extend(events);
+    let from = trace.events.len() - 1;
+    harness.crashed(on, &trace, from, |_| found.clone().into_iter().collect())
 }
 
 /// Opens what a killed process has left of a map that it dropped, and makes a map in another thread.
-fn behind_an_open(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let model = Under::EadrApart.model();
-    let mut explorer = Explorer::new(&PoolSpace, model, LIMIT, EFFORT, 1);
-    explorer.plant(mutant);
-    let start = explorer.start(&[Make("first", 2)]).map_err(|failure| failure.finding)?;
-    let trace = explorer.trace(&start, &[Drop("first")])?;
-    let is_dropping = |event: &Event| event.action == Action::Step("pool.drop.dropping");
-    let dropping = trace.events.iter().position(is_dropping).ok_or("no drop")?;
-    let sim = Sim::after(model, LIMIT, &visible(&trace, dropping), Chooser::first());
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
+fn behind_an_open(harness: &mut Harness) -> Result<(), Finding> {
+    let on = bed(Under::EadrApart.model(), EFFORT);
+    let dropped = harness.up_to(on, &[Make("first", 2)], &[Drop("first")], "pool.drop.dropping")?;
+    let sim = harness.after(on.model, LIMIT, &visible(&dropped, dropped.events.len()));
     act_as(1);
     let open = PoolSpace.open(sim.clone(), 3)?;
     let mut made = PoolSpace.observe(&open)?;
     act_as(2);
     PoolSpace.apply(&open, &Make("another", 4))?;
     PoolSpace.specify(&mut made, &Make("another", 4));
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+    harness.count(|| sim.all_calls());
     let trace = sim.trace();
-    let from = trace.events.len() - 1;
-    let crashed = explorer.crash_trace(&trace, from, |_| vec![made.clone()]);
-    crashed.map_err(|(finding, _)| finding)
+    harness.crashed(on, &trace, trace.events.len() - 1, |_| vec![made.clone()])
 }
 
-fn behind_a_refusal(
-    under: Under,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
-    let effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
-    let mut explorer = Explorer::new(&PoolSpace, under.model(), LIMIT, effort, 1);
-    explorer.plant(mutant);
+fn behind_a_refusal(under: Under, harness: &mut Harness) -> Result<(), Finding> {
+    let on = bed(under.model(), ONCE);
     // A page of entries would be too much for a store buffer: there it is about the entry alone.
-    let many = if under == Under::Adr { ENTRIES - 1 } else { 1 };
-    let start = explorer.start(&[MakeMany(many)]).map_err(|failure| failure.finding)?;
-    let durable = Aftermath::certain(start.image);
-    let sim = Sim::after(under.model(), LIMIT, &durable, Chooser::first());
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
+    let many = [MakeMany(if under == Under::Adr { ENTRIES - 1 } else { 1 })];
+    let start = harness.explored(on, |of| of.start(&many).map_err(|failure| failure.finding))?;
+    let sim = harness.after(on.model, LIMIT, &Aftermath::certain(start.image));
     let (open, mut made) = (PoolSpace.open(sim.clone(), 2)?, start.model);
     let turn = Cell::new(0);
     let apply = |op, made: &mut _| {
@@ -349,25 +299,14 @@ fn behind_a_refusal(
         other => return Err(format!("{other:?} where a chunk is refused")),
     }
     apply(Make("first", 2), &mut made)?;
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+    harness.count(|| sim.all_calls());
     let trace = sim.trace();
-    let from = trace.events.len() - 1;
-    let crashed = explorer.crash_trace(&trace, from, |_| vec![made.clone()]);
-    crashed.map_err(|(finding, _)| finding)
+    harness.crashed(on, &trace, trace.events.len() - 1, |_| vec![made.clone()])
 }
 
 /// Crashes the session that makes a pool.
-fn made(
-    ops: &[PoolOp],
-    under: Under,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
-    let sim = Sim::new(under.model(), LIMIT);
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
+fn made(ops: &[PoolOp], under: Under, harness: &mut Harness) -> Result<(), Finding> {
+    let sim = harness.sim(under.model(), LIMIT);
     let open = PoolSpace.create(sim.clone())?;
     let mut model = PoolSpace.observe(&open)?;
     let mut expect = vec![(0, vec![model.clone()])];
@@ -387,13 +326,9 @@ fn made(
         let at = expect.iter().rposition(|(since, _)| *since <= events).unwrap_or(0);
         expect[at].1.clone()
     };
-    let mut explorer = Explorer::new(&PoolSpace, under.model(), LIMIT, EFFORT, 1);
-    explorer.plant(mutant);
-    explorer.calls = calls.take();
-    let result = explorer.crash_trace(&sim.trace(), 0, expect_at);
-    *calls = explorer.calls;
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-    result.map_err(|(finding, _)| finding)
+    harness.crashed(bed(under.model(), EFFORT), &sim.trace(), 0, expect_at)?;
+    harness.count(|| sim.all_calls());
+    Ok(())
 }
 
 /// What is free when a pool is closed is known to the next session, also where the header of a run that
@@ -401,6 +336,6 @@ fn made(
 #[test]
 fn a_close_lists_a_run_that_has_ended() {
     for ops in [vec![Probe, Reopen], vec![link(1, 4), Unlink(1), Relieve, Reopen]] {
-        made(&ops, Under::Adr, None, &mut None).unwrap();
+        made(&ops, Under::Adr, &mut Harness::new(None, false)).unwrap();
     }
 }

@@ -33,9 +33,7 @@ struct Campaign<'a> {
 impl Campaign<'_> {
     fn subject<T: Techniques>(&self) -> Roart<T> {
         let keys = self.starts.iter().flat_map(|keys| keys.iter().map(|key| key.as_bytes()));
-        let of_operations = self.operations.iter().map(|op| match op {
-            ByteOp::Put(key, _) | ByteOp::Remove(key) => key.as_slice(),
-        });
+        let of_operations = self.operations.iter().map(|op| op.about().as_slice());
         Roart::about(keys.chain(of_operations).collect::<BTreeSet<_>>())
     }
 

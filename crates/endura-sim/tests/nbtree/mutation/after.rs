@@ -10,16 +10,15 @@ use endura_linear::Op;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
 use endura_sim::event::{Action, Event, Trace};
-use endura_sim::explore::{Explorer, Start, visible};
+use endura_sim::explore::{Start, visible};
 use endura_sim::model::Model;
-use endura_sim::mutant::Mutant;
-use endura_sim::mutate::Calls;
+use endura_sim::mutate::{Bed, Harness};
 use endura_sim::schedule::{OrderedMap, Place, Scribe, Strategy, Task, Thread, pause, run};
 use endura_sim::sim::{Sim, act_as};
 use endura_sim::subject::{Finding, guarded};
 use endura_sim::subjects::{LIMIT, MapOp};
 
-use super::parts::{KILLS, puts, removes, subject, wide};
+use super::parts::{puts, removes, subject, wide};
 
 /// A process that was killed, and what the threads of the next one do.
 pub(crate) struct AfterKill {
@@ -88,14 +87,10 @@ pub(crate) fn kills() -> Vec<AfterKill> {
 }
 
 impl AfterKill {
-    pub(crate) fn run(
-        &self,
-        mutant: Option<Mutant>,
-        calls: &mut Option<Calls>,
-    ) -> Result<(), Finding> {
+    pub(crate) fn run(&self, harness: &mut Harness) -> Result<(), Finding> {
         self.moves.clone().try_for_each(|moves| match self.is_wide {
-            true => self.run_once(wide(), moves, mutant, calls),
-            false => self.run_once(subject(), moves, mutant, calls),
+            true => self.run_once(wide(), moves, harness),
+            false => self.run_once(subject(), moves, harness),
         })
     }
 
@@ -103,22 +98,16 @@ impl AfterKill {
         &self,
         subject: S,
         moves: u64,
-        mutant: Option<Mutant>,
-        calls: &mut Option<Calls>,
+        harness: &mut Harness,
     ) -> Result<(), Finding> {
         let subject = Arc::new(subject);
-        let mut explorer = Explorer::new(&*subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
-        explorer.plant(mutant);
-        let start = explorer.start(&self.before).map_err(|failure| failure.finding)?;
-        let Trace { start: at_first, mut events } = self.killed(&*subject, &start, mutant)?;
-        let trace = Trace { start: at_first.clone(), events: events.clone() };
-        let left = visible(&trace, events.len());
-        let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &left, Chooser::first());
-        let sim = sim.with_pause(pause());
-        sim.plant(mutant);
-        if calls.is_some() {
-            sim.count_calls();
-        }
+        let (model, effort) = (Model::WEAKEST_ADR, Harness::KILLS);
+        let on = Bed { subject: &*subject, model, limit: LIMIT, effort };
+        let start = harness.explored(on, |of| of.start(&self.before).map_err(|e| e.finding))?;
+        let mut trace = self.killed(&*subject, &start, harness)?;
+        let left = visible(&trace, trace.events.len());
+        let sim = Sim::after(model, LIMIT, &left, Chooser::first()).with_pause(pause());
+        let sim = harness.planted(sim);
         let open = Arc::new(guarded(|| subject.open(sim.clone(), 3))?);
         let scribe = Scribe::new(&sim, start.model.clone());
         // It has not returned, and never will.
@@ -131,14 +120,11 @@ impl AfterKill {
         let strategy = Strategy::Relay(vec![(0, Place { step: Place::FAULT, nth: 1, moves })]);
         run(self.threads.iter().map(thread).collect(), strategy, 1)?;
         let (went_on, history) = (sim.take_trace(), scribe.finish());
-        calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
+        harness.count(|| sim.all_calls());
         history.check(&guarded(|| subject.observe(&open))?)?;
-        let killed = events.len();
-        events.extend(went_on.events);
-        let crashed = explorer.crash_trace(&Trace { start: at_first, events }, killed, |events| {
-            history.after_crash(events.saturating_sub(killed))
-        });
-        crashed.map_err(|(finding, _)| finding)
+        let killed = trace.events.len();
+        trace.events.extend(went_on.events);
+        harness.crashed(on, &trace, killed, |at| history.after_crash(at.saturating_sub(killed)))
     }
 
     /// The process up to its end.
@@ -146,11 +132,10 @@ impl AfterKill {
         &self,
         subject: &S,
         start: &Start<S>,
-        mutant: Option<Mutant>,
+        harness: &Harness,
     ) -> Result<Trace, Finding> {
         let durable = Aftermath::certain(start.image.clone());
-        let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &durable, Chooser::first());
-        sim.plant(mutant);
+        let sim = harness.after(Model::WEAKEST_ADR, LIMIT, &durable);
         // No fence of the next process waits for its flushes.
         let was = act_as(7);
         let put = |_: Option<u64>| Change::Put(self.op.1);

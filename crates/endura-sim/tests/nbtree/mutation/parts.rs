@@ -3,34 +3,20 @@
 use std::fmt;
 
 use endura_sim::aftermath::Aftermath;
-use endura_sim::choose::Chooser;
-use endura_sim::event::{Action, Event};
-use endura_sim::explore::{Explorer, Next};
+use endura_sim::event::Action;
+use endura_sim::explore::Next;
 use endura_sim::model::Model;
-use endura_sim::mutant::Mutant;
-use endura_sim::mutate::{self, Calls};
-use endura_sim::schedule::{Campaign, Family, OrderedMap, Place, Plan, Strategy, Task, Way};
-use endura_sim::sim::Sim;
+use endura_sim::mutate::{self, Bed, Harness};
+use endura_sim::schedule::{
+    Campaign, Family, OrderedMap, Place, Plan, Strategy, Task, Unsound, Way,
+};
 use endura_sim::subject::{Finding, Subject};
-use endura_sim::subjects::{LIMIT, MapOp};
-use endura_sim::tally::Effort;
+use endura_sim::subjects::{LIMIT, MapOp, NumberTree, Numbers};
 
 use MapOp::{Put, Remove};
 
 use super::after;
 use crate::{Slots3, Slots7};
-
-const QUICK: Effort = Effort {
-    exhaustive: 40,
-    samples: 8,
-    depth: 2,
-    deepen_one_in: 8,
-    deep_points: 3,
-    deep_ops: 2,
-    ..Effort::EXHAUSTIVE
-};
-pub(crate) const KILLS: Effort =
-    Effort { exhaustive: 12, samples: 4, depth: 1, continue_one_in: 4, deep_ops: 1, ..QUICK };
 
 /// Seeds of each family.
 const SCHEDULES: u64 = 1000;
@@ -253,67 +239,53 @@ pub(crate) fn all() -> Vec<Part> {
 }
 
 impl mutate::Part for Part {
-    type Runner = Runner;
+    type Shared = ();
+
+    fn run(self, harness: &mut Harness, (): &mut ()) -> Result<(), Finding> {
+        match self {
+            Self::AfterKill(number) => after::kills()[number].run(harness),
+            Self::Alone { is_wide: true, .. }
+            | Self::Killed { is_wide: true, .. }
+            | Self::Stands { is_wide: true, .. }
+            | Self::Meets { is_wide: true, .. }
+            | Self::Helped => self.run_on(wide(), harness),
+            _ => self.run_on(subject(), harness),
+        }
+    }
 }
 
-/// Runs parts.
-pub(crate) struct Runner {
-    mutant: Option<Mutant>,
-    /// Calls made, where they are counted.
-    calls: Option<Calls>,
-}
-
-impl mutate::Runner for Runner {
-    type Part = Part;
-
-    fn new(mutant: Option<Mutant>, counts: bool) -> Self {
-        Self { mutant, calls: counts.then(Calls::default) }
-    }
-
-    fn run(&mut self, part: Part) -> Result<(), Finding> {
-        part.run(self.mutant, &mut self.calls)
-    }
-
-    fn into_calls(self) -> Calls {
-        self.calls.unwrap_or_default()
-    }
+fn model(is_eadr: bool) -> Model {
+    if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR }
 }
 
 impl Part {
-    /// Runs it, with a fault or without; takes down what it calls if `calls` is there.
-    fn run(&self, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-        match *self {
-            Self::Alone { plan, is_eadr, is_wide } => {
-                let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
+    fn run_on<T: NumberTree + 'static>(
+        self,
+        subject: Numbers<T>,
+        harness: &mut Harness,
+    ) -> Result<(), Finding> {
+        let on = |model, effort| Bed { subject: &subject, model, limit: LIMIT, effort };
+        let adr = on(Model::WEAKEST_ADR, Harness::QUICK);
+        match self {
+            Self::Alone { plan, is_eadr, .. } => {
                 let (before, ops) = plans().swap_remove(plan);
-                match is_wide {
-                    true => alone(&wide(), model, &before, &ops, mutant, calls),
-                    false => alone(&subject(), model, &before, &ops, mutant, calls),
-                }
+                harness.alone(on(model(is_eadr), Harness::QUICK), &before, &ops, 0)
             }
-            Self::Killed { number, is_wide: true } => killed(&wide(), number, mutant, calls),
-            Self::Killed { number, .. } => killed(&subject(), number, mutant, calls),
-            Self::AfterKill(number) => after::kills()[number].run(mutant, calls),
-            Self::Refused(nth) => refused(nth, mutant, calls),
-            Self::Made { is_eadr } => {
-                let model = if is_eadr { Model::WEAKEST_EADR } else { Model::WEAKEST_ADR };
-                made(model, mutant, calls)
+            Self::Killed { number, .. } => {
+                let (before, op, next) = kills().swap_remove(number);
+                harness.killed(on(Model::WEAKEST_ADR, Harness::KILLS), &before, &op, &[next])
             }
-            Self::Drained => drained(mutant, calls),
-            Self::Stands { duel, step, nth, is_wide } => {
+            Self::Refused(nth) => refused(adr, nth, harness),
+            // The pool below it is another's.
+            Self::Made { is_eadr } => harness.made(on(model(is_eadr), Harness::QUICK), |event| {
+                matches!(event.action, Action::Fresh { .. })
+            }),
+            Self::Drained => drained(adr, harness),
+            Self::Stands { duel, step, nth, .. } => {
                 let (before, stands, comes) = duels().swap_remove(duel);
-                let step = subject().steps()[step];
-                let strategy = Strategy::StopAt { thread: 0, step, nth };
+                let strategy = Strategy::StopAt { thread: 0, step: subject.steps()[step], nth };
                 let plan = Plan { before, threads: vec![stands, comes], strategy, seed: 1 };
-                let crashes = 12;
-                match is_wide {
-                    true => {
-                        scheduled(wide(), crashes, mutant, calls, |of| of.plan(&plan).map(drop))
-                    }
-                    false => {
-                        scheduled(subject(), crashes, mutant, calls, |of| of.plan(&plan).map(drop))
-                    }
-                }
+                scheduled(subject, 12, harness, |of| of.plan(&plan).map(drop))
             }
             Self::Meets { duel, stops, is_wide } => {
                 let (change, writer, readers) = meetings().swap_remove(duel);
@@ -323,130 +295,57 @@ impl Part {
                 let threads = vec![vec![change], vec![writer], readers];
                 let strategy = Strategy::Meet { comes, stops };
                 let plan = Plan { before, threads, strategy, seed: 1 };
-                let all = usize::MAX;
-                match is_wide {
-                    true => scheduled(wide(), all, mutant, calls, |of| of.plan(&plan).map(drop)),
-                    false => {
-                        scheduled(subject(), all, mutant, calls, |of| of.plan(&plan).map(drop))
-                    }
-                }
+                scheduled(subject, usize::MAX, harness, |of| of.plan(&plan).map(drop))
             }
             Self::Helped => {
-                let all = usize::MAX;
-                scheduled(wide(), all, mutant, calls, |of| of.plan(&helped()).map(drop))
+                scheduled(subject, usize::MAX, harness, |of| of.plan(&helped()).map(drop))
             }
             Self::Family(family, seed) => {
-                scheduled(subject(), 4, mutant, calls, |of| of.family(family, seed..seed + 1))
+                scheduled(subject, 4, harness, |of| of.family(family, seed..seed + 1))
             }
+            Self::AfterKill(_) => Ok(()),
         }
     }
 }
 
-fn alone<S: Subject<Op = MapOp>>(
-    subject: &S,
-    model: Model,
-    before: &[MapOp],
-    ops: &[MapOp],
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
-    let mut explorer = Explorer::new(subject, model, LIMIT, QUICK, 1);
-    explorer.plant(mutant);
-    explorer.calls = calls.take();
-    let start = explorer.start(before).map_err(|failure| failure.finding)?;
-    let result = explorer.explore(&start, ops, 0);
-    *calls = explorer.calls;
-    result.map_err(|failure| failure.finding)
-}
-
-fn killed<S: Subject<Op = MapOp>>(
-    subject: &S,
-    number: usize,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-) -> Result<(), Finding> {
-    let (before, op, next) = kills().swap_remove(number);
-    let mut explorer = Explorer::new(subject, Model::WEAKEST_ADR, LIMIT, KILLS, 1);
-    explorer.plant(mutant);
-    explorer.calls = calls.take();
-    let start = explorer.start(&before).map_err(|failure| failure.finding)?;
-    let result = explorer.kill(&start, &op, &[next]);
-    *calls = explorer.calls;
-    result.map_err(|failure| failure.finding)
-}
-
 /// A leaf whose entries are almost all removed is copied into a chunk of the reserve; a merge that needs
 /// one chunk of two fills that up again.
-fn refused(nth: u64, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let subject = subject();
+fn refused<T: NumberTree + 'static>(
+    on: Bed<'_, Numbers<T>>,
+    nth: u64,
+    harness: &mut Harness,
+) -> Result<(), Finding> {
     let before = [puts([1, 2, 3]), removes([2, 3])].concat();
-    let mut explorer = Explorer::new(&subject, Model::WEAKEST_ADR, LIMIT, QUICK, 1);
-    explorer.plant(mutant);
-    let start = explorer.start(&before).map_err(|failure| failure.finding)?;
-    let durable = Aftermath::certain(start.image.clone());
-    let sim = Sim::after(Model::WEAKEST_ADR, LIMIT, &durable, Chooser::first());
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
-    let open = subject.open(sim.clone(), 2)?;
+    let start = harness.explored(on, |of| of.start(&before).map_err(|failure| failure.finding))?;
+    let sim = harness.after(on.model, on.limit, &Aftermath::certain(start.image));
+    let open = on.subject.open(sim.clone(), 2)?;
     sim.refuse(nth);
     let mut models = vec![(0, start.model.clone())];
     let mut model = start.model;
     let ops = [puts(4..=9), removes((5..=9).rev())].concat();
     for (i, op) in ops.into_iter().enumerate() {
         sim.note(Action::Begin(i));
-        let answer = subject.apply(&open, &op)?;
-        if answer != subject.specify(&mut model, &op) {
+        let answer = on.subject.apply(&open, &op)?;
+        if answer != on.subject.specify(&mut model, &op) {
             return Err(format!("{op:?} answers {answer:?}"));
         }
         sim.note(Action::Acknowledge(i));
         models.push((sim.moment(), model.clone()));
     }
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-    let trace = sim.trace();
+    harness.count(|| sim.all_calls());
     let expected = |events: usize| {
         let known = models.iter().rposition(|(since, _)| *since <= events).unwrap_or(0);
         models[known..].iter().take(2).map(|(_, model)| model.clone()).collect()
     };
-    explorer.crash_trace(&trace, 0, expected).map_err(|(finding, _)| finding)
-}
-
-/// Crashes the making of a map.
-fn made(model: Model, mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
-    let (subject, sim) = (subject(), Sim::new(model, LIMIT));
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
-    let open = subject.create(sim.clone())?;
-    subject.observe(&open)?;
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-    let mut explorer = Explorer::new(&subject, model, LIMIT, QUICK, 1);
-    explorer.plant(mutant);
-    let trace = sim.trace();
-    // The pool below it is another's.
-    let is_first = |event: &Event| matches!(event.action, Action::Fresh { .. });
-    let from = trace.events.iter().position(is_first).unwrap_or(0);
-    explorer.crash_trace(&trace, from, |_| vec![subject.empty()]).map_err(|(finding, _)| finding)
+    harness.crashed(on, &sim.trace(), 0, expected)
 }
 
 /// A sparse leaf that is not merged loses nothing, and stays for ever; so does a signpost.
-fn drained(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Finding> {
+fn drained<T: NumberTree>(on: Bed<'_, Numbers<T>>, harness: &mut Harness) -> Result<(), Finding> {
     /// One in each partition, the reserve, and what is on its way.
     const MOST: u64 = 13;
-    let (subject, sim) = (subject(), Sim::new(Model::WEAKEST_ADR, LIMIT));
-    sim.plant(mutant);
-    if calls.is_some() {
-        sim.count_calls();
-    }
-    let open = subject.create(sim.clone())?;
     let ops = [puts(1..=16), removes(1..=16), puts(1..=16), removes((1..=16).rev())].concat();
-    for op in ops {
-        subject.apply(&open, &op)?;
-    }
-    calls.iter_mut().for_each(|calls| calls.add(sim.all_calls()));
-    let mut blocks = 0;
+    let (open, mut blocks) = (harness.done(on, ops)?, 0);
     open.tree.check(&mut |_, _| blocks += 1).map_err(|error| format!("{error:?}"))?;
     match blocks {
         0..=MOST => Ok(()),
@@ -457,16 +356,8 @@ fn drained(mutant: Option<Mutant>, calls: &mut Option<Calls>) -> Result<(), Find
 fn scheduled<S: OrderedMap>(
     subject: S,
     crashes: usize,
-    mutant: Option<Mutant>,
-    calls: &mut Option<Calls>,
-    run: impl FnOnce(&mut Campaign<S>) -> Result<(), Box<endura_sim::schedule::Unsound>>,
+    harness: &mut Harness,
+    run: impl FnOnce(&mut Campaign<S>) -> Result<(), Box<Unsound>>,
 ) -> Result<(), Finding> {
-    let mut campaign = Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, crashes);
-    campaign.plant(mutant);
-    if calls.is_some() {
-        campaign.count_calls();
-    }
-    run(&mut campaign).map_err(|unsound| unsound.finding)?;
-    calls.iter_mut().for_each(|calls| calls.add(campaign.calls()));
-    Ok(())
+    harness.scheduled(Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, crashes), run)
 }
