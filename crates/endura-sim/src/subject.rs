@@ -114,10 +114,6 @@ pub fn first_wrong_key<K: Ord + Debug, V: PartialEq + Debug>(
 }
 
 /// Runs a part of a subject; a panic, or going on or waiting for ever, is a finding.
-///
-/// # Errors
-///
-/// The finding.
 pub fn guarded<T>(run: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result,

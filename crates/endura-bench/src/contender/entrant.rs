@@ -13,45 +13,21 @@ pub trait Entrant: Sync + Send {
     fn info(&self) -> StoreInfo;
 
     /// What it takes up now, all maps together.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says.
     fn footprint(&self) -> Result<Footprint>;
 
     /// [`workload::run()`] on the first map.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn run(&self, population: &Population, workload: &Workload, plan: Plan) -> Result<Timing>;
 
     /// [`workload::verify`] on the first map.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn verify(&self, population: &Population, sample: u64) -> Result<()>;
 
     /// [`tpcc::load()`] on [`tpcc::MAPS`] maps.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn tpcc_load(&self, scale: TpccScale) -> Result<Timing>;
 
     /// [`tpcc::run()`] on [`tpcc::MAPS`] maps.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn tpcc_run(&self, tables: &tpcc::Tables, mix: TransactionMix, plan: Plan) -> Result<Timing>;
 
     /// One thread's work with the first map, for those who need no speed.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says.
     fn client(&self) -> Result<Box<dyn Client + '_>>;
 }
 

@@ -186,21 +186,12 @@ impl Contender {
     }
 
     /// The contender that an index of endura is.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Config`] for one that takes no part.
     pub fn of(kind: Kind) -> Result<Self> {
         let found = Self::ours().find(|contender| contender.kind() == Some(kind));
         found.ok_or(Error::Config("an index that takes no part"))
     }
 
     /// Opens its maps as `options` say; they are made if they are not there.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says; [`Error::NotBuilt`] if this build has it not, and [`Error::Shape`] if it
-    /// [takes](Self::takes) no such keys and values.
     pub fn open(self, options: &StoreOptions) -> Result<Box<dyn Entrant>> {
         let Listing { name: store, feature, open, .. } = self.row();
         if !self.takes(options.shape) {

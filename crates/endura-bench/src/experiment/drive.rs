@@ -80,20 +80,12 @@ pub struct Rate {
 }
 
 /// Inserts keys `from..to` in random order, one thread.
-///
-/// # Errors
-///
-/// What the index says.
 pub fn load(subject: &Subject, keys: std::ops::Range<u64>) -> Result<()> {
     let mut client = subject.client();
     keys.into_iter().try_for_each(|i| client.insert(key(i), value(i)))
 }
 
 /// Runs the mix once.
-///
-/// # Errors
-///
-/// What the index says, [`Error::Wrong`] where it does not find what it must.
 pub fn drive(subject: &Subject, mix: OperationMix, work: Work) -> Result<Rate> {
     let barrier = Barrier::new(work.threads);
     let sampler = work.choice.sampler(work.keys);
@@ -121,10 +113,6 @@ pub fn drive(subject: &Subject, mix: OperationMix, work: Work) -> Result<Rate> {
 }
 
 /// The median of several runs, each with new keys of its own to insert and to remove.
-///
-/// # Errors
-///
-/// As for [`drive`].
 pub fn median(
     subject: &Subject,
     mix: OperationMix,

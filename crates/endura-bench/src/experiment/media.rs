@@ -11,10 +11,6 @@ use crate::store::Shape;
 use crate::{Error, Result};
 
 /// A fresh pool on a medium.
-///
-/// # Errors
-///
-/// [`Error::Endura`] where the medium is too small.
 pub fn space<M: Media>(medium: M) -> Result<Arc<Space<M>>> {
     Space::format(&medium)?;
     let session = pool::Session { generation: 1, clean: true, read_only: false };
@@ -28,10 +24,6 @@ pub fn room(entries: u64, shape: Shape) -> u64 {
 
 /// A mapped file without a name in `dir`, that can grow to `bytes`: lines are written back and fences
 /// run as the domain has it.
-///
-/// # Errors
-///
-/// [`Error::Io`] where the file cannot be made or mapped.
 pub fn mapped(domain: Domain, dir: &Path, bytes: u64) -> Result<Mapped> {
     let doing = || format!("cannot make a file in {}", dir.display());
     let failure = |source| Error::Io { doing: doing(), source };
@@ -43,19 +35,11 @@ pub fn mapped(domain: Domain, dir: &Path, bytes: u64) -> Result<Mapped> {
 }
 
 /// [`mapped`] with write-backs and fences as persistent memory wants them.
-///
-/// # Errors
-///
-/// As for [`mapped`].
 pub fn adr(dir: &Path, bytes: u64) -> Result<Mapped> {
     mapped(Domain::Adr, dir, bytes)
 }
 
 /// [`mapped`] with neither.
-///
-/// # Errors
-///
-/// As for [`mapped`].
 pub fn page_cache(dir: &Path, bytes: u64) -> Result<Mapped> {
     mapped(Domain::PageCache, dir, bytes)
 }

@@ -63,10 +63,6 @@ impl Subject {
     }
 
     /// A map in a pool of its own, in a folder of its own in `dir`: an index as users have it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the pool says; so for the others.
     pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
         shape.check()?;
         let folder = temporary(dir)?;
@@ -94,10 +90,6 @@ impl Subject {
     }
 
     /// A FAST & FAIR tree over any medium, with nodes of `WORDS` words on all levels, searched by `S`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`pool`](Self::pool).
     pub fn fast_fair_of<M: Media, const WORDS: usize, S: fast_fair::Search>(
         medium: M,
     ) -> Result<Self> {
@@ -107,19 +99,11 @@ impl Subject {
     }
 
     /// An NBTree over any medium.
-    ///
-    /// # Errors
-    ///
-    /// As for [`pool`](Self::pool).
     pub fn nbtree<M: Media>(medium: M) -> Result<Self> {
         Self::nbtree_of::<M, TwoLayers>(medium)
     }
 
     /// An NBTree of another design.
-    ///
-    /// # Errors
-    ///
-    /// As for [`pool`](Self::pool).
     pub fn nbtree_of<M: Media, D: Design>(medium: M) -> Result<Self> {
         let space = space(medium)?;
         let map = WordMap::over(nbtree::Tree::<_, 128, 64, D>::open_as(&space, "subject")?);
@@ -129,10 +113,6 @@ impl Subject {
     }
 
     /// A ROART over any medium, with keys and values of this shape and these techniques.
-    ///
-    /// # Errors
-    ///
-    /// As for [`pool`](Self::pool).
     pub fn roart<M: Media, T: Techniques>(medium: M, shape: Shape) -> Result<Self> {
         shape.check()?;
         let space = space(medium)?;

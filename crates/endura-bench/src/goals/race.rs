@@ -88,10 +88,6 @@ impl Race {
 
     /// Runs both with `1 / divisor` of the keys; `observe` is told what is about to be measured, and which part of
     /// the race is done.
-    ///
-    /// # Errors
-    ///
-    /// As for [`run`].
     pub fn run(
         &self,
         divisor: u64,

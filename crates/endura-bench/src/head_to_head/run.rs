@@ -11,10 +11,6 @@ use crate::suite::Progress;
 use crate::workload::{Plan, Population, warm_memory};
 
 /// Runs everything; `observe` is called before each measurement.
-///
-/// # Errors
-///
-/// What a store said, or [`Error::Wrong`](crate::Error::Wrong) if one gave a wrong answer.
 pub fn run(config: &Config, observe: &mut dyn FnMut(Progress)) -> Result<Outcome> {
     check(config)?;
     let outcome = Outcome { samples: Vec::new(), space: Vec::new(), settings: Vec::new() };

@@ -28,10 +28,6 @@ impl PaperRow {
     }
 
     /// Measures it.
-    ///
-    /// # Errors
-    ///
-    /// What an index says.
     pub fn run(&self, scale: &PaperScale) -> Result<Rerun> {
         let begun = std::time::Instant::now();
         let finding = (self.measure)(scale)?;

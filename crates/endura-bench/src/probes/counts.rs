@@ -70,10 +70,6 @@ pub struct CountSetup {
 pub const SCAN: usize = 100;
 
 /// Runs `keys` operations of each kind on an empty map, and divides what the medium counted by them.
-///
-/// # Errors
-///
-/// Whatever the map says, and [`Error::Config`] for a shape that holds no numbers.
 pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
     let CountSetup { keys, shape, .. } = counted;
     shape.check()?;

@@ -40,10 +40,6 @@ impl Floor {
 
 /// Measures all of it over `bytes` of a file in `dir`, so often. The places of lines are rounded up to a
 /// power of two, the records take what was given.
-///
-/// # Errors
-///
-/// [`Error::Io`] where there is no room.
 pub fn floor(dir: &std::path::Path, bytes: u64, rounds: u32) -> Result<Floor> {
     let records = (bytes / RECORD_BYTES).max(64);
     let lines = (bytes / LINE).max(160).next_power_of_two();
@@ -158,10 +154,6 @@ pub struct Chase {
 }
 
 /// Follows `steps` links through lines of which the emulated cache holds a sixteenth.
-///
-/// # Errors
-///
-/// [`Error::Config`] where the medium is too small.
 pub fn chase(read_ns: u64, steps: u64, rounds: u32) -> Result<Chase> {
     use endura_variants::media::{Emulated, Pace, Slow};
     const LINES: u64 = 1 << 18;

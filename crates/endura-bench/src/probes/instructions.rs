@@ -60,10 +60,6 @@ const OPERATIONS: [(&str, Perform); 5] = [
 ];
 
 /// Counts all operations of our indexes. `arguments` makes those with which `program` calls [`work`].
-///
-/// # Errors
-///
-/// What the kernel says, and [`Error::Config`] where a child ends too early.
 pub fn count(
     program: &Path,
     sizes: Sizes,
@@ -92,10 +88,6 @@ pub fn count(
 }
 
 /// What a counted child does: loads, then stops between the operations, first around none at all.
-///
-/// # Errors
-///
-/// What the index says, or that the process may not be traced.
 pub fn work(contender: Contender, sizes: Sizes, dir: &Path) -> Result<()> {
     let folder = temporary(dir)?;
     let options = StoreOptions::new(folder.path().to_path_buf(), Shape::WORDS, 2 * sizes.keys);

@@ -134,10 +134,6 @@ impl Traffic {
 }
 
 /// Runs requests on a fresh pool on `medium`, through a crash and a restart.
-///
-/// # Errors
-///
-/// What the pool says; [`Error::Wrong`] where a key is missing after the crash.
 pub fn timeline<M: Media>(medium: M, plan: CrashPlan) -> Result<Timeline> {
     let medium = Arc::new(medium);
     Space::format(&medium)?;
@@ -191,10 +187,6 @@ pub fn timeline<M: Media>(medium: M, plan: CrashPlan) -> Result<Timeline> {
 }
 
 /// What it takes to be back after a crash with so many keys.
-///
-/// # Errors
-///
-/// As for [`timeline`].
 pub fn restart<M: Media>(medium: M, keys: u64) -> Result<Restart> {
     let medium = Arc::new(medium);
     Space::format(&medium)?;

@@ -19,10 +19,6 @@ use crate::store::Shape;
 use crate::{Result, paper};
 
 /// Measures everything; `observe` is told what is about to run, and how much of all is done, from 0 to 1.
-///
-/// # Errors
-///
-/// What a store said, or [`Error::Wrong`](crate::Error::Wrong) if one gave a wrong answer.
 pub fn measure(
     extent: &Extent,
     command: String,

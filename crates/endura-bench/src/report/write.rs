@@ -28,10 +28,6 @@ impl BenchReport {
     }
 
     /// Writes all files into `dir`, which is made if need be.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] where one cannot be written.
     pub fn write(&self, dir: &Path) -> Result<Files> {
         let failure = |path: &Path| {
             let doing = format!("cannot write {}", path.display());

@@ -66,11 +66,6 @@ impl Results {
     }
 
     /// Reads a file of JSON.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if it cannot be read or is not such a file, [`Error::Config`] if its
-    /// [`FORMAT`] is another.
     pub fn read(path: &Path) -> Result<Self> {
         let failure =
             |source| Error::Io { doing: format!("cannot read {}", path.display()), source };
@@ -84,10 +79,6 @@ impl Results {
     }
 
     /// Writes a file of JSON.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         let failure =
             |source| Error::Io { doing: format!("cannot write {}", path.display()), source };

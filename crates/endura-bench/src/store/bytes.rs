@@ -7,10 +7,6 @@ use crate::Result;
 /// One thread's work with a store of byte strings. [`Numbers`] makes a [`Client`] of it.
 pub trait ByteClient {
     /// Stores `value` under `key`, whether or not the key was there.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says; so for the others.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Removes `key`; says whether it was there, or yes without looking.

@@ -14,17 +14,9 @@ pub trait Store: Sync {
     fn name(&self) -> &'static str;
 
     /// Begins one thread's work. Not measured.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says.
     fn client(&self) -> Result<Self::Client<'_>>;
 
     /// What the store takes up now.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says.
     fn footprint(&self) -> Result<Footprint>;
 
     /// The settings that matter for a comparison, in a sentence.
@@ -34,10 +26,6 @@ pub trait Store: Sync {
 /// One thread's work with a store. Each write returns when it would survive `kill -9`.
 pub trait Client {
     /// Stores `value` under `key`, whether or not the key was there.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says; so for the others.
     fn insert(&mut self, key: u64, value: u64) -> Result<()>;
 
     /// Replaces the value of `key`; says whether the key was there. A store without such an operation

@@ -66,10 +66,6 @@ fn make(dir: &Path) -> Result<()> {
 }
 
 /// A folder in `dir` that is deleted when it is dropped.
-///
-/// # Errors
-///
-/// [`Error::Io`] where it cannot be made.
 pub fn temporary(dir: &Path) -> Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("endura-bench-").tempdir_in(dir).map_err(|source| Error::Io {
         doing: format!("cannot make a folder in {}", dir.display()),

@@ -30,10 +30,6 @@ impl Shape {
     }
 
     /// Whether keys and values can hold a number each.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Config`] if not.
     pub fn check(self) -> Result<()> {
         let shortest = if self.is_fixed() { 8 } else { 4 };
         let (keys, values) = (shortest..=511, 8..=1 << 20);

@@ -14,10 +14,6 @@ use crate::store::temporary;
 use crate::workload::{Plan, Population, Workload, warm_memory};
 
 /// Runs suites and adds what they measured to `results`; `observe` is called before each stage.
-///
-/// # Errors
-///
-/// What a store said, or [`Error::Wrong`](crate::Error::Wrong) if one gave a wrong answer.
 pub fn run(
     suites: &[Suite],
     settings: &Settings,

@@ -13,10 +13,6 @@ const SUITE: &str = "tpcc";
 
 /// Runs `transactions` of each mix, all threads together, on every contender, and adds what they
 /// measured to `results`. The mixes follow each other on the same tables.
-///
-/// # Errors
-///
-/// What a store said, or [`Error::Wrong`](crate::Error::Wrong) if one gave a wrong answer.
 pub fn tpcc(
     scale: TpccScale,
     mixes: &[(&str, TransactionMix)],

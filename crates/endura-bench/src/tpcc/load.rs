@@ -7,10 +7,6 @@ use crate::workload::{Part, Timing, on_threads};
 use crate::{Error, Result};
 
 /// Fills `maps`, [`MAPS`] empty ones in the order of [`Table`], by one thread.
-///
-/// # Errors
-///
-/// Whatever the store says; [`Error::Config`] for too few maps or a scale that cannot be run.
 pub fn load<S: Store>(maps: &[S], scale: TpccScale) -> Result<Timing> {
     scale.check(1)?;
     let parts = on_threads(1, |_| {

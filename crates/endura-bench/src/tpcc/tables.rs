@@ -32,10 +32,6 @@ impl District {
 
 impl Tables {
     /// As [`load()`](crate::tpcc::load()) leaves them, for so many threads.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Config`](crate::Error::Config) for a scale that cannot be run.
     pub fn new(scale: TpccScale, threads: usize) -> Result<Self> {
         scale.check(threads.max(1))?;
         let district = |_| District {

@@ -18,11 +18,6 @@ const RECENT: u64 = 20;
 
 /// Runs transactions on `maps`, by as many threads as `tables` is for, which it keeps true. The
 /// operations of `plan` are transactions.
-///
-/// # Errors
-///
-/// What the store said, [`Error::Wrong`] if it gave a wrong answer, [`Error::Config`] for too few maps
-/// or shares that are not 100 % together.
 pub fn run<S: Store>(
     maps: &[S],
     tables: &Tables,

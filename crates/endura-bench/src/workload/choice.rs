@@ -22,10 +22,6 @@ pub enum Choice {
 
 impl Choice {
     /// Whether the parameter makes sense.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Config`] if not.
     pub fn check(self) -> Result<()> {
         match self {
             Self::Uniform => Ok(()),

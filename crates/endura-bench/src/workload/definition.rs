@@ -110,10 +110,6 @@ impl Workload {
     }
 
     /// Whether it can be run.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Config`] if not.
     pub fn check(&self) -> Result<()> {
         let sum: u64 = self.mix.iter().map(|&(_, weight)| u64::from(weight)).sum();
         if sum == 0 || sum > 1 << 20 {

@@ -23,11 +23,6 @@ pub struct Plan {
 }
 
 /// Runs `workload` on `store`, by as many threads as `population` has, which it keeps true.
-///
-/// # Errors
-///
-/// What the store said, [`Error::Wrong`] if it gave a wrong answer, [`Error::Config`] for a workload
-/// that cannot be run.
 pub fn run<S: Store>(
     store: &S,
     population: &Population,

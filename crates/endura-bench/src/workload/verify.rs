@@ -7,10 +7,6 @@ use crate::{Error, Result};
 
 /// Looks for up to `sample` keys that must be in `store` and as many that must not, when no thread is
 /// at work.
-///
-/// # Errors
-///
-/// What the store said, or [`Error::Wrong`].
 pub fn verify<S: Store>(store: &S, population: &Population, sample: u64) -> Result<()> {
     let mut client = store.client()?;
     let (mut wrong, mut of) = (0, 0);

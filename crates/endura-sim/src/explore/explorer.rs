@@ -96,10 +96,6 @@ impl<'s, S: Subject> Explorer<'s, S> {
     }
 
     /// Makes a structure and applies operations to it, none of which is crashed.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong without any crash.
     pub fn start(&self, before: &[S::Op]) -> Result<Start<S>, Failure<S::Op>> {
         let sim = Sim::new(self.model, self.limit);
         sim.plant(self.mutant);
@@ -129,10 +125,6 @@ impl<'s, S: Subject> Explorer<'s, S> {
 
     /// Runs `ops` in a session of their own, and crashes them everywhere from the begin of operation
     /// number `from` on.
-    ///
-    /// # Errors
-    ///
-    /// The first failure.
     pub fn explore(
         &mut self,
         start: &Start<S>,
@@ -200,10 +192,6 @@ impl<'s, S: Subject> Explorer<'s, S> {
     }
 
     /// The run of `ops` from a start, uncrashed.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong without any crash.
     pub fn trace(&self, start: &Start<S>, ops: &[S::Op]) -> Result<Trace, Finding> {
         self.run(start, ops).map(|run| run.trace)
     }

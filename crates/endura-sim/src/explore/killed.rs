@@ -50,10 +50,6 @@ impl<S: Subject> Explorer<'_, S> {
     /// anywhere in what it does.
     ///
     /// Where the caches are durable, or what ends is the process alone, this is nothing new.
-    ///
-    /// # Errors
-    ///
-    /// The first failure.
     pub fn kill(
         &mut self,
         start: &Start<S>,
@@ -71,10 +67,6 @@ impl<S: Subject> Explorer<'_, S> {
 
     /// Kills the process after each store of `ops`, from operation number `from` on. The next one reads
     /// everything and does what the subject's continuation says; the power fails anywhere in that.
-    ///
-    /// # Errors
-    ///
-    /// The first failure.
     pub fn explore_kills(
         &mut self,
         start: &Start<S>,

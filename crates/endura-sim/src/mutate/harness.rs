@@ -256,10 +256,6 @@ impl Harness {
 #[cfg(feature = "schedules")]
 impl Harness {
     /// Runs what a campaign of schedules runs.
-    ///
-    /// # Errors
-    ///
-    /// What it finds.
     pub fn scheduled<S: crate::schedule::OrderedMap>(
         &mut self,
         mut campaign: crate::schedule::Campaign<S>,

@@ -12,10 +12,6 @@ pub trait Part: Copy + fmt::Display + Send + Sync {
     type Shared: Default;
 
     /// Runs it.
-    ///
-    /// # Errors
-    ///
-    /// What it noticed.
     fn run(self, harness: &mut Harness, shared: &mut Self::Shared) -> Result<(), Finding>;
 
     /// Whether it can tell the fault from none, and no other part does so sooner.

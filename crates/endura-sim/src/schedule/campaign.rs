@@ -203,10 +203,6 @@ impl<S: OrderedMap> Campaign<S> {
     }
 
     /// Runs one plan, and crashes it.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     pub fn plan(&mut self, plan: &Plan) -> Result<Ran, Box<Unsound>> {
         let mut switches = Vec::new();
         self.try_plan(plan, &mut switches).map_err(|(finding, crashes)| {

@@ -44,17 +44,9 @@ pub trait OrderedMap:
     fn keys(&self) -> &[u64];
 
     /// Counts the entries, if nobody else does.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     fn count(open: &Self::Open) -> Result<(), Finding>;
 
     /// Frees what may be reused, takes some of it and gives it back: whatever was in it is gone then.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     fn scribble(open: &Self::Open) -> Result<(), Finding>;
 
     /// What finds that which the last crash stranded.
@@ -236,10 +228,6 @@ impl Way {
 
 impl Task {
     /// Does it, and takes down what was told.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     pub fn perform<S: OrderedMap>(
         self,
         subject: &S,

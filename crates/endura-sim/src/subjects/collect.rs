@@ -19,10 +19,6 @@ impl Collection {
     }
 
     /// Does a little of it.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     pub fn step(&self) -> Result<GcStep, Finding> {
         self.0.step().map_err(|error| format!("collection: {error:?}"))
     }

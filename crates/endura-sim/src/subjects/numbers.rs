@@ -45,10 +45,6 @@ pub trait NumberTree: Index + Sized {
     fn walks(&self) -> Vec<Box<dyn GcWalk<Sim>>>;
 
     /// Checks all of it, tells of each chunk, and gives the number of entries.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong.
     fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> endura::Result<u64>;
 
     /// Whether the word at `at`, in this line, may be lost by a crash.
@@ -58,17 +54,9 @@ pub trait NumberTree: Index + Sized {
     }
 
     /// Counts the entries, if nobody else does.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     fn count(&self) -> endura::Result<()>;
 
     /// How many were counted.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong.
     fn counted(&self) -> endura::Result<Len> {
         self.len()
     }

@@ -21,10 +21,6 @@ pub struct RoartStore {
 
 impl RoartStore {
     /// The maps of a pool, which is made if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// Whatever [`PoolOptions::open`](endura::PoolOptions::open) says.
     pub fn open(options: &StoreOptions) -> Result<Vec<Self>> {
         let shape = options.shape;
         shape.check()?;

@@ -19,10 +19,6 @@ pub struct EnduraStore<I> {
 
 impl EnduraStore<FastFairIndex> {
     /// The maps of a pool, which are made if they are not there.
-    ///
-    /// # Errors
-    ///
-    /// Whatever [`PoolOptions::open`](endura::PoolOptions::open) says.
     pub fn fast_fair(options: &StoreOptions) -> Result<Vec<Self>> {
         let pool = options.open_pool()?;
         let store = |name: String| {
@@ -41,10 +37,6 @@ impl EnduraStore<FastFairIndex> {
 
 impl EnduraStore<NbTreeIndex> {
     /// The same as NBTrees.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     pub fn nbtree(options: &StoreOptions) -> Result<Vec<Self>> {
         let pool = options.open_pool()?;
         let store = |name: String| {

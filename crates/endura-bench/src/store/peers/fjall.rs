@@ -26,10 +26,6 @@ fn refused(error: impl std::fmt::Display) -> Error {
 
 impl FjallStore {
     /// Opens the keyspace in the directory `dir`, which may be empty.
-    ///
-    /// # Errors
-    ///
-    /// Whatever fjall says.
     pub fn open(dir: &Path, shape: Shape) -> Result<Self> {
         shape.check()?;
         let keyspace = fjall::Config::new(dir).fsync_ms(None).open().map_err(refused)?;

@@ -30,10 +30,6 @@ impl Lmdb {
 
     /// Opens the environment in the directory `dir`, which may be empty, to grow up to `map_size`
     /// bytes.
-    ///
-    /// # Errors
-    ///
-    /// Whatever LMDB says.
     pub fn open(dir: &Path, map_size: u64) -> Result<Self> {
         Ok(Self { env: environment(dir, map_size)?, commits: Commits::default() })
     }

@@ -26,10 +26,6 @@ pub struct LmdbBytes {
 impl LmdbBytes {
     /// Opens the environment in the directory `dir`, which may be empty, to grow up to `map_size`
     /// bytes.
-    ///
-    /// # Errors
-    ///
-    /// Whatever LMDB says.
     pub fn open(dir: &Path, map_size: u64, shape: Shape) -> Result<Self> {
         shape.check()?;
         Ok(Self { env: lmdb::environment(dir, map_size)?, commits: Commits::default(), shape })

@@ -61,10 +61,6 @@ fn refused(error: impl Into<redb::Error>) -> Error {
 
 impl RedbStore {
     /// Opens the database in the directory `dir`, which may be empty.
-    ///
-    /// # Errors
-    ///
-    /// Whatever redb says.
     pub fn open(dir: &Path, shape: Shape) -> Result<Self> {
         shape.check()?;
         let path = dir.join("redb");

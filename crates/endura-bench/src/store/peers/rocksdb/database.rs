@@ -20,10 +20,6 @@ pub struct RocksDbStore {
 
 impl RocksDbStore {
     /// Opens the database in the directory `dir`, which may be empty.
-    ///
-    /// # Errors
-    ///
-    /// Whatever RocksDB says.
     pub fn open(dir: &Path, shape: Shape) -> Result<Self> {
         shape.check()?;
         Ok(Self { db: ffi::Db::open(dir)?, dir: dir.into(), shape })
