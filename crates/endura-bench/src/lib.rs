@@ -1,9 +1,8 @@
 //! Measures endura beside its peers: the same operations, the same keys, one process run.
 //!
-//! A run has rounds. In each round every store is created empty and all operations are run on it,
-//! the stores taking turns operation by operation (A, B, then B, A in the next round), so that a
-//! machine that warms up or slows down does so for all of them. What is reported is the median over
-//! the rounds, with the spread beside it.
+//! A run has rounds. In each round every store is created empty and all operations are run on it, the stores
+//! taking turns (A, B, then B, A in the next round), so that a machine that warms up or slows down does so for
+//! all of them. What is reported is the median over the rounds, with the spread beside it.
 //!
 //! Every answer is checked while it is measured: a get that should have found a key and did not
 //! ends the run with [`Error::Wrong`].
@@ -20,7 +19,6 @@
 //! | [`tpcc`] | TPC-C's transactions as operations on ordered maps |
 //! | [`contender`] | who takes part, and an open store of whatever type |
 //! | [`suite`] | workloads on many stores, threads, rounds: what `endura bench ycsb` runs |
-//! | [`head_to_head`] | endura beside one peer, operation by operation |
 //! | [`experiment`] | any index over any medium, and mixed work on it |
 //! | [`probes`] | exact counts of flushes and instructions, the floor of the hardware, a crash |
 //! | [`paper`] | the figures of the papers, rerun row by row |
@@ -33,7 +31,6 @@ pub mod contender;
 pub mod experiment;
 pub mod figures;
 pub mod goals;
-pub mod head_to_head;
 pub mod keys;
 pub mod paper;
 pub mod probes;

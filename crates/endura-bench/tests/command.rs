@@ -273,19 +273,26 @@ fn bench_measures_both_stores() {
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
     let whole: Value = serde_json::from_str(out).expect("JSON");
-    let figures = whole["figures"].as_array().expect("figures");
-    assert_eq!(figures.len(), 9 * 2 * 2);
-    assert!(figures.iter().all(|figure| figure["mops_cpu"]["median"].as_f64() > Some(0.0)));
+    // Nine operations, two stores, two numbers of threads.
+    for name in ["throughput", "cpu time", "wall time", "99.9th percentile"] {
+        assert_eq!(quantity(&whole, name).len(), 9 * 2 * 2, "{name}");
+    }
+    assert_eq!(quantity(&whole, "speedup").len(), 9 * 2);
+    let ratios = quantity(&whole, "times as good");
+    let is_of = |m: &&&Value, what| m["workload"].as_str().is_some_and(|text| text.ends_with(what));
+    for name in ["(throughput)", "(cpu time)", "(wall time)", "(99.9th percentile)"] {
+        assert_eq!(ratios.iter().filter(|m| is_of(m, name)).count(), 9 * 2, "{name}");
+    }
     let output = plain(dir.path(), &[&["--only", "get,remove"], &sizes[..]].concat());
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("Space after the load") && !out.contains("zipf"), "{out}");
+    assert!(out.contains("B/key") && !out.contains("zipf"), "{out}");
     let strings = ["--kind", "roart", "--entries", "5000", "--rounds", "1", "--threads", "1"];
     let output = plain(dir.path(), &strings);
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("5,000 uniform keys of 24 bytes, values of 100 bytes"), "{out}");
-    assert!(out.contains("Roart") && out.contains("LMDB"), "{out}");
+    assert!(out.contains("uniform keys of 24 bytes, values of 100 bytes, 5,000 entries"), "{out}");
+    assert!(out.contains("roart") && out.contains("LMDB"), "{out}");
     let output = plain(dir.path(), &["--reopen", "--keys", "20000", "--json"]);
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");

@@ -7,9 +7,10 @@ use endura::{Kind, Pool};
 
 use crate::contender::Contender;
 use crate::figures::{Median, grouped};
-use crate::head_to_head::{Config, ENDURA, Operation, Outcome, Sample, Sizes, ratio, run, select};
-use crate::results::Better;
+use crate::results::{Better, CPU_TIME, Measurement, Results, TAIL, WALL_TIME};
 use crate::store::Shape;
+use crate::suite::{self, Settings, Suite, Turns};
+use crate::workload::plain::{Operation, Sizes};
 use crate::{Error, Result};
 
 use super::judged::Judged;
@@ -74,7 +75,7 @@ impl Race {
         };
         format!(
             "{} beside {}, {} keys, {}{medium}",
-            Contender::of(self.kind).map_or(self.kind.name(), Contender::name),
+            self.ours().map_or(self.kind.name(), Contender::name),
             self.peer.name(),
             grouped(keys),
             self.shape.name()
@@ -99,39 +100,39 @@ impl Race {
         let mut operations: Vec<Operation> = self.goals.iter().flat_map(Goal::needs).collect();
         operations.sort_unstable();
         operations.dedup();
-        let config = Config {
-            sizes: Sizes { keys, operations: (keys / self.keys_per_operation).max(1) },
-            operations,
+        let sizes = Sizes { keys, operations: (keys / self.keys_per_operation).max(1) };
+        let suite = Suite::plain("plain operations", sizes, self.shape, &operations);
+        let settings = Settings {
             threads: self.threads.to_vec(),
-            rounds,
-            dir: dir.to_path_buf(),
-            pool: Pool::options().media(self.media),
-            kind: self.kind,
-            layout: None,
-            shape: self.shape,
-            peer: Some(self.peer),
             // With more threads ours is measured against itself.
-            alone: self.threads.iter().skip(1).copied().collect(),
-            seed: 1,
+            alone_above: self.threads[0],
+            turns: Turns::ByStage,
+            rounds,
+            pool: Pool::options().media(self.media),
+            ..Settings::new(vec![self.ours()?, self.peer], dir.to_path_buf(), 1)
         };
-        let outcome = run(&config, &mut |at| {
+        let mut results = Results::new(String::new(), 1);
+        suite::run(&[suite], &settings, &mut results, &mut |at| {
             let part = at.done as f64 / at.total.max(1) as f64;
             observe(part, &format!("{}: {} {}", self.name, at.store, at.workload));
         })?;
         let race = self.describe(keys);
-        self.goals.iter().map(|goal| self.judge(race.clone(), goal, &outcome)).collect()
+        self.goals.iter().map(|goal| self.judge(race.clone(), goal, &results)).collect()
     }
 
-    fn judge(&self, race: String, goal: &Goal, outcome: &Outcome) -> Result<Judged> {
-        let measured = goal.measured(self, outcome);
-        let measured = measured.ok_or(Error::Config("a goal of an operation that was not run"))?;
+    fn ours(&self) -> Result<Contender> {
+        Contender::of(self.kind)
+    }
+
+    fn judge(&self, race: String, goal: &Goal, results: &Results) -> Result<Judged> {
+        let measured = goal.measured(self, results)?;
         let better = goal.measure.better();
         let is_reached = match better {
             Better::Lower => measured.median <= goal.asked,
             Better::Higher => measured.median >= goal.asked,
         };
         let (asked, aim, bound) = (goal.asked, goal.aim, goal.bound.filter(|_| !is_reached));
-        let shared_percent = goal.shared_percent(outcome);
+        let shared_percent = goal.shared_percent(results);
         let goal = goal.describe(self);
         Ok(Judged { race, goal, better, asked, aim, measured, is_reached, bound, shared_percent })
     }
@@ -179,11 +180,14 @@ impl Goal {
         before.into_iter().chain([self.operation]).collect()
     }
 
-    fn shared_percent(&self, outcome: &Outcome) -> f64 {
-        let of = |sample: &&Sample| sample.operation == self.operation;
-        let all = outcome.samples.iter().filter(of).count().max(1);
-        let shared = outcome.samples.iter().filter(of).filter(|sample| sample.shared).count();
-        100.0 * shared as f64 / all as f64
+    fn shared_percent(&self, results: &Results) -> f64 {
+        let own = |m: &&Measurement| m.workload == self.operation.name() && m.quantity == WALL_TIME;
+        let (mut all, mut shared) = (0, 0);
+        for measurement in results.measurements.iter().filter(own) {
+            all += measurement.rounds.len();
+            shared += measurement.shared.iter().filter(|&&shared| shared).count();
+        }
+        100.0 * shared as f64 / all.max(1) as f64
     }
 
     fn describe(&self, race: &Race) -> String {
@@ -198,29 +202,40 @@ impl Goal {
         }
     }
 
-    fn measured(&self, race: &Race, outcome: &Outcome) -> Option<Median> {
-        let (one, more) = (*race.threads.first()?, *race.threads.last()?);
-        let of = |store, operation, threads| select(&outcome.samples, threads, operation, store);
-        let ours = of(ENDURA, self.operation, one);
-        let peer = || of(race.peer.name(), self.operation, one);
+    fn measured(&self, race: &Race, results: &Results) -> Result<Median> {
+        let (one, more) = (race.threads[0], *race.threads.last().unwrap_or(&race.threads[0]));
+        let ours = (race.ours()?.name(), self.operation, one);
+        let peer = (race.peer.name(), self.operation, one);
+        // Waiting costs no CPU time: with several threads wall time counts.
+        let cost = if one == 1 { CPU_TIME } else { WALL_TIME };
         match self.measure {
-            Measure::TimesPeer => ratio(&ours, &peer(), cost),
-            Measure::TimesOwnGet => ratio(&ours, &of(ENDURA, Operation::Get, one), cost),
+            Measure::TimesPeer => times(results, cost, peer, ours),
+            Measure::TimesOwnGet => times(results, cost, (ours.0, Operation::Get, one), ours),
             Measure::TimesOneThread => {
-                let wall = |s: &Sample| s.wall_seconds / s.operations as f64;
-                ratio(&of(ENDURA, self.operation, more), &ours, wall)
+                times(results, WALL_TIME, ours, (ours.0, self.operation, more))
             }
-            Measure::TailBesidePeer => {
-                ratio(&peer(), &ours, |s| s.latencies.value_at_quantile(0.999) as f64)
-            }
+            Measure::TailBesidePeer => times(results, TAIL, ours, peer),
         }
     }
 }
 
-/// Seconds of an operation.
-fn cost(sample: &Sample) -> f64 {
-    let seconds = if sample.threads == 1 { sample.cpu_seconds } else { sample.wall_seconds };
-    seconds / sample.operations as f64
+/// A store, what it did, and with how many threads.
+type Side = (&'static str, Operation, usize);
+
+/// How many times as much the one took as the other. Round by round, so that what slowed a whole round down does
+/// not count.
+fn times(results: &Results, quantity: &str, one: Side, other: Side) -> Result<Median> {
+    let rounds = |(store, operation, threads): Side| {
+        let key = (store, operation.name(), threads, quantity);
+        let is_it = |m: &&Measurement| {
+            (m.store.as_str(), m.workload.as_str(), m.threads, m.quantity.as_str()) == key
+        };
+        let found = results.measurements.iter().find(is_it);
+        found.map(|m| &m.rounds).ok_or(Error::Config("a goal of an operation that was not run"))
+    };
+    let (one, other) = (rounds(one)?, rounds(other)?);
+    let ratio = |(one, other): (&f64, &f64)| one / other.max(f64::MIN_POSITIVE);
+    Ok(Median::of(one.iter().zip(other).map(ratio).collect()))
 }
 
 #[cfg(test)]

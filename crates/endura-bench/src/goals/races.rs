@@ -5,10 +5,10 @@ use endura::lab::media::MediaChoice;
 
 use super::race::{Goal, Measure, Race};
 use crate::contender::Contender;
-use crate::head_to_head::Operation::{
+use crate::store::Shape;
+use crate::workload::plain::Operation::{
     Get, GetMany, Insert, Load, Miss, Remove, Scan, Update, Zipf,
 };
-use crate::store::Shape;
 
 /// Ten million numbers, both with the promise to survive SIGKILL.
 const NUMBERS: Race = Race {

@@ -18,9 +18,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 
 use crate::contender::{Contender, Entrant};
-use crate::head_to_head::Sizes;
 use crate::keys::{key, value};
 use crate::store::{Client, Shape, StoreOptions, temporary};
+use crate::workload::plain::Sizes;
 use crate::{Error, Result};
 
 /// Instructions of one operation, by the operation's name.

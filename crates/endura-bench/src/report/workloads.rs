@@ -1,7 +1,5 @@
 //! The workloads of a report: which, on which stores, with how many threads.
 
-use endura::Pool;
-
 use super::extent::Extent;
 use crate::contender::Contender;
 use crate::figures::threads;
@@ -67,20 +65,14 @@ pub(super) fn workloads(
 
 impl Extent {
     fn settings(&self, shape: Shape) -> Settings {
+        let takes_part = |c: &Contender| c.is_built() && c.takes(shape);
+        let contenders = Contender::ALL.into_iter().filter(takes_part).collect();
         Settings {
-            contenders: Contender::ALL
-                .into_iter()
-                .filter(|c| c.is_built() && c.takes(shape))
-                .collect(),
             threads: self.threads.clone(),
             rounds: self.rounds,
             patience: Some(self.patience),
-            rate: None,
             sampled: 16,
-            seed: self.seed,
-            dir: self.dir.clone(),
-            pool: Pool::options(),
-            layout: None,
+            ..Settings::new(contenders, self.dir.clone(), self.seed)
         }
     }
 

@@ -7,6 +7,13 @@ use crate::figures::{Latency, Median};
 /// The unit of exact counts: two runs of the same code must agree on them.
 pub const EXACT_UNIT: &str = "per operation";
 
+/// The quantity of CPU time.
+pub const CPU_TIME: &str = "cpu time";
+/// The quantity of the time from the common start to the end of the last thread.
+pub const WALL_TIME: &str = "wall time";
+/// What one operation in a thousand takes longer than.
+pub const TAIL: &str = "99.9th percentile";
+
 /// One quantity of one store in one setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {

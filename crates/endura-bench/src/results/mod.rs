@@ -17,8 +17,11 @@ mod store_info;
 pub use compare::{Change, Compared, Comparison, compare};
 pub use file::{FORMAT, Results};
 pub use machine::Machine;
-pub use measurement::{Better, EXACT_UNIT, Measurement, MeasurementKey, Parameter, Quantity};
+pub use measurement::{
+    Better, CPU_TIME, EXACT_UNIT, Measurement, MeasurementKey, Parameter, Quantity,
+};
+pub use measurement::{TAIL, WALL_TIME};
 pub use plot::{Across, Plot, Point, Series};
-pub use relative::relative;
 pub(crate) use relative::{pairs, rounds, times_as_good};
+pub use relative::{relative, speedups};
 pub use store_info::{Promise, Role, StoreInfo};

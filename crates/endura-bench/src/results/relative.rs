@@ -1,13 +1,17 @@
 //! Ours as a multiple of the others': what remains when the machine is another one, or a busier one.
 
 use super::file::Results;
-use super::measurement::{Better, Measurement, Quantity};
+use super::measurement::{Better, CPU_TIME, Measurement, Quantity, WALL_TIME};
 use super::store_info::Role;
 
 /// Each measurement of ours with the same one of somebody else, and whether that one is a map in DRAM.
-pub(crate) fn pairs(results: &Results) -> Vec<(&Measurement, &Measurement, bool)> {
+pub(crate) fn pairs(
+    results: &Results,
+    with_cpu_time: bool,
+) -> Vec<(&Measurement, &Measurement, bool)> {
     let role = |name: &str| results.stores.iter().find(|s| s.name == name).map(|store| store.role);
-    let is_ours = |m: &&Measurement| role(&m.store) == Some(Role::Ours) && m.quantity != "cpu time";
+    let is_meant = |m: &&Measurement| with_cpu_time || m.quantity != CPU_TIME;
+    let is_ours = |m: &&Measurement| role(&m.store) == Some(Role::Ours) && is_meant(m);
     let mut pairs = Vec::new();
     for ours in results.measurements.iter().filter(is_ours) {
         for theirs in results.measurements.iter().filter(|theirs| is_same(ours, theirs)) {
@@ -50,8 +54,8 @@ pub(crate) fn rounds(a: &Measurement, b: &Measurement) -> Vec<f64> {
 }
 
 /// The same results as multiples: each measurement of ours once for each of the others, as how many times as
-/// good as theirs it was.
-pub fn relative(results: &Results) -> Results {
+/// good as theirs it was. CPU time only if asked for: with several threads it is not what is waited for.
+pub fn relative(results: &Results, with_cpu_time: bool) -> Results {
     let multiple = |(ours, theirs, _): (&Measurement, &Measurement, bool)| {
         let rounds = rounds(ours, theirs);
         let is_known = rounds.iter().all(|ratio| ratio.is_finite());
@@ -66,10 +70,27 @@ pub fn relative(results: &Results) -> Results {
             ..Measurement::new(&ours.suite, &workload, &store, quantity)
         })
     };
-    let measurements = pairs(results).into_iter().filter_map(multiple).collect();
+    let measurements = pairs(results, with_cpu_time).into_iter().filter_map(multiple).collect();
     let (version, command) = (results.version.clone(), results.command.clone());
     let machine = results.machine.clone();
     Results { version, machine, measurements, ..Results::new(command, results.seed) }
+}
+
+/// With more threads than the fewest, how many times as fast in wall time.
+pub fn speedups(results: &Results) -> Vec<Measurement> {
+    let fewest = results.measurements.iter().map(|m| m.threads).min().unwrap_or(1);
+    let of = |more: &Measurement| {
+        let one = Measurement { threads: fewest, ..more.clone() };
+        let one = results.measurements.iter().find(|m| m.key() == one.key())?;
+        let (name, better) = ("speedup", Better::Higher);
+        let quantity = Quantity { name, unit: "x", better, rounds: rounds(more, one) };
+        let workload = format!("{} (to {fewest})", more.workload);
+        let (threads, entries) = (more.threads, more.entries);
+        let speedup = Measurement::new(&more.suite, &workload, &more.store, quantity);
+        Some(Measurement { threads, entries, ..speedup })
+    };
+    let is_meant = |m: &&Measurement| m.quantity == WALL_TIME && m.threads > fewest;
+    results.measurements.iter().filter(is_meant).filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -97,8 +118,8 @@ mod tests {
     /// A machine that is half as fast in one of its rounds, and in another run altogether.
     #[test]
     fn multiples_stay_where_the_machine_becomes_slower() {
-        let fast = relative(&run(vec![6.0, 3.0, 6.0], vec![2.0, 1.0, 2.0]));
-        let slow = relative(&run(vec![3.0, 3.0, 3.0], vec![1.0, 1.0, 1.0]));
+        let fast = relative(&run(vec![6.0, 3.0, 6.0], vec![2.0, 1.0, 2.0]), false);
+        let slow = relative(&run(vec![3.0, 3.0, 3.0], vec![1.0, 1.0, 1.0]), false);
         let medians = |results: &Results| -> Vec<f64> {
             results.measurements.iter().map(|m| m.median.median).collect()
         };
@@ -110,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_has_no_multiple_is_left_out() {
-        let results = relative(&run(vec![1.0], vec![0.0]));
+        let results = relative(&run(vec![1.0], vec![0.0]), false);
         assert_eq!(results.measurements.len(), 1, "the throughput is without end");
     }
 }

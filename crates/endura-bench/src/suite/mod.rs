@@ -1,9 +1,9 @@
 //! Workloads on many stores: rounds in which the stores take turns.
 //!
 //! In each round, for each number of threads, every store is made anew, loaded, taken through all
-//! stages, verified, closed and opened again; then comes the next store. The order of the stores
-//! shifts by one from round to round. One store lives at a time, so that the background work of one
-//! is not paid by another. A stage runs a tenth of its operations unmeasured first.
+//! stages, verified, closed and opened again; the next store has its turn then, or after each stage
+//! ([`Turns`]). The order of the stores shifts by one from round to round. A stage runs a tenth of its
+//! operations unmeasured first.
 
 mod collect;
 mod record;
@@ -14,7 +14,7 @@ mod tpcc;
 mod turn;
 
 pub use run::run;
-pub use settings::Settings;
+pub use settings::{Settings, Turns};
 pub use stage::{Stage, Suite};
 pub use tpcc::tpcc;
 pub use turn::Progress;

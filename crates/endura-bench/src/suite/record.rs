@@ -7,8 +7,8 @@ use super::stage::{Stage, Suite, VERIFIED};
 use crate::Result;
 use crate::contender::{Contender, Entrant};
 use crate::keys::key;
-use crate::results::{Measurement, Quantity, StoreInfo};
-use crate::store::StoreOptions;
+use crate::results::{CPU_TIME, Measurement, Quantity, StoreInfo, TAIL, WALL_TIME};
+use crate::store::{Footprint, StoreOptions};
 use crate::workload::{Population, Timing, Workload};
 
 /// Whose measurements these are.
@@ -17,6 +17,8 @@ pub(super) struct TurnRecord<'a> {
     pub(super) info: &'a StoreInfo,
     pub(super) threads: usize,
     pub(super) rounds: &'a mut Rounds,
+    /// Whether what ratios are made of is told as well.
+    pub(super) tells_all: bool,
 }
 
 impl TurnRecord<'_> {
@@ -24,10 +26,18 @@ impl TurnRecord<'_> {
         let quantity = Quantity::throughput(vec![timing.mops()]);
         let measurement = self.measurement(stage, quantity);
         self.rounds.add_timed(self.info, measurement, &timing);
-        let quantity = Quantity::cost("cpu time", "ns/op", vec![timing.cpu_ns()]);
-        let measurement = self.measurement(stage, quantity);
         // The latencies are the throughput's: told twice, they would be drawn twice.
-        self.rounds.add_round(self.info, measurement, timing.probe, None);
+        let wall_ns = timing.wall_seconds * 1e9 / timing.operations.max(1) as f64;
+        let tail = timing.latencies.value_at_quantile(0.999) as f64;
+        let all = [
+            (CPU_TIME, "ns/op", timing.cpu_ns()),
+            (WALL_TIME, "ns/op", wall_ns),
+            (TAIL, "ns", tail),
+        ];
+        for (name, unit, value) in all.into_iter().take(if self.tells_all { 3 } else { 1 }) {
+            let measurement = self.measurement(stage, Quantity::cost(name, unit, vec![value]));
+            self.rounds.add_round(self.info, measurement, timing.probe, None);
+        }
     }
 
     fn measurement(&self, stage: &Stage, quantity: Quantity) -> Measurement {
@@ -42,10 +52,13 @@ impl TurnRecord<'_> {
 
     /// Of a store that does not say, nothing.
     pub(super) fn space(&mut self, store: &dyn Entrant) -> Result<()> {
-        let used = store.footprint()?.used_bytes;
-        if used > 0 {
-            let per_key = used as f64 / self.suite.keys.max(1) as f64;
-            self.cost("load", Quantity::cost("space", "B/key", vec![per_key]));
+        let Footprint { used_bytes, file_bytes } = store.footprint()?;
+        let file = ("file", if self.tells_all { file_bytes } else { 0 });
+        for (name, bytes) in [("space", used_bytes), file] {
+            if bytes > 0 {
+                let per_key = bytes as f64 / self.suite.keys.max(1) as f64;
+                self.cost("load", Quantity::cost(name, "B/key", vec![per_key]));
+            }
         }
         Ok(())
     }

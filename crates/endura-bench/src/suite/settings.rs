@@ -3,13 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use endura::{NodeLayout, PoolOptions};
+use endura::{NodeLayout, Pool, PoolOptions};
 
 use super::turn::Turn;
 use crate::contender::Contender;
 use crate::figures::Pacing;
 use crate::store::{Shape, StoreOptions};
 use crate::{Error, Result};
+
+/// When the next store has its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    /// When the one before has gone through all stages: one store lives at a time, so that the background work of
+    /// one is not paid by another.
+    ByStore,
+    /// After each stage, so that ratios are of what was measured seconds apart. All live at a time. Wall time, the
+    /// 99.9th percentile and the size of files are told as well.
+    ByStage,
+}
 
 /// Who takes part, where and how.
 #[derive(Clone)]
@@ -18,9 +29,14 @@ pub struct Settings {
     pub contenders: Vec<Contender>,
     /// Numbers of threads, each measured by itself.
     pub threads: Vec<usize>,
+    /// With more threads than so many only the first store takes part.
+    pub alone_above: usize,
+    /// When the next one has its turn.
+    pub turns: Turns,
     /// How often everything is repeated.
     pub rounds: u32,
-    /// A store whose turn in a suite took longer is left out of its later rounds; none means never.
+    /// A store whose turn in a suite took longer is left out of its later rounds; none means never. (Only where
+    /// stores go through all stages.)
     pub patience: Option<Duration>,
     /// Operations per second that arrive, all threads together; none means as many as it can do.
     pub rate: Option<f64>,
@@ -37,6 +53,24 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// These stores, one thread, one round, on pools as they are by themselves.
+    pub fn new(contenders: Vec<Contender>, dir: PathBuf, seed: u64) -> Self {
+        Self {
+            contenders,
+            threads: vec![1],
+            alone_above: usize::MAX,
+            turns: Turns::ByStore,
+            rounds: 1,
+            patience: None,
+            rate: None,
+            sampled: 64,
+            seed,
+            dir,
+            pool: Pool::options(),
+            layout: None,
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         if self.contenders.is_empty() {
             return Err(Error::Config("no store takes part"));
@@ -52,11 +86,14 @@ impl Settings {
 
     /// Whose turn it is, in order: in each round and for each number of threads every contender,
     /// another one first in each round.
-    pub(super) fn turns(&self) -> impl Iterator<Item = Turn> {
+    pub(super) fn each_turn(&self) -> impl Iterator<Item = Turn> {
         let threads = |round| self.threads.iter().map(move |&threads| (round, threads));
-        (0..self.rounds).flat_map(threads).flat_map(|(round, threads)| {
+        (0..self.rounds).flat_map(threads).flat_map(move |(round, threads)| {
             let (early, late) = self.contenders.split_at(round as usize % self.contenders.len());
-            late.iter().chain(early).map(move |&contender| Turn { round, threads, contender })
+            let all = late.iter().chain(early);
+            let takes_part =
+                move |c: &&Contender| threads <= self.alone_above || **c == self.contenders[0];
+            all.filter(takes_part).map(move |&contender| Turn { round, threads, contender })
         })
     }
 

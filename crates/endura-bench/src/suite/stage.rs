@@ -3,6 +3,7 @@
 use crate::results::Parameter;
 use crate::store::Shape;
 use crate::workload::Workload;
+use crate::workload::plain::{Operation, Sizes};
 
 /// Keys that are looked for after the last stage, and as many that must be gone.
 pub(super) const VERIFIED: u64 = 100_000;
@@ -20,6 +21,16 @@ pub struct Suite {
     pub stages: Vec<Stage>,
     /// What this suite is a point of.
     pub parameter: Option<Parameter>,
+}
+
+impl Suite {
+    /// The plain operations, in their order: each finds what the ones before it left.
+    pub fn plain(name: &str, sizes: Sizes, shape: Shape, operations: &[Operation]) -> Self {
+        let of = |o: &Operation| *o != Operation::Load && operations.contains(o);
+        let stage = |o: Operation| Stage::new(o.workload(), sizes.of(o));
+        let stages = Operation::ALL.into_iter().filter(of).map(stage).collect();
+        Self { name: name.into(), keys: sizes.keys, shape, stages, parameter: None }
+    }
 }
 
 /// One workload of a suite.

@@ -23,8 +23,8 @@ pub fn tpcc(
 ) -> Result<()> {
     settings.check()?;
     let mut collector = Rounds::default();
-    let (mut done, total) = (0, (settings.turns().count() * (mixes.len() + 1)) as u64);
-    for turn in settings.turns() {
+    let (mut done, total) = (0, (settings.each_turn().count() * (mixes.len() + 1)) as u64);
+    for turn in settings.each_turn() {
         let Turn { round, threads, contender } = turn;
         let mut tell = |workload: &str| {
             observe(turn.progress(workload, done, total));

@@ -7,11 +7,12 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`ycsb`], [`papers`] | the workloads of YCSB and of the three papers |
+//! | [`plain`], [`ycsb`], [`papers`] | the operations one by one, the workloads of YCSB and of the three papers |
 //! | [`Choice`], [`Zipf`] | which keys the actions fall on |
 //! | [`Population`] | which keys are there |
 
 pub mod papers;
+pub mod plain;
 pub mod ycsb;
 
 mod choice;

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let (mut before, mut after) = (Results::read(&args.before)?, Results::read(&args.after)?);
     if args.ratios {
-        (before, after) = (relative(&before), relative(&after));
+        (before, after) = (relative(&before, false), relative(&after, false));
     }
     let comparison = compare(&before, &after, args.tolerance);
     if comparison.rows.is_empty() {

@@ -5,8 +5,8 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use endura_bench::contender::Contender;
-use endura_bench::head_to_head::Sizes;
 use endura_bench::probes::instructions::{InstructionCounts, count, work};
+use endura_bench::workload::plain::Sizes;
 
 use crate::args::contender;
 use crate::args::flags;

@@ -3,9 +3,9 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use endura_bench::head_to_head::Sizes;
 use endura_bench::probes::instructions::InstructionCounts;
 use endura_bench::report::{Extent, measure};
+use endura_bench::workload::plain::Sizes;
 
 use crate::args::flags::{self, command_line};
 use crate::instructions;

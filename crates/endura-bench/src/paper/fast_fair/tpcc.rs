@@ -17,16 +17,9 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
         _ => tpcc::TpccScale { warehouses: 1, items: 20_000, customers: 600 },
     };
     let settings = Settings {
-        contenders: Contender::ours().collect(),
-        threads: vec![1],
         rounds: scale.rounds,
-        rate: None,
-        sampled: 64,
-        seed: scale.seed,
-        dir: scale.dir.clone(),
         pool: Pool::options().media(MediaChoice::Adr),
-        layout: None,
-        patience: None,
+        ..Settings::new(Contender::ours().collect(), scale.dir.clone(), scale.seed)
     };
     let mut results = Results::new(String::new(), scale.seed);
     let transactions = (scale.operations / 40).max(50);

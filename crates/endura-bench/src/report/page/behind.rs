@@ -28,7 +28,7 @@ pub struct Ratio {
 
 /// Every measurement of ours beside the same of everybody else.
 pub fn ratios(results: &Results) -> Vec<Ratio> {
-    let pairs = pairs(results).into_iter();
+    let pairs = pairs(results, false).into_iter();
     pairs.filter_map(|(ours, theirs, volatile)| ratio(ours, theirs, volatile)).collect()
 }
 

@@ -1,14 +1,14 @@
 //! What is measured, how much of it, and where.
 
-use std::path::PathBuf;
-
 use endura::Kind;
 use endura::lab::media::Domain;
 use endura_bench::contender::Contender;
-use endura_bench::head_to_head::{Config, Operation, Sizes};
 use endura_bench::probes::counts::{CountSetup, NodeSizes};
 use endura_bench::store::Shape;
+use endura_bench::suite::{Settings, Suite, Turns};
+use endura_bench::workload::plain::{Operation, Sizes};
 use endura_console::args::{KindArgs, MediaArgs};
+use endura_console::outcome::{Failure, Result};
 use endura_console::text::parse_number;
 
 use crate::args::{contender, flags, one_of};
@@ -85,31 +85,40 @@ impl Args {
     }
 
     /// What is measured in time.
-    pub(super) fn config(&self, dir: PathBuf) -> Config {
+    pub(super) fn suite(&self) -> Result<Suite> {
         let mut operations = self.only.clone();
         if operations.is_empty() {
             operations = Operation::ALL.to_vec();
         }
         // What is removed must be there.
-        if operations.contains(&Operation::Remove) && !operations.contains(&Operation::Insert) {
+        if operations.contains(&Operation::Remove) {
             operations.push(Operation::Insert);
         }
-        let keys = self.keys();
+        let (keys, shape) = (self.keys(), self.shape());
+        if !(2..=u64::from(u32::MAX)).contains(&keys) {
+            let message = "the number of keys lies between 2 and 4294967295";
+            return Err(Failure::Usage(message.into()));
+        }
         let sizes = Sizes { keys, operations: self.operations.unwrap_or(keys / 5).max(1) };
-        Config {
-            sizes,
-            operations,
+        let (key, value) = (shape.key_bytes, shape.value_bytes);
+        let name = format!("uniform keys of {key} bytes, values of {value} bytes");
+        Ok(Suite::plain(&name, sizes, shape, &operations))
+    }
+
+    /// Who takes part, and how.
+    pub(super) fn settings(&self) -> Result<Settings> {
+        let mut contenders = vec![Contender::of(self.kind.kind())?];
+        if !self.alone && self.peer != contenders[0] {
+            contenders.push(self.peer);
+        }
+        Ok(Settings {
             threads: self.threads.clone(),
             rounds: self.rounds,
-            dir,
+            turns: Turns::ByStage,
             pool: self.media.options(),
-            kind: self.kind.kind(),
             layout: self.layout.layout,
-            shape: self.shape(),
-            peer: (!self.alone).then_some(self.peer),
-            alone: Vec::new(),
-            seed: self.seed.seed,
-        }
+            ..Settings::new(contenders, self.dir.path(), self.seed.seed)
+        })
     }
 
     /// What is counted.

@@ -1,7 +1,6 @@
 //! `endura bench` by itself: the plain operations of one index beside a peer, in one process run.
 
 mod args;
-mod print;
 mod reopen;
 mod run;
 

@@ -2,46 +2,32 @@
 
 use std::io::{Write, stdout};
 
-use endura_bench::head_to_head::{Config, Outcome, figures, run as measure};
-use endura_bench::probes::counts::counts as count;
+use endura_bench::probes::counts::{PerOperation, counts as count};
+use endura_bench::results::{relative, speedups};
+use endura_bench::suite;
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
-use endura_console::text::counted;
+use endura_console::text::{Table, grouped};
 use serde_json::json;
 
 use super::args::Args;
-use super::{print, reopen};
+use super::reopen;
+use crate::suites::{show, with_progress};
 
 pub(crate) fn run(args: &Args) -> Result {
     if args.counts {
         return counts(args);
     }
-    let dir = args.dir.path();
     if args.reopen {
-        return reopen::run(args, args.keys(), &dir);
+        return reopen::run(args, args.keys(), &args.dir.path());
     }
-    let config = args.config(dir);
-    let bar = progress::spinner();
-    let outcome = measure(&config, &mut |at| {
-        bar.set_message(format!(
-            "{}/{}  round {}/{}, {}: {} {}",
-            at.done + 1,
-            at.total,
-            at.round + 1,
-            config.rounds,
-            counted(at.threads as u64, "thread"),
-            at.store,
-            at.workload
-        ));
-    });
-    bar.finish_and_clear();
-    let outcome = outcome?;
-    if args.json.json {
-        writeln!(stdout(), "{}", to_json(&config, &outcome))?;
-    } else {
-        print::write(&mut stdout().lock(), &config, &outcome)?;
-    }
-    Ok(Answer::Yes)
+    let (suites, settings) = ([args.suite()?], args.settings()?);
+    let mut results = with_progress(settings.rounds, settings.seed, |results, observe| {
+        suite::run(&suites, &settings, results, observe)
+    })?;
+    let (ratios, speedups) = (relative(&results, true), speedups(&results));
+    results.measurements.extend(ratios.measurements.into_iter().chain(speedups));
+    show(&results, args.json.json)
 }
 
 fn counts(args: &Args) -> Result {
@@ -54,26 +40,22 @@ fn counts(args: &Args) -> Result {
     if args.json.json {
         writeln!(stdout(), "{}", json!({ "keys": keys, "per_operation": rows }))?;
     } else {
-        print::write_counts(&mut stdout().lock(), keys, &rows)?;
+        write_counts(&mut stdout().lock(), keys, &rows)?;
     }
     Ok(Answer::Yes)
 }
 
-fn to_json(config: &Config, outcome: &Outcome) -> serde_json::Value {
-    let settings: serde_json::Map<_, _> = outcome
-        .settings
-        .iter()
-        .map(|(store, text)| (store.to_string(), text.clone().into()))
-        .collect();
-    json!({
-        "keys": config.sizes.keys,
-        "shape": config.shape,
-        "operations": config.sizes.operations,
-        "rounds": config.rounds,
-        "seed": config.seed,
-        "dir": config.dir,
-        "settings": settings,
-        "space": outcome.space,
-        "figures": figures(outcome),
-    })
+/// Exact counts.
+fn write_counts(out: &mut dyn Write, keys: u64, rows: &[PerOperation]) -> Result<()> {
+    writeln!(out, "{} uniform keys, one thread, exact averages per operation", grouped(keys))?;
+    let header = ["on ADR", "flushes", "fences", "lines w", "lines r", "stores", "loads", "chunks"];
+    let mut table = Table::new(1, &header);
+    for row in rows {
+        let (lines, words) = ([row.lines_written, row.lines_read], [row.stores, row.loads]);
+        let numbers =
+            [row.line_flushes, row.fences, lines[0], lines[1], words[0], words[1], row.allocations];
+        let numbers = numbers.map(|number| format!("{number:.2}"));
+        table.row([row.operation.to_string()].into_iter().chain(numbers));
+    }
+    Ok(table.write(out)?)
 }

@@ -8,3 +8,5 @@ pub(crate) mod tpcc;
 pub(crate) mod ycsb;
 
 mod run;
+
+pub(crate) use run::{show, with_progress};

@@ -87,16 +87,13 @@ impl RunArgs {
             return Err(Failure::Usage(format!("{name} holds no {}", shapes.join(" or "))));
         }
         Ok(Settings {
-            contenders,
             threads: self.threads.clone(),
             rounds: self.rounds,
-            patience: None,
             rate: self.rate,
             sampled: self.sampled,
-            seed: self.seed.seed,
-            dir: self.dir.path(),
             pool: self.media.options(),
             layout: self.layout.layout,
+            ..Settings::new(contenders, self.dir.path(), self.seed.seed)
         })
     }
 
@@ -121,22 +118,7 @@ impl RunArgs {
         measure: impl FnOnce(&mut Results, &mut dyn FnMut(Progress)) -> endura_bench::Result<()>,
     ) -> Result {
         let broken = broken(contenders, self.kills, self.seed.seed)?;
-        let mut results = Results::new(flags::command_line(), self.seed.seed);
-        let bar = progress::bar(1, "stages");
-        let measured = measure(&mut results, &mut |at| {
-            bar.set_length(at.total);
-            bar.set_position(at.done);
-            bar.set_message(format!(
-                "round {}/{}, {}: {} {}",
-                at.round + 1,
-                self.rounds,
-                counted(at.threads as u64, "thread"),
-                at.store,
-                at.workload
-            ));
-        });
-        bar.finish_and_clear();
-        measured?;
+        let mut results = with_progress(self.rounds, self.seed.seed, measure)?;
         for store in &mut results.stores {
             if broken.iter().any(|contender| contender.name() == store.name) {
                 store.promise = Promise::Broken;
@@ -145,11 +127,40 @@ impl RunArgs {
         if let Some(path) = &self.out {
             results.write(path)?;
         }
-        if self.json.json {
-            writeln!(stdout(), "{}", serde_json::to_string(&results)?)?;
-        } else {
-            table::write(&mut stdout().lock(), &results)?;
-        }
-        Ok(Answer::Yes)
+        show(&results, self.json.json)
     }
+}
+
+/// Measures beside a progress bar.
+pub(crate) fn with_progress(
+    rounds: u32,
+    seed: u64,
+    measure: impl FnOnce(&mut Results, &mut dyn FnMut(Progress)) -> endura_bench::Result<()>,
+) -> Result<Results> {
+    let mut results = Results::new(flags::command_line(), seed);
+    let bar = progress::bar(1, "stages");
+    let measured = measure(&mut results, &mut |at| {
+        bar.set_length(at.total);
+        bar.set_position(at.done);
+        bar.set_message(format!(
+            "round {}/{rounds}, {}: {} {}",
+            at.round + 1,
+            counted(at.threads as u64, "thread"),
+            at.store,
+            at.workload
+        ));
+    });
+    bar.finish_and_clear();
+    measured?;
+    Ok(results)
+}
+
+/// Shows what was measured, as JSON or as tables.
+pub(crate) fn show(results: &Results, as_json: bool) -> Result {
+    if as_json {
+        writeln!(stdout(), "{}", serde_json::to_string(results)?)?;
+    } else {
+        table::write(&mut stdout().lock(), results)?;
+    }
+    Ok(Answer::Yes)
 }

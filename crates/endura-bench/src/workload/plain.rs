@@ -1,10 +1,9 @@
 //! The plain operations that are measured one by one, as workloads.
 
-use crate::workload::{Action, BATCH, Choice, Workload, Zipf};
+use super::{Action, BATCH, Choice, Workload, Zipf};
 
 /// What is measured, in the order in which it is run: each finds what the ones before it left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Inserts all keys into the empty map, in random order.
     Load,
@@ -59,12 +58,10 @@ impl Operation {
     }
 
     /// The name on a command line.
-    pub const fn argument(self) -> &'static str {
+    pub fn argument(self) -> &'static str {
         match self {
             Self::GetMany => "get-many",
-            Self::Scan => "scan",
-            Self::Zipf => "zipf",
-            _ => self.name(),
+            _ => self.name().split(' ').next().unwrap_or_default(),
         }
     }
 
