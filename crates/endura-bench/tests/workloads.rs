@@ -8,9 +8,10 @@ use std::rc::Rc;
 
 use endura_bench::contender::{Contender, Entrant};
 use endura_bench::figures::Pacing;
-use endura_bench::head_to_head::Operation;
+
 use endura_bench::store::{Client, Footprint, Shape, Store, StoreOptions};
 use endura_bench::tpcc::{self, Tables, TpccScale, TransactionMix};
+use endura_bench::workload::plain::Operation;
 use endura_bench::workload::{
     self, Action, Choice, Plan, Population, ScanLength, Workload, papers, ycsb,
 };

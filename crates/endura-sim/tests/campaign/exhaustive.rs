@@ -25,7 +25,7 @@ use endura_sim::subject::Subject;
 use endura_sim::subjects::{First, MapOp};
 use endura_sim::tally::Effort;
 
-use crate::jobs::{Job, MODELS, Outcome};
+use crate::jobs::{Job, Outcome, WALKED};
 use crate::kinds::{Op, Order, Tried};
 use crate::report::CampaignTally;
 
@@ -206,7 +206,7 @@ pub(crate) fn add_walks<S: Tried<Key = u64>>(
         (down, remove(&inwards)),
     ];
     for (before, ops) in walks {
-        for (_, model) in MODELS {
+        for (_, model) in WALKED {
             for first in 0..=firsts {
                 let (before, ops) = (before.clone(), ops.clone());
                 let subject = S::of((0..=count).map(|i| 10 * i + 5).collect());

@@ -24,6 +24,10 @@ pub(crate) struct Job {
 pub(crate) const MODELS: [(&str, Model); 3] =
     [("weakest ADR", Model::WEAKEST_ADR), ("eADR", Model::EADR), ("page cache", Model::PAGE_CACHE)];
 
+/// Those of walks: what hardware promises more than the weakest is told nothing new, and costs little.
+pub(crate) const WALKED: [(&str, Model); 4] =
+    [MODELS[0], MODELS[1], MODELS[2], ("ADR of x86", Model::X86_ADR)];
+
 /// The time that the caller gives a long campaign, from `ENDURA_SIM_SECONDS`.
 pub(crate) fn budget() -> Duration {
     let given = std::env::var("ENDURA_SIM_SECONDS").ok().and_then(|text| text.parse().ok());

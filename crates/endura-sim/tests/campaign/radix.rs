@@ -12,7 +12,7 @@ use endura_sim::tally::Effort;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::exhaustive::{KILLS, ONE_CRASH, Plan, TWO_CRASHES, add_starts, explored, kill_job};
-use crate::jobs::{self, GUARD, Job, MODELS};
+use crate::jobs::{self, GUARD, Job, MODELS, WALKED};
 use crate::kinds::{Order, Shape, Tried};
 use crate::random::{self, explore, without_end};
 
@@ -72,7 +72,7 @@ fn add_walks<T: Techniques>(jobs: &mut Vec<Job>, part: &'static str, count: usiz
         let count = count.max(keys.len() - 2);
         let up: Vec<ByteOp> = keys.iter().take(count + 2).map(|key| put(key, 1)).collect();
         let gone: Vec<ByteOp> = keys.iter().rev().take(count + 2).map(remove).collect();
-        for (_, model) in MODELS {
+        for (_, model) in WALKED {
             for (before, ops) in [(Vec::new(), up.clone()), (up.clone(), gone.clone())] {
                 let subject = Roart::<T>::about(&keys);
                 let run = move || explored(&subject, (model, LIMIT, effort, 1), &before, &ops);
@@ -158,6 +158,7 @@ fn every_crash_of_every_short_history_of_a_small_radix_tree() {
     add_barren(&mut jobs);
     // Walks last: if the time is up, they go on until each step was crossed.
     let effort = Effort { exhaustive: 24, samples: 8, continue_one_in: 8, ..ONE_CRASH };
+    add_walks::<WithoutArrays>(&mut jobs, "walks without arrays", 7, effort);
     add_walks::<Tiny>(&mut jobs, "walks", 7, effort);
     assert_clean(jobs, GUARD);
 }

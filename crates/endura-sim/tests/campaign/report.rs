@@ -7,7 +7,7 @@ use std::time::Duration;
 use endura_sim::model::Model;
 use endura_sim::tally::Tally;
 
-use crate::jobs::{MODELS, Outcome};
+use crate::jobs::{MODELS, Outcome, WALKED};
 
 /// The sum of all that was done so far.
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(crate) struct CampaignTally {
 impl CampaignTally {
     /// Adds a job.
     pub(crate) fn add(&mut self, part: &'static str, model: Model, outcome: Outcome) {
-        let name = MODELS.iter().find(|m| m.1 == model).map_or("another model", |m| m.0);
+        let name = WALKED.iter().find(|m| m.1 == model).map_or("another model", |m| m.0);
         match outcome {
             Ok(tally) => {
                 let (jobs, sum) = self.parts.entry((part, name)).or_default();

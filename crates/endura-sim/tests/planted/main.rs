@@ -15,7 +15,6 @@ mod chunks;
 mod collected;
 mod hunt;
 mod leaf;
-mod pages;
 mod passing;
 mod radix;
 mod table;
@@ -47,7 +46,6 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         | P::FastRelaxedStores => leaf::hunt(planted),
         P::V8 | P::V9 | P::V10 | P::V11 => chain::hunt(planted),
         P::V12 | P::V13 => passing::hunt(planted),
-        P::V14 | P::V15 => pages::hunt(planted),
         P::V16 | P::LeakBeforeLink | P::FreeBeforeUnlinkDurable => chunks::hunt(planted),
         P::CollectWithoutGrace
         | P::CollectForgetsFrees

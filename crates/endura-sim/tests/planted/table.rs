@@ -30,9 +30,6 @@ pub(crate) enum Planted {
     // Words of a radix tree that others pass: passing.rs.
     V12,
     V13,
-    // Pages: pages.rs.
-    V14,
-    V15,
     // Chunks: chunks.rs.
     V16,
     LeakBeforeLink,
@@ -149,12 +146,6 @@ pub(crate) const TABLE: &[Row] = &[
     row(Planted::V11, 50, "FAIR split: recovery completes what readers were told is not there"),
     row(Planted::V12, 50, "ROART: a writer is done behind a word that is not durable"),
     row(Planted::V13, 50, "ROART: a child is entered before the index says where it is"),
-    row(
-        Planted::V14,
-        200,
-        "large enough is not durable: the number of pages is not flushed by who did not store it",
-    ),
-    row(Planted::V15, 400, "the header of a freed run still spans a page that has a new owner"),
     row(
         Planted::V16,
         100,
