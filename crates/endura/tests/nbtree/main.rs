@@ -23,7 +23,7 @@
 //! | N18 | more claims than slots | `stall::three_hundred_threads_…` |
 //! | N19 | equal fingerprints | `edges::keys_that_share_their_fingerprint_…` |
 //! | N20 | inner nodes | `races::inner_nodes_…`, `races::a_reroute_…`, `stall::inner_nodes_…` |
-//! | N21 | restarts | `restarts`, `endura bench --reopen --kind nbtree` |
+//! | N21 | restarts | `restarts`, `endura bench reopen --stores nbtree` |
 //! | N22 | flushes, fences, lines | `counts`, sim `nbtree::counts` |
 //! | N23 | scans | `model`, `races::scans_…`, `races::a_scan_…`, sim `schedules::seats` |
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]

@@ -48,17 +48,14 @@ pub(crate) struct Args {
     /// Bytes of a value, with --kind roart
     #[arg(long, default_value_t = Shape::STRINGS.value_bytes)]
     value_bytes: usize,
-    /// Measure only the time to open a pool of --keys keys after SIGKILL and to find a key
-    #[arg(long)]
-    pub(super) reopen: bool,
     /// Count flushes, fences, stores and loads per operation on persistent memory (ADR), exactly, in
     /// place of measuring time
-    #[arg(long, conflicts_with = "reopen")]
+    #[arg(long)]
     pub(super) counts: bool,
     #[command(flatten)]
-    pub(super) dir: flags::Dir,
+    dir: flags::Dir,
     #[command(flatten)]
-    pub(super) layout: flags::Layout,
+    layout: flags::Layout,
     /// Count with the nodes of FAST & FAIR's paper, 512 bytes on all levels, which no pool has
     #[arg(long, requires = "counts", conflicts_with = "layout")]
     paper_nodes: bool,
@@ -67,21 +64,21 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) json: flags::Json,
     #[command(flatten)]
-    pub(super) kind: KindArgs,
+    kind: KindArgs,
     #[command(flatten)]
-    pub(super) media: MediaArgs,
+    media: MediaArgs,
 }
 
 impl Args {
-    pub(super) fn shape(&self) -> Shape {
+    fn shape(&self) -> Shape {
         match self.kind.kind() {
             Kind::Roart => Shape::fixed(self.key_bytes, self.value_bytes),
             _ => Shape::WORDS,
         }
     }
 
-    fn many(&self) -> u64 {
-        if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY }
+    fn keys(&self) -> u64 {
+        self.keys.unwrap_or(if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY })
     }
 
     /// What is measured in time.
@@ -131,10 +128,5 @@ impl Args {
             shape: self.shape(),
             nodes: if self.paper_nodes { NodeSizes::Paper } else { NodeSizes::Pool(layout) },
         }
-    }
-
-    /// Keys of a pool that is opened after a kill.
-    pub(super) fn keys(&self) -> u64 {
-        self.keys.unwrap_or(self.many())
     }
 }

@@ -1,7 +1,6 @@
 //! `endura bench` by itself: the plain operations of one index beside a peer, in one process run.
 
 mod args;
-mod reopen;
 mod run;
 
 pub(crate) use args::Args;

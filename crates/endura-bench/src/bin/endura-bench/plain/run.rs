@@ -11,15 +11,11 @@ use endura_console::text::{Table, grouped};
 use serde_json::json;
 
 use super::args::Args;
-use super::reopen;
 use crate::suites::{show, with_progress};
 
 pub(crate) fn run(args: &Args) -> Result {
     if args.counts {
         return counts(args);
-    }
-    if args.reopen {
-        return reopen::run(args, args.keys(), &args.dir.path());
     }
     let (suites, settings) = ([args.suite()?], args.settings()?);
     let mut results = with_progress(settings.rounds, settings.seed, |results, observe| {
