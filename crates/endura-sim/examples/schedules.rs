@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use endura::lab::pool::PAGE;
 use endura::lab::tree::roart::Techniques;
 use endura_sim::model::Model;
-use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
-use endura_sim::subjects::{FastFair, LIMIT, NbTree, SPELLINGS, Spellings};
+use endura_sim::schedule::{Campaign, Family, Figures};
+use endura_sim::subjects::{FastFair, LIMIT, NbTree, NumberTree, Numbers, SPELLINGS, Spellings};
 use endura_sim::tally::Tally;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
@@ -31,7 +31,12 @@ fn keys() -> Vec<u64> {
 /// The seeds from `from` on, every family; what was come across, or what went wrong.
 type Runner = Box<dyn FnMut(std::ops::Range<u64>) -> Result<Figures, String>>;
 
-fn runner<S: OrderedMap>(name: &'static str, subject: S, model: Model, limit: u64) -> Runner {
+fn runner<T: NumberTree>(
+    name: &'static str,
+    subject: Numbers<T>,
+    model: Model,
+    limit: u64,
+) -> Runner {
     let mut campaign = Campaign::new(subject, model, limit, CRASHES);
     Box::new(move |seeds| {
         for family in Family::ALL.into_iter().chain([Family::Collection]) {

@@ -254,19 +254,29 @@ impl Harness {
 }
 
 #[cfg(feature = "schedules")]
-impl Harness {
-    /// Runs what a campaign of schedules runs.
-    pub fn scheduled<S: crate::schedule::OrderedMap>(
-        &mut self,
-        mut campaign: crate::schedule::Campaign<S>,
-        run: impl FnOnce(&mut crate::schedule::Campaign<S>) -> Result<(), Box<crate::schedule::Unsound>>,
-    ) -> Result<(), Finding> {
-        campaign.plant(self.mutant);
-        if self.calls.is_some() {
-            campaign.count_calls();
+mod schedules {
+    use super::{Finding, Harness};
+    use crate::schedule::{Campaign, Unsound};
+    use crate::subjects::{NumberTree, Numbers};
+
+    impl Harness {
+        /// Runs what a campaign of schedules runs.
+        ///
+        /// # Errors
+        ///
+        /// What it finds.
+        pub fn scheduled<T: NumberTree>(
+            &mut self,
+            mut campaign: Campaign<Numbers<T>>,
+            run: impl FnOnce(&mut Campaign<Numbers<T>>) -> Result<(), Box<Unsound>>,
+        ) -> Result<(), Finding> {
+            campaign.plant(self.mutant);
+            if self.calls.is_some() {
+                campaign.count_calls();
+            }
+            let ran = run(&mut campaign).map_err(|unsound| unsound.finding);
+            self.count(|| campaign.calls());
+            ran
         }
-        let ran = run(&mut campaign).map_err(|unsound| unsound.finding);
-        self.count(|| campaign.calls());
-        ran
     }
 }

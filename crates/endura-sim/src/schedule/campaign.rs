@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::history::{History, Scribe};
-use super::map::{OrderedMap, Task};
+use super::map::{Task, account};
 use super::plan::{Family, Plan};
 use super::run::{Ran, Thread, pause, run};
 use crate::aftermath::Aftermath;
@@ -21,7 +21,7 @@ use crate::mutant::Mutant;
 use crate::run::{Point, points};
 use crate::sim::{Sim, Stale};
 use crate::subject::{Finding, Subject, guarded};
-use crate::subjects::MapOp;
+use crate::subjects::{MapOp, NumberTree, Numbers, OpenNumbers};
 use crate::tally::{Effort, Tally};
 
 /// A plan that went wrong.
@@ -76,7 +76,7 @@ impl Figures {
 }
 
 /// Runs plans over a map, under one model.
-pub struct Campaign<S: OrderedMap> {
+pub struct Campaign<S> {
     subject: Arc<S>,
     model: Model,
     limit: u64,
@@ -122,11 +122,11 @@ pub struct Cut {
 const LENGTH: u64 = 300;
 
 /// A medium, the map on it, and what that holds.
-type Opened<S> = (Sim, <S as Subject>::Open, BTreeMap<u64, u64>);
+type Opened<T> = (Sim, OpenNumbers<T>, BTreeMap<u64, u64>);
 
-impl<S: OrderedMap> Campaign<S> {
+impl<T: NumberTree> Campaign<Numbers<T>> {
     /// A campaign on media of at most `limit` bytes that crashes each schedule at `crashes` moments.
-    pub fn new(subject: S, model: Model, limit: u64, crashes: usize) -> Self {
+    pub fn new(subject: Numbers<T>, model: Model, limit: u64, crashes: usize) -> Self {
         Self {
             subject: Arc::new(subject),
             model,
@@ -196,7 +196,7 @@ impl<S: OrderedMap> Campaign<S> {
         family: Family,
         seeds: std::ops::Range<u64>,
     ) -> Result<(), Box<Unsound>> {
-        let (keys, steps) = (self.subject.keys().to_vec(), self.subject.steps());
+        let (keys, steps) = (self.subject.keys.clone(), self.subject.steps());
         seeds.into_iter().try_for_each(|seed| {
             self.plan(&Plan::new(family, &keys, steps, LENGTH, seed)).map(drop)
         })
@@ -238,14 +238,16 @@ impl<S: OrderedMap> Campaign<S> {
         Ok(ran)
     }
 
-    fn thread(&self, open: &Arc<S::Open>, tasks: &[Task], scribe: &Scribe) -> Thread {
+    fn thread(&self, open: &Arc<OpenNumbers<T>>, tasks: &[Task], scribe: &Scribe) -> Thread {
         let (subject, open) = (Arc::clone(&self.subject), Arc::clone(open));
         let (tasks, scribe) = (tasks.to_vec(), scribe.clone());
-        Box::new(move || tasks.iter().try_for_each(|task| task.perform(&*subject, &open, &scribe)))
+        Box::new(move || {
+            tasks.iter().try_for_each(|task| task.perform(&subject.keys, &open, &scribe))
+        })
     }
 
     /// The medium on which the threads run, and the map on it: opened, or made by this very session.
-    fn open(&mut self, before: &[MapOp]) -> Result<Opened<S>, Finding> {
+    fn open(&mut self, before: &[MapOp]) -> Result<Opened<T>, Finding> {
         let (start, model) = match self.is_fresh {
             true => (Aftermath::default(), self.subject.empty()),
             false => self.start(before)?,
@@ -305,11 +307,11 @@ impl<S: OrderedMap> Campaign<S> {
     }
 
     /// What is there when all have ended.
-    fn settle(&self, open: &S::Open, history: &History) -> Result<(), Finding> {
+    fn settle(&self, open: &OpenNumbers<T>, history: &History) -> Result<(), Finding> {
         let found = guarded(|| self.subject.observe(open))?;
         history.check(&found)?;
         guarded(|| self.subject.verify(open, &found)).map_err(|e| format!("verify: {e}"))?;
-        guarded(|| S::account(open, &found, self.is_fresh))
+        guarded(|| account(open, &found, self.is_fresh))
     }
 
     fn crash(
@@ -337,7 +339,12 @@ impl<S: OrderedMap> Campaign<S> {
 
     /// Some moments of a trace at which a crash may leave something new, half of them right after a
     /// call returned; or all moments.
-    fn points(&self, trace: &Trace, history: &History, seed: u64) -> Vec<Point<S::Model>> {
+    fn points(
+        &self,
+        trace: &Trace,
+        history: &History,
+        seed: u64,
+    ) -> Vec<Point<BTreeMap<u64, u64>>> {
         let is_volatile = |at, line: &[u64; 8]| self.subject.is_volatile(at, line);
         let folds = self.effort.folds_volatile.then_some(&is_volatile as IsVolatile<'_>);
         let points =

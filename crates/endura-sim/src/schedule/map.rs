@@ -8,61 +8,8 @@ use endura_linear::{Answer, Op};
 
 use super::history::Scribe;
 use crate::sim::Sim;
-use crate::subject::{Finding, Subject};
-use crate::subjects::{Collection, MapOp, NumberTree, Numbers, OpenNumbers};
-
-/// A subject that is a map which several threads use.
-pub trait OrderedMap:
-    Subject<Op = MapOp, Model = BTreeMap<u64, u64>, Open: Send + Sync> + Send + Sync + 'static
-{
-    /// The index of the map.
-    type Index: Index;
-
-    /// Whether a scan notes entries ahead, and shows what an earlier step of it has noted: a key that came
-    /// in between since the scan began may then be passed over.
-    const NOTES_AHEAD: bool = false;
-
-    /// Shows all entries from a key on in one call, where the index can.
-    ///
-    /// # Errors
-    ///
-    /// What the index says.
-    fn show(
-        open: &Self::Open,
-        way: Way,
-        from: u64,
-        see: impl FnMut(u64, u64),
-    ) -> Option<Result<(), Finding>> {
-        let _ = (open, way, from, see);
-        None
-    }
-
-    /// The index of an open map.
-    fn index(open: &Self::Open) -> &Self::Index;
-
-    /// The keys that operations are about, ascending.
-    fn keys(&self) -> &[u64];
-
-    /// Counts the entries, if nobody else does.
-    fn count(open: &Self::Open) -> Result<(), Finding>;
-
-    /// Frees what may be reused, takes some of it and gives it back: whatever was in it is gone then.
-    fn scribble(open: &Self::Open) -> Result<(), Finding>;
-
-    /// What finds that which the last crash stranded.
-    fn collection(open: &Self::Open) -> &Collection;
-
-    /// When all threads have ended and `found` was found: whether as many entries were counted and, if
-    /// the session began with an empty medium, whether each chunk is reached or free.
-    ///
-    /// # Errors
-    ///
-    /// What is counted twice, or lost.
-    fn account(open: &Self::Open, found: &Self::Model, is_whole: bool) -> Result<(), Finding>;
-
-    /// Numbered steps at which a writer may stop for long.
-    fn steps(&self) -> &'static [&'static str];
-}
+use crate::subject::Finding;
+use crate::subjects::{Collection, NumberTree, Numbers, OpenNumbers};
 
 /// Frees what may be reused, takes four chunks and gives them back.
 fn scribble(space: &Space<Sim>, bytes: u64) -> Result<(), Finding> {
@@ -91,61 +38,31 @@ fn collect(collection: &Collection) -> Result<(), Finding> {
     Ok(())
 }
 
-impl<T: NumberTree> OrderedMap for Numbers<T> {
-    type Index = T;
-
-    const NOTES_AHEAD: bool = T::NOTES_AHEAD;
-
-    fn show(
-        open: &OpenNumbers<T>,
-        way: Way,
-        from: u64,
-        see: impl FnMut(u64, u64),
-    ) -> Option<Result<(), Finding>> {
-        open.tree.show(way == Way::Up, from, see).map(told)
-    }
-
-    fn index(open: &OpenNumbers<T>) -> &T {
-        &open.tree
-    }
-
-    fn keys(&self) -> &[u64] {
-        &self.keys
-    }
-
-    fn count(open: &OpenNumbers<T>) -> Result<(), Finding> {
-        told(open.tree.count())
-    }
-
-    fn scribble(open: &OpenNumbers<T>) -> Result<(), Finding> {
-        T::CHUNKS.iter().try_for_each(|&bytes| scribble(&open.space, bytes))
-    }
-
-    fn collection(open: &OpenNumbers<T>) -> &Collection {
-        &open.collection
-    }
-
-    fn account(
-        open: &OpenNumbers<T>,
-        found: &BTreeMap<u64, u64>,
-        is_whole: bool,
-    ) -> Result<(), Finding> {
-        Self::count(open)?;
-        told(open.space.relieve())?;
-        let mut chunks = Vec::new();
-        told(open.tree.check(&mut |at, bytes| chunks.push((at, bytes))))?;
-        let shares = open.collection.finish(&open.space, &chunks)?;
-        if is_whole && T::LEAVES_NOTHING && shares.leaked + shares.limbo > 0 {
-            return Err(format!("chunks are lost, or wait for nobody: {shares:?}"));
-        }
-        match told(open.tree.counted())? {
-            Len::Exact(counted) if counted == found.len() as u64 => Ok(()),
-            counted => Err(format!("{counted:?} entries were counted, there are {}", found.len())),
-        }
-    }
-
-    fn steps(&self) -> &'static [&'static str] {
+impl<T: NumberTree> Numbers<T> {
+    /// Numbered steps at which a writer may stop for long.
+    pub fn steps(&self) -> &'static [&'static str] {
         T::STEPS
+    }
+}
+
+/// When all threads have ended and `found` was found: whether as many entries were counted and, if the session
+/// began with an empty medium, whether each chunk is reached or free.
+pub(super) fn account<T: NumberTree>(
+    open: &OpenNumbers<T>,
+    found: &BTreeMap<u64, u64>,
+    is_whole: bool,
+) -> Result<(), Finding> {
+    told(open.tree.count())?;
+    told(open.space.relieve())?;
+    let mut chunks = Vec::new();
+    told(open.tree.check(&mut |at, bytes| chunks.push((at, bytes))))?;
+    let shares = open.collection.finish(&open.space, &chunks)?;
+    if is_whole && T::LEAVES_NOTHING && shares.leaked + shares.limbo > 0 {
+        return Err(format!("chunks are lost, or wait for nobody: {shares:?}"));
+    }
+    match told(open.tree.counted())? {
+        Len::Exact(counted) if counted == found.len() as u64 => Ok(()),
+        counted => Err(format!("{counted:?} entries were counted, there are {}", found.len())),
     }
 }
 
@@ -228,13 +145,13 @@ impl Way {
 
 impl Task {
     /// Does it, and takes down what was told.
-    pub fn perform<S: OrderedMap>(
+    pub fn perform<T: NumberTree>(
         self,
-        subject: &S,
-        open: &S::Open,
+        keys: &[u64],
+        open: &OpenNumbers<T>,
         scribe: &Scribe,
     ) -> Result<(), Finding> {
-        let index = S::index(open);
+        let index = &open.tree;
         match self {
             Self::Get(key) => {
                 scribe.call(key, Op::Read);
@@ -266,14 +183,14 @@ impl Task {
                 modify(index, scribe, key, Op::Set(None), |_| Change::Remove).map(drop)
             }
             Self::Pop(way) => pop(index, scribe, way),
-            Self::End(way) => end(index, subject.keys(), scribe, way),
-            Self::Scan(way, from) => match show::<S>(open, subject.keys(), scribe, way, from) {
+            Self::End(way) => end(index, keys, scribe, way),
+            Self::Scan(way, from) => match show(index, keys, scribe, way, from) {
                 Some(shown) => shown,
-                None => scan::<S>(index, subject.keys(), scribe, way, from),
+                None => scan(index, keys, scribe, way, from),
             },
-            Self::Count => S::count(open),
-            Self::Scribble => S::scribble(open),
-            Self::Collect => collect(S::collection(open)),
+            Self::Count => told(index.count()),
+            Self::Scribble => T::CHUNKS.iter().try_for_each(|&of| scribble(&open.space, of)),
+            Self::Collect => collect(&open.collection),
         }
     }
 }
@@ -321,8 +238,8 @@ fn pop<I: Index>(index: &I, scribe: &Scribe, way: Way) -> Result<(), Finding> {
 
 /// A scan in one call, from every other key, of an index that can: each entry was there before it was
 /// shown, and of the keys that were not shown none was there throughout.
-fn show<S: OrderedMap>(
-    open: &S::Open,
+fn show<T: NumberTree>(
+    tree: &T,
     keys: &[u64],
     scribe: &Scribe,
     way: Way,
@@ -332,8 +249,8 @@ fn show<S: OrderedMap>(
         return None;
     }
     let (called, mut shown) = (scribe.begins(), Vec::new());
-    let outcome =
-        S::show(open, way, from, |key, value| shown.push((key, value, scribe.returns())))?;
+    let see = |key, value| shown.push((key, value, scribe.returns()));
+    let outcome = tree.show(way == Way::Up, from, see).map(told)?;
     let returned = scribe.returns();
     Some(outcome.and_then(|()| {
         let mut next = Some(from);
@@ -353,15 +270,15 @@ fn show<S: OrderedMap>(
 
 /// Each entry was there at some moment of the step that returned it. Of the keys that a step passed
 /// over none was there from the beginning of the step before to its end, or from the beginning of the
-/// scan, where that [notes ahead](OrderedMap::NOTES_AHEAD).
-fn scan<S: OrderedMap>(
-    index: &S::Index,
+/// scan, where that [notes ahead](NumberTree::NOTES_AHEAD).
+fn scan<T: NumberTree>(
+    index: &T,
     keys: &[u64],
     scribe: &Scribe,
     way: Way,
     mut from: u64,
 ) -> Result<(), Finding> {
-    let mut cursor = <S::Index as Index>::Cursor::default();
+    let mut cursor = T::Cursor::default();
     let mut before = None;
     loop {
         let called = scribe.begins();
@@ -374,7 +291,7 @@ fn scan<S: OrderedMap>(
             return Err(format!("a scan {way:?} from {from} gave {key}"));
         }
         scribe.saw(key, (called, returned), Some(value));
-        before = before.filter(|_| S::NOTES_AHEAD).or(Some(called));
+        before = before.filter(|_| T::NOTES_AHEAD).or(Some(called));
         match way.beyond(key) {
             Some(next) => from = next,
             None => return Ok(()),

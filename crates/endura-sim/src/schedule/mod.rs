@@ -26,7 +26,7 @@ mod turns;
 
 pub use campaign::{Campaign, Cut, Figures, Unsound};
 pub use history::{History, Scribe};
-pub use map::{OrderedMap, Task, Way};
+pub use map::{Task, Way};
 pub use plan::{Family, Plan};
 pub use run::{Ran, Thread, pause, run};
 pub use turns::{Place, Strategy};

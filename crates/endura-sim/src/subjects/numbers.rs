@@ -16,7 +16,7 @@ use crate::sim::Sim;
 use crate::subject::{Finding, Subject, first_wrong_key};
 
 /// A tree that can be explored as a map of numbers.
-pub trait NumberTree: Index + Sized {
+pub trait NumberTree: Index + Sized + Send + Sync + 'static {
     /// How the names of those steps begin in which nodes are made, replaced or taken out.
     const STRUCTURAL: &'static [&'static str];
 

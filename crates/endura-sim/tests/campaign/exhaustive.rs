@@ -205,22 +205,21 @@ pub(crate) fn add_walks<S: Tried<Key = u64>>(
         (up.clone(), remove(&down)),
         (down, remove(&inwards)),
     ];
-    for (before, ops) in walks {
-        for (_, model) in WALKED {
-            for first in 0..=firsts {
-                let (before, ops) = (before.clone(), ops.clone());
-                let subject = S::of((0..=count).map(|i| 10 * i + 5).collect());
-                let run = move || {
+    for models in [&WALKED[..3], &WALKED[3..]] {
+        for (before, ops) in &walks {
+            for &(_, model) in models {
+                for first in 0..=firsts {
+                    let (before, ops) = (before.clone(), ops.clone());
+                    let subject = S::of((0..=count).map(|i| 10 * i + 5).collect());
                     let at = 5 * (1 + (first / 2) * 2 * count / firsts.max(1));
-                    let op = if first % 2 == 0 {
-                        MapOp::Put(at, 9)
-                    } else {
-                        MapOp::Remove(at / 10 * 10)
+                    let put = MapOp::Put(at, 9);
+                    let op = if first % 2 == 0 { put } else { MapOp::Remove(at / 10 * 10) };
+                    let run = move || {
+                        let subject = First { subject: &subject, ops: vec![op] };
+                        explored(&subject, (model, S::LIMIT, effort, first), &before, &ops)
                     };
-                    let subject = First { subject: &subject, ops: vec![op] };
-                    explored(&subject, (model, S::LIMIT, effort, first), &before, &ops)
-                };
-                jobs.push(Job { part: "walks", model, run: Box::new(run) });
+                    jobs.push(Job { part: "walks", model, run: Box::new(run) });
+                }
             }
         }
     }

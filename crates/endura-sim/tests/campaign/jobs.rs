@@ -24,7 +24,7 @@ pub(crate) struct Job {
 pub(crate) const MODELS: [(&str, Model); 3] =
     [("weakest ADR", Model::WEAKEST_ADR), ("eADR", Model::EADR), ("page cache", Model::PAGE_CACHE)];
 
-/// Those of walks: what hardware promises more than the weakest is told nothing new, and costs little.
+/// Those of walks. That of the processors promises more than the weakest: it comes last, if there is time.
 pub(crate) const WALKED: [(&str, Model); 4] =
     [MODELS[0], MODELS[1], MODELS[2], ("ADR of x86", Model::X86_ADR)];
 

@@ -9,7 +9,7 @@ use endura_sim::explore::Next;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::{self, Bed, Harness};
-use endura_sim::schedule::{self, Family, OrderedMap, Place, Plan, Strategy};
+use endura_sim::schedule::{self, Family, Place, Plan, Strategy};
 use endura_sim::sim::Stale;
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::{FastFair, LIMIT, MapOp};

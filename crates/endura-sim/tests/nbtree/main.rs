@@ -7,8 +7,8 @@ mod mutation;
 mod stopped;
 
 use endura_sim::model::Model;
-use endura_sim::schedule::{Campaign, Family, Figures, OrderedMap};
-use endura_sim::subjects::{LIMIT, NbTree};
+use endura_sim::schedule::{Campaign, Family, Figures};
+use endura_sim::subjects::{LIMIT, NbTree, NumberTree, Numbers};
 use endura_sim::tally::Tally;
 
 /// Three slots in a block, one line.
@@ -43,7 +43,7 @@ fn crossed(tally: &Tally) {
 /// Schedules of each family and model.
 const SCHEDULES: u64 = 500;
 
-fn run<S: OrderedMap>(subject: S, family: Family, model: Model) -> Figures {
+fn run<T: NumberTree>(subject: Numbers<T>, family: Family, model: Model) -> Figures {
     let mut campaign = Campaign::new(subject, model, LIMIT, 3);
     let ran = campaign.family(family, 0..SCHEDULES);
     ran.unwrap_or_else(|unsound| panic!("{family:?}: {unsound}"));

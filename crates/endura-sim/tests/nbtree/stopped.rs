@@ -6,8 +6,8 @@
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::mutate::Place;
-use endura_sim::schedule::{Campaign, Figures, OrderedMap, Plan, Strategy, Task, Unsound, Way};
-use endura_sim::subjects::{LIMIT, MapOp};
+use endura_sim::schedule::{Campaign, Figures, Plan, Strategy, Task, Unsound, Way};
+use endura_sim::subjects::{LIMIT, MapOp, NumberTree, Numbers};
 
 use crate::{Slots3, Slots7, keys};
 
@@ -24,7 +24,7 @@ type Outcome = Result<(Figures, Vec<Call>), Box<Unsound>>;
 
 impl Scenario {
     /// Runs it at the first two visits of each step, crashed everywhere, on the weakest hardware.
-    fn run<S: OrderedMap>(&self, subject: S, mutant: Option<Mutant>) -> Outcome {
+    fn run<T: NumberTree>(&self, subject: Numbers<T>, mutant: Option<Mutant>) -> Outcome {
         let mut campaign = Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, usize::MAX);
         campaign.plant(mutant);
         campaign.count_calls();
@@ -45,9 +45,9 @@ impl Scenario {
         self.needs_of(Slots3::about(keys()), function, text);
     }
 
-    fn needs_of<S: OrderedMap + Clone>(
+    fn needs_of<T: NumberTree>(
         &self,
-        subject: S,
+        subject: Numbers<T>,
         function: &'static str,
         text: &'static str,
     ) {

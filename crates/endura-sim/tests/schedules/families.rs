@@ -1,7 +1,8 @@
 //! Each family under random, prioritised and directed turns; every schedule is crashed at a few moments.
 
 use endura_sim::model::Model;
-use endura_sim::schedule::{Campaign, Family, OrderedMap};
+use endura_sim::schedule::{Campaign, Family};
+use endura_sim::subjects::{NumberTree, Numbers};
 
 use super::{cap3, cap4};
 
@@ -9,7 +10,7 @@ use super::{cap3, cap4};
 const SCHEDULES: u64 = 2_500;
 
 /// Runs the family and says that every one of `steps` was crossed.
-fn explore<S: OrderedMap>(mut campaign: Campaign<S>, family: Family, steps: &[&str]) {
+fn explore<T: NumberTree>(mut campaign: Campaign<Numbers<T>>, family: Family, steps: &[&str]) {
     campaign.family(family, 0..SCHEDULES).unwrap_or_else(|unsound| panic!("{family:?}: {unsound}"));
     let figures = &campaign.figures;
     assert_eq!(figures.schedules, SCHEDULES);

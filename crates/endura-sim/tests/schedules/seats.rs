@@ -4,8 +4,8 @@
 use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::mutate::Place;
-use endura_sim::schedule::{Campaign, OrderedMap, Plan, Strategy, Task, Unsound, Way};
-use endura_sim::subjects::{LIMIT, MapOp, NbTree};
+use endura_sim::schedule::{Campaign, Plan, Strategy, Task, Unsound, Way};
+use endura_sim::subjects::{LIMIT, MapOp, NbTree, NumberTree, Numbers};
 
 use Task::{Put, Remove, Replace, Scan, Scribble};
 
@@ -53,8 +53,8 @@ fn plan(threads: Vec<Vec<Task>>, strategy: Strategy) -> Plan {
 }
 
 /// A scan stopped before each of its moves in turn, until the others have ended.
-fn scans_that_stop<S: OrderedMap>(
-    campaign: &mut Campaign<S>,
+fn scans_that_stop<T: NumberTree>(
+    campaign: &mut Campaign<Numbers<T>>,
     every: usize,
 ) -> Result<(), Box<Unsound>> {
     for scan in SCANS {
@@ -72,7 +72,7 @@ fn scans_that_stop<S: OrderedMap>(
 
 /// A writer stands at each step of a change; a scan comes by, makes so many moves, and waits until the
 /// writer has ended.
-fn writers_that_stop<S: OrderedMap>(campaign: &mut Campaign<S>, every: usize) {
+fn writers_that_stop<T: NumberTree>(campaign: &mut Campaign<Numbers<T>>, every: usize) {
     const STEPS: [&str; 9] = [
         "change.S0",
         "change.S1",

@@ -3,8 +3,8 @@
 //! of the middle, and some neighbours.
 
 use endura_sim::model::Model;
-use endura_sim::schedule::{Campaign, Family, OrderedMap};
-use endura_sim::subjects::{FastFair, LIMIT};
+use endura_sim::schedule::{Campaign, Family};
+use endura_sim::subjects::{FastFair, LIMIT, NumberTree, Numbers};
 
 /// Where the two leaves meet with which a tree begins.
 const MIDDLE: u64 = 1 << 63;
@@ -19,7 +19,7 @@ fn keys() -> Vec<u64> {
 }
 
 /// Runs so many schedules of each family, and says that every one of `steps` was crossed.
-fn explore<S: OrderedMap>(subject: S, steps: &[&str]) {
+fn explore<T: NumberTree>(subject: Numbers<T>, steps: &[&str]) {
     let campaign = Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, 1);
     let mut campaign = campaign.with_fresh_starts();
     for family in [Family::Mixed, Family::MergePost, Family::ScanMerge, Family::SplitSplit] {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use endura::lab::tree::{Change, Index};
+use endura::lab::tree::Change;
 use endura_linear::Op;
 use endura_sim::aftermath::Aftermath;
 use endura_sim::choose::Chooser;
@@ -13,10 +13,10 @@ use endura_sim::event::{Action, Event, Trace};
 use endura_sim::explore::{Start, visible};
 use endura_sim::model::Model;
 use endura_sim::mutate::{Bed, Harness};
-use endura_sim::schedule::{OrderedMap, Place, Scribe, Strategy, Task, Thread, pause, run};
+use endura_sim::schedule::{Place, Scribe, Strategy, Task, Thread, pause, run};
 use endura_sim::sim::{Sim, act_as};
-use endura_sim::subject::{Finding, guarded};
-use endura_sim::subjects::{LIMIT, MapOp};
+use endura_sim::subject::{Finding, Subject, guarded};
+use endura_sim::subjects::{LIMIT, MapOp, NumberTree, Numbers};
 
 use super::parts::{puts, removes, subject, wide};
 
@@ -94,9 +94,9 @@ impl AfterKill {
         })
     }
 
-    fn run_once<S: OrderedMap>(
+    fn run_once<T: NumberTree>(
         &self,
-        subject: S,
+        subject: Numbers<T>,
         moves: u64,
         harness: &mut Harness,
     ) -> Result<(), Finding> {
@@ -115,7 +115,9 @@ impl AfterKill {
         let thread = |tasks: &Vec<Task>| -> Thread {
             let (subject, open) = (Arc::clone(&subject), Arc::clone(&open));
             let (tasks, scribe) = (tasks.clone(), scribe.clone());
-            Box::new(move || tasks.iter().try_for_each(|t| t.perform(&*subject, &open, &scribe)))
+            Box::new(move || {
+                tasks.iter().try_for_each(|t| t.perform(&subject.keys, &open, &scribe))
+            })
         };
         let strategy = Strategy::Relay(vec![(0, Place { step: Place::FAULT, nth: 1, moves })]);
         run(self.threads.iter().map(thread).collect(), strategy, 1)?;
@@ -128,10 +130,10 @@ impl AfterKill {
     }
 
     /// The process up to its end.
-    fn killed<S: OrderedMap>(
+    fn killed<T: NumberTree>(
         &self,
-        subject: &S,
-        start: &Start<S>,
+        subject: &Numbers<T>,
+        start: &Start<Numbers<T>>,
         harness: &Harness,
     ) -> Result<Trace, Finding> {
         let durable = Aftermath::certain(start.image.clone());
@@ -142,7 +144,7 @@ impl AfterKill {
         let done = guarded(|| {
             let open = subject.open(sim.clone(), 2)?;
             sim.refuse(self.refused);
-            S::index(&open).modify(self.op.0, put).map_err(|error| format!("{error:?}"))
+            open.tree.modify(self.op.0, put).map_err(|error| format!("{error:?}"))
         });
         act_as(was);
         done?;

@@ -7,9 +7,7 @@ use endura_sim::event::Action;
 use endura_sim::explore::Next;
 use endura_sim::model::Model;
 use endura_sim::mutate::{self, Bed, Harness};
-use endura_sim::schedule::{
-    Campaign, Family, OrderedMap, Place, Plan, Strategy, Task, Unsound, Way,
-};
+use endura_sim::schedule::{Campaign, Family, Place, Plan, Strategy, Task, Unsound, Way};
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::{LIMIT, MapOp, NumberTree, Numbers};
 
@@ -259,7 +257,7 @@ fn model(is_eadr: bool) -> Model {
 }
 
 impl Part {
-    fn run_on<T: NumberTree + 'static>(
+    fn run_on<T: NumberTree>(
         self,
         subject: Numbers<T>,
         harness: &mut Harness,
@@ -310,7 +308,7 @@ impl Part {
 
 /// A leaf whose entries are almost all removed is copied into a chunk of the reserve; a merge that needs
 /// one chunk of two fills that up again.
-fn refused<T: NumberTree + 'static>(
+fn refused<T: NumberTree>(
     on: Bed<'_, Numbers<T>>,
     nth: u64,
     harness: &mut Harness,
@@ -353,11 +351,11 @@ fn drained<T: NumberTree>(on: Bed<'_, Numbers<T>>, harness: &mut Harness) -> Res
     }
 }
 
-fn scheduled<S: OrderedMap>(
-    subject: S,
+fn scheduled<T: NumberTree>(
+    subject: Numbers<T>,
     crashes: usize,
     harness: &mut Harness,
-    run: impl FnOnce(&mut Campaign<S>) -> Result<(), Box<Unsound>>,
+    run: impl FnOnce(&mut Campaign<Numbers<T>>) -> Result<(), Box<Unsound>>,
 ) -> Result<(), Finding> {
     harness.scheduled(Campaign::new(subject, Model::WEAKEST_ADR, LIMIT, crashes), run)
 }

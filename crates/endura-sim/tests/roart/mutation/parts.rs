@@ -9,7 +9,7 @@ use endura_sim::explore::Next;
 use endura_sim::model::Model;
 use endura_sim::mutant::Mutant;
 use endura_sim::mutate::{self, Bed, Harness};
-use endura_sim::schedule::{Campaign, Family, OrderedMap, Plan, Strategy};
+use endura_sim::schedule::{Campaign, Family, Plan, Strategy};
 use endura_sim::sim::{Stale, act_as};
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::{ByteOp, Roart, SPELLINGS, Spellings};
