@@ -1,14 +1,24 @@
 //! Changes words of a sound pool as the fuzzer says, then calls every operation.
 #![no_main]
+#![allow(clippy::unwrap_used, reason = "what is prepared is sound")]
 
+#[path = "../../crates/endura/tests/map/cases.rs"]
+#[allow(dead_code, reason = "the tests count, too")]
+mod cases;
 #[path = "../../crates/endura/tests/damage/every_operation.rs"]
-#[allow(dead_code, reason = "the tests also damage files")]
+#[allow(dead_code, reason = "the tests also damage files of one kind")]
 mod every_operation;
+#[path = "../../crates/endura/tests/damage/maps.rs"]
+mod maps;
 
-use every_operation::{TinyFastFair, TinyNbTree, on_heap};
+use std::sync::LazyLock;
+
+use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // The same bytes for both kinds: what is common to them is found in half the time.
+    static MAPS: LazyLock<Files> = LazyLock::new(maps::files);
+    // The same bytes for all: what is common to them is found in a third of the time.
     on_heap::<TinyFastFair>(bytes);
     on_heap::<TinyNbTree>(bytes);
+    MAPS.on_file(bytes);
 });

@@ -86,7 +86,7 @@ const EXTREMES: [u64; 8] = [
 pub(crate) struct Image(Vec<(usize, u64)>);
 
 /// The bytes that say what is to be damaged; zeros follow the last.
-struct Choices<'b>(&'b [u8]);
+pub(crate) struct Choices<'b>(&'b [u8]);
 
 impl Choices<'_> {
     fn byte(&mut self) -> u8 {
@@ -99,7 +99,7 @@ impl Choices<'_> {
         u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (u64::from(self.byte()) << 8 | u64::from(self.byte())) as usize % n
     }
 }
@@ -210,27 +210,49 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
 pub(crate) struct Files {
     folder: tempfile::TempDir,
     image: Image,
-    kind: Kind,
+    room: u64,
+    use_maps: Box<UseMaps>,
 }
+
+/// Uses the maps of a pool.
+type UseMaps = dyn Fn(&Pool, &mut Choices<'_>) + Send + Sync;
 
 impl Files {
     /// Of two maps of this kind.
     pub(crate) fn of(kind: Kind) -> Self {
+        let fill = |pool: &Pool| {
+            fill(&pool.any_map("first", Some(kind)).unwrap());
+            match kind {
+                Kind::FastFair => {
+                    fill(&pool.fast_fair_with("second", endura::NodeLayout::NarrowLeaves).unwrap());
+                }
+                _ => fill(&pool.any_map("second", Some(kind)).unwrap()),
+            }
+        };
+        Self::with(ROOM, fill, move |pool, choices| {
+            for name in ["first", "second", "third"] {
+                if let Ok(map) = pool.any_map(name, Some(kind)) {
+                    let _ = every_operation(&map, choices);
+                }
+            }
+        })
+    }
+
+    /// Of maps that `fill` makes, and `use_maps` uses, in a pool that may grow to `room` bytes.
+    pub(crate) fn with(
+        room: u64,
+        fill: impl Fn(&Pool),
+        use_maps: impl Fn(&Pool, &mut Choices<'_>) + Send + Sync + 'static,
+    ) -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let path = folder.path().join("sound");
-        let pool = Pool::options().max_size(ROOM).create_new(&path).unwrap();
-        fill(&pool.any_map("first", Some(kind)).unwrap());
-        match kind {
-            Kind::FastFair => {
-                fill(&pool.fast_fair_with("second", endura::NodeLayout::NarrowLeaves).unwrap());
-            }
-            _ => fill(&pool.any_map("second", Some(kind)).unwrap()),
-        }
+        let pool = Pool::options().max_size(room).create_new(&path).unwrap();
+        fill(&pool);
         pool.close().unwrap();
         let bytes = fs::read(&path).unwrap();
         let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         let image = Image(words.enumerate().filter(|&(_, word)| word != 0).collect());
-        Self { folder, image, kind }
+        Self { folder, image, room, use_maps: Box::new(use_maps) }
     }
 
     fn damaged(&self, choices: &mut Choices<'_>) -> PathBuf {
@@ -251,7 +273,7 @@ impl Files {
     pub(crate) fn on_file(&self, bytes: &[u8]) {
         let mut choices = Choices(bytes);
         let path = self.damaged(&mut choices);
-        let options = Pool::options().max_size(ROOM);
+        let options = Pool::options().max_size(self.room);
         if let Ok(pool) = options.clone().read_only(true).open_existing(&path) {
             let _ = self.use_pool(&pool, &mut choices);
         }
@@ -267,11 +289,7 @@ impl Files {
 
     fn use_pool(&self, pool: &Pool, choices: &mut Choices<'_>) -> Result<()> {
         let _ = (pool.maps(), pool.stats(), pool.verify());
-        for name in ["first", "second", "third"] {
-            if let Ok(map) = pool.any_map(name, Some(self.kind)) {
-                let _ = every_operation(&map, choices);
-            }
-        }
+        (self.use_maps)(pool, choices);
         let _ = (pool.rename("third", "fourth"), pool.rename("fourth", "first"));
         let _ = (pool.verify(), pool.drop_map("second"), pool.drop_map("nothing"));
         pool.verify().map(drop)

@@ -6,7 +6,11 @@
 //! `KNOWN`, and the first test replays them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../map/cases.rs"]
+#[allow(dead_code, reason = "the tests of maps count, too")]
+mod cases;
 mod every_operation;
+mod maps;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -128,8 +132,8 @@ fn what_was_found_once_stays_fixed() {
     };
     replay(&on_heap::<TinyFastFair>);
     replay(&on_heap::<TinyNbTree>);
-    for kind in [Kind::FastFair, Kind::NbTree] {
-        let files = Files::of(kind);
+    let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
+    for files in kinds.into_iter().chain([maps::files()]) {
         replay(&|bytes| files.on_file(bytes));
     }
 }
@@ -153,5 +157,11 @@ fn a_damaged_nbtree_on_the_heap_answers_or_fails() {
 #[test]
 fn a_damaged_nbtree_file_answers_or_fails() {
     let files = Files::of(Kind::NbTree);
+    fuzz(&|bytes| files.on_file(bytes));
+}
+
+#[test]
+fn damaged_maps_of_all_types_answer_or_fail() {
+    let files = maps::files();
     fuzz(&|bytes| files.on_file(bytes));
 }

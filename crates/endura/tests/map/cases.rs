@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use endura::{Key, Kind, Map, MapOptions, Pool, Postcard, Value};
+use endura::{Key, Kind, Map, MapOptions, Newtype, Pool, Postcard, Value};
 use serde::{Deserialize, Serialize};
 
 /// A map and what is put into it.
@@ -16,10 +16,16 @@ pub(crate) trait Case: 'static {
     fn key(n: u64) -> <Self::K as Value>::Owned;
     /// A value that tells which it is.
     fn value(n: u64) -> <Self::V as Value>::Owned;
+    /// Which it is.
+    fn number(value: &<Self::V as Value>::Owned) -> u64;
 
     fn open(pool: &Pool) -> Map<Self::K, Self::V> {
+        Self::try_open(pool).unwrap()
+    }
+
+    fn try_open(pool: &Pool) -> endura::Result<Map<Self::K, Self::V>> {
         let options = Self::KIND.map_or(MapOptions::new(), |kind| MapOptions::new().kind(kind));
-        pool.map_with(Self::NAME, options).unwrap()
+        pool.map_with(Self::NAME, options)
     }
 }
 
@@ -39,6 +45,7 @@ pub(crate) fn all(visitor: &mut impl Visitor) {
     visitor.visit::<Blobs>();
     visitor.visit::<Records>();
     visitor.visit::<Pairs>();
+    visitor.visit::<Ids>();
 }
 
 /// Keys that lie apart, and some that do not.
@@ -63,6 +70,10 @@ macro_rules! numbers {
 
             fn value(n: u64) -> i64 {
                 -(n as i64)
+            }
+
+            fn number(value: &i64) -> u64 {
+                value.unsigned_abs()
             }
         }
     )* };
@@ -92,6 +103,10 @@ impl Case for Texts {
     fn value(n: u64) -> String {
         format!("{n} {}", "ä".repeat(n as usize % 100))
     }
+
+    fn number(value: &String) -> u64 {
+        value.split(' ').next().unwrap().parse().unwrap()
+    }
 }
 
 pub(crate) struct Blobs;
@@ -107,6 +122,10 @@ impl Case for Blobs {
 
     fn value(n: u64) -> Vec<u8> {
         n.to_le_bytes().repeat(1 + n as usize % 600)
+    }
+
+    fn number(value: &Vec<u8>) -> u64 {
+        u64::from_le_bytes(value[..8].try_into().unwrap())
     }
 }
 
@@ -131,6 +150,10 @@ impl Case for Records {
     fn value(n: u64) -> Record {
         Record { number: n, name: format!("record {n}"), tags: vec![7; n as usize % 9] }
     }
+
+    fn number(value: &Record) -> u64 {
+        value.number
+    }
 }
 
 pub(crate) struct Pairs;
@@ -146,5 +169,46 @@ impl Case for Pairs {
 
     fn value(n: u64) -> u64 {
         n
+    }
+
+    fn number(value: &u64) -> u64 {
+        *value
+    }
+}
+
+/// A type of a program's own, which is stored as another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Id(u32);
+
+impl Newtype for Id {
+    type Stored = u32;
+    const NAME: Option<&'static str> = Some("Id");
+
+    fn to_stored(self) -> u32 {
+        self.0
+    }
+
+    fn from_stored(stored: u32) -> Self {
+        Self(stored)
+    }
+}
+
+pub(crate) struct Ids;
+
+impl Case for Ids {
+    type K = Id;
+    type V = (u32, bool);
+    const NAME: &'static str = "ids";
+
+    fn key(n: u64) -> Id {
+        Id(scatter(n) as u32)
+    }
+
+    fn value(n: u64) -> (u32, bool) {
+        (n as u32, n.is_multiple_of(2))
+    }
+
+    fn number(value: &(u32, bool)) -> u64 {
+        value.0.into()
     }
 }

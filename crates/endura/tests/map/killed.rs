@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -14,6 +15,7 @@ use endura::{Map, Pool, Value};
 use crate::cases::{self, Case, Visitor, scatter};
 
 const ROUNDS: u64 = 6;
+const SIGKILL: i32 = 9;
 /// Tells the copy of this test that it is the child, and which pool to write to.
 const CHILD: &str = "ENDURA_TEST_KILLED_MAPS";
 
@@ -126,7 +128,8 @@ fn run_and_kill(path: &Path, starts: &[u64], round: u64) -> BTreeMap<String, u64
             }
         }
     }
-    assert!(!child.wait().unwrap().success(), "the child wrote until it was killed");
+    let signal = child.wait().unwrap().signal();
+    assert_eq!(signal, Some(SIGKILL), "the child wrote until it was killed");
     next
 }
 
@@ -143,7 +146,7 @@ fn all_maps_survive_kills() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool.endura");
-    let mut starts = vec![0; 7];
+    let mut starts = vec![0; names().len()];
     for round in 0..ROUNDS {
         let mut next = run_and_kill(&path, &starts, round);
         let pool = Pool::open(&path).unwrap();

@@ -9,15 +9,18 @@ use serde::{Serialize, forward_to_deserialize_any};
 use crate::BoxError;
 use crate::store::encoding::value::Value;
 
+#[cfg(feature = "json")]
 /// Values of type `T`, stored as JSON: readable, and open to new fields with `#[serde(default)]`.
 pub struct Json<T>(PhantomData<fn() -> T>);
 
+#[cfg(feature = "postcard")]
 /// Values of type `T`, stored as [postcard](https://postcard.jamesmunns.com): small and fast; its fields must
 /// not change.
 pub struct Postcard<T>(PhantomData<fn() -> T>);
 
 macro_rules! codecs {
-    ($($codec:ident, $name:literal, $encode:expr, $decode:expr;)*) => { $(
+    ($($feature:literal: $codec:ident, $name:literal, $encode:expr, $decode:expr;)*) => { $(
+        #[cfg(feature = $feature)]
         impl<T: Serialize + DeserializeOwned + 'static> Value for $codec<T> {
             type Ref<'a> = &'a T;
             type Owned = T;
@@ -36,6 +39,7 @@ macro_rules! codecs {
             fn decode(bytes: &[u8]) -> Result<T, BoxError> { $decode(bytes) }
         }
 
+        #[cfg(feature = $feature)]
         impl<T: Serialize + DeserializeOwned + 'static> crate::store::encoding::value::KeyBound<$codec<T>> for &T {
             fn lent(&self) -> &T { self }
         }
@@ -43,8 +47,8 @@ macro_rules! codecs {
 }
 
 codecs! {
-    Json, "json", |value, out| Ok(serde_json::to_writer(out, value)?), |bytes| Ok(serde_json::from_slice(bytes)?);
-    Postcard, "postcard",
+    "json": Json, "json", |value, out| Ok(serde_json::to_writer(out, value)?), |bytes| Ok(serde_json::from_slice(bytes)?);
+    "postcard": Postcard, "postcard",
         |value, out: &mut Vec<u8>| Ok(postcard::to_io(value, out).map(|_| ())?),
         |bytes| match postcard::take_from_bytes(bytes)? {
             (value, []) => Ok(value),
