@@ -30,6 +30,9 @@ const KNOWN: [&str; 4] = [
     "d327d8ee6d5f69aeabbb6a8dd8651e69cc92b624390eab763f9fec68e0ec73fc78da8c98c2cc365ed14956f30194379225c552771e92490af4f3b05dd8da43d64b3530e519813e8261e6892ab2fd2e48d6e612d5098407eaa6fd14e79bf1f54f",
 ];
 
+/// Fewer inputs say nothing, however slow the machine is.
+const FEWEST: u64 = 20;
+
 /// Longer than any one input takes on a loaded machine.
 const HANGS: Duration = Duration::from_secs(60);
 
@@ -107,17 +110,16 @@ fn watched(run: &dyn Fn(&[u8]), inputs: impl FnOnce(&Trial<'_>)) {
 }
 
 fn fuzz(run: &dyn Fn(&[u8])) {
-    let mut seed = setting("ENDURA_FUZZ_SEED", 1) << 32;
+    let first = setting("ENDURA_FUZZ_SEED", 1) << 32;
+    let mut seed = first;
     watched(run, |trial| {
         let end = Instant::now() + Duration::from_secs(setting("ENDURA_FUZZ_SECONDS", 4));
-        while Instant::now() < end {
+        while Instant::now() < end || seed < first + FEWEST {
             trial.of(random(seed));
             seed += 1;
         }
     });
-    let tried = seed & u64::from(u32::MAX);
-    println!("{tried} damaged pools");
-    assert!(tried > 20, "{tried} inputs are too few to say anything");
+    println!("{} damaged pools", seed - first);
 }
 
 fn bytes_of(text: &str) -> Vec<u8> {
