@@ -54,7 +54,7 @@ impl Visitor for Use<'_, '_, '_> {
 fn on_keys<C: Case>(map: &Map<C::K, C::V>, from: u64) {
     let keys: Vec<K<C>> = (0..20).map(|i| C::key((from + 7 * i) % (KEYS + 9))).collect();
     let _ = (map.is_empty(), map.approximate_len(), map.last_key_value());
-    let _ = map.get_many(keys.iter().map(|key| C::K::lend(key)));
+    let _ = map.get_many(keys.iter().map(C::K::lend));
     for (n, key) in (0..).zip(&keys) {
         let (key, value) = (|| C::K::lend(key), C::value(n));
         let value = || C::V::lend(&value);
