@@ -30,7 +30,7 @@ pub mod pool {
 /// The papers' indexes, over any medium.
 pub mod tree {
     pub use crate::tree::{
-        ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Repairs,
-        TreeCheck, fast_fair, nbtree, roart,
+        ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Popped,
+        Repairs, TreeCheck, fast_fair, nbtree, roart,
     };
 }

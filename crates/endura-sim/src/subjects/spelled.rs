@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use endura::lab::pool::{GcWalk, Space};
 use endura::lab::tree::roart::{Cursor, Techniques, Tree};
-use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len};
+use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len, Popped};
 
 use super::numbers::{NumberTree, Numbers};
 use super::roart;
@@ -116,6 +116,10 @@ impl<T: Techniques> Index for Spelled<T> {
 
     fn last(&self) -> endura::Result<Option<(u64, u64)>> {
         self.0.last(|key, bytes| (number(key).unwrap_or(1), value(bytes)))
+    }
+
+    fn pop(&self, smallest: bool, (key, value): (u64, u64)) -> endura::Result<Popped> {
+        self.0.pop(smallest, spell(key).ok_or(STRAY)?, &value.to_le_bytes())
     }
 
     fn len(&self) -> endura::Result<Len> {

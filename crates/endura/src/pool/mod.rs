@@ -32,6 +32,7 @@ pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;
 pub use collect::walk::{GcStep, GcWalk};
 pub use directory::map_state::{Counted, MapState};
+pub(crate) use directory::pops::Turn;
 pub(crate) use file::pool_file::{Access, PoolFile};
 pub use file::superblock;
 pub use file::superblock::FORMAT;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::media::Media;
 use crate::pool::directory::map_state::MapState;
+use crate::pool::directory::pops::Turn;
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
+use crate::sync::Backoff;
 use crate::{Error, Result};
 
 /// A map in an open pool. A copy is another handle of the same map.
@@ -56,6 +58,23 @@ impl<M: Media> OpenMap<M> {
     #[inline(always)]
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Waits for the turn to pop.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pin_mut`](Self::pin_mut).
+    pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
+        let mut backoff = Backoff::default();
+        loop {
+            // Each time: nobody ends the turn of another thread in a child of a fork.
+            drop(self.pin_mut()?);
+            if let Some(turn) = self.map.pops().try_begin() {
+                return Ok(turn);
+            }
+            backoff.wait();
+        }
     }
 
     /// Asked after the pin: whoever drops the map waits for pins that were told no.

@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::media::Media;
 use crate::pool::{GcWalk, Guard, MapState, Space};
 use crate::tree::fast_fair::{self, Cursor, LineBinary, Tree};
-use crate::tree::{Change, Index, Len, TreeCheck};
+use crate::tree::{Change, Index, Len, Popped, TreeCheck};
 use crate::types::Types;
 use crate::{Error, Result};
 
@@ -238,6 +238,10 @@ impl<M: Media> Index for AnyLayout<M> {
 
     fn check_ends(&self) -> Result<()> {
         on_layout!(self, tree => tree.check_ends())
+    }
+
+    fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        on_layout!(self, tree => tree.pop(smallest, entry))
     }
 
     fn len(&self) -> Result<Len> {

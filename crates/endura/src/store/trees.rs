@@ -15,7 +15,7 @@ use crate::store::nbtree::NbTreeIndex;
 use crate::tree::byte_range::ByteRange;
 use crate::tree::fast_fair::{self, LineBinary};
 use crate::tree::word_range::WordRange;
-use crate::tree::{ByteChange, ByteIndex, Bytes, Index, Len, nbtree, roart};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Index, Len, Popped, nbtree, roart};
 use crate::types::Types;
 use crate::{Error, Result};
 
@@ -151,6 +151,16 @@ impl AnyTree {
 
     pub(crate) fn last(&self) -> Result<Option<(u64, u64)>> {
         on_words!(self, tree => tree.last())
+    }
+
+    /// Takes out the entry that one end has given, if it is that end still.
+    pub(crate) fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        on_words!(self, tree => tree.pop(smallest, entry))
+    }
+
+    /// The same of byte strings.
+    pub(crate) fn pop_bytes(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+        self.bytes().pop(smallest, key, value)
     }
 
     /// For whoever looked twice in vain for what an end gave.

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Len;
+use super::{Len, Popped};
 use crate::Result;
 use crate::media::{Media, Region, copy_bytes};
 
@@ -149,6 +149,15 @@ pub trait ByteIndex: Send + Sync + 'static {
     fn check_ends(&self) -> Result<()> {
         Ok(())
     }
+
+    /// Takes out the entry that [`first`](Self::first) has shown (for `smallest` = false [`last`](Self::last)), if
+    /// it is that still: then it was at the moment at which it was taken out, in which no other thread finds a key
+    /// before it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped>;
 
     /// How many entries there are.
     ///

@@ -18,6 +18,7 @@
 
 use crate::media::Media;
 use crate::pool::{Guard, MapState};
+use crate::sync::Backoff;
 use crate::{Error, Result};
 
 /// Leaves, or what else was looked at, in one pin.
@@ -31,6 +32,8 @@ pub(crate) struct Look<L> {
     pub(crate) beyond: Option<u64>,
     /// What a second look goes by. It borrows nothing from a pin.
     pub(crate) leaf: L,
+    /// Whether the leaf is [quiet](Trust::Quiet), where that was asked.
+    pub(crate) is_quiet: bool,
 }
 
 /// Whether a search has to find what is found.
@@ -40,6 +43,29 @@ pub(crate) enum Trust {
     Blind,
     /// Yes: somebody looked for the key in vain.
     Checked,
+    /// No; but nobody may be entering a key in any leaf up to the answer's who was about to when the look began. For
+    /// a pop.
+    Quiet,
+}
+
+/// How long a look waits for a holder of a lock to let go of it: a little, for it has a pin.
+#[derive(Default)]
+pub(crate) struct Wait {
+    backoff: Backoff,
+    times: u32,
+}
+
+impl Wait {
+    const MOST: u32 = if cfg!(all(test, loom)) { 1 } else { 32 };
+
+    /// Waits, if it is not too long by now.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        self.times += 1;
+        if self.times <= Self::MOST {
+            self.backoff.wait();
+        }
+        self.times <= Self::MOST
+    }
 }
 
 /// A tree that has its entries in leaves, which follow each other in the order of the keys.
@@ -47,7 +73,8 @@ pub(crate) trait Leaves<const UP: bool> {
     type Medium: Media;
     type Leaf;
 
-    fn pin(&self) -> Result<Guard<'_, Self::Medium>>;
+    /// A pin for such a look.
+    fn pin(&self, trust: Trust) -> Result<Guard<'_, Self::Medium>>;
 
     fn map(&self) -> &MapState;
 
@@ -64,7 +91,12 @@ pub(crate) trait Leaves<const UP: bool> {
     }
 
     /// The entry nearest to `key` in the leaf that covers it.
-    fn look(&self, guard: &Guard<'_, Self::Medium>, key: u64) -> Result<Look<Self::Leaf>>;
+    fn look(
+        &self,
+        guard: &Guard<'_, Self::Medium>,
+        key: u64,
+        trust: Trust,
+    ) -> Result<Look<Self::Leaf>>;
 
     /// Whether nothing was in a leaf, from the key on, at any moment since it was passed.
     fn was_empty(&self, leaf: &Self::Leaf) -> bool;
@@ -85,6 +117,19 @@ pub(crate) fn end<const UP: bool>(
     }
 }
 
+/// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it. `false`
+/// also if a writer came between.
+pub(crate) fn is_end<T>(tree: &T, smallest: bool, entry: (u64, u64)) -> Result<bool>
+where
+    T: Leaves<true> + Leaves<false>,
+{
+    let end = match smallest {
+        true => try_end::<true, T>(tree, Trust::Quiet)?,
+        false => try_end::<false, T>(tree, Trust::Quiet)?,
+    };
+    Ok(end == Some(Some(entry)))
+}
+
 /// `None`: a writer came between.
 fn try_end<const UP: bool, T: Leaves<UP>>(
     tree: &T,
@@ -92,11 +137,14 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
 ) -> Result<Option<Option<(u64, u64)>>> {
     let begin = if UP { 0 } else { u64::MAX };
     tree.prepare(begin)?;
-    let mut guard = tree.pin()?;
+    let mut guard = tree.pin(trust)?;
     let (mut passed, mut answer, mut retired) = (Vec::new(), None, None);
     let mut next = Some(begin);
     while let Some(key) = next {
-        let look = tree.look(&guard, key)?;
+        let look = tree.look(&guard, key, trust)?;
+        if !look.is_quiet {
+            return Ok(None);
+        }
         if let Some(entry) = look.entry {
             if trust == Trust::Checked && tree.is_lost(&look.leaf, entry)? {
                 return Err(lost(tree.map().root()));
@@ -117,7 +165,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
             }
             drop(guard);
             ahead.map_or(Ok(()), |key| tree.prepare(key))?;
-            guard = tree.pin()?;
+            guard = tree.pin(trust)?;
         }
     }
     let mut bites = passed.chunks(BITE).peekable();
@@ -127,7 +175,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
         }
         if bites.peek().is_some() {
             drop(guard);
-            guard = tree.pin()?;
+            guard = tree.pin(trust)?;
         }
     }
     // Behind the second look (Acquire): if a leaf was another one by then, its end was counted before.

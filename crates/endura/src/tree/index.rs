@@ -1,6 +1,7 @@
 //! What an index of numbers offers.
 
 use crate::Result;
+use crate::tree::pops::Popped;
 
 /// An ordered index from `u64` to `u64` in a pool.
 ///
@@ -105,6 +106,15 @@ pub trait Index: Send + Sync + 'static {
     fn check_ends(&self) -> Result<()> {
         Ok(())
     }
+
+    /// Takes out the entry that [`first`](Self::first) has given (for `smallest` = false
+    /// [`last`](Self::last)), if it is that still: then it was at the moment at which it was taken out, in which no
+    /// other thread finds a key before it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped>;
 
     /// How many entries there are.
     ///

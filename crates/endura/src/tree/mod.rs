@@ -13,6 +13,7 @@ mod index;
 mod len;
 mod lock_word;
 pub mod nbtree;
+mod pops;
 pub mod roart;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -21,3 +22,4 @@ pub(crate) mod word_range;
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
 pub use check::{Repairs, TreeCheck};
 pub use index::{Change, Index, Len};
+pub use pops::Popped;

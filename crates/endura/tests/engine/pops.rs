@@ -11,7 +11,7 @@ use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{
-    ByteChange, ByteIndex, Bytes, Change, Index, Len, fast_fair, nbtree, roart,
+    ByteChange, ByteIndex, Bytes, Change, Index, Len, Popped, fast_fair, nbtree, roart,
 };
 use endura::{Error, Result};
 
@@ -57,15 +57,7 @@ impl<I: Index> Index for Beside<I> {
     }
 
     fn modify(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
-        let is_faster = self.is_faster();
-        if is_faster {
-            self.index.modify(key, |_| Change::Remove)?;
-        }
-        let found = self.index.modify(key, decide)?;
-        if is_faster {
-            self.index.modify(key, |_| Change::Put(0))?;
-        }
-        Ok(found)
+        self.index.modify(key, decide)
     }
 
     fn scan_up(&self, cursor: &mut Self::Cursor, key: u64) -> Result<Option<(u64, u64)>> {
@@ -86,6 +78,18 @@ impl<I: Index> Index for Beside<I> {
 
     fn check_ends(&self) -> Result<()> {
         self.index.check_ends()
+    }
+
+    fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        let is_faster = self.is_faster();
+        if is_faster {
+            self.index.modify(entry.0, |_| Change::Remove)?;
+        }
+        let popped = self.index.pop(smallest, entry)?;
+        if is_faster {
+            self.index.modify(entry.0, |_| Change::Put(0))?;
+        }
+        Ok(popped)
     }
 
     fn len(&self) -> Result<Len> {
@@ -115,15 +119,7 @@ impl<I: ByteIndex> ByteIndex for Beside<I> {
         key: &[u8],
         decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        let is_faster = self.is_faster();
-        if is_faster {
-            self.index.modify(key, |_| ByteChange::Remove)?;
-        }
-        self.index.modify(key, decide)?;
-        if is_faster {
-            self.index.modify(key, |_| ByteChange::Put(b"v".into()))?;
-        }
-        Ok(())
+        self.index.modify(key, decide)
     }
 
     fn insert_from(
@@ -163,6 +159,18 @@ impl<I: ByteIndex> ByteIndex for Beside<I> {
 
     fn check_ends(&self) -> Result<()> {
         self.index.check_ends()
+    }
+
+    fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+        let is_faster = self.is_faster();
+        if is_faster {
+            self.index.modify(key, |_| ByteChange::Remove)?;
+        }
+        let popped = self.index.pop(smallest, key, value)?;
+        if is_faster {
+            self.index.modify(key, |_| ByteChange::Put(b"v".into()))?;
+        }
+        Ok(popped)
     }
 
     fn len(&self) -> Result<Len> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::media::LINE;
 use crate::pool::directory::counters::Counters;
+use crate::pool::directory::pops::Pops;
 use crate::pool::layout::ENTRY;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::types::Types;
@@ -43,6 +44,7 @@ pub struct MapState {
     background_count: AtomicBool,
     known_root: AtomicU64,
     root_lock: Mutex<()>,
+    pops: Pops,
     beside: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -60,6 +62,7 @@ impl MapState {
             background_count: AtomicBool::new(false),
             known_root: AtomicU64::new(0),
             root_lock: Mutex::new(()),
+            pops: Pops::default(),
             beside: OnceLock::new(),
         }
     }
@@ -211,6 +214,12 @@ impl MapState {
     /// made by the first that asks. `None` if an earlier one made something else.
     pub(crate) fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
+    }
+
+    /// The pop that is under way.
+    #[inline(always)]
+    pub(crate) fn pops(&self) -> &Pops {
+        &self.pops
     }
 
     /// Held by the tree while it replaces its root.

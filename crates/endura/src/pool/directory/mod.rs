@@ -59,4 +59,5 @@ pub(crate) mod drops;
 pub(crate) mod entry;
 pub(crate) mod lengths;
 pub(crate) mod map_state;
+pub(crate) mod pops;
 pub(crate) mod registry;

@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::media::Mapped;
 use crate::store::fast_fair::AnyLayout;
 use crate::store::nbtree::NbTreeIndex;
-use crate::tree::{Change, Index, Len, fast_fair, nbtree};
+use crate::tree::{Change, Index, Len, Popped, fast_fair, nbtree};
 
 /// A map from `u64` to `u64` whose kind is known when it is opened: for tools that serve all.
 /// [`Handles::any_map`](super::Handles::any_map) opens it.
@@ -110,6 +110,10 @@ impl Index for AnyIndex {
 
     fn check_ends(&self) -> Result<()> {
         on_kind!(self, tree => tree.check_ends())
+    }
+
+    fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        on_kind!(self, tree => tree.pop(smallest, entry))
     }
 
     fn len(&self) -> Result<Len> {

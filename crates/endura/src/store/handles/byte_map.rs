@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::byte_range::{ByteEntry, ByteRange};
 use super::handle::Handle;
 use crate::tree::byte_range::behind;
-use crate::tree::{ByteChange, ByteIndex, Bytes, Len};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Len, Popped};
 use crate::{Error, Result};
 
 /// A handle of a named map from byte strings to byte strings, sorted as `memcmp` sorts.
@@ -308,41 +308,31 @@ impl<I: ByteIndex> ByteMap<I> {
         self.index().last(|key, value| (key.to_vec(), value.to_vec()))
     }
 
-    /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
-    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
-    /// without entries.
+    /// Takes out the first entry, at one moment of the call: it has the smallest key then, and nobody sees a smaller
+    /// one while it is still there. `None` says that there was a moment of the call without entries.
     ///
-    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in between stays in
-    /// the map, so that whoever has entered it may find this entry still there, and later not. Where keys are
-    /// entered in ascending order (a queue), it is the first in both.
-    ///
-    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value. The value is
-    /// copied once for each choice.
+    /// It chooses again where another operation has taken this entry out, changed its value, or entered a smaller key
+    /// (which waits for no choice, only while the entry is taken out). Pops of one map take turns. The value is copied
+    /// once for each choice.
     pub fn pop_first(&self) -> Result<Option<ByteEntry>> {
-        self.pop(Self::first)
+        self.pop(true)
     }
 
     /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
     pub fn pop_last(&self) -> Result<Option<ByteEntry>> {
-        self.pop(Self::last)
+        self.pop(false)
     }
 
-    fn pop(&self, end: impl Fn(&Self) -> Result<Option<ByteEntry>>) -> Result<Option<ByteEntry>> {
+    fn pop(&self, smallest: bool) -> Result<Option<ByteEntry>> {
         let mut missed = None;
-        while let Some((key, value)) = end(self)? {
-            let mut is_taken = false;
-            self.index().apply(&key, |present| {
-                is_taken = present.is_some_and(|present| present == *value);
-                if is_taken { ByteChange::Remove } else { ByteChange::Keep }
-            })?;
-            if is_taken {
-                return Ok(Some((key, value)));
-            }
-            if missed.as_ref() == Some(&key) {
+        while let Some((key, value)) = if smallest { self.first()? } else { self.last()? } {
+            match self.index().pop(smallest, &key, &value)? {
+                Popped::Taken => return Ok(Some((key, value))),
+                Popped::Beaten => {}
                 // Others were faster, twice; or only scans come across this key, and will again and again.
-                self.index().check_ends()?;
+                Popped::Missed if missed.as_ref() == Some(&key) => self.index().check_ends()?,
+                Popped::Missed => missed = Some(key),
             }
-            missed = Some(key);
         }
         Ok(None)
     }

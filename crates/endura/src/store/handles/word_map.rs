@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::handle::Handle;
 use super::word_range::WordRange;
-use crate::tree::{Change, Index, Len};
+use crate::tree::{Change, Index, Len, Popped};
 use crate::{Error, Result};
 
 /// A handle of a named map from `u64` to `u64`.
@@ -161,32 +161,29 @@ impl<I: Index> WordMap<I> {
         self.index().last()
     }
 
-    /// Takes out the first entry: one that had the smallest key at a moment of the call, with the value that it
-    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
-    /// without entries.
+    /// Takes out the first entry, at one moment of the call: it has the smallest key then, and nobody sees a smaller
+    /// one while it is still there. `None` says that there was a moment of the call without entries.
     ///
-    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in between stays in
-    /// the map, so that whoever has entered it may find this entry still there, and later not. Where keys are
-    /// entered in ascending order (a queue), it is the first in both.
-    ///
-    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value.
+    /// It chooses again where another operation has taken this entry out, changed its value, or entered a smaller key
+    /// (which waits for no choice, only while the entry is taken out). Pops of one map take turns.
     pub fn pop_first(&self) -> Result<Option<(u64, u64)>> {
-        self.pop(Self::first)
+        self.pop(true)
     }
 
     /// Takes out the last entry, as [`pop_first`](Self::pop_first) does the first.
     pub fn pop_last(&self) -> Result<Option<(u64, u64)>> {
-        self.pop(Self::last)
+        self.pop(false)
     }
 
-    fn pop(&self, end: impl Fn(&Self) -> Result<Option<(u64, u64)>>) -> Result<Option<(u64, u64)>> {
+    fn pop(&self, smallest: bool) -> Result<Option<(u64, u64)>> {
         let mut missed = None;
-        while let Some(entry @ (key, value)) = end(self)? {
-            match self.compare_exchange(key, Some(value), None)? {
-                Ok(()) => return Ok(Some(entry)),
+        while let Some(entry) = if smallest { self.first()? } else { self.last()? } {
+            match self.index().pop(smallest, entry)? {
+                Popped::Taken => return Ok(Some(entry)),
+                Popped::Beaten => {}
                 // Others were faster, twice; or only scans come across this key, and will again and again.
-                Err(_) if missed == Some(key) => self.index().check_ends()?,
-                Err(_) => missed = Some(key),
+                Popped::Missed if missed == Some(entry.0) => self.index().check_ends()?,
+                Popped::Missed => missed = Some(entry.0),
             }
         }
         Ok(None)

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::store::encoding::value::{Key, Value};
 use crate::store::map::convert::{decode, from_word, read};
 use crate::store::map::handle::Map;
-use crate::tree::{ByteChange, Len};
+use crate::tree::{Len, Popped};
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// The entry with the smallest key, at one moment of the call. Looks again only where a writer has changed what
@@ -39,15 +39,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         entry.transpose()
     }
 
-    /// Takes out the entry with the smallest key: one that had it at a moment of the call, with the value that it
-    /// had then. Of several callers each gets another entry; `None` says that there was a moment of the call
-    /// without entries.
+    /// Takes out the entry with the smallest key, at one moment of the call: nobody sees a smaller key while it is
+    /// still there. `None` says that there was a moment of the call without entries.
     ///
-    /// The choice and the taking are two moments, and the entry is the same in both. A smaller key that comes in
-    /// between stays in the map, so that whoever has entered it may find this entry still there, and later not.
-    /// Where keys are entered in ascending order (a queue), it is the first in both.
-    ///
-    /// Lock-free: it chooses again where another operation has taken this entry out, or changed its value.
+    /// It chooses again where another operation has taken this entry out, changed its value, or entered a smaller
+    /// key. That insert waits for no choice, only while the entry is taken out. Pops of one map take turns.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -90,14 +86,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             let Some((key, value)) = entry else { return Ok(None) };
             // Decoded first: what cannot be is not taken out.
             let decoded = (from_word::<K>(key)?, from_word::<V>(value)?);
-            if self.tree().compare_exchange(key, Some(value), None)?.is_ok() {
-                return Ok(Some(decoded));
-            }
-            if missed == Some(key) {
+            match self.tree().pop(smallest, (key, value))? {
+                Popped::Taken => return Ok(Some(decoded)),
+                Popped::Beaten => {}
                 // Others were faster, twice; or only scans come across this key, and will again and again.
-                self.tree().check_ends()?;
+                Popped::Missed if missed == Some(key) => self.tree().check_ends()?,
+                Popped::Missed => missed = Some(key),
             }
-            missed = Some(key);
         }
     }
 
@@ -115,19 +110,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                 return Ok(None);
             }
             let decoded = (decode::<K>(&key)?, decode::<V>(&value)?);
-            let mut is_taken = false;
-            self.tree().apply(&key, &mut |present| {
-                is_taken = present.is_some_and(|present| present == value[..]);
-                if is_taken { ByteChange::Remove } else { ByteChange::Keep }
-            })?;
-            if is_taken {
-                return Ok(Some(decoded));
-            }
-            if missed.as_ref() == Some(&key) {
+            match self.tree().pop_bytes(smallest, &key, &value)? {
+                Popped::Taken => return Ok(Some(decoded)),
+                Popped::Beaten => {}
                 // As for words.
-                self.tree().check_ends()?;
+                Popped::Missed if missed.as_ref() == Some(&key) => self.tree().check_ends()?,
+                Popped::Missed => missed = Some(key.clone()),
             }
-            missed = Some(key.clone());
         }
     }
 

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::{exact_len, len};
+use crate::tree::pops::{self, Popped};
 use crate::tree::{Change, Index, Len, TreeCheck};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -42,7 +43,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
         self.open.space().with_room(|| {
-            self.write(key, |old| {
+            self.write(key, &mut |old| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -55,7 +56,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.open.space().with_room(|| self.write(key, |old| Some(decide(old))))
+        self.open.space().with_room(|| self.write(key, &mut |old| Some(decide(old))))
     }
 
     #[inline(always)]
@@ -89,6 +90,22 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
     fn check_ends(&self) -> Result<()> {
         map_ends::end::<true>(self, Trust::Checked)?;
         map_ends::end::<false>(self, Trust::Checked).map(drop)
+    }
+
+    fn pop(&self, smallest: bool, entry @ (key, value): (u64, u64)) -> Result<Popped> {
+        pops::pop(
+            &self.open,
+            |turn| turn.announce_number(smallest, key),
+            || map_ends::is_end(self, smallest, entry),
+            |decide| {
+                let mut is_taken = false;
+                self.write(key, &mut |old| {
+                    is_taken = old == Some(value) && decide();
+                    Some(if is_taken { Change::Remove } else { Change::Keep })
+                })?;
+                Ok(is_taken)
+            },
+        )
     }
 
     fn len(&self) -> Result<Len> {

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::{exact_len, len};
+use crate::tree::pops::{self, Popped};
 use crate::tree::{Change, Index, Len, TreeCheck};
 
 use crate::tree::nbtree::design::Design;
@@ -89,6 +90,22 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
     fn check_ends(&self) -> Result<()> {
         map_ends::end::<true>(self, Trust::Checked)?;
         map_ends::end::<false>(self, Trust::Checked).map(drop)
+    }
+
+    fn pop(&self, smallest: bool, entry @ (key, value): (u64, u64)) -> Result<Popped> {
+        pops::pop(
+            &self.open,
+            |turn| turn.announce_number(smallest, key),
+            || map_ends::is_end(self, smallest, entry),
+            |decide| {
+                let mut is_taken = false;
+                self.write(key, &mut |old| {
+                    is_taken = old == Some(value) && decide();
+                    Some(if is_taken { Change::Remove } else { Change::Keep })
+                })?;
+                Ok(is_taken)
+            },
+        )
     }
 
     fn len(&self) -> Result<Len> {

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::media::{Mark, Media};
 use crate::tree::ends::Trust;
 use crate::tree::len::{exact_len, len};
+use crate::tree::pops::{self, Popped};
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len, TreeCheck};
 
 use crate::tree::roart::path::lookup::lookup;
@@ -109,6 +110,22 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     fn check_ends(&self) -> Result<()> {
         self.end::<true, _>(Trust::Checked, |_, _| ())?;
         self.end::<false, _>(Trust::Checked, |_, _| ()).map(drop)
+    }
+
+    fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped> {
+        pops::pop(
+            &self.open,
+            |turn| turn.announce_bytes(smallest, key),
+            || self.is_end(smallest, key, value),
+            |decide| {
+                let mut is_taken = false;
+                self.write(key, &mut |old: Option<Bytes<'_>>| {
+                    is_taken = old.is_some_and(|old| old == *value) && decide();
+                    Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })
+                })?;
+                Ok(is_taken)
+            },
+        )
     }
 
     fn len(&self) -> Result<Len> {

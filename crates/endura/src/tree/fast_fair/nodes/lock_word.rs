@@ -95,6 +95,11 @@ impl LockWord {
         lock_word::is_mine(self.0, generation)
     }
 
+    /// Whether a writer of this session holds the lock.
+    pub(crate) fn is_held(self, generation: u64) -> bool {
+        self.0 & LOCKED != 0 && self.is_current(generation)
+    }
+
     #[inline(always)]
     pub(crate) fn is_obsolete(self, generation: u64) -> bool {
         self.0 & OBSOLETE != 0 && self.is_current(generation)

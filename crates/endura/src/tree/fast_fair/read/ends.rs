@@ -7,7 +7,8 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::{Guard, MapState};
-use crate::tree::ends::{Leaves, Look};
+use crate::tree::ends::{Leaves, Look, Trust, Wait};
+use crate::tree::lock_word::IMPOSSIBLE;
 
 use crate::tree::fast_fair::nodes::header::Fences;
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
@@ -34,7 +35,7 @@ where
     type Medium = M;
     type Leaf = Passed;
 
-    fn pin(&self) -> Result<Guard<'_, M>> {
+    fn pin(&self, _: Trust) -> Result<Guard<'_, M>> {
         self.open.pin()
     }
 
@@ -42,11 +43,11 @@ where
         self.open.map()
     }
 
-    fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Look<Passed>> {
+    fn look(&self, guard: &Guard<'_, M>, key: u64, trust: Trust) -> Result<Look<Passed>> {
         let mut trail = Trail::default();
         let at = self.descend_to_leaf(guard, &mut trail, key)?;
         let generation = guard.space().generation();
-        let seen = self.read_leaf(guard, &mut trail, at, key, |node, fences, moving| {
+        let nearest = |node: &Node<'_, M, LEAF>, fences, moving| {
             let count = self.live(node);
             match moving {
                 None if !has_copies(node, count, generation) => {
@@ -57,13 +58,24 @@ where
                     nearest_while_moving::<UP, M, LEAF>(node, fences, key, moving)
                 }
             }
-        })?;
+        };
+        let mut seen = self.read_leaf(guard, &mut trail, at, key, nearest)?;
+        // Who enters a key has held the lock of its leaf since before it looked for an announced pop.
+        let is_held = |version: LockWord| trust == Trust::Quiet && version.is_held(generation);
+        let mut wait = Wait::default();
+        while is_held(seen.version) && wait.goes_on() {
+            seen = self.read_leaf(guard, &mut trail, seen.node.at(), key, nearest)?;
+        }
+        let is_quiet = !is_held(seen.version);
+        if !is_quiet && !guard.space().has_set_lock(seen.node.at()) {
+            return Err(seen.node.corrupt(IMPOSSIBLE));
+        }
         if seen.version.in_flight() && guard.media().needs_flush() {
             seen.node.help_flush();
         }
         let (version, fences) = (seen.version, seen.fences);
         let leaf = Passed { key, at: seen.node.at(), version, fences };
-        Ok(Look { entry: seen.found, beyond: beyond::<UP>(fences), leaf })
+        Ok(Look { entry: seen.found, beyond: beyond::<UP>(fences), leaf, is_quiet })
     }
 
     fn was_empty(&self, leaf: &Passed) -> bool {

@@ -19,11 +19,26 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     ///
     /// The lookup happens under the lock of the leaf, so a present key is never entered twice. `None`
     /// says that this is a child of a fork by now: nothing is stored any more, and the lock is the parent's.
+    #[inline(always)]
     pub(crate) fn write(
         &self,
         key: u64,
-        decide: impl FnOnce(Option<u64>) -> Option<Change>,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
+        loop {
+            if let Some(answer) = self.try_write(key, decide)? {
+                return Ok(answer);
+            }
+            self.open.map().pops().wait_for(&key);
+        }
+    }
+
+    /// `None`: a pop has to come first. Nothing has changed.
+    fn try_write(
+        &self,
+        key: u64,
+        decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
+    ) -> Result<Option<Option<u64>>> {
         let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
@@ -38,6 +53,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         match (change, place.value) {
             (Change::Keep, _) | (Change::Remove, None) => {}
             (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, place.slot, value),
+            // Under the lock, in which a pop that is announced later finds the leaf; before anything is stored.
+            (Change::Put(_), None) if !self.open.map().pops().admit(&key) => return Ok(None),
             (Change::Put(value), None) => {
                 if place.count < Node::<M, LEAF>::CAP {
                     fast_insert(&guard, &mut leaf, &place, key, value);
@@ -62,7 +79,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let _ = self.fair_merge(&guard, key, 0);
         }
         guard.media().mark(Mark::Acknowledged);
-        Ok(place.value)
+        Ok(Some(place.value))
     }
 
     /// Replaces one value: one store, one line.

@@ -17,7 +17,7 @@ use std::ops::Range;
 use crate::Result;
 use crate::media::Media;
 use crate::pool::{Guard, MapState};
-use crate::tree::ends::{Leaves, Look as Seen};
+use crate::tree::ends::{Leaves, Look as Seen, Trust};
 
 use crate::tree::nbtree::blocks::block::{Block, State};
 use crate::tree::nbtree::blocks::key::{Local, join, split};
@@ -86,8 +86,12 @@ where
     type Medium = M;
     type Leaf = Passed;
 
-    fn pin(&self) -> Result<Guard<'_, M>> {
-        self.open.pin()
+    fn pin(&self, trust: Trust) -> Result<Guard<'_, M>> {
+        match trust {
+            // It decides inserts.
+            Trust::Quiet => self.open.pin_mut(),
+            Trust::Blind | Trust::Checked => self.open.pin(),
+        }
     }
 
     fn map(&self) -> &MapState {
@@ -102,15 +106,19 @@ where
         self.prepare(split(key).0)
     }
 
-    fn look(&self, guard: &Guard<'_, M>, key: u64) -> Result<Seen<Passed>> {
+    fn look(&self, guard: &Guard<'_, M>, key: u64, trust: Trust) -> Result<Seen<Passed>> {
         let (partition, local) = split(key);
         let place = self.place_to_read(guard, partition, local)?;
+        if trust == Trust::Quiet {
+            self.decide_inserts(guard, &place);
+        }
         let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
         let leaf = Passed { key: local, leaf: place.number, block: place.block.offset(), look };
         Ok(Seen {
             entry: entry.map(|(key, value)| (join(partition, key), value)),
             beyond: beyond::<UP>(partition, place.leaf.low(), place.leaf.high()),
             leaf,
+            is_quiet: true,
         })
     }
 

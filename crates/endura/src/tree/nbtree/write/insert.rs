@@ -17,8 +17,8 @@ use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::sync::{Ordering, fence, fence_behind_exchange};
 
-use crate::tree::nbtree::blocks::block::{Block, Word};
-use crate::tree::nbtree::blocks::key::{Hash, Local};
+use crate::tree::nbtree::blocks::block::{Block, State, Word};
+use crate::tree::nbtree::blocks::key::{Hash, Local, join};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::leaf::{Flight, slots};
 use crate::tree::nbtree::read::lookup::Place;
@@ -69,7 +69,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
         let verdict = match block.exchange(slot, Word::EMPTY, Word::pending(key)) {
-            Ok(()) => self.arbitrate(guard, place, slot, key),
+            // PENDING, as which a pop that is announced later finds it; before anybody can make an entry of it. (Who
+            // completes it for its owner has an insert of the same key, for which it has asked.)
+            Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
+                self.arbitrate(guard, place, slot, key)
+            }
+            // The pop comes first.
+            Ok(()) => match self.give_up(place, slot, key) {
+                Verdict::Won => self.counted(self.won(place, slot)),
+                Verdict::Lost | Verdict::Frozen => return Ok(None),
+            },
             Err(_) => {
                 // Frozen: the slot stays empty for ever.
                 leaf.note_gone(1);
@@ -169,6 +178,26 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 verdict => return verdict,
             }
             found = self.look_at_rivals(place, candidate, own, key);
+        }
+    }
+
+    /// Decides all inserts that are PENDING in a block, as their owners would: for a pop, which they may not have
+    /// seen announced. Those that come later see it.
+    pub(crate) fn decide_inserts(&self, guard: &Guard<'_, M>, place: &Place<'_, '_, M, W, D>) {
+        let keys = place.leaf.low()..place.leaf.high();
+        for slot in 0..Block::<M, W>::SLOTS {
+            let word = place.block.word(slot);
+            let State::Pending(key) = word.state() else { continue };
+            // What is frozen becomes no entry any more, and what a crash has left has no fingerprint, and none to
+            // decide it.
+            let hash = Hash::of(key);
+            let tagged = place.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash));
+            if !word.is_frozen() && keys.contains(&key) && tagged >> slot & 1 == 1 {
+                // Between the word and a look at the others, as in `arbitrate`.
+                fence(Ordering::SeqCst);
+                let found = self.look_at_rivals(place, slot, slot, key);
+                self.arbitrate_among(guard, place, found, slot, key);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::tree::Change;
 use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::block::{Block, Word};
-use crate::tree::nbtree::blocks::key::{Local, split};
+use crate::tree::nbtree::blocks::key::{Local, join, split};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::leaf::Flight;
 use crate::tree::nbtree::read::lookup::Place;
@@ -58,6 +58,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<u64>> {
         loop {
             for _ in 0..ATTEMPTS {
+                if self.open.map().pops().holds_up(&join(partition, key)) {
+                    break;
+                }
                 if let Some(answer) = self.try_write(&guard, partition, key, decide)? {
                     acknowledge(&guard);
                     return Ok(answer);
@@ -65,6 +68,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             // Nothing of this operation is there: it begins anew.
             drop(guard);
+            self.open.map().pops().wait_for(&join(partition, key));
             guard = self.open.pin_mut()?;
         }
     }

@@ -65,6 +65,11 @@ impl LockWord {
         self.0 & READY != 0 && lock_word::is_mine(self.0, generation)
     }
 
+    /// Whether the word is of this session.
+    pub(crate) fn is_mine(self, generation: u64) -> bool {
+        lock_word::is_mine(self.0, generation)
+    }
+
     pub(crate) fn is_locked(self) -> bool {
         self.0 & LOCKED != 0
     }

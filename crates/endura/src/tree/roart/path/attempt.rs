@@ -40,6 +40,17 @@ pub(crate) enum Attempt {
     Done,
     /// Nothing has changed: the place was no longer what it was.
     Failed(Seen),
+    /// Nothing has changed: a pop comes first.
+    HeldUp,
+}
+
+/// What came of entering a record under the locks of its place.
+pub(crate) enum Entered {
+    Yes,
+    /// The place was no longer what it was.
+    Moved,
+    /// A pop comes first.
+    HeldUp,
 }
 
 /// The attempts that an operation makes in one pin.

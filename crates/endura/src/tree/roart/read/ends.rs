@@ -21,10 +21,11 @@
 
 use std::ops::Range;
 
-use crate::media::Media;
+use crate::media::{Media, Region};
 use crate::pool::{Guard, Space};
 use crate::tree::Bytes;
-use crate::tree::ends::{BITE, Trust, lost};
+use crate::tree::ends::{BITE, Trust, Wait, lost};
+use crate::tree::lock_word::IMPOSSIBLE;
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::array::Array;
@@ -62,6 +63,7 @@ struct Frame<'g, M> {
 /// What lies at an edge of the tree, and before that, as a descent has seen it.
 struct Edge<'g, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
+    trust: Trust,
     /// The present pin.
     guard: Option<Guard<'g, M>>,
     /// How many of the map's nodes and arrays were retired when the first pin was given up.
@@ -83,28 +85,54 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
         loop {
-            let mut edge = Edge::<M, T, UP>::new(self)?;
-            let record = match edge.reach(Node::root(self.open.space().media(), self.root.at())?) {
-                Ok(Reached::End(record)) => record,
-                Ok(Reached::Moved) => continue,
-                Ok(Reached::Twice(_)) if !edge.held()? => continue,
-                Ok(Reached::Twice(node)) => return Err(node.corrupt(TWICE)),
-                // What was not in its place any more was read as what it had been.
-                Err(Error::Corrupt { .. }) if edge.has_lost_some() => continue,
-                Err(error) => return Err(error),
-            };
-            let is_lost = match &record {
-                Some(record) if trust == Trust::Checked => edge.is_lost(record)?,
-                _ => false,
-            };
-            if edge.held()? {
-                if is_lost {
-                    return Err(lost(self.root.at()));
-                }
-                edge.leave_order();
+            let mut edge = Edge::<M, T, UP>::new(self, trust)?;
+            if let Some(record) = self.try_end(&mut edge)? {
                 return Ok(record.map(|record| read(record.key(), record.value())));
             }
         }
+    }
+
+    /// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it.
+    /// `false` also if a writer came between.
+    pub(crate) fn is_end(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<bool> {
+        match smallest {
+            true => self.is_end_of::<true>(key, value),
+            false => self.is_end_of::<false>(key, value),
+        }
+    }
+
+    fn is_end_of<const UP: bool>(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let mut edge = Edge::<M, T, UP>::new(self, Trust::Quiet)?;
+        let end = self.try_end(&mut edge)?.flatten();
+        Ok(end.is_some_and(|end| end.key() == *key && end.value() == *value))
+    }
+
+    /// `None`: a writer came between.
+    fn try_end<'g, const UP: bool>(
+        &'g self,
+        edge: &mut Edge<'g, M, T, UP>,
+    ) -> Result<Option<Option<Record<'g, M>>>> {
+        let record = match edge.reach(Node::root(self.open.space().media(), self.root.at())?) {
+            Ok(Reached::End(record)) => record,
+            Ok(Reached::Moved) => return Ok(None),
+            Ok(Reached::Twice(_)) if !edge.held()? => return Ok(None),
+            Ok(Reached::Twice(node)) => return Err(node.corrupt(TWICE)),
+            // What was not in its place any more was read as what it had been.
+            Err(Error::Corrupt { .. }) if edge.has_lost_some() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let is_lost = match &record {
+            Some(record) if edge.trust == Trust::Checked => edge.is_lost(record)?,
+            _ => false,
+        };
+        if !edge.held()? {
+            return Ok(None);
+        }
+        if is_lost {
+            return Err(lost(self.root.at()));
+        }
+        edge.leave_order();
+        Ok(Some(record))
     }
 }
 
@@ -119,11 +147,11 @@ enum Reached<'g, M> {
 }
 
 impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
-    fn new(tree: &'g Tree<M, T>) -> Result<Self> {
+    fn new(tree: &'g Tree<M, T>, trust: Trust) -> Result<Self> {
         let (guard, seen) = (Some(tree.open.pin()?), Vec::with_capacity(8));
         let (slots, entered) = (Vec::new(), Entered::default());
         let (retired, before, sorted) = (None, 0, None);
-        Ok(Self { tree, guard, retired, before, entered, seen, slots, sorted })
+        Ok(Self { tree, trust, guard, retired, before, entered, seen, slots, sorted })
     }
 
     fn space(&self) -> &'g Space<M> {
@@ -160,13 +188,14 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     /// The first record below `root`.
     fn reach(&mut self, root: Node<'g, M>) -> Result<Reached<'g, M>> {
         let media = self.space().media();
-        let begin = |node: Node<'g, M>| Frame {
-            version: node.version(),
+        let begin = |version, node| Frame {
+            version,
             node,
             next: Some(if UP { 0 } else { 255 }),
             eok: true,
         };
-        let mut path = vec![begin(root)];
+        let Some(version) = self.version(&root.words())? else { return Ok(Reached::Moved) };
+        let mut path = vec![begin(version, root)];
         let found = |media, at| Record::enter(media, at).map(|record| Reached::End(Some(record)));
         while !path.is_empty() {
             if !self.breathe(path.len())? {
@@ -199,7 +228,10 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 LinkKind::Record => return found(media, link.at()),
                 LinkKind::Array(kind) => {
                     let array = Array::enter(media, link.at(), kind)?;
-                    if let Some(record) = self.reach_in_array(array, node.depth() + 1)? {
+                    let Some(version) = self.version(&array.words())? else {
+                        return Ok(Reached::Moved);
+                    };
+                    if let Some(record) = self.reach_in_array((array, version), node.depth() + 1)? {
                         return Ok(Reached::End(Some(record)));
                     }
                 }
@@ -208,22 +240,46 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                     if !self.entered.is_new(child.at()) {
                         return Ok(Reached::Twice(child));
                     }
-                    path.push(begin(child));
+                    let Some(version) = self.version(&child.words())? else {
+                        return Ok(Reached::Moved);
+                    };
+                    path.push(begin(version, child));
                 }
             }
         }
         Ok(Reached::End(None))
     }
 
+    /// The lock word of a chunk that is about to be looked at. `None`: it has to be quiet, and is not.
+    fn version(&self, words: &Region<'g, M>) -> Result<Option<LockWord>> {
+        let generation = self.space().generation();
+        let mut version = LockWord::read(words);
+        // Who enters a key has held the lock since before it looked for an announced pop.
+        let is_held = |version: LockWord| {
+            self.trust == Trust::Quiet && version.is_locked() && version.is_mine(generation)
+        };
+        let mut wait = Wait::default();
+        while is_held(version) && wait.goes_on() {
+            version = LockWord::read(words);
+        }
+        if !is_held(version) {
+            return Ok(Some(version));
+        }
+        match self.space().has_set_lock(words.offset()) {
+            true => Ok(None),
+            false => Err(Error::Corrupt { offset: words.offset(), what: IMPOSSIBLE }),
+        }
+    }
+
     /// The first record of an array, whose keys share their first `from` bytes. (If the array has moved up
     /// meanwhile they need not: then the second look tells.)
     fn reach_in_array(
         &mut self,
-        array: Array<'g, M>,
+        (array, version): (Array<'g, M>, LockWord),
         from: usize,
     ) -> Result<Option<Record<'g, M>>> {
         let (media, generation) = (self.space().media(), self.space().generation());
-        let (version, start) = (array.version(), self.slots.len());
+        let start = self.slots.len();
         self.slots.extend((0..array.kind().capacity()).map(|i| array.load(i)));
         self.seen.push(Seen::Array(array, version, start..self.slots.len()));
         if self.slots[start..].iter().all(|slot| slot.is_empty()) {

@@ -19,7 +19,7 @@ use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::publish::{publish, settle, unlink};
 use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
 use crate::tree::roart::nodes::word::LinkKind;
-use crate::tree::roart::path::attempt::{Attempt, Attempts};
+use crate::tree::roart::path::attempt::{Attempt, Attempts, Entered};
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -48,7 +48,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<()> {
         check_lengths(key.len(), 0)?;
         let key = Sought::new(key);
-        while !self.write_in_one_pin(&key, decide)? {}
+        while !self.write_in_one_pin(&key, decide)? {
+            self.open.map().pops().wait_for(key.bytes);
+        }
         Ok(())
     }
 
@@ -85,7 +87,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             match attempt {
                 Attempt::Done => break,
                 Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
-                Attempt::Failed(_) => return Ok(false),
+                Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
             }
             fresh.keep_first();
         }
@@ -107,7 +109,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<()> {
         check_lengths(key.len(), len)?;
         let key = Sought::new(key);
-        while !self.write_from_in_one_pin(&key, len, fill)? {}
+        while !self.write_from_in_one_pin(&key, len, fill)? {
+            self.open.map().pops().wait_for(key.bytes);
+        }
         Ok(())
     }
 
@@ -140,7 +144,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             match self.put(&guard, key, spot, &mut fresh, &new)? {
                 Attempt::Done => break,
                 Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
-                Attempt::Failed(_) => return Ok(false),
+                Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
             }
             fresh.keep_first();
         }
@@ -164,7 +168,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
         let spot = if spot.is_exact() { spot } else { self.find(guard, key, Care::Exact)? };
         guard.media().mark(Mark::Step("put.exact"));
-        let done = match spot.below {
+        let entered = match spot.below {
             Below::Array(array, None) => {
                 self.insert_into_array(guard, key, &spot, array, fresh, new)?
             }
@@ -175,9 +179,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             }
             Below::Barren => return self.prune(guard, &spot).map(Attempt::Failed),
             // The key has come meanwhile, or the node was left.
-            Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => false,
+            Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => Entered::Moved,
         };
-        Ok(spot.outcome(done))
+        Ok(match entered {
+            Entered::HeldUp => Attempt::HeldUp,
+            Entered::Yes => spot.outcome(true),
+            Entered::Moved => spot.outcome(false),
+        })
     }
 
     /// Puts the new record where the old one is.

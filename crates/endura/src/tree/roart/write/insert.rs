@@ -12,6 +12,7 @@ use crate::tree::roart::nodes::node::{EOK, NewNode, Node};
 use crate::tree::roart::nodes::publish::{announce, in_order, publish};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{ArrayKind, Fingerprint, Link, NodeKind, Slot};
+use crate::tree::roart::path::attempt::Entered;
 use crate::tree::roart::path::descend::{Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -45,6 +46,14 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
     }
 
+    /// Whether no pop comes before an insert of `key`. To be asked under the lock of a chunk that stays on the way to
+    /// the key's place for as long as it is locked, where a pop that is announced later finds it; before anything is
+    /// published.
+    #[inline(always)]
+    pub(crate) fn admits(&self, key: &Sought<'_>) -> bool {
+        self.open.map().pops().admit(key.bytes)
+    }
+
     /// The key's array has no record of it.
     pub(crate) fn insert_into_array<'g>(
         &self,
@@ -54,12 +63,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         array: Array<'g, M>,
         fresh: &mut Fresh<'g, M>,
         new: &NewRecord,
-    ) -> Result<bool> {
-        let Some(mut lock) = self.lock_array(guard, &array)? else { return Ok(false) };
+    ) -> Result<Entered> {
+        let Some(mut lock) = self.lock_array(guard, &array)? else { return Ok(Entered::Moved) };
         // Under the lock: another thread may have entered the key since it was not found.
         if array.find(key.bytes, key.fingerprint, guard.space().generation())?.is_some() {
             lock.unchanged();
-            return Ok(false);
+            return Ok(Entered::Moved);
+        }
+        if !self.admits(key) {
+            lock.unchanged();
+            return Ok(Entered::HeldUp);
         }
         let live = lock.live();
         if live < array.kind().capacity().min(T::LARGEST_ARRAY.max(1)) {
@@ -72,11 +85,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             publish::<T, M>(&array.words(), array.place(slot), new.slot(key).0);
             fresh.linked();
             self.open.map().add(1);
-            return Ok(true);
+            return Ok(Entered::Yes);
         }
         let Some(above) = self.lock_above(guard, &spot.node, spot.byte(key), array.at())? else {
             lock.unchanged();
-            return Ok(false);
+            return Ok(Entered::Moved);
         };
         let mut slots = array.slots();
         slots.push(new.slot(key));
@@ -88,7 +101,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.retire();
         self.open.map().note_retired();
         guard.retire(array.at(), Array::<M>::bytes_of(array.kind()));
-        Ok(true)
+        Ok(Entered::Yes)
     }
 
     /// Another record stands at the key's place.
@@ -100,12 +113,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         other: Record<'g, M>,
         fresh: &mut Fresh<'g, M>,
         new: &NewRecord,
-    ) -> Result<bool> {
+    ) -> Result<Entered> {
         let Some(byte) = spot.byte(key) else {
             return Err(spot.node.corrupt("the record of a key that does not end here"));
         };
         let above = self.lock_above(guard, &spot.node, Some(byte), other.at())?;
-        let Some(above) = above else { return Ok(false) };
+        let Some(above) = above else { return Ok(Entered::Moved) };
+        if !self.admits(key) {
+            above.lock.unchanged();
+            return Ok(Entered::HeldUp);
+        }
         let mut bytes = Vec::new();
         other.copy_key(&mut bytes);
         let slots = vec![Slot::new(other.at(), Fingerprint::of(&bytes)), new.slot(key)];
@@ -113,7 +130,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         publish::<T, M>(&spot.node.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
         self.open.map().add(1);
-        Ok(true)
+        Ok(Entered::Yes)
     }
 
     /// Nothing stands at the key's place.
@@ -124,26 +141,30 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         spot: &Spot<'g, M>,
         fresh: &mut Fresh<'g, M>,
         new: &NewRecord,
-    ) -> Result<bool> {
+    ) -> Result<Entered> {
         let node = spot.node;
-        let Some(mut lock) = self.lock_node(guard, &node)? else { return Ok(false) };
+        let Some(mut lock) = self.lock_node(guard, &node)? else { return Ok(Entered::Moved) };
         let link = new.link(key, node.depth());
         let mut noted = LOCK;
         let place = match key.bytes.get(node.depth()) {
             None if !node.load(EOK).is_empty() => {
                 lock.unchanged();
-                return Ok(false);
+                return Ok(Entered::Moved);
             }
             None => Some(EOK),
             Some(&byte) => {
                 let present = node.child(byte, guard.space().generation());
                 if present.is_some_and(|(_, link)| !link.is_empty()) {
                     lock.unchanged();
-                    return Ok(false);
+                    return Ok(Entered::Moved);
                 }
                 node.vacancy(byte).inspect(|&i| noted = node.note(byte, i))
             }
         };
+        if !self.admits(key) {
+            lock.unchanged();
+            return Ok(Entered::HeldUp);
+        }
         let Some(i) = place else {
             return self.grow(guard, key, spot, lock, fresh, link);
         };
@@ -155,7 +176,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         publish::<T, M>(&node.words(), i, link.0);
         fresh.linked();
         self.open.map().add(1);
-        Ok(true)
+        Ok(Entered::Yes)
     }
 
     /// Replaces a full node by a larger one that has the new child as well.
@@ -167,14 +188,14 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         mut lock: Locked<'g, M>,
         fresh: &mut Fresh<'g, M>,
         link: Link,
-    ) -> Result<bool> {
+    ) -> Result<Entered> {
         let node = spot.node;
         let Some(parent) = spot.parent else {
             return Err(node.corrupt("a full node without a parent"));
         };
         let Some(above) = self.lock_above(guard, &parent, spot.parent_byte(key), node.at())? else {
             lock.unchanged();
-            return Ok(false);
+            return Ok(Entered::Moved);
         };
         let mut children = node.children();
         children.push(link);
@@ -194,7 +215,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.retire();
         self.open.map().note_retired();
         guard.retire(node.at(), Node::<M>::bytes_of(node.kind()));
-        Ok(true)
+        Ok(Entered::Yes)
     }
 
     /// Makes what is to stand below `node` for these records, the last of which is that of `key`: an

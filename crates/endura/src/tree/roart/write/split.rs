@@ -9,6 +9,7 @@ use crate::tree::roart::nodes::node::{NewNode, Node};
 use crate::tree::roart::nodes::publish::{in_order, publish};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{Link, NodeKind, Slot};
+use crate::tree::roart::path::attempt::Entered;
 use crate::tree::roart::path::descend::{Fork, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -94,12 +95,16 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fork: Fork,
         fresh: &mut Fresh<'g, M>,
         new: &NewRecord,
-    ) -> Result<bool> {
+    ) -> Result<Entered> {
         let Some(parent) = spot.parent else {
             return Err(spot.node.corrupt("a root with a prefix"));
         };
         let above = self.lock_above(guard, &parent, spot.parent_byte(key), spot.node.at())?;
-        let Some(above) = above else { return Ok(false) };
+        let Some(above) = above else { return Ok(Entered::Moved) };
+        if !self.admits(key) {
+            above.lock.unchanged();
+            return Ok(Entered::HeldUp);
+        }
         let record = new.link(key, fork.at);
         let old = above.link.under(fork.byte);
         let ends = key.bytes.len() == fork.at;
@@ -114,7 +119,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         publish::<T, M>(&parent.words(), above.i, link.under(above.link.byte()).0);
         fresh.linked();
         self.open.map().add(1);
-        Ok(true)
+        Ok(Entered::Yes)
     }
 }
 
