@@ -2,7 +2,8 @@
 //!
 //! A map is a register per key, each empty or with a value. Linearizability is local (Herlihy and
 //! Wing, 1990), durable linearizability too (Izraelevitz et al., 2016): a history of a map is fine if
-//! that of each key is. The checker follows the calls of one key in the order of time and keeps every
+//! that of each key is; unless its ends are asked for, then the whole map is one object ([`MapOp`]). The checker
+//! follows the calls of one object in the order of time and keeps every
 //! state in which the register can be: its value, and which of the calls in flight have taken effect
 //! (Wing and Gong's search, cut back at each return as in Lowe's just-in-time linearization). Its
 //! cost grows with the threads, not with the length.
@@ -10,6 +11,10 @@
 //! After a crash a register must hold a value that some order explains of all calls that had returned
 //! and any of those that had not. Reads count: what one returned binds all that follows.
 
+mod history;
+mod map;
 mod register;
 
-pub use register::{Answer, Call, NEVER, Op, THREADS, after_crash, check};
+pub use history::{Asked, Call, NEVER, THREADS, after_crash, check};
+pub use map::{MapAnswer, MapOp};
+pub use register::{Answer, Op};

@@ -1,6 +1,6 @@
-//! One register, and what can have happened to it.
+//! One register.
 
-use std::collections::{BTreeSet, HashSet};
+use crate::history::Asked;
 
 /// What is asked of one register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,15 +35,16 @@ pub enum Answer {
     Exchanged(Result<(), Option<u64>>),
 }
 
-impl Op {
+impl Asked for Op {
+    type Answer = Answer;
+    type State = Option<u64>;
+
     fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::Contains)
     }
 
-    /// The value after the operation on a register that holds `now`, if `answer` is what it then
-    /// returns (`None`: nobody was told).
-    fn apply(self, now: Option<u64>, answer: Option<Answer>) -> Option<Option<u64>> {
-        let (after, told) = match self {
+    fn apply(self, &now: &Option<u64>) -> (Option<u64>, Answer) {
+        match self {
             Self::Read => (now, Answer::Value(now)),
             Self::Contains => (now, Answer::Truth(now.is_some())),
             Self::Set(value) => (value, Answer::Value(now)),
@@ -51,157 +52,16 @@ impl Op {
             Self::Replace(value) => (now.map(|_| value), Answer::Value(now)),
             Self::Exchange { expected, new } if expected == now => (new, Answer::Exchanged(Ok(()))),
             Self::Exchange { .. } => (now, Answer::Exchanged(Err(now))),
-        };
-        answer.is_none_or(|answer| answer == told).then_some(after)
-    }
-}
-
-/// One call of one thread on one register. A thread has one call in flight at a time, but for those
-/// that never return.
-#[derive(Debug, Clone, Copy)]
-pub struct Call {
-    /// Whose, below [`THREADS`].
-    pub thread: u32,
-    /// A moment before which it had not begun.
-    pub called: u64,
-    /// A moment after which it had returned; [`NEVER`] if it did not.
-    pub returned: u64,
-    /// What was asked.
-    pub op: Op,
-    /// What was told.
-    pub answer: Option<Answer>,
-}
-
-/// When a call returns that does not.
-pub const NEVER: u64 = u64::MAX;
-
-/// Threads that a history may have.
-pub const THREADS: usize = 64;
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct State {
-    value: Option<u64>,
-    /// Threads whose call in flight has taken effect.
-    done: u64,
-}
-
-type InFlight = [Option<(Op, Option<Answer>)>; THREADS];
-
-/// Checks the calls of one register that held `before` at first; gives the values that it may hold
-/// at the end, calls that never returned counting or not.
-///
-/// # Errors
-///
-/// The story up to the first return that no order explains.
-pub fn check(before: Option<u64>, calls: &[Call]) -> Result<BTreeSet<Option<u64>>, String> {
-    let mut states = HashSet::from([State { value: before, done: 0 }]);
-    let mut in_flight: InFlight = [None; THREADS];
-    for (_, returns, i) in in_order_of_time(calls) {
-        let call = &calls[i];
-        let thread = call.thread as usize;
-        if !returns {
-            in_flight[thread] = Some((call.op, call.answer));
-            continue;
-        }
-        states = explain_return(states, &in_flight, thread);
-        in_flight[thread] = None;
-        if states.is_empty() {
-            return Err(story(before, calls, i));
         }
     }
-    Ok(reachable(states, &in_flight, None).into_iter().map(|state| state.value).collect())
-}
-
-/// The values that the register may hold after a crash at `moment`, before which (and not at which)
-/// things happened.
-///
-/// # Errors
-///
-/// As for [`check`].
-pub fn after_crash(
-    before: Option<u64>,
-    calls: &[Call],
-    moment: u64,
-) -> Result<BTreeSet<Option<u64>>, String> {
-    let cut = |call: &Call| match call.returned < moment {
-        true => *call,
-        false => Call { returned: NEVER, answer: None, ..*call },
-    };
-    let calls: Vec<Call> = calls.iter().filter(|call| call.called < moment).map(cut).collect();
-    check(before, &calls)
-}
-
-/// Calls before returns where the times are equal: the calls may then have overlapped.
-fn in_order_of_time(calls: &[Call]) -> Vec<(u64, bool, usize)> {
-    let mut order = Vec::with_capacity(2 * calls.len());
-    for (i, call) in calls.iter().enumerate() {
-        debug_assert!(call.called <= call.returned && (call.thread as usize) < THREADS);
-        order.push((call.called, false, i));
-        if call.returned != NEVER {
-            order.push((call.returned, true, i));
-        }
-    }
-    order.sort_unstable();
-    order
-}
-
-/// All states that calls in flight can lead to; those in which the call of thread `last` has taken
-/// effect are not followed further.
-fn reachable(states: HashSet<State>, in_flight: &InFlight, last: Option<usize>) -> HashSet<State> {
-    let has = |state: &State, thread: usize| state.done >> thread & 1 == 1;
-    let mut open: Vec<State> = states.iter().copied().collect();
-    let mut met = states;
-    while let Some(state) = open.pop() {
-        if last.is_some_and(|last| has(&state, last)) {
-            continue;
-        }
-        for (thread, call) in in_flight.iter().enumerate() {
-            let Some((op, answer)) = call.filter(|_| !has(&state, thread)) else { continue };
-            let Some(value) = op.apply(state.value, answer) else { continue };
-            let next = State { value, done: state.done | 1 << thread };
-            if met.insert(next) {
-                open.push(next);
-            }
-            if op.is_read() {
-                // It loses nothing by coming now, and nobody else by its coming.
-                break;
-            }
-        }
-    }
-    met
-}
-
-/// Every state in which `thread`'s call has taken effect, and no longer counts as in flight.
-fn explain_return(states: HashSet<State>, in_flight: &InFlight, thread: usize) -> HashSet<State> {
-    let explained = reachable(states, in_flight, Some(thread)).into_iter();
-    explained
-        .filter(|state| state.done >> thread & 1 == 1)
-        .map(|state| State { done: state.done & !(1 << thread), ..state })
-        .collect()
-}
-
-fn story(before: Option<u64>, calls: &[Call], culprit: usize) -> String {
-    let end = calls[culprit].returned;
-    let mut told: Vec<&Call> = calls.iter().filter(|call| call.called <= end).collect();
-    told.sort_unstable_by_key(|call| call.called);
-    let (all, first) = (told.len(), told.len().saturating_sub(30));
-    let line = |call: &&Call| {
-        let Call { thread, called, returned, op, answer } = call;
-        format!("  [{called:>12} {returned:>12}] T{thread} {op:?} -> {answer:?}")
-    };
-    let lines: Vec<String> = told[first..].iter().map(line).collect();
-    format!(
-        "no order of the calls explains what T{} was told at {end}; the key held {before:?} at \
-         first, then (last {} of {all}):\n{}",
-        calls[culprit].thread,
-        lines.len(),
-        lines.join("\n")
-    )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::history::{Call, NEVER, after_crash, check};
 
     type Did = (Op, Answer);
 
