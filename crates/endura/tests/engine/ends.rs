@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use endura::Pool;
 
 use crate::numbers::{Numbers, each_kind, watched};
+use crate::one_moment::unless_it_waits;
 use crate::patience::ends;
 use crate::watched::interrupted;
 
@@ -48,6 +49,11 @@ struct Tracked {
 }
 
 impl Tracked {
+    /// The same, unless it has to wait for the pop that it comes between.
+    fn try_write(&mut self) {
+        unless_it_waits(|| self.write());
+    }
+
     /// Enters a key or takes one out, or gives one another value; keeps few in it, if they are to be few.
     fn write(&mut self) {
         let most = if self.few { 2 } else { 40 };
@@ -118,7 +124,7 @@ fn call(tracked: &Rc<RefCell<Tracked>>, what: Ask, kind: &str) {
     };
     let other = Rc::clone(tracked);
     let (answer, _) =
-        interrupted(at.clone(), move || other.borrow_mut().write(), || ask(&*map, what));
+        interrupted(at.clone(), move || other.borrow_mut().try_write(), || ask(&*map, what));
     let mut tracked = tracked.borrow_mut();
     tracked.is_popping = false;
     let states = &tracked.states;

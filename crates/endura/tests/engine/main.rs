@@ -21,6 +21,7 @@ mod lens;
 mod memory;
 mod nested;
 mod numbers;
+mod one_moment;
 mod patched;
 mod patience;
 mod pins;

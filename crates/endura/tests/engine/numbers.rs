@@ -15,8 +15,19 @@ use crate::watched::Watched;
 
 /// Numbers as keys of any map.
 pub(crate) trait Numbers: Send + Sync {
-    fn put(&self, key: u64, value: u64);
-    fn take(&self, key: u64) -> bool;
+    /// Enters it, and gives the value it had.
+    fn replace(&self, key: u64, value: u64) -> Option<u64>;
+    /// Takes it out, and gives the value it had.
+    fn remove(&self, key: u64) -> Option<u64>;
+
+    fn put(&self, key: u64, value: u64) {
+        self.replace(key, value);
+    }
+
+    fn take(&self, key: u64) -> bool {
+        self.remove(key).is_some()
+    }
+
     fn get(&self, key: u64) -> Option<u64>;
     fn first(&self) -> Option<(u64, u64)>;
     fn last(&self) -> Option<(u64, u64)>;
@@ -27,12 +38,12 @@ pub(crate) trait Numbers: Send + Sync {
 }
 
 impl<I: Index> Numbers for WordMap<I> {
-    fn put(&self, key: u64, value: u64) {
-        self.insert(key, value).unwrap();
+    fn replace(&self, key: u64, value: u64) -> Option<u64> {
+        self.insert(key, value).unwrap()
     }
 
-    fn take(&self, key: u64) -> bool {
-        self.remove(key).unwrap().is_some()
+    fn remove(&self, key: u64) -> Option<u64> {
+        self.remove(key).unwrap()
     }
 
     fn get(&self, key: u64) -> Option<u64> {
@@ -64,18 +75,21 @@ impl<I: Index> Numbers for WordMap<I> {
     }
 }
 
+fn number(value: Vec<u8>) -> u64 {
+    u64::from_le_bytes(value.try_into().unwrap())
+}
+
 fn numbers((key, value): ByteEntry) -> (u64, u64) {
-    let [key, value] = [key, value].map(|bytes| <[u8; 8]>::try_from(bytes).unwrap());
-    (u64::from_be_bytes(key), u64::from_le_bytes(value))
+    (u64::from_be_bytes(key.try_into().unwrap()), number(value))
 }
 
 impl<I: ByteIndex> Numbers for ByteMap<I> {
-    fn put(&self, key: u64, value: u64) {
-        self.insert(key.to_be_bytes(), value.to_le_bytes()).unwrap();
+    fn replace(&self, key: u64, value: u64) -> Option<u64> {
+        self.insert(key.to_be_bytes(), value.to_le_bytes()).unwrap().map(number)
     }
 
-    fn take(&self, key: u64) -> bool {
-        self.remove(key.to_be_bytes()).unwrap().is_some()
+    fn remove(&self, key: u64) -> Option<u64> {
+        self.remove(key.to_be_bytes()).unwrap().map(number)
     }
 
     fn get(&self, key: u64) -> Option<u64> {
