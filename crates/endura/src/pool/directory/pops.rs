@@ -11,7 +11,7 @@
 //! | insert | in front of a key that is OPEN: makes it GIVEN_UP, and goes on | it waits for no search |
 //! | pop | OPEN to DECIDED; where it was GIVEN_UP, begins anew | an insert has got on |
 //! | insert | in front of a key that is DECIDED: gives up its lock, or slot, waits, begins anew | |
-//! | pop | takes its entry out: this is its moment; then NONE | |
+//! | pop | takes its entry out: this is its moment; then NONE, before it does anything else | |
 //!
 //! Only inserts of new keys look: nothing else puts a key in front of another. One pop is under way at a time in
 //! a map. Its turn is no lock that is held while a closure of the user's runs.
@@ -44,6 +44,11 @@ pub(crate) struct Pops {
 pub(crate) trait NewKey {
     /// Whether it comes before the announced key; for `smallest` = false behind it.
     fn goes_before(&self, pops: &Pops, smallest: bool) -> bool;
+
+    /// Whether it is the announced key.
+    fn is_announced(&self, pops: &Pops) -> bool {
+        !self.goes_before(pops, true) && !self.goes_before(pops, false)
+    }
 }
 
 impl NewKey for u64 {
@@ -119,6 +124,17 @@ impl Pops {
         }
     }
 
+    /// Lets inserts go on that wait for `key` to be taken out, which it is: before work of which they need not wait
+    /// for the end. (If it was not the pop that took it out, that one does not either: it asks again.)
+    pub(crate) fn is_out<K: NewKey + ?Sized>(&self, key: &K) {
+        let word = self.word.load(Ordering::Acquire);
+        if word & STATE == DECIDED && key.is_announced(self) {
+            // Release: behind what was taken out, as at the end of the turn. It fails only if that has come.
+            let ended = word & !STATE | NONE;
+            let _ = self.word.compare_exchange(word, ended, Ordering::Release, Ordering::Relaxed);
+        }
+    }
+
     /// Whether a pop is taking out an entry behind `key`.
     #[inline(always)]
     pub(crate) fn holds_up<K: NewKey + ?Sized>(&self, key: &K) -> bool {
@@ -175,7 +191,8 @@ impl Turn<'_> {
         fence_behind_exchange();
     }
 
-    /// Lets nobody enter a key before the announced one any more, until the turn ends. `false`: somebody has.
+    /// Lets nobody enter a key before the announced one any more, until that is out or the turn ends. `false`:
+    /// somebody has, or has taken it out.
     pub(crate) fn decide(&self) -> bool {
         let word = self.pops.word.load(Ordering::Relaxed);
         match word & STATE {
@@ -244,6 +261,13 @@ mod tests {
         let turn = announced(&pops, true, 7);
         assert!(!pops.holds_up(&6) && turn.decide());
         assert!(pops.holds_up(&6) && !pops.admit(&6) && !pops.holds_up(&7) && pops.admit(&7));
+        pops.is_out(&6);
+        assert!(pops.holds_up(&6));
+        pops.is_out(&7);
+        assert!(!pops.holds_up(&6) && pops.admit(&6) && !turn.decide());
+        drop(turn);
+        let turn = announced(&pops, true, 7);
+        assert!(turn.decide() && pops.holds_up(&6));
         drop(turn);
         assert!(!pops.holds_up(&6) && pops.admit(&6));
         pops.wait_for(&6);
@@ -264,5 +288,65 @@ mod tests {
         let turn = pops.try_begin().unwrap();
         turn.announce_bytes(false, b"ab");
         assert!(turn.decide() && pops.holds_up(&b"ab\0"[..]) && !pops.holds_up(&b"a"[..]));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sync::loom::{Fault, check, check_finds, spawn};
+
+    /// An insert of 3 in front of 5, which a pop takes out: its lock, and what others see.
+    #[derive(Default)]
+    struct Shared {
+        pops: Pops,
+        lock: AtomicBool,
+        is_in: AtomicBool,
+        is_gone: AtomicBool,
+    }
+
+    /// Whether the entry was seen to be gone when the key came in; `None` if it would have to wait.
+    fn insert(shared: &Shared) -> Option<bool> {
+        shared.lock.swap(true, Ordering::AcqRel);
+        let is_admitted = shared.pops.admit(&3);
+        let seen = is_admitted.then(|| {
+            let is_gone = shared.is_gone.load(Ordering::Relaxed);
+            shared.is_in.store(true, Ordering::Release);
+            is_gone
+        });
+        shared.lock.store(false, Ordering::Release);
+        seen
+    }
+
+    /// Whether it has taken the entry out.
+    fn pop(shared: &Shared) -> bool {
+        let Some(turn) = shared.pops.try_begin() else { return false };
+        turn.announce_number(true, 5);
+        let is_end = !shared.lock.load(Ordering::Acquire) && !shared.is_in.load(Ordering::Acquire);
+        let is_taken = is_end && turn.decide();
+        if is_taken {
+            shared.is_gone.store(true, Ordering::Release);
+        }
+        is_taken
+    }
+
+    fn nothing_comes_before_what_is_taken_out() {
+        let shared = Arc::new(Shared::default());
+        let inserted = {
+            let shared = Arc::clone(&shared);
+            spawn(move || insert(&shared))
+        };
+        let is_taken = pop(&shared);
+        if let Some(saw_it_gone) = inserted.join().unwrap() {
+            assert!(saw_it_gone || !is_taken, "a key came in front of what was taken out later");
+        }
+    }
+
+    #[test]
+    fn an_insert_beside_a_pop() {
+        check(None, nothing_comes_before_what_is_taken_out);
+        check_finds(Fault::NoFences, None, nothing_comes_before_what_is_taken_out);
     }
 }

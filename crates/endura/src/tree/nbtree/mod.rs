@@ -1,4 +1,4 @@
-//! NBTree: a B+-tree whose writers never wait for each other, with its keys and values in the pool
+//! NBTree: a B+-tree whose writers wait for no other but a pop, with its keys and values in the pool
 //! and all else in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022), corrected. `docs/trees.md` lists the
 //! corrections, each with its reason, and the sections of the paper.
 //!
@@ -20,8 +20,9 @@
 //! # Progress
 //!
 //! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.)
-//! Writers are lock-free: whatever a thread that stands still has begun, another completes. Two things
-//! are outside of that: space is handed out under short locks of the pool, in which no operation
+//! Writers are lock-free: whatever a thread that stands still has begun, another completes. Three things
+//! are outside of that: pops take turns, and an insert waits while one takes out what its key lies in front of
+//! ([`MapState::pops`](crate::pool::MapState::pops)); space is handed out under short locks of the pool, in which no operation
 //! stops; and of the threads that first use a partition after an open one makes its index.
 //!
 //! # What a reader may see

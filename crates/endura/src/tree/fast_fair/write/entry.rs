@@ -76,6 +76,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let _ = self.post(&guard, separator);
         }
         if is_sparse {
+            self.open.map().pops().is_out(&key);
             let _ = self.fair_merge(&guard, key, 0);
         }
         guard.media().mark(Mark::Acknowledged);

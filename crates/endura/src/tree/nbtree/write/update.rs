@@ -180,6 +180,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
         // Now and then, not at each remove: the neighbours may be full for long.
         if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
+            self.open.map().pops().is_out(&join(partition, key));
             // The remove is done. What follows only improves the shape; a later remove tries again.
             let _ = self.try_merge(guard, partition, key);
         }

@@ -240,6 +240,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             _ => live <= spot.node.kind().sparse().max(1),
         };
         if is_sparse {
+            self.open.map().pops().is_out(key.bytes);
             let _ = self.tidy(guard, key);
         }
         Ok(Attempt::Done)
