@@ -4,8 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use crate::register::Op;
-
 /// What is asked of an object, and what happens to it then.
 pub trait Asked: Copy + Debug {
     /// What is told.
@@ -23,7 +21,7 @@ pub trait Asked: Copy + Debug {
 /// One call of one thread on one object. A thread has one call in flight at a time, but for those
 /// that never return.
 #[derive(Debug)]
-pub struct Call<O: Asked = Op> {
+pub struct CallOf<O: Asked> {
     /// Whose, below [`THREADS`].
     pub thread: u32,
     /// A moment before which it had not begun.
@@ -36,13 +34,13 @@ pub struct Call<O: Asked = Op> {
     pub answer: Option<O::Answer>,
 }
 
-impl<O: Asked> Clone for Call<O> {
+impl<O: Asked> Clone for CallOf<O> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<O: Asked> Copy for Call<O> {}
+impl<O: Asked> Copy for CallOf<O> {}
 
 /// When a call returns that does not.
 pub const NEVER: u64 = u64::MAX;
@@ -65,7 +63,10 @@ type InFlight<O> = [Option<(O, Option<<O as Asked>::Answer>)>; THREADS];
 /// # Errors
 ///
 /// The story up to the first return that no order explains.
-pub fn check<O: Asked>(before: O::State, calls: &[Call<O>]) -> Result<BTreeSet<O::State>, String> {
+pub fn check<O: Asked>(
+    before: O::State,
+    calls: &[CallOf<O>],
+) -> Result<BTreeSet<O::State>, String> {
     let mut states = HashSet::from([State { value: before.clone(), done: 0 }]);
     let mut in_flight: InFlight<O> = [None; THREADS];
     for (_, returns, i) in in_order_of_time(calls) {
@@ -92,19 +93,19 @@ pub fn check<O: Asked>(before: O::State, calls: &[Call<O>]) -> Result<BTreeSet<O
 /// As for [`check`].
 pub fn after_crash<O: Asked>(
     before: O::State,
-    calls: &[Call<O>],
+    calls: &[CallOf<O>],
     moment: u64,
 ) -> Result<BTreeSet<O::State>, String> {
-    let cut = |call: &Call<O>| match call.returned < moment {
+    let cut = |call: &CallOf<O>| match call.returned < moment {
         true => *call,
-        false => Call { returned: NEVER, answer: None, ..*call },
+        false => CallOf { returned: NEVER, answer: None, ..*call },
     };
-    let calls: Vec<Call<O>> = calls.iter().filter(|call| call.called < moment).map(cut).collect();
+    let calls: Vec<CallOf<O>> = calls.iter().filter(|call| call.called < moment).map(cut).collect();
     check(before, &calls)
 }
 
 /// Calls before returns where the times are equal: the calls may then have overlapped.
-fn in_order_of_time<O: Asked>(calls: &[Call<O>]) -> Vec<(u64, bool, usize)> {
+fn in_order_of_time<O: Asked>(calls: &[CallOf<O>]) -> Vec<(u64, bool, usize)> {
     let mut order = Vec::with_capacity(2 * calls.len());
     for (i, call) in calls.iter().enumerate() {
         debug_assert!(call.called <= call.returned && (call.thread as usize) < THREADS);
@@ -164,13 +165,13 @@ fn explain_return<O: Asked>(
         .collect()
 }
 
-fn story<O: Asked>(before: &O::State, calls: &[Call<O>], culprit: usize) -> String {
+fn story<O: Asked>(before: &O::State, calls: &[CallOf<O>], culprit: usize) -> String {
     let end = calls[culprit].returned;
-    let mut told: Vec<&Call<O>> = calls.iter().filter(|call| call.called <= end).collect();
+    let mut told: Vec<&CallOf<O>> = calls.iter().filter(|call| call.called <= end).collect();
     told.sort_unstable_by_key(|call| call.called);
     let (all, first) = (told.len(), told.len().saturating_sub(30));
-    let line = |call: &&Call<O>| {
-        let Call { thread, called, returned, op, answer } = call;
+    let line = |call: &&CallOf<O>| {
+        let CallOf { thread, called, returned, op, answer } = call;
         format!("  [{called:>12} {returned:>12}] T{thread} {op:?} -> {answer:?}")
     };
     let lines: Vec<String> = told[first..].iter().map(line).collect();

@@ -15,6 +15,6 @@ mod history;
 mod map;
 mod register;
 
-pub use history::{Asked, Call, NEVER, THREADS, after_crash, check};
+pub use history::{Asked, CallOf, NEVER, THREADS, after_crash, check};
 pub use map::{MapAnswer, MapOp};
-pub use register::{Answer, Op};
+pub use register::{Answer, Call, Op};

@@ -61,10 +61,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::history::{Call, check};
+    use crate::history::{CallOf, check};
 
-    fn at(thread: u32, called: u64, returned: u64, op: MapOp, answer: MapAnswer) -> Call<MapOp> {
-        Call { thread, called, returned, op, answer: Some(answer) }
+    fn at(thread: u32, called: u64, returned: u64, op: MapOp, answer: MapAnswer) -> CallOf<MapOp> {
+        CallOf { thread, called, returned, op, answer: Some(answer) }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One register.
 
-use crate::history::Asked;
+use crate::history::{Asked, CallOf};
 
 /// What is asked of one register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +35,9 @@ pub enum Answer {
     Exchanged(Result<(), Option<u64>>),
 }
 
+/// One call of one thread on one register.
+pub type Call = CallOf<Op>;
+
 impl Asked for Op {
     type Answer = Answer;
     type State = Option<u64>;
@@ -61,7 +64,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::history::{Call, NEVER, after_crash, check};
+    use crate::history::{NEVER, after_crash, check};
 
     type Did = (Op, Answer);
 

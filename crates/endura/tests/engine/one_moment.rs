@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use endura::Pool;
 use endura::lab::pool::set_waiting;
-use endura_linear::{Call, MapAnswer, MapOp, check};
+use endura_linear::{CallOf, MapAnswer, MapOp, check};
 
 use crate::numbers::{Numbers, each_kind, watched};
 use crate::patience::ends;
@@ -128,7 +128,7 @@ fn work(
     thread: usize,
     seed: u64,
     start: Instant,
-) -> Vec<Call<MapOp>> {
+) -> Vec<CallOf<MapOp>> {
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ thread as u64;
     let mut next = |below: u64| {
         random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
@@ -148,7 +148,7 @@ fn work(
         };
         let called = now(start);
         let answer = Some(act(map, op));
-        calls.push(Call { thread: thread as u32, called, returned: now(start), op, answer });
+        calls.push(CallOf { thread: thread as u32, called, returned: now(start), op, answer });
     }
     calls
 }
@@ -165,7 +165,7 @@ fn soak(kind: &str, map: &dyn Numbers, keys: [u64; KEYS as usize]) {
                 std::thread::yield_now();
             }
         };
-        let calls: Vec<Call<MapOp>> = std::thread::scope(|scope| {
+        let calls: Vec<CallOf<MapOp>> = std::thread::scope(|scope| {
             let arrive = &arrive;
             let threads: Vec<_> = (0..THREADS)
                 .map(|thread| {
