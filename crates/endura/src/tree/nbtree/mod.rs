@@ -22,7 +22,7 @@
 //! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.)
 //! Writers are lock-free: whatever a thread that stands still has begun, another completes. Three things
 //! are outside of that: pops take turns, and an insert waits while one takes out what its key lies in front of
-//! ([`MapState::pops`](crate::pool::MapState::pops)); space is handed out under short locks of the pool, in which no operation
+//! (`pool/directory/pops.rs`); space is handed out under short locks of the pool, in which no operation
 //! stops; and of the threads that first use a partition after an open one makes its index.
 //!
 //! # What a reader may see
