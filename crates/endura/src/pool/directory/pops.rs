@@ -292,7 +292,7 @@ mod tests {
 }
 
 #[cfg(all(test, loom))]
-mod models {
+mod loom {
     use std::sync::Arc;
 
     use super::*;
