@@ -78,11 +78,11 @@ pub(super) fn observe(index: &impl Index, keys: &[u64]) -> Result<BTreeMap<u64, 
 pub(super) fn verify(
     space: &Space<Sim>,
     collection: &Collection,
-    survey: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<u64>,
+    check: impl FnOnce(&mut dyn FnMut(u64, u64)) -> endura::Result<u64>,
     entries: usize,
 ) -> Result<(), Finding> {
     let mut nodes = Vec::new();
-    let found = told(survey(&mut |at, bytes| nodes.push((at, bytes))))?;
+    let found = told(check(&mut |at, bytes| nodes.push((at, bytes))))?;
     collection.check(space, &nodes)?;
     match found == entries as u64 {
         true => Ok(()),

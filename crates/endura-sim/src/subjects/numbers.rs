@@ -150,8 +150,8 @@ impl<T: NumberTree> Subject for Numbers<T> {
     }
 
     fn verify(&self, open: &Self::Open, model: &Self::Model) -> Result<(), Finding> {
-        let survey = |visit: &mut dyn FnMut(u64, u64)| open.tree.check(visit);
-        maps::verify(&open.space, &open.collection, survey, model.len())
+        let check = |visit: &mut dyn FnMut(u64, u64)| open.tree.check(visit);
+        maps::verify(&open.space, &open.collection, check, model.len())
     }
 
     fn continuation(&self, model: &Self::Model, random: &mut Random) -> Vec<MapOp> {

@@ -118,8 +118,8 @@ impl<T: Techniques> Subject for Roart<T> {
     }
 
     fn verify(&self, open: &Self::Open, model: &ByteModel) -> Result<(), Finding> {
-        let survey = |visit: &mut dyn FnMut(u64, u64)| Ok(open.map.index().check(visit)?.entries);
-        maps::verify(&open.space, &open.collection, survey, model.len())
+        let check = |visit: &mut dyn FnMut(u64, u64)| Ok(open.map.index().check(visit)?.entries);
+        maps::verify(&open.space, &open.collection, check, model.len())
     }
 
     fn continuation(&self, model: &ByteModel, random: &mut Random) -> Vec<ByteOp> {

@@ -173,8 +173,8 @@ impl<T: Techniques> Tried for Roart<T> {
         let left = visible(trace, trace.events.len());
         let sim = Sim::after(Model::PAGE_CACHE, Self::LIMIT, &left, Chooser::first());
         let (open, mut chunks) = (self.open(sim, 9)?, Vec::new());
-        let survey = open.map.index().check(&mut |at, bytes| chunks.push((at, bytes)));
-        survey.map_err(|error| format!("{error:?}"))?;
+        let check = open.map.index().check(&mut |at, bytes| chunks.push((at, bytes)));
+        check.map_err(|error| format!("{error:?}"))?;
         Ok(shape_of(self, &left.image, &chunks))
     }
 

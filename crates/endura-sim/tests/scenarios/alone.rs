@@ -85,9 +85,9 @@ fn f6_a_split_that_was_cut_off_is_completed_by_those_who_come_after() {
     let then: Vec<MapOp> =
         [5, 15, 45, 41, 42, 43, 44, 55, 51, 52, 25, 35, 12, 13].map(|key| Put(key, 7)).to_vec();
     let entered = |inserted: u64| {
-        move |survey: TreeCheck| {
-            assert_eq!(survey.repairs.missing_separators, 0, "{survey:?}");
-            assert!(survey.height <= 5 && survey.entries >= inserted, "{survey:?}");
+        move |check: TreeCheck| {
+            assert_eq!(check.repairs.missing_separators, 0, "{check:?}");
+            assert!(check.height <= 5 && check.entries >= inserted, "{check:?}");
         }
     };
     for key in [5, 15, 25, 45] {

@@ -159,7 +159,7 @@ fn unknown_nodes<T>(map: &MapState) -> Result<T> {
 }
 
 /// Checks the FAST & FAIR tree of `map` and tells `visit` of every node: its offset and its bytes.
-pub(super) fn survey<M: Media>(
+pub(super) fn check_tree<M: Media>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),

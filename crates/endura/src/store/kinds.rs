@@ -8,7 +8,7 @@ use crate::tree::{self, TreeCheck, roart};
 use crate::{Error, Result};
 
 /// Checks the tree of `map` and tells `visit` of every node: its offset and its bytes.
-pub(crate) fn survey<M: Media>(
+pub(crate) fn check_tree<M: Media>(
     guard: &Guard<'_, M>,
     map: &MapState,
     visit: &mut dyn FnMut(u64, u64),
@@ -20,7 +20,7 @@ pub(crate) fn survey<M: Media>(
                 nodes.push(at);
                 visit(at, bytes);
             };
-            let found = fast_fair::survey(guard, map, &mut note)?;
+            let found = fast_fair::check_tree(guard, map, &mut note)?;
             nodes.into_iter().try_for_each(|at| tree::fast_fair::check_lock(guard, at))?;
             Ok(found)
         }
@@ -62,7 +62,7 @@ pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, map: &MapState) -> Resu
     match Kind::numbered(map.kind()) {
         Some(Kind::FastFair) => {
             let mut nodes = Vec::new();
-            fast_fair::survey(guard, map, &mut |at, _| nodes.push(at))?;
+            fast_fair::check_tree(guard, map, &mut |at, _| nodes.push(at))?;
             nodes.into_iter().try_for_each(|at| tree::fast_fair::void_lock(guard, at))
         }
         // Has no locks.

@@ -204,10 +204,10 @@ fn a_rival_that_takes_each_first_entry_is_no_damage() {
 /// The words of the chunks of a tree, each with where it is, by the bytes of the chunk.
 fn words<M: Media, S>(
     medium: &M,
-    survey: impl FnOnce(&mut dyn FnMut(u64, u64)) -> Result<S>,
+    check: impl FnOnce(&mut dyn FnMut(u64, u64)) -> Result<S>,
 ) -> Vec<(u64, Region<'_, M>)> {
     let mut chunks = Vec::new();
-    assert!(survey(&mut |at, bytes| chunks.push((at, bytes))).is_ok());
+    assert!(check(&mut |at, bytes| chunks.push((at, bytes))).is_ok());
     let region = |(at, bytes)| (bytes, Region::new(medium, at, bytes as usize / 8).unwrap());
     chunks.into_iter().map(region).collect()
 }

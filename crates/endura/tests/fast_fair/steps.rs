@@ -73,8 +73,8 @@ fn a_split_beside_a_root_that_is_about_to_grow_keeps_its_separator() {
             let first = |map: &MapOf<Cap3>| fill::<Cap3>(map, next..next + 3);
             let second = |map: &MapOf<Cap3>| fill::<Cap3>(map, next + 3..next + 9);
             met += u64::from(raced(&world, Stop::at("root.grow"), first, second));
-            let survey = world.verify();
-            assert_eq!((survey.entries, survey.repairs.total()), (n + 9, 0), "{survey:?}");
+            let check = world.verify();
+            assert_eq!((check.entries, check.repairs.total()), (n + 9, 0), "{check:?}");
         }
         assert!(met >= 2, "the root grew {met} times");
     });
@@ -92,8 +92,8 @@ fn separators_find_the_new_half_of_an_inner_node_before_it_is_posted() {
                 let first = |map: &MapOf<Cap4>| fill::<Cap4>(map, 5 * n + 1..5 * n + 4);
                 let second = |map: &MapOf<Cap4>| fill::<Cap4>(map, 10 * n + 1..10 * n + 9);
                 met += u64::from(raced(&world, Stop::at(step).visit(visit), first, second));
-                let survey = world.verify();
-                assert_eq!((survey.entries, survey.repairs.total()), (n + 11, 0), "{survey:?}");
+                let check = world.verify();
+                assert_eq!((check.entries, check.repairs.total()), (n + 11, 0), "{check:?}");
                 assert!(world.keys().iter().all(|&key| world.map().contains_key(key).unwrap()));
             }
             assert!(met >= 3, "{step} was reached {met} times");

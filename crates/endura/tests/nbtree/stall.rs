@@ -169,8 +169,8 @@ fn inner_nodes_change_a_hundred_thousand_times_around_one_that_stands() {
                 assert!(nodes > keys * 10 / 28, "{nodes} blocks more, at {step}");
             });
             assert!(met, "{step}");
-            let survey = world.verify();
-            assert_eq!(survey.entries, world.entries().len() as u64, "{step}");
+            let check = world.verify();
+            assert_eq!(check.entries, world.entries().len() as u64, "{step}");
         }
     });
 }

@@ -57,8 +57,8 @@ fn a_crash_at_each_step_loses_nothing() {
                     assert_eq!(next.verify().entries, before.len() as u64);
                     (0..200).for_each(|key| _ = next.map().insert(key, key).unwrap());
                     (0..200).for_each(|key| assert_eq!(next.map().remove(key).unwrap(), Some(key)));
-                    let survey = next.verify();
-                    assert_eq!((survey.entries, survey.repairs.total()), (0, 0), "{step}, {visit}");
+                    let check = next.verify();
+                    assert_eq!((check.entries, check.repairs.total()), (0, 0), "{step}, {visit}");
                 }));
             }
             assert!(met > 0, "{step} is never reached");

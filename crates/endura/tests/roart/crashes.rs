@@ -14,8 +14,8 @@ type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Uses whatever a crash left: puts everything in, takes everything out.
 fn use_up<T: Techniques>(world: World<T>, entries: &Entries) {
-    let (survey, _) = world.verify();
-    assert_eq!(survey.entries, entries.len() as u64);
+    let (check, _) = world.verify();
+    assert_eq!(check.entries, entries.len() as u64);
     for key in entries.keys() {
         assert_eq!(world.map().get(key).unwrap().as_ref(), entries.get(key));
     }

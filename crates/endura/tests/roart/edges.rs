@@ -31,8 +31,8 @@ fn come_and_go<T: Techniques>(keys: &[Vec<u8>], absent: &[Vec<u8>], order: &[usi
             assert!(world.map().contains_key(&keys[left]).unwrap());
         }
     }
-    let survey = world.verify_tidy();
-    assert_eq!((survey.nodes, survey.arrays), (1, 0), "only the root remains");
+    let check = world.verify_tidy();
+    assert_eq!((check.nodes, check.arrays), (1, 0), "only the root remains");
 }
 
 fn come_and_go_everywhere(keys: &[Vec<u8>], absent: &[Vec<u8>]) {
@@ -82,8 +82,8 @@ fn r1_a_full_array_with_keys_that_end_where_it_splits() {
 fn r1_all_strings_of_two_bytes() {
     let keys: Vec<[u8; 2]> = (0..=u16::MAX).map(|n| n.wrapping_mul(40_503).to_be_bytes()).collect();
     let world = World::<Full>::new().with(&keys);
-    let survey = world.verify_tidy();
-    assert_eq!((survey.entries, survey.nodes), (65_536, 257));
+    let check = world.verify_tidy();
+    assert_eq!((check.entries, check.nodes), (65_536, 257));
     let sorted: Vec<Vec<u8>> = (0..=u16::MAX).map(|n| n.to_be_bytes().to_vec()).collect();
     assert_eq!(world.keys(), sorted);
     assert!((0..=255).all(|byte| world.map().get([byte]).unwrap().is_none()));

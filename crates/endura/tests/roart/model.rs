@@ -160,15 +160,15 @@ impl<T: Techniques> Pair<T> {
     }
 
     fn verify(&self) {
-        let (survey, _) = self.world.verify();
-        assert_eq!((survey.repairs.dirty, survey.repairs.barren), (0, 0));
-        assert_eq!(survey.entries, self.reference.len() as u64);
+        let (check, _) = self.world.verify();
+        assert_eq!((check.repairs.dirty, check.repairs.barren), (0, 0));
+        assert_eq!(check.entries, self.reference.len() as u64);
         if self.whole {
             self.world.verify_tidy();
         }
         match self.world.map().len().unwrap() {
-            Len::Exact(len) => assert_eq!(len, survey.entries),
-            Len::AtLeast(len) => assert!(len <= survey.entries),
+            Len::Exact(len) => assert_eq!(len, check.entries),
+            Len::AtLeast(len) => assert!(len <= check.entries),
         }
         let expected: Vec<_> = self.reference.clone().into_iter().collect();
         assert_eq!(self.world.entries(), expected);
@@ -326,8 +326,8 @@ pub(crate) fn run<T: Techniques>(runs: u32, longest: usize, world: fn() -> World
             pair.verify();
             pair.world.map().clear().unwrap();
             if pair.whole {
-                let survey = pair.world.verify_tidy();
-                assert_eq!((survey.entries, survey.nodes, survey.arrays), (0, 1, 0));
+                let check = pair.world.verify_tidy();
+                assert_eq!((check.entries, check.nodes, check.arrays), (0, 1, 0));
             }
             Ok(())
         })

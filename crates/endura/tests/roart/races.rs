@@ -157,10 +157,10 @@ fn race_from<T: Techniques>(start: Start, keys: &[&str], one: Op, other: &[Op]) 
                 allowed.contains(&found),
                 "{stop:?}, {one:?} and {other:?} on {keys:?}: {found:?}"
             );
-            let survey = world.check();
-            assert_eq!(survey.entries, found.2.len() as u64);
+            let check = world.check();
+            assert_eq!(check.entries, found.2.len() as u64);
             if !restart {
-                assert_eq!((survey.repairs.dirty, survey.repairs.barren), (0, 0), "{survey:?}");
+                assert_eq!((check.repairs.dirty, check.repairs.barren), (0, 0), "{check:?}");
             }
             runs += 1;
             if !restart && runs % 32 == 0 {

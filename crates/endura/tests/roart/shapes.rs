@@ -86,8 +86,8 @@ fn r12_an_emptied_tree_is_its_root() {
             1 => while world.map().pop_first().unwrap().is_some() {},
             _ => while world.map().pop_last().unwrap().is_some() {},
         }
-        let survey = world.verify_tidy();
-        assert_eq!((survey.entries, survey.nodes, survey.arrays), (0, 1, 0));
+        let check = world.verify_tidy();
+        assert_eq!((check.entries, check.nodes, check.arrays), (0, 1, 0));
     }
     assert!(world.space().stats().pages <= 12);
 }

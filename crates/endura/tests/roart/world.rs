@@ -124,8 +124,8 @@ impl<T: Techniques> World<T> {
     pub(crate) fn verify(&self) -> (TreeCheck, Shares) {
         let quiesced = self.space.quiesce().unwrap();
         let mut check = quiesced.check().unwrap();
-        let survey = self.map.index().check(&mut |at, bytes| check.reach(at, bytes).unwrap());
-        (survey.expect("the structure is sound"), check.finish().unwrap())
+        let found = self.map.index().check(&mut |at, bytes| check.reach(at, bytes).unwrap());
+        (found.expect("the structure is sound"), check.finish().unwrap())
     }
 
     /// Checks the structure of a map that no crash ever met: nothing is left undone, nothing leaks.
@@ -133,16 +133,16 @@ impl<T: Techniques> World<T> {
         while self.space.stats().limbo_bytes > 0 {
             self.space.relieve().unwrap();
         }
-        let (survey, shares) = self.verify();
+        let (check, shares) = self.verify();
         assert_eq!(
-            (survey.repairs.dirty, survey.repairs.barren, shares.leaked),
+            (check.repairs.dirty, check.repairs.barren, shares.leaked),
             (0, 0, 0),
-            "{survey:?}"
+            "{check:?}"
         );
         if let Len::Exact(len) = self.map.len().unwrap() {
-            assert_eq!(len, survey.entries);
+            assert_eq!(len, check.entries);
         }
-        survey
+        check
     }
 
     /// The entries, which both directions agree on.

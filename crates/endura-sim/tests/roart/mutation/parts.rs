@@ -236,11 +236,11 @@ fn drained(harness: &mut Harness) -> Result<(), Finding> {
     let keys: Vec<String> = (0..60).map(|i| format!("w{}{}", i % 20, i / 20)).collect();
     let ops = keys.iter().map(|key| put(key, 1)).chain(keys.iter().map(|key| remove(key)));
     let open = harness.done(bed(&subject, Model::WEAKEST_ADR, QUICK), ops)?;
-    let survey = open.map.index().check(&mut |_, _| {}).map_err(|error| format!("{error:?}"))?;
-    match survey.nodes + survey.arrays {
+    let check = open.map.index().check(&mut |_, _| {}).map_err(|error| format!("{error:?}"))?;
+    match check.nodes + check.arrays {
         // The root; nobody has to flush anything.
-        1 if survey.repairs.dirty == 0 => Ok(()),
-        _ => Err(format!("{survey:?} for no entry")),
+        1 if check.repairs.dirty == 0 => Ok(()),
+        _ => Err(format!("{check:?} for no entry")),
     }
 }
 
@@ -289,9 +289,9 @@ fn settles(harness: &mut Harness) -> Result<(), Finding> {
         act_as(4);
         let seen = subject.observe(open);
         act_as(0);
-        let survey = open.map.index().check(&mut |_, _| {});
+        let check = open.map.index().check(&mut |_, _| {});
         counted.map_err(|error| format!("{error:?}"))?;
-        if survey.map_err(|error| format!("{error:?}"))?.repairs.dirty > 0 {
+        if check.map_err(|error| format!("{error:?}"))?.repairs.dirty > 0 {
             return Err("all locks were taken, and words are marked".to_owned());
         }
         found = Some(seen?);

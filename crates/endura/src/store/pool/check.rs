@@ -5,7 +5,7 @@ use super::info::MapInfo;
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::pool::{Shares, Space};
-use crate::store::kinds::{inventory, survey};
+use crate::store::kinds::{check_tree, inventory};
 use crate::tree::Repairs;
 use crate::{Error, Result};
 
@@ -52,7 +52,7 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
     let mut maps = Vec::new();
     let mut chunks = Vec::new();
     for (name, map) in space.named_maps()? {
-        let found = survey(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
+        let found = check_tree(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
         let info = MapInfo::of(name, &map)?;
         if info.is_counted && info.approximate_len as u64 != found.entries {
             let what = "a recorded number of entries that is not the true one";
