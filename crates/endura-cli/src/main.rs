@@ -1,6 +1,6 @@
 //! The `endura` command: look into pools, fill them, check them, torture them.
 //!
-//! [`commands`] has a module for each command but the two with rooms of their own, [`demo`] and [`torture`]. Below
+//! [`commands`] has a module for each command except [`demo`] and [`torture`], which are folders. Below
 //! them: [`pool`] (which pool, opened how, and what a command that fails takes back), [`format`] (files of
 //! entries), [`values`] (keys and values as text). Exit codes, texts, children and their ledgers are in
 //! `endura_console`, for the lab's programs need them too: [`hand_over`] starts those.
@@ -25,24 +25,24 @@ use endura_console::interrupt;
 use endura_console::outcome::{Result, exit_with};
 
 const EXAMPLES: &str = "\
-A pool is a file that holds named maps, each with a type of keys and one of
-values: those of its first entry. What --map does not name is the map `main`.
+A pool is a file of named maps. Each map has one type of keys and one of values:
+those of its first entry, or of --keys and --values. The default --map is `main`.
   endura put data.endura user:1 Ada && endura get data.endura user:1
   endura put data.endura 7 42 --map hits
   endura scan data.endura --prefix user: --json
   endura import data.endura people.csv --map people
   mdb_dump some.lmdb | endura import data.endura --map old
   source <(endura completions bash); endura man | man -l -
-`endura help import` tells of formats, types and escapes.";
+`endura help import` describes formats, types and escapes.";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  it worked, and the answer is yes
-  1  the answer is no: the key is absent, check found damage, a demo or torture
+  0  success
+  1  negative result: the key is absent, check found damage, a demo or torture
      run lost a key
   2  usage error
-  3  it did not work: the pool cannot be opened, the disk is full, a line is
-     no entry";
+  3  failure: the pool cannot be opened, the disk is full, a line of the input
+     is wrong";
 
 /// Of the program, and of the files that it reads and writes.
 static VERSION: LazyLock<String> =
@@ -60,13 +60,13 @@ struct Cli {
 enum Command {
     /// Load a million keys, kill the loader in the middle, and look for every one of them
     Demo(demo::Args),
-    /// Show what is in a pool and what it takes up
+    /// Show the maps of a pool, its sizes and its warnings
     Info(info::Args),
-    /// Verify every node and every byte of bookkeeping of a pool
+    /// Verify every node of a pool, and all its metadata
     Check(check::Args),
     /// Print the value of a key; exit code 1 if it is absent
     Get(get::Args),
-    /// Store a value under a key; makes the pool and the map if need be
+    /// Store a value under a key; creates the pool and the map if they are missing
     Put(put::Args),
     /// Remove a key; exit code 1 if it was absent
     Del(del::Args),
@@ -76,7 +76,7 @@ enum Command {
     Import(import::Args),
     /// Write all entries to a file, in the same formats
     Export(export::Args),
-    /// Print how many entries the maps have; counts where an unclean end lost it
+    /// Print the number of entries of each map; recounts them after an unclean end
     Count(count::Args),
     /// Remove a map and all its entries
     Drop(drop::Args),

@@ -17,12 +17,12 @@ pub struct KindArgs {
 /// An index, as arguments name it.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum KindName {
-    /// FAST & FAIR, for numbers
+    /// FAST & FAIR, a B+-tree: best at range scans
     FastFair,
-    /// NBTree, for numbers
+    /// NBTree, a B+-tree: best at lookups and updates
     #[value(name = "nbtree", alias = "nb-tree")]
     NbTree,
-    /// ROART, for byte strings
+    /// ROART, a radix tree: takes all types
     Roart,
 }
 

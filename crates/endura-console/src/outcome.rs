@@ -46,7 +46,7 @@ pub type Result<T = Answer, E = Failure> = std::result::Result<T, E>;
 impl Failure {
     /// What the operating system refused.
     pub fn io(doing: impl std::fmt::Display, source: &io::Error) -> Self {
-        Self::Message(format!("{doing}: {source}"))
+        Self::Message(format!("{doing}: {source}{}", act(source.kind())))
     }
 
     /// What went wrong with the file at `path`.
@@ -74,6 +74,19 @@ impl Failure {
             Self::Pool { code, .. } => code,
             Self::ClosedPipe => "closed_pipe",
         }
+    }
+}
+
+/// What helps where the system refuses a file.
+fn act(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::NotFound => "; check the path",
+        io::ErrorKind::IsADirectory => "; name a file in it",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; check who may read and write there"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
+        _ => "",
     }
 }
 

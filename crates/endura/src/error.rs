@@ -20,8 +20,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Error {
     /// The pool holds something that no correct run can have written.
     #[error(
-        "the pool is damaged at byte {offset}: {what}; run `endura check` on a copy of the file, \
-         or restore it from a backup"
+        "the pool is damaged at byte {offset}: {what}; restore it from a backup, or see with \
+         `endura check` on a copy what is damaged"
     )]
     Corrupt {
         /// Where in the pool, in bytes from its start.
@@ -36,8 +36,8 @@ pub enum Error {
     /// `Stats::partly_used` and `Stats::warnings` tell. Those entries have to go, or all of them to be
     /// written to a new pool.
     #[error(
-        "no room for {need} bytes ({free} bytes free, but for what `stats` calls free beside other entries, which is \
-         for their sizes only): remove entries, raise `max_size`, or make room on the disk"
+        "no room for {need} bytes: the file can grow by {free}, and free space in partly used pages is for entries \
+         of the same size only; remove entries, raise `max_size` (`--max-size`), or free disk space"
     )]
     Full {
         /// How many bytes were asked for.
@@ -164,7 +164,7 @@ pub enum Error {
     /// Stored bytes do not decode as the type that the map has.
     #[error(
         "an entry does not decode as `{type_name}`: {source}; was the type changed since it was written? Read \
-         it with the type as it was, or take it out with `remove_range`"
+         it with the type as it was, or remove it with `remove_range`"
     )]
     Decode {
         /// The type, by its recorded name.
@@ -323,23 +323,30 @@ fn act(kind: io::ErrorKind) -> &'static str {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "; check who may read and write there"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; make room there",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
         io::ErrorKind::OutOfMemory => "; free memory or addresses, or ask for a smaller `max_size`",
-        _ => "; mend that, then try again",
+        _ => "; solve that, then try again",
     }
 }
 
 fn wrong_kind(name: &str, types: &Types, found: Option<Kind>, want: Kind) -> String {
     match found {
         Some(found) => format!(
-            "the map `{name}` is a {found}, not a {want}: leave the kind out, or copy the map"
+            "the map `{name}` is {}, not {}: leave the kind out, or copy the map",
+            with_article(found),
+            with_article(want)
         ),
         None => format!(
-            "the map `{name}` cannot be a {want}, which holds keys and values of at most 8 bytes: make the {types} \
-             a {}",
-            Kind::Roart
+            "the map `{name}` cannot be {}, which holds keys and values of at most 8 bytes: make the {types} {}",
+            with_article(want),
+            with_article(Kind::Roart)
         ),
     }
+}
+
+fn with_article(kind: Kind) -> String {
+    let article = if kind == Kind::NbTree { "an" } else { "a" };
+    format!("{article} {kind}")
 }
 
 /// For `?` in functions of `std::io`.

@@ -16,8 +16,8 @@ use endura_console::text::{Table, grouped, printable};
 pub(crate) struct Args {
     #[command(flatten)]
     pool: PoolArgs,
-    /// Take a pool that may be torn (the machine went down while it was open, or it was copied) into
-    /// use as it is, if it is sound
+    /// Accept a pool that may be torn (the machine went down, or the file was copied, while it was open),
+    /// if nothing in it is damaged
     #[arg(long)]
     accept: bool,
     /// Print one JSON object
@@ -72,7 +72,15 @@ fn look(args: &Args) -> Result<Finding> {
             }
             Ok(Finding { report: Some(report), damage: None, doubt })
         }
-        Err(error @ (Error::Corrupt { .. } | Error::Truncated { .. })) => {
+        Err(Error::Corrupt { offset, what }) => {
+            // The library's text says to run this command.
+            let damage = format!(
+                "the pool is damaged at byte {offset}: {what}; restore it from a backup, or `endura export` the maps \
+                 that can still be read"
+            );
+            Ok(Finding { report: None, damage: Some(damage), doubt })
+        }
+        Err(error @ Error::Truncated { .. }) => {
             Ok(Finding { report: None, damage: Some(error.to_string()), doubt })
         }
         Err(error) => Err(Failure::at(path, &error)),

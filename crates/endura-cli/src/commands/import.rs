@@ -195,7 +195,7 @@ fn not_stored(args: &Args, tally: &Tally, line: u64, error: &endura::Error) -> F
         return wrong(args, tally, line, error.to_string().into(), false);
     }
     let file = name_of(args);
-    let done = done(args, tally, "mend that and import the file again");
+    let done = done(args, tally, "solve that and import the file again");
     let failure = Failure::at(&args.map.pool, error);
     failure.reworded(|text| format!("{text}\nendura: {file}, line {line}: {done}"))
 }
@@ -205,7 +205,7 @@ fn done(args: &Args, tally: &Tally, act: &str) -> String {
         return "nothing was imported".into();
     }
     format!(
-        "the entries before it are in the map `{}`: {}; {act}, entries that are already there do no harm",
+        "the entries before it are in the map `{}`: {}; {act}; entries that are already there do no harm",
         shown_name(&args.map.map),
         tally.text()
     )

@@ -55,7 +55,7 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         writeln!(out, "  warning: {warning}")?;
     }
     writeln!(out)?;
-    let mut table = Table::new(2, &["map", "types", "kind", "entries", "leaf/inner bytes"]);
+    let mut table = Table::new(3, &["map", "types", "kind", "entries", "leaf/inner bytes"]);
     for map in maps {
         let nodes = match map.layout {
             Some(layout) => format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes()),

@@ -98,7 +98,7 @@ impl Source {
         let notation = self.notation();
         let wrong = |what, kind: &str, error| {
             format!(
-                "the {what}: {error} ({what}s of the map are `{kind}`; a new --map takes others with --{what}s)"
+                "the {what}: {error} ({what}s of the map are `{kind}`; --{what}s chooses the type in a new map)"
             )
         };
         let key = schema.key.read(notation, &key);

@@ -45,7 +45,7 @@ pub(crate) struct PoolArgs {
 pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) pool: PoolArgs,
-    /// The name of the map in the pool; it is opened as whatever it is
+    /// The name of the map in the pool
     #[arg(long, default_value = "main", value_parser = parse_name)]
     pub(crate) map: String,
 }
@@ -53,20 +53,20 @@ pub(crate) struct MapArgs {
 /// The map of a command that makes it if need be.
 #[derive(clap::Args)]
 pub(crate) struct NewMapArgs {
-    /// The pool file, made by the first entry if there is none
+    /// The pool file; the first entry creates it
     pub(crate) pool: PathBuf,
     #[command(flatten)]
     media: MediaArgs,
     #[command(flatten)]
     wait: WaitArgs,
-    /// The name of the map in the pool, made by the first entry if there is none
+    /// The name of the map in the pool; the first entry creates it
     #[arg(long, default_value = "main", value_parser = parse_name)]
     pub(crate) map: String,
-    /// The index that a new map is; fast-fair and nbtree take types of at most 8 bytes [default: fast-fair for
-    /// those, else roart]
+    /// The index of a new map; fast-fair and nbtree take types of at most 8 bytes [default: fast-fair for those,
+    /// else roart]
     #[arg(long, value_enum)]
     kind: Option<KindName>,
-    /// The type of the keys of a new map: u64, i64, f64, str, bytes, \"(u32, str)\" ... [default: that of the first]
+    /// The type of the keys of a new map: u64, i64, f64, str, bytes, "(u32, str)" ... [default: that of the first]
     #[arg(long, value_name = "TYPE", value_parser = parse_key_type)]
     keys: Option<String>,
     /// The type of the values of a new map: the same, or json, or () [default: that of the first]
@@ -80,7 +80,8 @@ fn parse_type(text: &str) -> Result<String, String> {
     match Type::named(name) {
         Type::Unknown(_) => Err(
             "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
-             (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such"
+             (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; a comma is followed by a \
+             space, and a `String` is `str`"
                 .into(),
         ),
         _ => Ok(name.into()),
@@ -206,8 +207,8 @@ fn parse(kind: &Type, what: &str, name: &str, argument: &OsStr) -> Result<Vec<u8
     let parsed = kind.read(Notation::Escaped, argument.as_bytes());
     parsed.map_err(|error| {
         Failure::Usage(format!(
-            "{error} (the {what} of this map are `{name}`; a new --map takes the types of its first entry, or \
-             --keys and --values)"
+            "{error} (the {what} of this map are `{name}`; --keys and --values choose the types of \
+             a new --map)"
         ))
     })
 }

@@ -4,10 +4,11 @@
 pub(crate) const NOTATION: &str = "\
 Keys and values are written as their types are (`endura info` shows those):
   numbers    decimal, whole ones also in hexadecimal after 0x, with `_` between
-             digits where one likes; -- before what begins with a minus
+             digits; put -- before an argument that begins with a minus
   strings,   text, in which a backslash begins an escape: \\\\ backslash, \\t tab,
   bytes      \\n newline, \\r carriage return, \\0 zero, \\xNN the byte NN
-  tuples     JSON: [20260101,\"/\"]; so are options and json itself
+  tuples     JSON: [20260101,\"/\"]; so are options and json itself. To create a
+             map of tuples from text, name their type: --keys '(u64, str)'
 What is printed is written the same way.";
 
 const ESCAPES: &str = "\\\\ \\t \\n \\r \\0 \\xNN";

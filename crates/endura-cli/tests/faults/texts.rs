@@ -37,7 +37,7 @@ fn complaints_say_what_is_there() {
     works(&["put", pool, "1", "2"]);
     works(&["put", pool, "a", "b", "--map", "roart"]);
     let complaint = ends_with(3, &["put", pool, "1", "1", "--kind", "nbtree"]);
-    assert!(complaint.contains("`main` is a FastFair, not a NbTree"), "{complaint}");
+    assert!(complaint.contains("`main` is a FastFair, not an NbTree"), "{complaint}");
     let complaint = ends_with(3, &["put", pool, "1", "1", "--kind", "roart"]);
     assert!(complaint.contains("is a FastFair, not a Roart"), "{complaint}");
     let complaint = ends_with(3, &["put", pool, "1", "1", "--map", "roart", "--kind", "fast-fair"]);
