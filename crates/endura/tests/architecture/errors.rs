@@ -32,6 +32,7 @@ const ACTS: &[&str] = &[
     "see",
     "set",
     "shorten",
+    "solve",
     "split",
     "store",
     "tried again",
