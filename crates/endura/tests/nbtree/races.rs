@@ -361,3 +361,62 @@ fn an_insert_that_ends_while_a_scan_enters_its_leaf_is_seen_by_the_calls_that_fo
         assert!(stops > 4, "{stops}");
     });
 }
+
+/// Two inserts of one key, the second of which has killed its own and is about to complete the first, beside a pop that
+/// met neither: it had passed the place of the first, and came to that of the second too late. What is popped is gone
+/// before the key is seen.
+#[test]
+fn who_completes_an_insert_for_another_heeds_a_pop() {
+    const END: (u64, u64) = (20, 20);
+    ends("an insert that is completed beside a pop", || {
+        let world = World::<Slots7>::with([END]);
+        let popped = Mutex::new(None);
+        let came = thread::scope(|scope| {
+            let halt = |name, step| world.stage().halt(name, Stop::at(step));
+            let insert = |name, key| {
+                let map = world.map();
+                spawn(scope, name, move || assert!(map.insert(key, 1).is_ok()))
+            };
+            let claimed = halt("first", "insert.I2");
+            let first = insert("first", 15);
+            assert!(stands(&claimed, &first));
+            // One behind the end, which the pop decides: there it stands between the places of the two.
+            let between = halt("between", "insert.I4");
+            let other = insert("between", 25);
+            assert!(stands(&between, &other));
+            let pending = halt("second", "insert.I4");
+            let second = insert("second", 15);
+            assert!(stands(&pending, &second));
+            let looks = halt("pop", "insert.I5");
+            let pop = spawn(scope, "pop", || {
+                *popped.lock().unwrap() = Some(world.map().pop_first().unwrap());
+            });
+            assert!(stands(&looks, &pop));
+            let asks = halt("first", "insert.pending");
+            claimed.release();
+            assert!(stands(&asks, &first));
+            let completes = halt("second", "insert.I5");
+            pending.release();
+            let has_killed_its_own = stands(&completes, &second);
+            let takes = halt("pop", "alter.exchange");
+            looks.release();
+            let decided = stands(&takes, &pop);
+            completes.release();
+            thread::sleep(std::time::Duration::from_millis(20));
+            let came = world.map().get(15).unwrap();
+            assert!(has_killed_its_own && decided);
+            takes.release();
+            join(pop);
+            asks.release();
+            between.release();
+            [first, second, other].into_iter().for_each(join);
+            came
+        });
+        let popped = popped.into_inner().unwrap().flatten();
+        if popped == Some(END) {
+            assert_eq!(came, None, "a smaller key was seen before the end was taken out");
+        } else {
+            assert_eq!(popped, Some((15, 1)));
+        }
+    });
+}

@@ -110,7 +110,7 @@ where
         let (partition, local) = split(key);
         let place = self.place_to_read(guard, partition, local)?;
         if trust == Trust::Quiet {
-            self.decide_inserts(guard, &place);
+            self.decide_inserts(guard, partition, &place);
         }
         let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
         let leaf = Passed { key: local, leaf: place.number, block: place.block.offset(), look };

@@ -69,11 +69,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         // leaf two epochs before, which takes late visibility of the epoch, in DRAM.
         block.set_value(slot, value);
         guard.media().mark(Mark::Step("insert.I3"));
-        let verdict = match block.exchange(slot, Word::EMPTY, Word::pending(key)) {
+        let exchanged = block.exchange(slot, Word::EMPTY, Word::pending(key));
+        guard.media().mark(Mark::Step("insert.pending"));
+        let verdict = match exchanged {
             // PENDING, as which a pop that is announced later finds it; before anybody can make an entry of it. (Who
-            // completes it for its owner has an insert of the same key, for which it has asked.)
+            // completes it for its owner has seen it PENDING, and asks as well.)
             Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
-                self.arbitrate(guard, place, slot, key)
+                self.arbitrate(guard, partition, place, slot, key)
             }
             // The pop comes first.
             Ok(()) => match self.give_up(place, slot, key) {
@@ -117,6 +119,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn arbitrate(
         &self,
         guard: &Guard<'_, M>,
+        partition: usize,
         place: &Place<'_, '_, M, W, D>,
         own: usize,
         key: Local,
@@ -136,7 +139,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 }
                 verdict
             }
-            found => self.counted(self.arbitrate_among(guard, place, found, own, key)),
+            found => self.counted(self.arbitrate_among(guard, partition, place, found, own, key)),
         }
     }
 
@@ -146,6 +149,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn arbitrate_among(
         &self,
         guard: &Guard<'_, M>,
+        partition: usize,
         place: &Place<'_, '_, M, W, D>,
         mut found: Rivals,
         own: usize,
@@ -164,6 +168,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
                 Rivals::Decided(verdict) => return verdict,
             };
+            // The own insert was killed for it, so a pop announced meanwhile may have met neither of the two. (A load
+            // that has seen a rival PENDING comes before the question as an exchange does.)
+            if candidate != own && !self.open.map().pops().admit(&join(partition, key)) {
+                return match self.give_up(place, own, key) {
+                    Verdict::Won => self.won(place, own),
+                    verdict => verdict,
+                };
+            }
             let word = self.commit(guard, place, candidate, key, dead);
             if candidate == own {
                 return verdict(word, pending);
@@ -184,7 +196,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
     /// Decides all inserts that are PENDING in a block, as their owners would: for a pop, which they may not have
     /// seen announced. Those that come later see it.
-    pub(crate) fn decide_inserts(&self, guard: &Guard<'_, M>, place: &Place<'_, '_, M, W, D>) {
+    pub(crate) fn decide_inserts(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        place: &Place<'_, '_, M, W, D>,
+    ) {
         let keys = place.leaf.low()..place.leaf.high();
         for slot in 0..Block::<M, W>::SLOTS {
             let word = place.block.word(slot);
@@ -197,7 +214,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 // Between the word and a look at the others, as in `arbitrate`.
                 fence(Ordering::SeqCst);
                 let found = self.look_at_rivals(place, slot, slot, key);
-                self.arbitrate_among(guard, place, found, slot, key);
+                self.arbitrate_among(guard, partition, place, found, slot, key);
             }
         }
     }
