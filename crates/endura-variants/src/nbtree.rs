@@ -13,7 +13,7 @@ use endura::lab::tree::nbtree::Design;
 
 /// What the tree announces with [`Mark::Step`](endura::lab::media::Mark::Step), in the order of the alphabet; the
 /// documentation of the modules says what each is. Tests stop threads there, and crash.
-pub const STEPS: [&str; 23] = [
+pub const STEPS: [&str; 24] = [
     "alter.durable",
     "alter.exchange",
     "change.S0",
@@ -22,6 +22,7 @@ pub const STEPS: [&str; 23] = [
     "change.S4",
     "insert.I2",
     "insert.I3",
+    "insert.pending",
     "insert.I4",
     "insert.I5",
     "insert.durable",

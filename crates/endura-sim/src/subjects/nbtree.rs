@@ -23,6 +23,7 @@ impl<const W: usize, const F: usize> NumberTree for Tree<Sim, W, F> {
         "alter.durable",
         "insert.I2",
         "insert.I3",
+        "insert.pending",
         "insert.I4",
         "insert.I5",
         "insert.durable",
