@@ -4,6 +4,7 @@
 //! any of it. All others start at [`Pool`](crate::Pool).
 
 pub use crate::store::fast_fair::AnyLayout;
+pub use crate::store::nbtree::NbTreeIndex;
 
 /// Handles of single indexes.
 pub mod handles {
@@ -25,6 +26,16 @@ pub mod pool {
         PartlyUsed, Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats, Worker, set_waiting,
         superblock,
     };
+
+    use std::sync::Arc;
+
+    use crate::Pool;
+    use crate::media::Mapped;
+
+    /// The space in which an open pool has its maps: to look at their trees from below.
+    pub fn space(pool: &Pool) -> &Arc<Space<Mapped>> {
+        pool.space()
+    }
 }
 
 /// The papers' indexes, over any medium.

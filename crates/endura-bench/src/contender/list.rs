@@ -8,7 +8,7 @@ use endura::Kind;
 use super::entrant::{Entrant, Maps};
 use crate::results::{Promise, Role, StoreInfo};
 use crate::store::{
-    BTreeBytes, BTreeStore, EnduraStore, Lmdb, LmdbBytes, RoartStore, Shape, Store, StoreOptions,
+    BTreeBytes, BTreeStore, EnduraStore, Lmdb, LmdbBytes, Shape, Store, StoreOptions,
 };
 use crate::{Error, Result};
 
@@ -93,17 +93,17 @@ contenders! {
     FastFair = Listing {
         only_words: true,
         ..Listing::ours("fast-fair", Kind::FastFair, 0)
-            .always(|it, options| it.pool(EnduraStore::fast_fair(options)?))
+            .always(|it, options| it.words(Kind::FastFair, options))
     },
     /// endura's NBTree.
     NbTree = Listing {
         only_words: true,
         ..Listing::ours("nbtree", Kind::NbTree, 1)
-            .always(|it, options| it.pool(EnduraStore::nbtree(options)?))
+            .always(|it, options| it.words(Kind::NbTree, options))
     },
     /// endura's ROART.
     Roart = Listing::ours("roart", Kind::Roart, 2)
-        .always(|it, options| it.pool(RoartStore::open(options)?)),
+        .always(|it, options| it.pool(EnduraStore::strings(it.name(), options)?)),
     /// LMDB.
     Lmdb = Listing::peer("LMDB", "lmdb", 3).always(|it, options| {
         let bytes = options.lmdb_map_size();
@@ -199,6 +199,11 @@ impl Contender {
         }
         let feature = feature.unwrap_or_default();
         open.ok_or(Error::NotBuilt { store, feature })?(self, options)
+    }
+
+    /// Maps of numbers in one pool.
+    fn words(self, kind: Kind, options: &StoreOptions) -> Result<Box<dyn Entrant>> {
+        self.pool(EnduraStore::words(self.name(), kind, options)?)
     }
 
     /// Maps in one pool.

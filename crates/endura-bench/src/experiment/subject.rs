@@ -4,20 +4,21 @@
 //! experiment of a paper has dozens of trees, media and options; a call through a table of functions
 //! costs it a nanosecond.
 
-use endura::lab::handles::{AnyIndex, ByteMap, Handles as _, WordMap};
 use std::path::Path;
 use std::sync::Arc;
 
+use endura::lab::NbTreeIndex;
+use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::Media;
-use endura::lab::pool::Space;
+use endura::lab::pool::{self, Space};
 use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::lab::tree::roart::Techniques;
 use endura::lab::tree::{Index, fast_fair, nbtree, roart};
-use endura::{Kind, MediaChoice, Pool};
+use endura::{Kind, Map, MapOptions, MediaChoice, Pool};
 
 use super::media::space;
 use crate::Result;
-use crate::store::{Client, RoartClient, Shape, temporary};
+use crate::store::{Client, Numbers, RoartClient, Shape, temporary};
 
 /// An index with its medium.
 pub struct Subject {
@@ -70,16 +71,15 @@ impl Subject {
         let client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>;
         let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
         if kind == Kind::Roart {
-            let map = pool.roart("subject")?;
-            client = Box::new(move || Box::new(RoartClient::new(map.clone(), shape)));
-        } else {
-            let map = pool.any_map("subject", Some(kind))?;
-            let of = map.clone();
+            let map = Numbers::new(pool.map::<[u8], [u8]>("subject")?, shape);
             client = Box::new(move || Box::new(map.clone()));
-            dram_bytes = Box::new(move || match of.index() {
-                AnyIndex::NbTree(tree) => tree.stats().metadata_bytes,
-                AnyIndex::FastFair(_) => 0,
-            });
+        } else {
+            let map: Map<u64, u64> = pool.map_with("subject", MapOptions::new().kind(kind))?;
+            client = Box::new(move || Box::new(map.clone()));
+        }
+        if kind == Kind::NbTree {
+            let tree = NbTreeIndex::open(pool::space(&pool), "subject")?;
+            dram_bytes = Box::new(move || tree.stats().metadata_bytes);
         }
         let name = kind.name();
         // The pool is closed before its folder goes.

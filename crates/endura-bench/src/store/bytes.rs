@@ -9,31 +9,57 @@ pub trait ByteClient {
     /// Stores `value` under `key`, whether or not the key was there.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
+    /// Replaces the value of `key`; says whether it was there. An upsert where a store has no update that spares
+    /// the search: the keys measured are there.
+    #[inline]
+    fn replace(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.put(key, value)?;
+        Ok(true)
+    }
+
     /// Removes `key`; says whether it was there, or yes without looking.
     fn remove(&mut self, key: &[u8]) -> Result<bool>;
 
     /// Copies the value of `key` into `into`; says whether the key was there.
     fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool>;
 
+    /// Looks the keys of all these numbers up; gives how many were found.
+    #[inline]
+    fn get_many(&mut self, keys: &[u64], buffers: &mut Buffers) -> Result<usize> {
+        let mut found = 0;
+        for &key in keys {
+            buffers.set_key(key);
+            found += usize::from(self.get(&buffers.key, &mut buffers.read)?);
+        }
+        Ok(found)
+    }
+
     /// Shows up to `count` entries from `from` upwards to `each`.
     fn scan(&mut self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<()>;
 }
 
-/// Copies as much of a value as there is room for.
+/// Copies as much of a value as there is room for; a number without a call, as stores of numbers do.
 #[inline]
 pub(super) fn copy(value: &[u8], into: &mut [u8]) {
+    if let (Ok(value), Ok(into)) =
+        (<&[u8; 8]>::try_from(value), <&mut [u8; 8]>::try_from(&mut *into))
+    {
+        *into = *value;
+        return;
+    }
     let length = value.len().min(into.len());
     into[..length].copy_from_slice(&value[..length]);
 }
 
 /// Numbers, as keys and values of one [`Shape`].
+#[derive(Clone)]
 pub struct Numbers<S> {
     pub(super) client: S,
     buffers: Buffers,
 }
 
 impl<S> Numbers<S> {
-    pub(super) fn new(client: S, shape: Shape) -> Self {
+    pub(crate) fn new(client: S, shape: Shape) -> Self {
         Self { client, buffers: Buffers::new(shape) }
     }
 }
@@ -46,11 +72,11 @@ impl<S: ByteClient> Client for Numbers<S> {
         self.client.put(&self.buffers.key, &self.buffers.value)
     }
 
-    /// An upsert: these stores have no update that spares the search, and the keys measured are there.
     #[inline]
     fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        self.insert(key, value)?;
-        Ok(true)
+        self.buffers.set_key(key);
+        self.buffers.set_value(value);
+        self.client.replace(&self.buffers.key, &self.buffers.value)
     }
 
     #[inline]
@@ -85,5 +111,10 @@ impl<S: ByteClient> Client for Numbers<S> {
             sum ^= buffers.key_number(key) ^ number(value);
         })?;
         Ok((seen, sum))
+    }
+
+    #[inline]
+    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+        self.client.get_many(keys, &mut self.buffers)
     }
 }

@@ -14,7 +14,7 @@ pub use contract::{Client, Footprint, Store};
 pub use dram::CongeeStore;
 pub use dram::{BTreeBytes, BTreeStore};
 pub use options::{StoreOptions, temporary};
-pub use ours::{EnduraStore, RoartClient, RoartStore};
+pub use ours::{EnduraStore, RoartClient};
 #[cfg(feature = "fjall")]
 pub use peers::FjallStore;
 #[cfg(feature = "redb")]

@@ -75,7 +75,8 @@ impl Shape {
 }
 
 /// Room for one key and two values, and how numbers are written there.
-pub(crate) struct Buffers {
+#[derive(Clone)]
+pub struct Buffers {
     shape: Shape,
     pub(crate) key: Vec<u8>,
     /// A value to store.

@@ -1,6 +1,6 @@
 //! Memory that is at hand before what enters keys is timed.
 
-use endura::lab::handles::Handles as _;
+use std::io::Read as _;
 use std::path::Path;
 
 use endura::Pool;
@@ -20,13 +20,13 @@ pub(crate) fn warm_memory(dir: &Path, shape: Shape, workload: &Workload, operati
     let bytes = operations * (2 * shape.mean_bytes() as u64 + 32);
     let fill = || -> Result<()> {
         let dir = temporary(dir)?;
-        let map = Pool::options().create_new(dir.path().join("memory"))?.roart("memory")?;
-        for (piece, begin) in (0_u64..).zip((0..bytes).step_by(1 << 28)) {
-            map.insert_from(
-                piece.to_be_bytes(),
-                (bytes - begin).min(1 << 28) as usize,
-                |_| Ok(()),
-            )?;
+        let pool = Pool::options().create_new(dir.path().join("memory"))?;
+        let map = pool.map::<u64, [u8]>("memory")?;
+        for (piece, begin) in (0..).zip((0..bytes).step_by(1 << 28)) {
+            let len = (bytes - begin).min(1 << 28);
+            map.insert_from(piece, len as usize, |out| {
+                std::io::copy(&mut std::io::repeat(0).take(len), out).map(drop)
+            })?;
         }
         Ok(())
     };

@@ -1,7 +1,8 @@
 //! endura's indexes.
 
+mod pool;
 mod strings;
 mod words;
 
-pub use strings::{RoartClient, RoartStore};
-pub use words::EnduraStore;
+pub use pool::EnduraStore;
+pub use strings::RoartClient;

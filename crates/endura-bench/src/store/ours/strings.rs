@@ -1,60 +1,63 @@
-//! A map of byte strings in an endura pool as a [`Store`].
+//! A [`ByteClient`] of a map of byte strings, as users have it, and a [`Client`] of a ROART over any medium.
 
-use endura::lab::handles::Handles as _;
 use std::ops::ControlFlow;
 
-use endura::Pool;
-use endura::lab::handles::{ByteMap, Roart, RoartIndex};
+use endura::Map;
+use endura::lab::handles::ByteMap;
 use endura::lab::tree::{ByteIndex, Bytes};
 
 use crate::Result;
-use crate::store::contract::{Client, Footprint, Store};
-use crate::store::options::StoreOptions;
+use crate::store::bytes::{ByteClient, copy};
+use crate::store::contract::Client;
 use crate::store::shape::{Buffers, Shape, key_number, number};
 
-/// A map of byte strings in an endura pool.
-pub struct RoartStore {
-    pool: Pool,
-    map: Roart,
-    shape: Shape,
-}
+impl ByteClient for Map<[u8], [u8]> {
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.insert(key, value)?;
+        Ok(())
+    }
 
-impl RoartStore {
-    /// The maps of a pool, which is made if it is not there.
-    pub fn open(options: &StoreOptions) -> Result<Vec<Self>> {
-        let shape = options.shape;
-        shape.check()?;
-        let pool = options.open_pool()?;
-        let map = |name: String| Ok(Self { map: pool.roart(&name)?, pool: pool.clone(), shape });
-        options.map_names().map(map).collect()
+    #[inline]
+    fn replace(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        Ok(Self::replace(self, key, value)?.is_some())
+    }
+
+    #[inline]
+    fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        Ok(Self::remove(self, key)?.is_some())
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool> {
+        Ok(self.get_with(key, |value| copy(value, into))?.is_some())
+    }
+
+    #[inline]
+    fn get_many(&mut self, keys: &[u64], buffers: &mut Buffers) -> Result<usize> {
+        let spelled: Vec<Vec<u8>> = keys.iter().map(|&key| buffers.spell(key)).collect();
+        let found = Self::get_many(self, spelled.iter().map(Vec::as_slice))?;
+        Ok(found.iter().flatten().count())
+    }
+
+    #[inline]
+    fn scan(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        mut each: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let mut seen = 0;
+        let all = self.range_with(from.., |key, value| {
+            each(key, value);
+            seen += 1;
+            if seen < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        Ok(all.map(drop)?)
     }
 }
 
-impl Store for RoartStore {
-    type Client<'s> = RoartClient<RoartIndex>;
-
-    fn name(&self) -> &'static str {
-        "roart"
-    }
-
-    fn client(&self) -> Result<RoartClient<RoartIndex>> {
-        Ok(RoartClient::new(self.map.clone(), self.shape))
-    }
-
-    fn footprint(&self) -> Result<Footprint> {
-        let stats = self.pool.stats()?;
-        Ok(Footprint { used_bytes: stats.page_bytes_in_use, file_bytes: stats.file_bytes })
-    }
-
-    fn settings(&self) -> String {
-        match self.pool.stats() {
-            Ok(stats) => format!("{} on {}, Roart", stats.domain, stats.filesystem),
-            Err(error) => error.to_string(),
-        }
-    }
-}
-
-/// One thread's work with a map of byte strings.
+/// One thread's work with a ROART over any medium, which looks at keys and values where they lie.
 pub struct RoartClient<I: ByteIndex> {
     map: ByteMap<I>,
     buffers: Buffers,

@@ -1,119 +1,59 @@
-//! endura as a [`Store`].
+//! A [`Client`] of a map of numbers, as users have it, and of a tree of numbers over any medium.
 
-use endura::Pool;
-use endura::lab::handles::Handles as _;
-use endura::lab::handles::{FastFairIndex, NbTree, NbTreeIndex, WordMap};
+use endura::Map;
+use endura::lab::handles::WordMap;
 use endura::lab::tree::Index;
 
 use crate::Result;
-use crate::store::contract::{Client, Footprint, Store};
-use crate::store::options::StoreOptions;
+use crate::store::contract::Client;
 
-/// A map of numbers in an endura pool, of a kind that is known: as those who embed it call it.
-pub struct EnduraStore<I> {
-    pool: Pool,
-    map: WordMap<I>,
-    name: &'static str,
-    about: String,
-}
+/// The same calls of both, but for the one that changes a value, and how keys are given.
+macro_rules! client {
+    ($type:ty, $replace:ident, [$($keys:tt)*] $(, $index:ident)?) => {
+        impl$(<$index: Index>)? Client for $type {
+            #[inline]
+            fn insert(&mut self, key: u64, value: u64) -> Result<()> {
+                Self::insert(self, key, value)?;
+                Ok(())
+            }
 
-impl EnduraStore<FastFairIndex> {
-    /// The maps of a pool, which are made if they are not there.
-    pub fn fast_fair(options: &StoreOptions) -> Result<Vec<Self>> {
-        let pool = options.open_pool()?;
-        let store = |name: String| {
-            let map = match options.layout {
-                Some(layout) => pool.fast_fair_with(&name, layout)?,
-                None => pool.fast_fair(&name)?,
-            };
-            let layout = map.index().layout();
-            let (leaf, inner) = (layout.leaf_bytes(), layout.inner_bytes());
-            let about = format!("FastFair, leaves of {leaf} bytes, inner nodes of {inner}");
-            Ok(Self { pool: pool.clone(), map, name: "fast-fair", about })
-        };
-        options.map_names().map(store).collect()
-    }
-}
+            #[inline]
+            fn update(&mut self, key: u64, value: u64) -> Result<bool> {
+                Ok(Self::$replace(self, key, value)?.is_some())
+            }
 
-impl EnduraStore<NbTreeIndex> {
-    /// The same as NBTrees.
-    pub fn nbtree(options: &StoreOptions) -> Result<Vec<Self>> {
-        let pool = options.open_pool()?;
-        let store = |name: String| {
-            let map: NbTree = pool.nbtree(&name)?;
-            Ok(Self { pool: pool.clone(), map, name: "nbtree", about: "NbTree".to_owned() })
-        };
-        options.map_names().map(store).collect()
-    }
-}
+            #[inline]
+            fn remove(&mut self, key: u64) -> Result<bool> {
+                Ok(Self::remove(self, key)?.is_some())
+            }
 
-impl<I: Index + Send + Sync> Store for EnduraStore<I> {
-    type Client<'s>
-        = WordMap<I>
-    where
-        I: 's;
+            #[inline]
+            fn get(&mut self, key: u64) -> Result<Option<u64>> {
+                Ok(Self::get(self, key)?)
+            }
 
-    fn name(&self) -> &'static str {
-        self.name
-    }
+            fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
+                Ok(self.range(from..).next().transpose()?)
+            }
 
-    fn client(&self) -> Result<WordMap<I>> {
-        Ok(self.map.clone())
-    }
+            #[inline]
+            fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
+                let (mut seen, mut sum) = (0, 0);
+                for entry in self.range(from..).take(count) {
+                    let (key, value) = entry?;
+                    seen += 1;
+                    sum ^= key ^ value;
+                }
+                Ok((seen, sum))
+            }
 
-    fn footprint(&self) -> Result<Footprint> {
-        let stats = self.pool.stats()?;
-        Ok(Footprint { used_bytes: stats.page_bytes_in_use, file_bytes: stats.file_bytes })
-    }
-
-    fn settings(&self) -> String {
-        let medium = match self.pool.stats() {
-            Ok(stats) => format!("{} on {}", stats.domain, stats.filesystem),
-            Err(error) => error.to_string(),
-        };
-        format!("{medium}, {}", self.about)
-    }
-}
-
-impl<I: Index> Client for WordMap<I> {
-    #[inline]
-    fn insert(&mut self, key: u64, value: u64) -> Result<()> {
-        Self::insert(self, key, value)?;
-        Ok(())
-    }
-
-    #[inline]
-    fn update(&mut self, key: u64, value: u64) -> Result<bool> {
-        Ok(Self::update(self, key, value)?.is_some())
-    }
-
-    #[inline]
-    fn remove(&mut self, key: u64) -> Result<bool> {
-        Ok(Self::remove(self, key)?.is_some())
-    }
-
-    #[inline]
-    fn get(&mut self, key: u64) -> Result<Option<u64>> {
-        Ok(Self::get(self, key)?)
-    }
-
-    fn first(&mut self, from: u64) -> Result<Option<(u64, u64)>> {
-        Ok(self.range(from..).next().transpose()?)
-    }
-
-    #[inline]
-    fn scan(&mut self, from: u64, count: usize) -> Result<(usize, u64)> {
-        let (mut seen, mut sum) = (0, 0);
-        for entry in self.range(from..).take(count) {
-            let (key, value) = entry?;
-            seen += 1;
-            sum ^= key ^ value;
+            #[inline]
+            fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
+                Ok(Self::get_many(self, keys$($keys)*)?.iter().flatten().count())
+            }
         }
-        Ok((seen, sum))
-    }
-
-    #[inline]
-    fn get_many(&mut self, keys: &[u64]) -> Result<usize> {
-        Ok(Self::get_many(self, keys)?.iter().flatten().count())
-    }
+    };
 }
+
+client!(Map<u64, u64>, replace, [.iter().copied()]);
+client!(WordMap<I>, update, [], I);

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use endura::Kind;
-use endura::lab::handles::Handles as _;
+use endura::lab::NbTreeIndex;
+use endura::lab::pool;
 use endura_bench::contender::Contender;
 use endura_bench::figures::Median;
 use endura_bench::keys::key;
@@ -124,7 +125,7 @@ fn rebuild(media: MediaArgs, pool: &Path) -> Result<Duration> {
     let maps = pool.maps()?;
     let begun = Instant::now();
     for map in maps {
-        pool.nbtree(&map.name)?.index().rebuild(2)?;
+        NbTreeIndex::open(pool::space(&pool), &map.name)?.rebuild(2)?;
     }
     Ok(begun.elapsed())
 }
