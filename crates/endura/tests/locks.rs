@@ -4,7 +4,6 @@
 #[path = "faults/process.rs"]
 mod process;
 
-use endura::lab::handles::Handles as _;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -79,7 +78,7 @@ fn a_child_drops_a_pool_that_has_threads() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
         let pool = Pool::options().open(&path).unwrap();
-        let map = pool.fast_fair("map").unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
         (0..20_000).for_each(|key| assert!(map.insert(key, key).is_ok()));
         let unclosed = std::fs::read(&path).unwrap();
         drop((map, pool));
@@ -103,7 +102,7 @@ fn a_child_keeps_its_hands_off() {
         let path = closed_pool(&folder);
         let other = folder.path().join("other");
         let pool = Pool::options().open_existing(&path).unwrap();
-        let map = pool.fast_fair("map").unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
         map.insert(1, 2).unwrap();
         let reader = {
             Pool::options().create_new(&other).unwrap().close().unwrap();
@@ -118,8 +117,8 @@ fn a_child_keeps_its_hands_off() {
                 && matches!(range.next(), Some(Err(Error::Forked)))
                 && matches!(pool.maps(), Err(Error::Forked))
                 && matches!(pool.verify(), Err(Error::Forked))
-                && matches!(pool.fast_fair("map"), Err(Error::Forked))
-                && matches!(pool.fast_fair("more"), Err(Error::Forked))
+                && matches!(pool.map::<u64, u64>("map"), Err(Error::Forked))
+                && matches!(pool.map::<u64, u64>("more"), Err(Error::Forked))
                 && matches!(pool.drop_map("map"), Err(Error::Forked))
                 && matches!(pool.rename("map", "other"), Err(Error::Forked))
                 && matches!(pool.close(), Err(Error::Forked))

@@ -1,11 +1,9 @@
 //! What a collection costs and gives back. Run with
 //! `cargo test --release -p endura --test collect -- --ignored --nocapture measure`: A16.
 
-use endura::lab::handles::Handles as _;
 use std::time::{Duration, Instant};
 
-use endura::lab::handles::Roart;
-use endura::{MediaChoice, Pool};
+use endura::{Map, MediaChoice, Pool};
 
 const KEYS: u64 = 1_000_000;
 
@@ -16,15 +14,15 @@ fn scattered(n: u64) -> [u8; 24] {
 }
 
 /// Operations a second, half of them lookups and half updates, until `stop` says so.
-fn throughput(map: &Roart, stop: impl Fn(u64) -> bool) -> (f64, Duration) {
+fn throughput(map: &Map<[u8], [u8]>, stop: impl Fn(u64) -> bool) -> (f64, Duration) {
     let (begun, mut done, mut slowest) = (Instant::now(), 0_u64, Duration::ZERO);
     while !stop(done) {
         let one = Instant::now();
         for i in 0..64 {
             let key = scattered((done * 7 + i * 31) % KEYS);
             match i % 2 {
-                0 => assert!(map.get(key).unwrap().is_some()),
-                _ => _ = map.insert(key, [1; 100]).unwrap(),
+                0 => assert!(map.get(&key).unwrap().is_some()),
+                _ => _ = map.insert(&key, &[1; 100]).unwrap(),
             }
         }
         slowest = slowest.max(one.elapsed());
@@ -40,18 +38,18 @@ fn a16_a_million_keys_after_a_kill() {
     let path = folder.path().join("p.endura");
     let options = Pool::options().media(MediaChoice::PageCache);
     let pool = options.create_new(&path).unwrap();
-    let map = pool.roart("m").unwrap();
-    (0..KEYS).for_each(|n| _ = map.insert(scattered(n), [0; 100]).unwrap());
-    (0..KEYS / 4).for_each(|n| _ = map.remove(scattered(4 * n)).unwrap());
-    (0..KEYS / 4).for_each(|n| _ = map.insert(scattered(4 * n), [0; 200]).unwrap());
+    let map = pool.map::<[u8], [u8]>("m").unwrap();
+    (0..KEYS).for_each(|n| _ = map.insert(&scattered(n), &[0; 100]).unwrap());
+    (0..KEYS / 4).for_each(|n| _ = map.remove(&scattered(4 * n)).unwrap());
+    (0..KEYS / 4).for_each(|n| _ = map.insert(&scattered(4 * n), &[0; 200]).unwrap());
     let killed = std::fs::read(&path).unwrap();
     drop(map);
     pool.close().unwrap();
     std::fs::write(&path, &killed).unwrap();
     let begun = Instant::now();
     let pool = options.open_existing(&path).unwrap();
-    let map = pool.roart("m").unwrap();
-    assert!(map.get(scattered(1)).unwrap().is_some());
+    let map = pool.map::<[u8], [u8]>("m").unwrap();
+    assert!(map.get(&scattered(1)).unwrap().is_some());
     println!("open and first lookup: {:?}", begun.elapsed());
     let done = || pool.stats().unwrap().collection.is_done();
     let (during, slowest) = throughput(&map, |ops| ops % 4096 == 0 && done());

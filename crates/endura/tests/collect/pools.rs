@@ -1,10 +1,9 @@
 //! Pools in files.
 
-use endura::lab::handles::Handles as _;
 use std::time::{Duration, Instant};
 
 use endura::lab::pool::CollectionState;
-use endura::{MediaChoice, Pool};
+use endura::{Kind, MapOptions, MediaChoice, Pool};
 
 /// The threads of a pool find what was stranded by themselves, and the statistics tell.
 #[test]
@@ -13,7 +12,7 @@ fn threads_find_it_by_themselves() {
     let path = folder.path().join("p.endura");
     for threads in [0, 1, 3] {
         let pool = Pool::options().media(MediaChoice::PageCache).open(&path).unwrap();
-        let map = pool.fast_fair("m").unwrap();
+        let map = pool.map::<u64, u64>("m").unwrap();
         (0..20_000).for_each(|key| _ = map.insert(key, key).unwrap());
         // As a killed process leaves it.
         let before = std::fs::read(&path).unwrap();
@@ -32,7 +31,7 @@ fn threads_find_it_by_themselves() {
             std::thread::yield_now();
         }
         assert_eq!(pool.verify().unwrap().shares.leaked, 0);
-        assert_eq!(pool.fast_fair("m").unwrap().range(..).count(), 20_000);
+        assert_eq!(pool.map::<u64, u64>("m").unwrap().range(..).count(), 20_000);
         pool.close().unwrap();
     }
 }
@@ -45,10 +44,12 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
     let [path, copy] = ["pool", "copy"].map(|name| folder.path().join(name));
     let options = Pool::options().max_size(1 << 28);
     let pool = options.create_new(&path).unwrap();
+    let nbtree = MapOptions::new().kind(Kind::NbTree);
     for n in 0..2_000_u64 {
-        pool.fast_fair("f").unwrap().insert(n * 7, n).unwrap();
-        pool.nbtree("n").unwrap().insert(n * 11, n).unwrap();
-        pool.roart("r").unwrap().insert(format!("key/{n}"), n.to_le_bytes()).unwrap();
+        pool.map::<u64, u64>("f").unwrap().insert(n * 7, n).unwrap();
+        pool.map_with::<u64, u64>("n", nbtree).unwrap().insert(n * 11, n).unwrap();
+        let strings = pool.map::<str, [u8]>("r").unwrap();
+        strings.insert(&format!("key/{n}"), &n.to_le_bytes()).unwrap();
     }
     pool.close().unwrap();
     std::fs::copy(&path, &copy).unwrap();
@@ -58,13 +59,14 @@ fn a15_a_copy_opens_at_another_address_and_what_is_no_pool_is_left_alone() {
         assert_eq!(pool.verify().unwrap().shares.leaked, 0);
         let numbers = |entry: endura::Result<(u64, u64)>| entry.unwrap();
         let expected = |step: u64| (0..2_000_u64).map(move |n| (n * step, n));
-        assert!(pool.fast_fair("f").unwrap().iter().map(numbers).eq(expected(7)));
-        assert!(pool.nbtree("n").unwrap().iter().map(numbers).eq(expected(11)));
-        let strings = pool.roart("r").unwrap();
+        assert!(pool.map::<u64, u64>("f").unwrap().iter().map(numbers).eq(expected(7)));
+        let other = pool.map_with::<u64, u64>("n", nbtree).unwrap();
+        assert!(other.iter().map(numbers).eq(expected(11)));
+        let strings = pool.map::<str, [u8]>("r").unwrap();
         assert_eq!(strings.iter().count(), 2_000);
         assert!(
             (0..2_000_u64)
-                .all(|n| { strings.get(format!("key/{n}")).unwrap().unwrap() == n.to_le_bytes() })
+                .all(|n| { strings.get(&format!("key/{n}")).unwrap().unwrap() == n.to_le_bytes() })
         );
     }
     both.into_iter().for_each(|pool| pool.close().unwrap());

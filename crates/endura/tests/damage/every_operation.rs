@@ -3,18 +3,17 @@
 //! What is changed is read from a string of bytes, so that a fuzzer can steer it. The same code
 //! runs in the tests from random bytes and in `fuzz/` from those that libFuzzer makes up.
 
-use endura::lab::handles::Handles as _;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use endura::lab::handles::{OrderedMap, WordMap};
+use endura::lab::handles::WordMap;
 use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space, superblock};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{Index, fast_fair, nbtree};
-use endura::{Kind, Pool, Result};
+use endura::{Kind, Map, MapOptions, NodeLayout, Pool, Result};
 
 type Damaged = Arc<Space<Arc<Heap>>>;
 
@@ -113,8 +112,8 @@ impl Image {
     fn of_session<T: Tiny>(closed: bool) -> Self {
         let heap = Arc::new(Heap::new(ROOM));
         let space = mounted(Arc::clone(&heap), 1);
-        fill(&WordMap::over(<T as Tiny>::open(&space, "first").unwrap()));
-        fill(&WordMap::over(<T as Tiny>::open(&space, "second").unwrap()));
+        fill_tree(&WordMap::over(<T as Tiny>::open(&space, "first").unwrap()));
+        fill_tree(&WordMap::over(<T as Tiny>::open(&space, "second").unwrap()));
         if closed {
             space.close().unwrap();
             space.save().unwrap();
@@ -175,13 +174,20 @@ fn mounted(heap: Arc<Heap>, generation: u64) -> Damaged {
 }
 
 /// Enough to split often, and some removes, which leave merged nodes and free chunks.
-fn fill(map: &impl OrderedMap) {
+fn fill(
+    insert: impl Fn(u64, u64) -> Result<Option<u64>>,
+    remove: impl Fn(u64) -> Result<Option<u64>>,
+) {
     for n in 0..700 {
-        map.insert(n * STEP, n).unwrap();
+        insert(n * STEP, n).unwrap();
     }
     for n in (100..300).chain((400..500).step_by(2)) {
-        map.remove(n * STEP).unwrap();
+        remove(n * STEP).unwrap();
     }
+}
+
+fn fill_tree(map: &WordMap<impl Index>) {
+    fill(|key, value| map.insert(key, value), |key| map.remove(key));
 }
 
 /// Damages a pool on the heap as `bytes` say, and uses it.
@@ -198,7 +204,7 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
     for name in ["first", "second", "third"] {
         if let Ok(tree) = <T as Tiny>::open(&space, name) {
             // Errors are answers, too: what counts is that there is one.
-            let _ = every_operation(&WordMap::over(tree.clone()), &mut choices);
+            let _ = on_tree(&WordMap::over(tree.clone()), &mut choices);
             let _ = tree.check();
         }
     }
@@ -220,19 +226,21 @@ type UseMaps = dyn Fn(&Pool, &mut Choices<'_>) + Send + Sync;
 impl Files {
     /// Of two maps of this kind.
     pub(crate) fn of(kind: Kind) -> Self {
+        let options = MapOptions::new().kind(kind);
         let fill = |pool: &Pool| {
-            fill(&pool.any_map("first", Some(kind)).unwrap());
-            match kind {
-                Kind::FastFair => {
-                    fill(&pool.fast_fair_with("second", endura::NodeLayout::NarrowLeaves).unwrap());
-                }
-                _ => fill(&pool.any_map("second", Some(kind)).unwrap()),
+            let second = match kind {
+                Kind::FastFair => options.node_layout(NodeLayout::NarrowLeaves),
+                _ => options,
+            };
+            for (name, options) in [("first", options), ("second", second)] {
+                let map = pool.map_with::<u64, u64>(name, options).unwrap();
+                fill(|key, value| map.insert(key, value), |key| map.remove(key));
             }
         };
         Self::with(ROOM, fill, move |pool, choices| {
             for name in ["first", "second", "third"] {
-                if let Ok(map) = pool.any_map(name, Some(kind)) {
-                    let _ = every_operation(&map, choices);
+                if let Ok(map) = pool.map_with(name, options) {
+                    let _ = on_map(&map, choices);
                 }
             }
         })
@@ -316,30 +324,60 @@ fn cut_short(file: &File, choices: &mut Choices<'_>) {
 }
 
 /// All that a map offers, on keys all over the tree.
-fn every_operation(map: &impl OrderedMap, choices: &mut Choices<'_>) -> Result<()> {
-    let from = choices.below(700) as u64;
-    let keys: Vec<u64> = (0..30).map(|i| (from + 23 * i) % 700 * STEP).collect();
-    let _ = (map.len(), map.is_empty(), map.first(), map.last(), map.get_many(&keys));
-    for (i, &key) in keys.iter().enumerate() {
-        let value = i as u64;
-        let _ = (map.get(key), map.contains_key(key), map.insert(key, value));
-        let _ = (map.insert_new(key + 1, value), map.update(key, value), map.remove(key + 2));
-        let _ = (map.compare_exchange(key, Some(value), Some(7)), map.remove(key));
-        let _ = map.fetch_update(key + 3, |old| old.map(|old| old ^ 1).or(Some(1)));
-    }
-    // A run that splits nodes, and one that merges them.
-    let _ = (0..40).try_for_each(|i| map.insert(keys[0] + 8 * i, i).map(drop));
-    let _ = (0..40).try_for_each(|i| map.remove(keys[0] + 8 * i).map(drop));
-    // At most so many entries can be told apart in the room there is.
-    let limit = (ROOM / 16) as usize;
-    assert!(map.range(..).take(limit).count() < limit, "a scan ends");
-    assert!(map.range(..).rev().take(limit).count() < limit, "a scan ends");
-    let _ = map.range(keys[1]..=keys[1].saturating_add(90 * STEP)).take(50).count();
-    let _ = (map.pop_first(), map.pop_last(), map.retain(|key, _| !key.is_multiple_of(3)));
-    let _ = map.remove_range(keys[2]..keys[2].saturating_add(200 * STEP));
-    let _ = (map.first(), map.len());
-    if choices.byte().is_multiple_of(4) {
-        map.clear()?;
-    }
-    Ok(())
+macro_rules! every_operation {
+    (
+        $map:ident,
+        $choices:ident,
+        $insert_new:ident,
+        $update:ident,
+        $fetch_update:ident,
+        $first:ident,
+        $last:ident,
+        $keys:expr
+    ) => {{
+        let from = $choices.below(700) as u64;
+        let keys: Vec<u64> = (0..30).map(|i| (from + 23 * i) % 700 * STEP).collect();
+        let _ =
+            ($map.len(), $map.is_empty(), $map.$first(), $map.$last(), $map.get_many($keys(&keys)));
+        for (i, &key) in keys.iter().enumerate() {
+            let value = i as u64;
+            let _ = ($map.get(key), $map.contains_key(key), $map.insert(key, value));
+            let _ =
+                ($map.$insert_new(key + 1, value), $map.$update(key, value), $map.remove(key + 2));
+            let _ = ($map.compare_exchange(key, Some(value), Some(7)), $map.remove(key));
+            let _ = $map.$fetch_update(key + 3, |old| old.map(|old| old ^ 1).or(Some(1)));
+        }
+        // A run that splits nodes, and one that merges them.
+        let _ = (0..40).try_for_each(|i| $map.insert(keys[0] + 8 * i, i).map(drop));
+        let _ = (0..40).try_for_each(|i| $map.remove(keys[0] + 8 * i).map(drop));
+        // At most so many entries can be told apart in the room there is.
+        let limit = (ROOM / 16) as usize;
+        assert!($map.range(..).take(limit).count() < limit, "a scan ends");
+        assert!($map.range(..).rev().take(limit).count() < limit, "a scan ends");
+        let _ = $map.range(keys[1]..=keys[1].saturating_add(90 * STEP)).take(50).count();
+        let _ = ($map.pop_first(), $map.pop_last(), $map.retain(|key, _| !key.is_multiple_of(3)));
+        let _ = $map.remove_range(keys[2]..keys[2].saturating_add(200 * STEP));
+        let _ = ($map.$first(), $map.len());
+        if $choices.byte().is_multiple_of(4) {
+            $map.clear()?;
+        }
+        Ok(())
+    }};
+}
+
+fn on_tree(map: &WordMap<impl Index>, choices: &mut Choices<'_>) -> Result<()> {
+    every_operation!(map, choices, insert_new, update, fetch_update, first, last, Vec::as_slice)
+}
+
+fn on_map(map: &Map<u64, u64>, choices: &mut Choices<'_>) -> Result<()> {
+    every_operation!(
+        map,
+        choices,
+        insert_if_absent,
+        replace,
+        alter,
+        first_key_value,
+        last_key_value,
+        |keys: &[u64]| keys.to_vec()
+    )
 }

@@ -1,11 +1,10 @@
 //! Closing and verifying a pool beside operations that stay: who is inside is not waited for by himself, nor
 //! for ever by a verification.
 
-use endura::lab::handles::Handles as _;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use endura::{Error, NodeLayout, Pool};
+use endura::{Error, Kind, MapOptions, NodeLayout, Pool};
 
 use crate::closures::{KEY, World};
 use crate::patience::ends;
@@ -22,7 +21,7 @@ fn who_is_inside_asks_a_pool_that_is_being_closed() {
         let inside = {
             let world = world.clone();
             std::thread::spawn(move || {
-                world.roart.get_with(KEY.to_be_bytes(), |_| {
+                world.roart.get_with(KEY, |_| {
                     enter.send(()).unwrap();
                     std::thread::sleep(MOMENT);
                     assert!(matches!(world.pool.close(), Err(Error::InsideOperation)));
@@ -57,7 +56,7 @@ fn a_verification_gives_up_where_a_writer_waits_for_another_one() {
         let mut verified = None;
         world
             .roart
-            .insert_from(KEY.to_be_bytes(), 8, |_| {
+            .insert_from(KEY, 8, |out| {
                 let pool = world.pool.clone();
                 let verifying = std::thread::spawn(move || pool.verify());
                 std::thread::sleep(MOMENT);
@@ -65,7 +64,7 @@ fn a_verification_gives_up_where_a_writer_waits_for_another_one() {
                 std::thread::spawn(move || map.insert(1, 1)).join().unwrap().unwrap();
                 assert!(begun.elapsed() < Duration::from_secs(10));
                 verified = Some(verifying.join().unwrap());
-                Ok(())
+                out.write_all(&[1; 8])
             })
             .unwrap();
         match verified.unwrap() {
@@ -90,13 +89,11 @@ fn a_map_without_a_choice_of_nodes_is_never_of_the_wrong_kind() {
             for n in 0..200 {
                 both.wait();
                 let name = format!("{n}");
-                if n % 2 == 0 {
-                    pool.fast_fair_with(&name, NodeLayout::NarrowLeaves)
-                        .map(drop)
-                        .unwrap_or_default();
-                } else {
-                    pool.nbtree(&name).map(drop).unwrap_or_default();
-                }
+                let options = match n % 2 {
+                    0 => MapOptions::new().node_layout(NodeLayout::NarrowLeaves),
+                    _ => MapOptions::new().kind(Kind::NbTree),
+                };
+                pool.map_with::<u64, u64>(&name, options).map(drop).unwrap_or_default();
                 both.wait();
                 pool.drop_map(&name).unwrap();
             }
@@ -104,10 +101,7 @@ fn a_map_without_a_choice_of_nodes_is_never_of_the_wrong_kind() {
         for n in 0..200 {
             both.wait();
             let name = format!("{n}");
-            let opened = match n % 2 {
-                0 => pool.fast_fair(&name).map(drop),
-                _ => pool.any_map(&name, None).map(drop),
-            };
+            let opened = pool.map::<u64, u64>(&name).map(drop);
             both.wait();
             opened.unwrap();
         }

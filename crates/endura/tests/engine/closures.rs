@@ -1,13 +1,14 @@
 //! Every closure that the API takes, and every operation: what may be nested in what.
 
-use endura::lab::handles::Handles as _;
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
-use endura::lab::handles::{FastFair, NbTree, OrderedMap, Roart};
-use endura::lab::tree::{ByteChange, ByteIndex, Change, Index};
-use endura::{Error, Pool};
+use endura::lab::media::Mapped;
+use endura::lab::pool::space;
+use endura::lab::tree::{Change, Index};
+use endura::lab::{AnyLayout, NbTreeIndex};
+use endura::{Error, Kind, Map, MapOptions, Pool};
 
 /// What an operation gives: only whether it went through.
 pub(crate) type Outcome = Result<(), Error>;
@@ -16,9 +17,11 @@ pub(crate) type Outcome = Result<(), Error>;
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) pool: Pool,
-    pub(crate) fast_fair: FastFair,
-    pub(crate) nbtree: NbTree,
-    pub(crate) roart: Roart,
+    pub(crate) fast_fair: Map<u64, u64>,
+    pub(crate) nbtree: Map<u64, u64>,
+    pub(crate) roart: Map<u64, [u8]>,
+    /// The trees of the first two: no map runs a closure inside of them.
+    trees: Arc<(AnyLayout<Mapped>, NbTreeIndex)>,
 }
 
 pub(crate) const KEY: u64 = 77;
@@ -26,9 +29,14 @@ pub(crate) const KEY: u64 = 77;
 impl World {
     pub(crate) fn new(folder: &Path, name: &str) -> Self {
         let pool = Pool::options().max_size(1 << 30).create_new(folder.join(name)).unwrap();
-        let fast_fair = pool.fast_fair("fast_fair").unwrap();
-        let (nbtree, roart) = (pool.nbtree("nbtree").unwrap(), pool.roart("roart").unwrap());
-        let world = Self { pool, fast_fair, nbtree, roart };
+        let fast_fair = pool.map::<u64, u64>("fast_fair").unwrap();
+        let nbtree = pool.map_with("nbtree", MapOptions::new().kind(Kind::NbTree)).unwrap();
+        let roart = pool.map("roart").unwrap();
+        let trees = Arc::new((
+            AnyLayout::open(space(&pool), "fast_fair", None).unwrap(),
+            NbTreeIndex::open(space(&pool), "nbtree").unwrap(),
+        ));
+        let world = Self { pool, fast_fair, nbtree, roart, trees };
         (0..300).for_each(|key| world.write(key, key));
         world
     }
@@ -37,7 +45,7 @@ impl World {
     pub(crate) fn write(&self, key: u64, value: u64) {
         self.fast_fair.insert(key, value).unwrap();
         self.nbtree.insert(key, value).unwrap();
-        self.roart.insert(key.to_be_bytes(), value.to_le_bytes()).unwrap();
+        self.roart.insert(key, &value.to_le_bytes()).unwrap();
     }
 }
 
@@ -57,42 +65,45 @@ type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
 
 pub(crate) const CLOSURES: [(&str, Around, Run); 13] = [
     ("roart.get_with", Around::Pin, |world, nested| {
-        world.roart.get_with(KEY.to_be_bytes(), |_| nested()).map(drop)
+        world.roart.get_with(KEY, |_| nested()).map(drop)
     }),
     ("roart.range_with", Around::Pin, |world, nested| {
-        world.roart.range_with::<&[u8]>(.., |_, _| {
+        let once = world.roart.range_with(.., |_, _| {
             nested();
             ControlFlow::Break(())
-        })
+        });
+        once.map(drop)
     }),
-    ("roart.range_rev_with", Around::Pin, |world, nested| {
-        world.roart.range_rev_with::<&[u8]>(.., |_, _| {
+    ("roart.iter().visit_rev", Around::Pin, |world, nested| {
+        let once = world.roart.iter().visit_rev(|_, _| {
             nested();
             ControlFlow::Break(())
-        })
+        });
+        once.map(drop)
     }),
     ("roart.insert_from", Around::Pin, |world, nested| {
-        world.roart.insert_from(KEY.to_be_bytes(), 8, |out| {
+        world.roart.insert_from(KEY, 8, |out| {
             nested();
-            out.write_all(&[1; 8]).map_err(|error| Error::io("filling a value", error))
+            out.write_all(&[1; 8])
         })
     }),
-    ("roart.index().modify", Around::Pin, |world, nested| {
-        world.roart.index().modify(&KEY.to_be_bytes(), |_| {
+    ("roart.update", Around::Pin, |world, nested| {
+        let make = |_: Option<&[u8]>| {
             nested();
-            ByteChange::Put(Cow::Borrowed(&[1; 8]))
-        })
+            vec![1; 8]
+        };
+        world.roart.update(KEY, make).map(drop)
     }),
-    ("roart.fetch_update", Around::Nothing, |world, nested| {
-        let update = |_: Option<&[u8]>| {
+    ("roart.alter", Around::Pin, |world, nested| {
+        let change = |_: Option<&[u8]>| {
             nested();
             Some(vec![1; 8])
         };
-        world.roart.fetch_update(KEY.to_be_bytes(), update).map(drop)
+        world.roart.alter(KEY, change).map(drop)
     }),
     ("roart.retain", Around::Nothing, |world, nested| {
         let mut first = true;
-        let keep = |_: &[u8], _: &[u8]| {
+        let keep = |_: u64, _: &[u8]| {
             if std::mem::take(&mut first) {
                 nested();
             }
@@ -100,17 +111,15 @@ pub(crate) const CLOSURES: [(&str, Around, Run); 13] = [
         };
         world.roart.retain(keep).map(drop)
     }),
-    ("fast_fair.index().modify", Around::Index("fast_fair"), |world, nested| {
-        modify(world.fast_fair.index(), nested)
+    ("tree of fast_fair.modify", Around::Index("fast_fair"), |world, nested| {
+        modify(&world.trees.0, nested)
     }),
-    ("fast_fair.fetch_update", Around::Nothing, |world, nested| {
-        fetch_update(&world.fast_fair, nested)
-    }),
+    ("fast_fair.alter", Around::Nothing, |world, nested| alter(&world.fast_fair, nested)),
     ("fast_fair.retain", Around::Nothing, |world, nested| retain(&world.fast_fair, nested)),
-    ("nbtree.index().modify", Around::Index("nbtree"), |world, nested| {
-        modify(world.nbtree.index(), nested)
+    ("tree of nbtree.modify", Around::Index("nbtree"), |world, nested| {
+        modify(&world.trees.1, nested)
     }),
-    ("nbtree.fetch_update", Around::Nothing, |world, nested| fetch_update(&world.nbtree, nested)),
+    ("nbtree.alter", Around::Nothing, |world, nested| alter(&world.nbtree, nested)),
     ("nbtree.retain", Around::Nothing, |world, nested| retain(&world.nbtree, nested)),
 ];
 
@@ -122,15 +131,15 @@ fn modify(index: &impl Index, nested: &mut dyn FnMut()) -> Outcome {
     index.modify(KEY, decide).map(drop)
 }
 
-fn fetch_update(map: &impl OrderedMap, nested: &mut dyn FnMut()) -> Outcome {
-    let update = |_| {
+fn alter(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {
+    let change = |_| {
         nested();
         Some(1)
     };
-    map.fetch_update(KEY, update).map(drop)
+    map.alter(KEY, change).map(drop)
 }
 
-fn retain(map: &impl OrderedMap, nested: &mut dyn FnMut()) -> Outcome {
+fn retain(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {
     let mut first = true;
     let keep = |_, _| {
         if std::mem::take(&mut first) {
@@ -152,21 +161,22 @@ fn first_five<T>(entries: impl Iterator<Item = Result<T, Error>>) -> Outcome {
     entries.take(5).try_for_each(|entry| entry.map(drop))
 }
 
-fn words<M: OrderedMap>(name: &'static str, of: fn(&World) -> &M) -> Vec<Operation> {
-    let all: [Named<M>; 19] = [
+fn words(name: &'static str, of: fn(&World) -> &Map<u64, u64>) -> Vec<Operation> {
+    let all: [Named<Map<u64, u64>>; 20] = [
         ("get", |map| map.get(3).map(drop)),
-        ("get_many", |map| map.get_many(&[1, 2, 3]).map(drop)),
+        ("get_many", |map| map.get_many([1, 2, 3]).map(drop)),
         ("contains_key", |map| map.contains_key(4).map(drop)),
         ("insert", |map| map.insert(5, 5).map(drop)),
-        ("insert_new", |map| map.insert_new(1_005, 5).map(drop)),
-        ("update", |map| map.update(6, 6).map(drop)),
+        ("insert_if_absent", |map| map.insert_if_absent(1_005, 5).map(drop)),
+        ("replace", |map| map.replace(6, 6).map(drop)),
+        ("update", |map| map.update(6, |old| old.unwrap_or(6)).map(drop)),
         ("remove", |map| map.remove(1_005).map(drop)),
         ("compare_exchange", |map| map.compare_exchange(8, Some(8), Some(9)).map(drop)),
-        ("fetch_update", |map| map.fetch_update(9, |old| old.map(|old| old + 1)).map(drop)),
+        ("alter", |map| map.alter(9, |old| old.map(|old| old + 1)).map(drop)),
         ("range", |map| first_five(map.range(5..))),
         ("range().rev", |map| first_five(map.range(..).rev())),
-        ("first", |map| map.first().map(drop)),
-        ("last", |map| map.last().map(drop)),
+        ("first_key_value", |map| map.first_key_value().map(drop)),
+        ("last_key_value", |map| map.last_key_value().map(drop)),
         ("pop_first", |map| map.pop_first().map(drop)),
         ("pop_last", |map| map.pop_last().map(drop)),
         ("len", |map| map.len().map(drop)),
@@ -174,36 +184,37 @@ fn words<M: OrderedMap>(name: &'static str, of: fn(&World) -> &M) -> Vec<Operati
         ("remove_range", |map| map.remove_range(20..25).map(drop)),
         ("retain", |map| map.retain(|key, _| key % 16 != 0).map(drop)),
     ];
-    let box_one = |(what, run): Named<M>| -> Operation {
+    let box_one = |(what, run): Named<Map<u64, u64>>| -> Operation {
         (name, what, Box::new(move |world| run(of(world))))
     };
     all.into_iter().map(box_one).collect()
 }
 
 fn bytes() -> Vec<Operation> {
-    let all: [Named<Roart>; 20] = [
-        ("get", |map| map.get(3_u64.to_be_bytes()).map(drop)),
-        ("get_with", |map| map.get_with(3_u64.to_be_bytes(), |value| value.len()).map(drop)),
-        ("get_many", |map| map.get_many(&[1_u64, 2, 3].map(u64::to_be_bytes)).map(drop)),
-        ("insert", |map| map.insert(5_u64.to_be_bytes(), "5").map(drop)),
-        ("insert_from", |map| map.insert_from(5_u64.to_be_bytes(), 8, |_| Ok(()))),
-        ("insert_new", |map| map.insert_new("new", "5").map(drop)),
-        ("update", |map| map.update(6_u64.to_be_bytes(), "6").map(drop)),
-        ("remove", |map| map.remove("new").map(drop)),
-        ("compare_exchange", |map| map.compare_exchange("new", None, None).map(drop)),
-        ("fetch_update", |map| map.fetch_update("sum", |_| Some(vec![1])).map(drop)),
-        ("range", |map| first_five(map.range(5_u64.to_be_bytes()..))),
-        ("range_with", |map| map.range_with::<&[u8]>(.., |_, _| ControlFlow::Break(()))),
+    let all: [Named<Map<u64, [u8]>>; 21] = [
+        ("get", |map| map.get(3).map(drop)),
+        ("get_with", |map| map.get_with(3, |value| value.len()).map(drop)),
+        ("get_many", |map| map.get_many([1, 2, 3]).map(drop)),
+        ("insert", |map| map.insert(5, b"5").map(drop)),
+        ("insert_from", |map| map.insert_from(5, 8, |out| out.write_all(&[5; 8]))),
+        ("insert_if_absent", |map| map.insert_if_absent(1_005, b"5").map(drop)),
+        ("replace", |map| map.replace(6, b"6").map(drop)),
+        ("update", |map| map.update(6, |_| vec![6]).map(drop)),
+        ("remove", |map| map.remove(1_005).map(drop)),
+        ("compare_exchange", |map| map.compare_exchange(1_005, None, None).map(drop)),
+        ("alter", |map| map.alter(1_006, |_| Some(vec![1])).map(drop)),
+        ("range", |map| first_five(map.range(5..))),
+        ("range_with", |map| map.range_with(.., |_, _| ControlFlow::Break(())).map(drop)),
         ("iter().rev", |map| first_five(map.iter().rev())),
-        ("first", |map| map.first().map(drop)),
+        ("first_key_value", |map| map.first_key_value().map(drop)),
         ("pop_first", |map| map.pop_first().map(drop)),
         ("pop_last", |map| map.pop_last().map(drop)),
         ("len", |map| map.len().map(drop)),
         ("is_empty", |map| map.is_empty().map(drop)),
-        ("remove_range", |map| map.remove_range([0; 8]..[1; 8]).map(drop)),
-        ("retain", |map| map.retain(|key, _| key.last() != Some(&0)).map(drop)),
+        ("remove_range", |map| map.remove_range(0..5).map(drop)),
+        ("retain", |map| map.retain(|key, _| key % 256 != 0).map(drop)),
     ];
-    let box_one = |(what, run): Named<Roart>| -> Operation {
+    let box_one = |(what, run): Named<Map<u64, [u8]>>| -> Operation {
         ("roart", what, Box::new(move |world| run(&world.roart)))
     };
     all.into_iter().map(box_one).collect()
@@ -211,9 +222,12 @@ fn bytes() -> Vec<Operation> {
 
 fn of_pools() -> Vec<Operation> {
     let all: [Named<World>; 9] = [
-        ("fast_fair", |world| world.pool.fast_fair("fast_fair").map(drop)),
-        ("any_map", |world| world.pool.any_map("nbtree", None).map(drop)),
-        ("roart", |world| world.pool.roart("more").map(drop)),
+        ("map", |world| world.pool.map::<u64, u64>("fast_fair").map(drop)),
+        ("map_with", |world| {
+            let options = MapOptions::new().kind(Kind::NbTree);
+            world.pool.map_with::<u64, u64>("nbtree", options).map(drop)
+        }),
+        ("a new map", |world| world.pool.map::<u64, [u8]>("more").map(drop)),
         ("maps", |world| world.pool.maps().map(drop)),
         ("rename_map", |world| match world.pool.rename("more", "less") {
             // Made and dropped by others.

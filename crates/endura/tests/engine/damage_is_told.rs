@@ -1,22 +1,22 @@
 //! Damage that makes no operation fail, but stops work in the background, shows in `stats().warnings`; and damage
 //! that would make entries vanish is `Corrupt`.
 
-use endura::lab::handles::Handles as _;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use endura::lab::pool::PAGE;
-use endura::{CollectionState, Kind, Pool, Stats};
+use endura::{CollectionState, Kind, MapOptions, Pool, Stats};
 
 use crate::patched::{Closed, options, outcome};
 
 /// A pool as a killed process leaves it, with a few entries in each kind of map.
 fn unclosed_pool(path: &Path) {
     let pool = Pool::options().create_new(path).unwrap();
-    let (numbers, strings) = (pool.fast_fair("numbers").unwrap(), pool.roart("strings").unwrap());
+    let (numbers, strings) =
+        (pool.map::<u64, u64>("numbers").unwrap(), pool.map::<u64, [u8]>("strings").unwrap());
     for key in 0..2_000_u64 {
         numbers.insert(key, key).unwrap();
-        strings.insert(key.to_be_bytes().as_slice(), key.to_be_bytes().as_slice()).unwrap();
+        strings.insert(key, &key.to_be_bytes()).unwrap();
     }
     let unclosed = std::fs::read(path).unwrap();
     drop((numbers, strings, pool));
@@ -29,7 +29,7 @@ fn collected(path: &Path) -> (Stats, bool) {
     let pool = Pool::options().open_existing(path).unwrap();
     let done = pool.collect().unwrap();
     // Also what was refused can be read.
-    assert_eq!(pool.fast_fair("numbers").unwrap().get(1).unwrap(), Some(1));
+    assert_eq!(pool.map::<u64, u64>("numbers").unwrap().get(1).unwrap(), Some(1));
     (pool.stats().unwrap(), done)
 }
 
@@ -58,11 +58,11 @@ fn a_signpost_that_leads_nowhere() {
     for number in [0, 1, 5] {
         let path = closed.patched(|words| words.put(words.blocks()[number], 3));
         let pool = options().open_existing(path).unwrap();
-        let map = pool.nbtree("map").unwrap();
+        let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();
         for found in [map.get(1_000).map(drop), map.insert(2_000, 1).map(drop)] {
             assert_eq!(outcome(found), "`Corrupt`", "block {number}");
         }
-        assert_eq!(outcome(map.last()), "`Corrupt`", "block {number}");
+        assert_eq!(outcome(map.last_key_value()), "`Corrupt`", "block {number}");
         assert_eq!(outcome(pool.verify()), "`Corrupt`", "block {number}");
     }
 }

@@ -6,11 +6,10 @@
 //!
 //!     cargo test --release -p endura --test engine a_thousand_updates_a_second -- --ignored --nocapture
 
-use endura::lab::handles::Handles as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::Pool;
+use endura::{MapOptions, Pool};
 
 /// Numbers in no order, the same each time.
 fn scattered(number: u64) -> u64 {
@@ -41,20 +40,20 @@ const KINDS: [Kind; 3] = [
 ];
 
 fn fast_fair(pool: &Pool) -> Store {
-    let map = pool.fast_fair("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     Box::new(move |number, value| _ = map.insert(scattered(number), value).unwrap())
 }
 
 fn nbtree(pool: &Pool) -> Store {
-    let map = pool.nbtree("map").unwrap();
+    let map =
+        pool.map_with::<u64, u64>("map", MapOptions::new().kind(endura::Kind::NbTree)).unwrap();
     Box::new(move |number, value| _ = map.insert(scattered(number), value).unwrap())
 }
 
 fn roart(pool: &Pool) -> Store {
-    let map = pool.roart("map").unwrap();
+    let map = pool.map::<u64, [u8]>("map").unwrap();
     Box::new(move |number, value| {
-        let key = scattered(number).to_be_bytes();
-        _ = map.insert(key.as_slice(), value.to_le_bytes().as_slice()).unwrap();
+        _ = map.insert(scattered(number), &value.to_le_bytes()).unwrap();
     })
 }
 

@@ -1,7 +1,6 @@
 //! Maps that were dropped while somebody may still be inside: their chunks wait, they are not lost.
 
-use endura::lab::handles::Handles as _;
-use endura::{CollectionState, Kind};
+use endura::{CollectionState, Kind, MapOptions};
 
 use crate::patched::options;
 use crate::patience::ends;
@@ -16,15 +15,15 @@ fn chunks_of_a_dropped_map_wait_and_are_not_leaked() {
 fn of_kind(kind: Kind) {
     let folder = tempfile::tempdir().unwrap();
     let pool = options().create_new(folder.path().join("pool")).unwrap();
-    let other = pool.roart("other").unwrap();
+    let other = pool.map::<str, str>("other").unwrap();
     other.insert("key", "value").unwrap();
     match kind {
         Kind::Roart => {
-            let map = pool.roart("map").unwrap();
-            (0..5_000).for_each(|n: u64| drop(map.insert(n.to_be_bytes(), "value").unwrap()));
+            let map = pool.map::<u64, str>("map").unwrap();
+            (0..5_000).for_each(|n: u64| drop(map.insert(n, "value").unwrap()));
         }
         _ => {
-            let map = pool.any_map("map", Some(kind)).unwrap();
+            let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(kind)).unwrap();
             (0..5_000).for_each(|key| assert_eq!(map.insert(key, key).unwrap(), None));
         }
     }
@@ -37,7 +36,7 @@ fn of_kind(kind: Kind) {
     assert_eq!(shares.leaked, 0, "{kind}: {shares:?}");
     assert!(shares.limbo >= before.reached / 2, "{kind}: {shares:?} after {before:?}");
     // The next drop frees them.
-    pool.roart("last").unwrap();
+    pool.map::<[u8], [u8]>("last").unwrap();
     assert!(pool.drop_map("last").unwrap());
     let shares = pool.verify().unwrap().shares;
     assert_eq!(shares.leaked, 0, "{kind}: {shares:?}");

@@ -1,12 +1,11 @@
 //! Children of forks at every point: every operation is `Forked` at once, whatever the parent was doing, and
 //! nothing that had begun is finished by the child. The table is in `docs/testing.md`.
 
-use endura::lab::handles::Handles as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use endura::{Error, Pool};
+use endura::{Error, Kind, MapOptions, Pool};
 
 use crate::closures::*;
 use crate::patience::ends;
@@ -78,7 +77,7 @@ fn has_its_own() -> bool {
     let Ok(pool) = Pool::options().max_size(64 << 20).create_new(folder.path().join("own")) else {
         return false;
     };
-    let map = pool.fast_fair("map");
+    let map = pool.map::<u64, u64>("map");
     map.is_ok_and(|map| map.insert(1, 2).is_ok()) && pool.close().is_ok()
 }
 
@@ -119,7 +118,7 @@ fn a_fork_beside_other_threads() {
         ("during stats", |world| drop(world.pool.stats().unwrap())),
         ("during writes", |world| (0..300).for_each(|key| world.write(key, 7))),
         ("while maps are made, renamed and dropped", |world| {
-            world.pool.nbtree("short").unwrap();
+            world.pool.map_with::<u64, u64>("short", MapOptions::new().kind(Kind::NbTree)).unwrap();
             world.pool.rename("short", "long").unwrap();
             world.pool.drop_map("long").unwrap();
         }),
@@ -152,19 +151,20 @@ fn a_fork_beside_the_first_use_of_an_nbtree() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
         let pool = Pool::options().create_new(&path).unwrap();
-        let map = pool.nbtree("map").unwrap();
+        let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();
         (0..KEYS).for_each(|key| _ = map.insert(key, key).unwrap());
         drop((map, pool));
         for round in 0..TIMES as u64 {
             let pool = Pool::options().open_existing(&path).unwrap();
-            let map = pool.nbtree("map").unwrap();
+            let map =
+                pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();
             std::thread::scope(|threads| {
                 threads.spawn(|| map.get(1).unwrap());
                 std::thread::sleep(Duration::from_micros(100 * round));
                 let child = fork(|| {
                     let operations = [
                         map.insert(2, 2).map(drop),
-                        map.first().map(drop),
+                        map.first_key_value().map(drop),
                         map.range(3..).next().transpose().map(drop),
                     ];
                     let is_refused = |result: &_| matches!(result, Err(Error::Forked));
@@ -186,7 +186,7 @@ fn a_fork_during_a_close() {
         let mut closing = None;
         world
             .roart
-            .get_with(KEY.to_be_bytes(), |_| {
+            .get_with(KEY, |_| {
                 closing = Some(std::thread::spawn(move || pool.close()));
                 std::thread::sleep(Duration::from_millis(100));
                 std::thread::scope(|threads| {

@@ -1,12 +1,11 @@
 //! Words that no session leaves, and every operation that meets them: it answers or fails. The table in
 //! `docs/testing.md` is what came of it; `ENDURA_BLESS=1` writes it anew.
 
-use endura::lab::handles::Handles as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use endura::{Error, Kind, Pool, Result};
+use endura::{Error, Kind, MapOptions, Pool, Result};
 
 use crate::patched::{Closed, Words, options, outcome, spelled};
 use crate::patience::within;
@@ -186,19 +185,19 @@ enum Once {
 
 fn one(pool: &Pool, kind: Kind, n: u64, once: Once) -> Result<()> {
     if kind == Kind::Roart {
-        let (map, key) = (pool.roart("map")?, spelled(n));
+        let (map, key) = (pool.map::<str, str>("map")?, spelled(n));
         return match once {
-            Once::Get => map.get(key).map(drop),
-            Once::Insert => map.insert(key + "+", "new").map(drop),
-            Once::Update => map.update(key, "new").map(drop),
-            Once::Remove => map.remove(key).map(drop),
+            Once::Get => map.get(&key).map(drop),
+            Once::Insert => map.insert(&(key + "+"), "new").map(drop),
+            Once::Update => map.replace(&key, "new").map(drop),
+            Once::Remove => map.remove(&key).map(drop),
         };
     }
-    let map = pool.any_map("map", Some(kind))?;
+    let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(kind))?;
     match once {
         Once::Get => map.get(n).map(drop),
         Once::Insert => map.insert(n + (1 << 20), 7).map(drop),
-        Once::Update => map.update(n, 7).map(drop),
+        Once::Update => map.replace(n, 7).map(drop),
         Once::Remove => map.remove(n).map(drop),
     }
 }
@@ -210,11 +209,11 @@ fn each(pool: &Pool, kind: Kind, entries: u64, once: Once) -> Result<()> {
 
 fn ends(pool: &Pool, kind: Kind, _: u64) -> Result<()> {
     if kind == Kind::Roart {
-        let map = pool.roart("map")?;
-        return map.first().map(drop).and(map.last().map(drop));
+        let map = pool.map::<str, str>("map")?;
+        return map.first_key_value().map(drop).and(map.last_key_value().map(drop));
     }
-    let map = pool.any_map("map", Some(kind))?;
-    map.first().map(drop).and(map.last().map(drop))
+    let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(kind))?;
+    map.first_key_value().map(drop).and(map.last_key_value().map(drop))
 }
 
 fn both_ends(pool: &Pool, kind: Kind, entries: u64) -> Result<()> {
@@ -229,10 +228,10 @@ fn both_ends(pool: &Pool, kind: Kind, entries: u64) -> Result<()> {
 fn scan(pool: &Pool, kind: Kind, entries: u64) -> Result<()> {
     let limit = 16 * entries as usize;
     let met = if kind == Kind::Roart {
-        let map = pool.roart("map")?;
+        let map = pool.map::<str, str>("map")?;
         map.iter().take(limit).map(|entry| entry.map(drop)).collect::<Result<Vec<_>>>()?.len()
     } else {
-        let map = pool.any_map("map", Some(kind))?;
+        let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(kind))?;
         map.range(..).take(limit).map(|entry| entry.map(drop)).collect::<Result<Vec<_>>>()?.len()
     };
     assert!(met < limit, "a scan ends");
@@ -300,8 +299,11 @@ fn a_long_chain_of_replaced_and_frozen_blocks_takes_no_stack() {
     let last = closed.entries - 1;
     let small = std::thread::Builder::new().stack_size(256 << 10);
     let update = move || {
-        let map = options().collectors(0).open_existing(path)?.nbtree("map")?;
-        map.update(last, 1)?;
+        let map = options()
+            .collectors(0)
+            .open_existing(path)?
+            .map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree))?;
+        map.replace(last, 1)?;
         map.get(last)
     };
     assert_eq!(small.spawn(update).unwrap().join().unwrap().unwrap(), Some(1));

@@ -1,11 +1,9 @@
 //! What threads keep that do nothing any more, or have exited.
 
-use endura::lab::handles::Handles as _;
 use std::cell::RefCell;
 use std::sync::Barrier;
 
-use endura::Pool;
-use endura::lab::handles::{FastFair, Roart};
+use endura::{Map, Pool};
 
 use crate::patience::ends;
 
@@ -22,14 +20,14 @@ const VALUE: usize = 3 * MIB as usize / 2;
 
 /// Runs `work` while eight threads live on that have replaced a large value four times each, and do nothing
 /// any more. All of it waits, for a reader stayed inside meanwhile.
-fn beside_idle_threads(pool: &Pool, map: &Roart, work: impl FnOnce()) {
-    map.insert("theirs", vec![0; VALUE]).unwrap();
+fn beside_idle_threads(pool: &Pool, map: &Map<str, [u8]>, work: impl FnOnce()) {
+    map.insert("theirs", &vec![0; VALUE]).unwrap();
     let (idle, end) = (Barrier::new(9), Barrier::new(9));
     std::thread::scope(|scope| {
         map.get_with("theirs", |_| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    (0..4).for_each(|i| _ = map.insert("theirs", vec![i; VALUE]).unwrap());
+                    (0..4).for_each(|i| _ = map.insert("theirs", &vec![i; VALUE]).unwrap());
                     idle.wait();
                     end.wait();
                 });
@@ -48,10 +46,10 @@ fn beside_idle_threads(pool: &Pool, map: &Roart, work: impl FnOnce()) {
 fn what_idle_threads_have_retired_is_freed_by_those_who_work() {
     ends("what idle threads have retired is freed by those who work", || {
         let (_folder, pool) = pool();
-        let map = pool.roart("map").unwrap();
+        let map = pool.map::<str, [u8]>("map").unwrap();
         beside_idle_threads(&pool, &map, || {
             for _ in 0..64 {
-                map.insert("own", vec![1; VALUE]).unwrap();
+                map.insert("own", &vec![1; VALUE]).unwrap();
             }
             let left = pool.stats().unwrap().limbo_bytes;
             // What the one who works has retired last.
@@ -65,10 +63,10 @@ fn what_idle_threads_have_retired_is_freed_by_those_who_work() {
 fn what_idle_threads_have_retired_is_used_before_the_file_grows() {
     ends("what idle threads have retired is used before the file grows", || {
         let (_folder, pool) = pool();
-        let map = pool.roart("map").unwrap();
+        let map = pool.map::<str, [u8]>("map").unwrap();
         beside_idle_threads(&pool, &map, || {
             let before = pool.stats().unwrap().pages_in_use;
-            (0..20).for_each(|i| _ = map.insert(format!("new {i}"), vec![1; VALUE]).unwrap());
+            (0..20).for_each(|i| _ = map.insert(&format!("new {i}"), &vec![1; VALUE]).unwrap());
             let after = pool.stats().unwrap().pages_in_use;
             assert!(after <= before + 6, "{before} pages in use grew to {after}");
         });
@@ -81,14 +79,14 @@ fn a_thread_that_exits_hands_over_what_it_has() {
     ends("a thread that exits hands over what it has", || {
         let (_folder, pool) = pool();
         let (strings, numbers) =
-            (pool.roart("strings").unwrap(), pool.fast_fair("numbers").unwrap());
-        strings.insert("key", [0; 300]).unwrap();
+            (pool.map::<str, [u8]>("strings").unwrap(), pool.map::<u64, u64>("numbers").unwrap());
+        strings.insert("key", &[0; 300]).unwrap();
         numbers.insert(0, 0).unwrap();
         for round in 0..20_u8 {
             std::thread::scope(|scope| {
                 scope
                     .spawn(|| {
-                        (0..50).for_each(|_| _ = strings.insert("key", [round; 300]).unwrap())
+                        (0..50).for_each(|_| _ = strings.insert("key", &[round; 300]).unwrap())
                     })
                     .join()
                     .unwrap();
@@ -99,13 +97,13 @@ fn a_thread_that_exits_hands_over_what_it_has() {
 }
 
 /// Uses maps while its thread is torn down.
-struct Flush(RefCell<Option<(FastFair, Roart)>>);
+struct Flush(RefCell<Option<(Map<u64, u64>, Map<str, [u8]>)>>);
 
 impl Drop for Flush {
     fn drop(&mut self) {
         if let Some((numbers, strings)) = self.0.borrow_mut().take() {
-            numbers.fetch_update(7, |old| Some(old.unwrap_or(0) + 1)).unwrap();
-            strings.insert("x", vec![1; 3000]).unwrap();
+            numbers.update(7, |old| old.unwrap_or(0) + 1).unwrap();
+            strings.insert("x", &[1; 3000]).unwrap();
         }
     }
 }
@@ -120,7 +118,7 @@ fn destructors_that_use_maps_cost_nothing_for_good() {
     ends("destructors that use maps cost nothing for good", || {
         let (_folder, pool) = pool();
         let (numbers, strings) =
-            (pool.fast_fair("numbers").unwrap(), pool.roart("strings").unwrap());
+            (pool.map::<u64, u64>("numbers").unwrap(), pool.map::<str, [u8]>("strings").unwrap());
         let run = |threads: u64, flush: bool| {
             for i in 0..threads {
                 let (numbers, strings) = (numbers.clone(), strings.clone());
@@ -130,7 +128,7 @@ fn destructors_that_use_maps_cost_nothing_for_good() {
                         FLUSH.with(|flush| *flush.0.borrow_mut() = Some(both));
                     }
                     numbers.insert(1_000 + i, i).unwrap();
-                    strings.insert("x", vec![2; 3000]).unwrap();
+                    strings.insert("x", &[2; 3000]).unwrap();
                 })
                 .join()
                 .unwrap();

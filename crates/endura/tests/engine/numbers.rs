@@ -1,15 +1,14 @@
 //! Maps of all kinds, with numbers as keys.
 
-use endura::lab::handles::Handles as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use endura::PoolOptions;
 use endura::lab::handles::{ByteEntry, ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
+use endura::{Kind, Map, MapOptions, PoolOptions};
 
 use crate::watched::Watched;
 
@@ -35,6 +34,45 @@ pub(crate) trait Numbers: Send + Sync {
     fn pop_first(&self) -> Option<(u64, u64)>;
     fn pop_last(&self) -> Option<(u64, u64)>;
     fn len(&self) -> Len;
+}
+
+impl Numbers for Map<u64, u64> {
+    fn replace(&self, key: u64, value: u64) -> Option<u64> {
+        self.insert(key, value).unwrap()
+    }
+
+    fn remove(&self, key: u64) -> Option<u64> {
+        self.remove(key).unwrap()
+    }
+
+    fn get(&self, key: u64) -> Option<u64> {
+        self.get(key).unwrap()
+    }
+
+    fn first(&self) -> Option<(u64, u64)> {
+        self.first_key_value().unwrap()
+    }
+
+    fn last(&self) -> Option<(u64, u64)> {
+        self.last_key_value().unwrap()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty().unwrap()
+    }
+
+    fn pop_first(&self) -> Option<(u64, u64)> {
+        self.pop_first().unwrap()
+    }
+
+    fn pop_last(&self) -> Option<(u64, u64)> {
+        self.pop_last().unwrap()
+    }
+
+    /// Too little where it is not counted: nothing here asks for that.
+    fn len(&self) -> Len {
+        Len::Exact(self.approximate_len().unwrap() as u64)
+    }
 }
 
 impl<I: Index> Numbers for WordMap<I> {
@@ -126,9 +164,10 @@ impl<I: ByteIndex> Numbers for ByteMap<I> {
 pub(crate) fn each_kind(options: PoolOptions, work: impl Fn(&str, &dyn Numbers)) {
     let folder = tempfile::tempdir().unwrap();
     let pool = options.max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
-    work("FastFair", &pool.fast_fair("f").unwrap());
-    work("NbTree", &pool.nbtree("n").unwrap());
-    work("Roart", &pool.roart("r").unwrap());
+    work("FastFair", &pool.map::<u64, u64>("f").unwrap());
+    work("NbTree", &pool.map_with::<u64, u64>("n", MapOptions::new().kind(Kind::NbTree)).unwrap());
+    let roart = MapOptions::new().kind(Kind::Roart);
+    work("Roart", &pool.map_with::<u64, u64>("r", roart).unwrap());
 }
 
 /// A map of each kind in a pool of its own.

@@ -1,13 +1,12 @@
 //! Pool files that are closed, and whose words are changed from outside.
 
-use endura::lab::handles::Handles as _;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura::lab::pool::superblock::Superblock;
-use endura::{Kind, Pool, PoolOptions, Result};
+use endura::{Kind, MapOptions, Pool, PoolOptions, Result};
 use tempfile::TempDir;
 
 /// Where the entry of the first map lies, and its words.
@@ -41,10 +40,10 @@ impl Closed {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let pool = options().create_new(folder.path().join("sound")).unwrap();
         if kind == Kind::Roart {
-            let map = pool.roart("map").unwrap();
-            (0..entries).for_each(|n| drop(map.insert(spelled(n), "value").unwrap()));
+            let map = pool.map::<str, str>("map").unwrap();
+            (0..entries).for_each(|n| drop(map.insert(&spelled(n), "value").unwrap()));
         } else {
-            let map = pool.any_map("map", Some(kind)).unwrap();
+            let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(kind)).unwrap();
             (0..entries).for_each(|n| assert_eq!(map.insert(n, n).unwrap(), None));
         }
         let generation = pool.stats().unwrap().generation;

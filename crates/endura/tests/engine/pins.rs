@@ -4,16 +4,15 @@
 //! lets it do once. Beside a drop a thread replaces a value, and looks how much waits to be reused: as long
 //! as one pin lasts that only grows; if pins are given up it becomes less, again and again.
 
-use endura::lab::handles::Handles as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use endura::Pool;
 use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{CollectionState, Collector, GcWalk, PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
+use endura::{MapOptions, Pool};
 
 use crate::patience::ends;
 use crate::pools::pool;
@@ -49,16 +48,18 @@ impl Kind {
         let keys = (0..self.keys()).map(key);
         match self {
             Self::FastFair => {
-                let map = pool.fast_fair("m").unwrap();
+                let map = pool.map::<u64, u64>("m").unwrap();
                 keys.for_each(|key| _ = map.insert(key, key).unwrap());
             }
             Self::NbTree => {
-                let map = pool.nbtree("m").unwrap();
+                let map = pool
+                    .map_with::<u64, u64>("m", MapOptions::new().kind(endura::Kind::NbTree))
+                    .unwrap();
                 keys.for_each(|key| _ = map.insert(key, key).unwrap());
             }
             Self::Roart => {
-                let map = pool.roart("m").unwrap();
-                keys.for_each(|key| _ = map.insert(key.to_be_bytes(), b"value").unwrap());
+                let map = pool.map::<u64, [u8]>("m").unwrap();
+                keys.for_each(|key| _ = map.insert(key, b"value").unwrap());
             }
         }
     }
@@ -66,13 +67,13 @@ impl Kind {
 
 /// Runs `walk` beside a writer, and looks whether its pins let memory be reused.
 fn gives_its_pin_up(what: &str, pool: &Pool, walk: impl FnOnce()) {
-    let beside = pool.roart("beside").unwrap();
+    let beside = pool.map::<str, [u8]>("beside").unwrap();
     let (runs, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let (looks, times_less) = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let (mut looks, mut times_less, mut before) = (0, 0, 0);
             while !stop.load(Ordering::Acquire) {
-                (0..16).for_each(|n| _ = beside.insert("k", [n; 2048]).unwrap());
+                (0..16).for_each(|n| _ = beside.insert("k", &[n; 2048]).unwrap());
                 let waits = pool.stats().unwrap().limbo_bytes;
                 looks += 1;
                 times_less += u32::from(waits < before);

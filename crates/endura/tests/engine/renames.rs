@@ -1,19 +1,21 @@
 //! A map that gets another name is the same map, to handles that are open, to writers beside the call, and to the
 //! next open after a kill at any moment of it.
 
-use endura::lab::handles::Handles as _;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use endura::lab::tree::Len;
-use endura::{Error, Pool};
+use endura::{Error, Kind, Map, MapOptions, Pool, Result};
 
 use crate::patience::ends;
 
 const LONG: &str =
     "a name that is longer than one line of sixty-four bytes, so that it takes two of them";
+
+fn nbtree(pool: &Pool, name: &str) -> Result<Map<u64, u64>> {
+    pool.map_with(name, MapOptions::new().kind(Kind::NbTree))
+}
 
 fn names(pool: &Pool) -> Vec<String> {
     pool.maps().unwrap().into_iter().map(|map| map.name).collect()
@@ -25,8 +27,8 @@ fn handles_and_writers_go_on_beside_a_renaming() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
         let pool = Pool::options().max_size(1 << 30).create_new(&path).unwrap();
-        let (numbers, more) = (pool.fast_fair("a").unwrap(), pool.nbtree("b").unwrap());
-        let bytes = pool.roart("c").unwrap();
+        let (numbers, more) = (pool.map::<u64, u64>("a").unwrap(), nbtree(&pool, "b").unwrap());
+        let bytes = pool.map::<str, str>("c").unwrap();
         let (over, written) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|threads| {
             threads.spawn(|| {
@@ -34,7 +36,7 @@ fn handles_and_writers_go_on_beside_a_renaming() {
                     let key = written.fetch_add(1, Ordering::Relaxed);
                     assert_eq!(numbers.insert(key, key).unwrap(), None);
                     assert_eq!(more.insert(key, key).unwrap(), None);
-                    bytes.insert(key.to_string(), "v").unwrap();
+                    bytes.insert(&key.to_string(), "v").unwrap();
                 }
             });
             for round in 0..500 {
@@ -43,9 +45,9 @@ fn handles_and_writers_go_on_beside_a_renaming() {
                 }
                 // By its new name it is opened as what it is.
                 assert!(
-                    matches!(pool.fast_fair("a"), Err(Error::WrongKind { name, .. }) if name == "a")
+                    matches!(pool.map_with::<u64, u64>("a", MapOptions::new().kind(Kind::FastFair)), Err(Error::WrongKind { name, .. }) if name == "a")
                 );
-                assert_eq!(pool.nbtree("a").unwrap().get(0).unwrap(), more.get(0).unwrap());
+                assert_eq!(nbtree(&pool, "a").unwrap().get(0).unwrap(), more.get(0).unwrap());
                 assert_eq!(names(&pool), ["a", LONG, "b"], "{round}");
                 for (from, to) in [("b", "c"), ("a", "b"), (LONG, "a")] {
                     pool.rename(from, to).unwrap();
@@ -55,15 +57,15 @@ fn handles_and_writers_go_on_beside_a_renaming() {
         });
         pool.rename("a", LONG).unwrap();
         let written = written.into_inner();
-        assert_eq!(numbers.len().unwrap(), Len::Exact(written));
+        assert_eq!(numbers.approximate_len().unwrap(), written as usize);
         pool.verify().unwrap();
         pool.drop_map(LONG).unwrap();
         assert!(matches!(numbers.get(0), Err(Error::Dropped)));
         pool.close().unwrap();
         let pool = Pool::options().open_existing(&path).unwrap();
         assert_eq!(names(&pool), ["b", "c"]);
-        assert_eq!(pool.nbtree("b").unwrap().len().unwrap(), Len::Exact(written));
-        assert_eq!(pool.roart("c").unwrap().len().unwrap(), Len::Exact(written));
+        assert_eq!(nbtree(&pool, "b").unwrap().approximate_len().unwrap(), written as usize);
+        assert_eq!(pool.map::<str, str>("c").unwrap().approximate_len().unwrap(), written as usize);
     });
 }
 
@@ -76,8 +78,8 @@ fn one_of_two_gets_a_name() {
         let pool =
             Pool::options().max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
         for round in 0..200 {
-            pool.nbtree("a").unwrap().insert(1, round).unwrap();
-            pool.nbtree("b").unwrap().insert(1, round).unwrap();
+            nbtree(&pool, "a").unwrap().insert(1, round).unwrap();
+            nbtree(&pool, "b").unwrap().insert(1, round).unwrap();
             let won = std::thread::scope(|threads| {
                 let one = threads.spawn(|| pool.rename("a", "c"));
                 let other = threads.spawn(|| pool.rename("b", "c"));
@@ -90,7 +92,7 @@ fn one_of_two_gets_a_name() {
                 ),
                 "{won:?}"
             );
-            assert_eq!(pool.nbtree("c").unwrap().get(1).unwrap(), Some(round));
+            assert_eq!(nbtree(&pool, "c").unwrap().get(1).unwrap(), Some(round));
             assert_eq!(names(&pool).len(), 2);
             pool.drop_map("c").unwrap();
         }
@@ -120,7 +122,7 @@ fn a_killed_renaming_leaves_one_name_and_all_entries() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool");
         let pool = Pool::options().max_size(1 << 30).create_new(&path).unwrap();
-        let map = pool.nbtree("a").unwrap();
+        let map = nbtree(&pool, "a").unwrap();
         (0..ENTRIES).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
         pool.close().unwrap();
         drop((map, pool));
@@ -145,7 +147,7 @@ fn a_killed_renaming_leaves_one_name_and_all_entries() {
             assert_eq!(names(&pool), found);
             let [name] = &found[..] else { panic!("{found:?}") };
             met[NAMES.iter().position(|known| known == name).unwrap()] += 1;
-            let map = pool.nbtree(name).unwrap();
+            let map = nbtree(&pool, name).unwrap();
             assert!((0..ENTRIES).all(|key| map.get(key).unwrap() == Some(!key)));
             pool.verify().unwrap();
         }

@@ -1,7 +1,6 @@
 //! Operations beside others that are faster each time, and beside a key that never comes to rest: they are
 //! not called damage, they do what they have to do once, and they end.
 
-use endura::lab::handles::Handles as _;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -43,22 +42,21 @@ fn a_rival_that_is_faster_each_time_is_no_damage() {
     const TIMES: u64 = 40_000;
     ends("a write beside a faster one", || {
         let (_folder, _, pool) = pool();
-        let map = pool.roart("m").unwrap();
-        (0..1_000).for_each(|n| _ = map.insert(key(n), "v").unwrap());
+        let map = pool.map::<str, [u8]>("m").unwrap();
+        (0..1_000).for_each(|n| _ = map.insert(&key(n), b"v").unwrap());
         let mut tries = 0;
-        map.index()
-            .modify(key(7).as_bytes(), |_| {
-                tries += 1;
-                if tries <= TIMES && tries % 2 == 0 {
-                    map.remove(key(7)).unwrap();
-                } else if tries <= TIMES {
-                    map.insert(key(7), tries.to_le_bytes()).unwrap();
-                }
-                ByteChange::Put(Cow::Borrowed(b"mine"))
-            })
-            .unwrap();
+        map.update(&key(7), |_| {
+            tries += 1;
+            if tries <= TIMES && tries % 2 == 0 {
+                map.remove(&key(7)).unwrap();
+            } else if tries <= TIMES {
+                map.insert(&key(7), &tries.to_le_bytes()).unwrap();
+            }
+            b"mine".to_vec()
+        })
+        .unwrap();
         assert!(tries > TIMES);
-        assert_eq!(map.get(key(7)).unwrap().unwrap(), b"mine");
+        assert_eq!(map.get(&key(7)).unwrap().unwrap(), b"mine");
         pool.verify().unwrap();
     });
 }
@@ -110,19 +108,19 @@ fn a_collection_ends_beside_a_hot_key() {
     const KEYS: u64 = 200_000;
     ends("a collection beside a hot key", || {
         let (_folder, path, pool) = pool();
-        let map = pool.roart("m").unwrap();
-        (0..KEYS).for_each(|n| _ = map.insert(key(n), "value").unwrap());
-        map.insert(HOT, 0_u64.to_le_bytes()).unwrap();
+        let map = pool.map::<str, [u8]>("m").unwrap();
+        (0..KEYS).for_each(|n| _ = map.insert(&key(n), b"value").unwrap());
+        map.insert(HOT, &0_u64.to_le_bytes()).unwrap();
         drop(map);
         killed(pool, &path);
         let pool = Pool::options().collectors(1).open_existing(&path).unwrap();
-        let map = pool.roart("m").unwrap();
+        let map = pool.map::<str, [u8]>("m").unwrap();
         let (stop, updates) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     while !stop.load(Ordering::Relaxed) {
-                        map.insert(HOT, updates.load(Ordering::Relaxed).to_le_bytes()).unwrap();
+                        map.insert(HOT, &updates.load(Ordering::Relaxed).to_le_bytes()).unwrap();
                         updates.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -150,7 +148,7 @@ fn a_scan_beside_a_writer_that_stands_reads_as_much_as_alone() {
     ends("a scan beside a writer that stands", || {
         let medium = Arc::new(Staged::new(Counting::new(Heap::adr(256 * PAGE))));
         let map = tree(Arc::clone(&medium));
-        (0..20_000).for_each(|n| _ = map.insert(key(n), "value").unwrap());
+        (0..20_000).for_each(|n| _ = map.insert(&key(n), b"value").unwrap());
         map.insert(HOT, "0").unwrap();
         let lines = |from: &str| {
             // Once before: it may leave the order of an array.

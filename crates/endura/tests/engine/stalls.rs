@@ -1,6 +1,5 @@
 //! What gathers while a thread stays inside an operation is freed in bites when it has left.
 
-use endura::lab::handles::Handles as _;
 use std::sync::mpsc::channel;
 
 use endura::Pool;
@@ -19,9 +18,9 @@ fn no_operation_pays_for_a_whole_stall_and_all_together_catch_up() {
     ends("no operation pays for a whole stall and all together catch up", || {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let pool = Pool::options().create_new(folder.path().join("pool")).unwrap();
-        let map = pool.roart("map").unwrap();
+        let map = pool.map::<u64, [u8]>("map").unwrap();
         let keys = 100;
-        let update = |i: u64| drop(map.insert((i % keys).to_be_bytes(), [i as u8; VALUE]).unwrap());
+        let update = |i: u64| drop(map.insert(i % keys, &[i as u8; VALUE]).unwrap());
         (0..keys).for_each(update);
         let calm = pool.stats().unwrap();
         let (tell, told) = channel();
@@ -29,7 +28,7 @@ fn no_operation_pays_for_a_whole_stall_and_all_together_catch_up() {
         std::thread::scope(|scope| {
             let map = &map;
             scope.spawn(move || {
-                map.get_with(5_u64.to_be_bytes(), |_| {
+                map.get_with(5, |_| {
                     inside.send(()).unwrap();
                     told.recv().unwrap();
                 })

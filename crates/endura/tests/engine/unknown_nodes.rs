@@ -1,11 +1,10 @@
 //! A FAST & FAIR map with nodes of sizes that this build does not know (the paper's, of 512 bytes on all levels): it is
 //! refused by name, with what to do, and left as it is; what else is in the pool can be used.
 
-use endura::lab::handles::Handles as _;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use endura::{Error, Kind, NodeLayout, Result};
+use endura::{Error, Kind, MapOptions, NodeLayout, Result};
 
 use crate::patched::{Closed, FIRST_ENTRY, options};
 use crate::pools::killed;
@@ -35,13 +34,17 @@ fn a_map_of_unknown_node_sizes_is_refused_and_left_as_it_is() {
     // Closed, then killed: its chunks are not known, so nothing is collected.
     for round in 0..2 {
         let pool = options().open_existing(&path).unwrap();
-        refused(pool.fast_fair("map"));
-        refused(pool.fast_fair_with("map", NodeLayout::Wide));
-        refused(pool.any_map("map", None));
+        refused(pool.map::<u64, u64>("map"));
+        let layout = MapOptions::new().node_layout(NodeLayout::Wide);
+        refused(pool.map_with::<u64, u64>("map", layout));
+        refused(pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::FastFair)));
         refused(pool.verify());
         refused(pool.drop_map("map"));
-        assert!(matches!(pool.nbtree("map"), Err(Error::WrongKind { .. })));
-        let other = pool.fast_fair("other").unwrap();
+        assert!(matches!(
+            pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)),
+            Err(Error::WrongKind { .. })
+        ));
+        let other = pool.map::<u64, u64>("other").unwrap();
         assert_eq!(other.insert(round, 7).unwrap(), None);
         let maps = pool.maps().unwrap();
         let found = maps.iter().find(|map| map.name == "map").unwrap();
@@ -53,7 +56,7 @@ fn a_map_of_unknown_node_sizes_is_refused_and_left_as_it_is() {
     let file = File::options().write(true).open(&path).unwrap();
     file.write_all_at(&nodes(256, 128).to_le_bytes(), WHAT).unwrap();
     let pool = options().open_existing(&path).unwrap();
-    let map = pool.fast_fair("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     assert!((0..1_000).all(|key| map.get(key).unwrap() == Some(key)));
     pool.verify().unwrap();
 }

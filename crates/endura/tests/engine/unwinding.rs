@@ -1,10 +1,9 @@
 //! A panic that is none of the pool's: what a destructor does in a map while the thread unwinds for
 //! a reason of its own is as good as any other operation, and the pool stays in use.
 
-use endura::lab::handles::Handles as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use endura::{Kind, Pool};
+use endura::{Kind, MapOptions, Pool};
 
 use crate::patience::ends;
 
@@ -39,7 +38,7 @@ fn writes_of_a_destructor_poison_nothing() {
 fn of_kind(kind: Kind) {
     let folder = tempfile::tempdir().unwrap();
     let pool = Pool::options().max_size(64 << 20).create_new(folder.path().join("pool")).unwrap();
-    let map = pool.any_map("map", Some(kind)).unwrap();
+    let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(kind)).unwrap();
     while_unwinding(|| {
         // Enough to split nodes, and to merge them.
         (0..2_000).for_each(|key| assert_eq!(map.insert(key, key).unwrap(), None));
@@ -59,11 +58,11 @@ fn writes_and_scans_of_byte_maps_in_a_destructor_poison_nothing() {
 fn of_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let pool = Pool::options().max_size(64 << 20).create_new(folder.path().join("pool")).unwrap();
-    let map = pool.roart("map").unwrap();
+    let map = pool.map::<str, str>("map").unwrap();
     let key = |n: u64| format!("a/shared/prefix/{n}");
     while_unwinding(|| {
-        (0..2_000).for_each(|n| assert_eq!(map.insert(key(n), "value").unwrap(), None));
-        (0..1_900).for_each(|n| assert!(map.remove(key(n)).unwrap().is_some()));
+        (0..2_000).for_each(|n| assert_eq!(map.insert(&key(n), "value").unwrap(), None));
+        (0..1_900).for_each(|n| assert!(map.remove(&key(n)).unwrap().is_some()));
         // A scan leaves the order of the keys behind, under a lock.
         assert_eq!(map.iter().count(), 100);
     });

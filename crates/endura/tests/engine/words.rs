@@ -1,16 +1,14 @@
 //! One way to write to a map of any kind, for tests of what all of them share.
 
-use endura::lab::handles::Handles as _;
-use endura::lab::handles::{AnyMap, Roart};
-use endura::{Kind, Pool, Result};
+use endura::{Kind, Map, MapOptions, Pool, Result};
 
 /// A map of any kind.
 #[derive(Clone)]
 pub(crate) enum Words {
     /// From words to words.
-    Numbers(AnyMap),
-    /// From words, as bytes, to values of some length.
-    Strings(Roart),
+    Numbers(Map<u64, u64>),
+    /// From words to values of some length.
+    Strings(Map<u64, [u8]>),
 }
 
 impl Words {
@@ -18,8 +16,8 @@ impl Words {
 
     pub(crate) fn open(pool: &Pool, kind: Kind) -> Self {
         match kind {
-            Kind::Roart => Self::Strings(pool.roart("map").unwrap()),
-            kind => Self::Numbers(pool.any_map("map", Some(kind)).unwrap()),
+            Kind::Roart => Self::Strings(pool.map("map").unwrap()),
+            kind => Self::Numbers(pool.map_with("map", MapOptions::new().kind(kind)).unwrap()),
         }
     }
 
@@ -27,14 +25,14 @@ impl Words {
     pub(crate) fn insert(&self, key: u64, len: usize) -> Result<()> {
         match self {
             Self::Numbers(map) => map.insert(key, len as u64).map(drop),
-            Self::Strings(map) => map.insert(key.to_be_bytes(), vec![7; len]).map(drop),
+            Self::Strings(map) => map.insert(key, &vec![7; len]).map(drop),
         }
     }
 
     pub(crate) fn remove(&self, key: u64) -> Result<()> {
         match self {
             Self::Numbers(map) => map.remove(key).map(drop),
-            Self::Strings(map) => map.remove(key.to_be_bytes()).map(drop),
+            Self::Strings(map) => map.remove(key).map(drop),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! F19. SIGKILL, on the page cache, with the default nodes and with small ones.
 
-use endura::lab::handles::Handles as _;
-use endura::{NodeLayout, Pool};
+use endura::{MapOptions, NodeLayout, Pool};
 
 use crate::support::killed::Killed;
 
@@ -9,7 +8,13 @@ use crate::support::killed::Killed;
 fn acknowledged_operations_survive_sigkill() {
     let test = "killed::acknowledged_operations_survive_sigkill";
     for (name, layout) in [("wide", NodeLayout::Wide), ("narrow", NodeLayout::NarrowLeaves)] {
-        Killed { test, rounds: 8, open: |pool: &Pool| pool.fast_fair_with("map", layout).unwrap() }
-            .run(name);
+        Killed {
+            test,
+            rounds: 8,
+            open: |pool: &Pool| {
+                pool.map_with::<u64, u64>("map", MapOptions::new().node_layout(layout)).unwrap()
+            },
+        }
+        .run(name);
     }
 }

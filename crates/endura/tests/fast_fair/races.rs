@@ -1,13 +1,11 @@
 //! Two threads, one of them stopped at each of its stores in turn while the other works.
 
-use endura::lab::handles::OrderedMap;
-
 use crate::support::races::{
     Race, put, remove, scan_stopped_at_each_load, scans_while_a_writer_stands,
     search_through_changing_inner_nodes, seat_counts_from_its_pin, tens,
 };
 use crate::support::stage::{at_every_load, ends, stopped};
-use crate::support::world::{Cap3, Cap4, Cap8, World};
+use crate::support::world::{Cap3, Cap4, Cap8, MapOf, World};
 
 /// F8. One thread splits and is preempted before the root grows; another splits the new node.
 /// In the published tree its separator is dropped in silence, and the tree degenerates to a list.
@@ -83,7 +81,7 @@ fn a_reader_that_slept_through_many_changes_misses_no_key() {
                     assert_eq!(map.insert(key, key).unwrap(), None);
                 }
                 let expected = (sought % 10 == 0).then_some(sought);
-                let read = |map: &_| assert_eq!(OrderedMap::get(map, sought).unwrap(), expected);
+                let read = |map: &MapOf<Cap8>| assert_eq!(map.get(sought).unwrap(), expected);
                 stopped(&world, stop, read, || {
                     for flip in 0..flips {
                         let key = [5, 15, 35][flip % 3];

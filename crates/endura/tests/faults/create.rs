@@ -1,6 +1,5 @@
 //! Making pools: a name is taken by a whole pool or not at all.
 
-use endura::lab::handles::Handles as _;
 use std::fs;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -68,7 +67,7 @@ fn killed_while_creating() {
             match Pool::options().open_existing(&path) {
                 Ok(pool) => {
                     some += 1;
-                    pool.fast_fair("map").unwrap().insert(1, 2).unwrap();
+                    pool.map::<u64, u64>("map").unwrap().insert(1, 2).unwrap();
                     pool.close().unwrap();
                     fs::remove_file(&path).unwrap();
                 }

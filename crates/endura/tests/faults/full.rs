@@ -1,7 +1,6 @@
 //! Running out: of disk, of addresses, of the size that was allowed. An error each time, never a
 //! signal, and never a change of what was there.
 
-use endura::lab::handles::Handles as _;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -81,7 +80,7 @@ fn role_fill_the_disk() {
     let Some(folder) = small_disk(24 << 20) else { return };
     let path = folder.join("pool");
     let pool = Pool::options().create_new(&path).unwrap();
-    let map = pool.fast_fair("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     let mut stored = 0_u64;
     let error = loop {
         // Far apart, so that every node is written again and again.
@@ -102,7 +101,7 @@ fn role_fill_the_disk() {
     drop((map, pool));
     let pool = Pool::options().open_existing(&path).unwrap();
     assert!(pool.stats().unwrap().clean_open);
-    assert_eq!(pool.fast_fair("map").unwrap().iter().count() as u64, stored - 1);
+    assert_eq!(pool.map::<u64, u64>("map").unwrap().iter().count() as u64, stored - 1);
     say("as it should be");
 }
 
@@ -194,7 +193,7 @@ fn role_read_a_hole() {
     let Some(folder) = small_disk(16 << 20) else { return };
     let path = folder.join("pool");
     let pool = Pool::options().max_size(8 << 20).create_new(&path).unwrap();
-    pool.fast_fair("map").unwrap().insert(1, 1).unwrap();
+    pool.map::<u64, u64>("map").unwrap().insert(1, 1).unwrap();
     pool.close().unwrap();
     let copy = folder.join("copy");
     let bytes = fs::read(&path).unwrap();
@@ -214,7 +213,7 @@ fn role_read_a_hole() {
     assert!(matches!(error, Error::Full { .. }), "{error}");
     unchanged(&copy, || {
         let pool = Pool::options().read_only(true).open_existing(&copy).unwrap();
-        let outcome = pool.fast_fair("map").unwrap().get(7);
+        let outcome = pool.map::<u64, u64>("map").unwrap().get(7);
         assert!(matches!(outcome, Err(Error::Corrupt { .. })), "{outcome:?}");
         assert!(matches!(pool.verify(), Err(Error::Corrupt { .. })));
     });
@@ -276,7 +275,7 @@ fn role_close_on_a_failing_disk() {
     }
     let path = disk.join("pool");
     let pool = Pool::options().create_new(&path).unwrap();
-    let map = pool.fast_fair("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     fill_disk_but(&memory, 0);
     for key in 0..300_000 {
         map.insert(key, key).unwrap();
@@ -415,7 +414,7 @@ fn the_size_that_was_allowed() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let pool = Pool::options().max_size(4 * PAGE).open_existing(&path).unwrap();
-        let map = pool.fast_fair("map").unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
         let mut stored = 0_u64;
         let error = loop {
             match map.insert(stored, stored) {
@@ -428,7 +427,7 @@ fn the_size_that_was_allowed() {
         // The same pool with more room goes on.
         drop((map, pool));
         let pool = Pool::options().max_size(8 * PAGE).open_existing(&path).unwrap();
-        let map = pool.fast_fair("map").unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
         map.insert(stored, stored).unwrap();
         assert_eq!(map.iter().count() as u64, stored + 1);
     }

@@ -1,7 +1,6 @@
 //! F20. Lock words keep 20 bits of the generation. When these start over, locks that were left in
 //! an earlier turn must not look like locks of this one: a writer would wait for them for ever.
 
-use endura::lab::handles::Handles as _;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -14,7 +13,7 @@ fn check_and_write(path: &Path, generation: u64) {
     let pool = Pool::options().open_existing(path).unwrap();
     assert_eq!(pool.stats().unwrap().generation, generation);
     pool.verify().unwrap();
-    let map = pool.fast_fair("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     for key in 0..5_000 {
         assert!(map.insert(key, generation).unwrap().is_some(), "{key}");
     }
@@ -27,7 +26,7 @@ fn locks_of_an_earlier_turn_are_void() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("turn.endura");
     let pool = Pool::options().create_new(&path).unwrap();
-    let map = pool.fast_fair("map").unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
     (0..5_000).for_each(|key| assert_eq!(map.insert(key, 0).unwrap(), None));
     drop(map);
     pool.close().unwrap();

@@ -1,6 +1,5 @@
 //! Files that are no pool, or not one of this build: each is refused by name, and left as it was.
 
-use endura::lab::handles::Handles as _;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -67,7 +66,7 @@ fn a_damaged_directory() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let pool = Pool::options().open_existing(&path).unwrap();
-        pool.fast_fair("map").unwrap().insert(1, 2).unwrap();
+        pool.map::<u64, u64>("map").unwrap().insert(1, 2).unwrap();
         pool.close().unwrap();
         let file = File::options().write(true).open(&path).unwrap();
         file.write_all_at(&77u64.to_le_bytes(), DIRECTORY).unwrap();

@@ -1,6 +1,5 @@
 //! Pools whose last session did not end: some are as their writer left them, some may be torn.
 
-use endura::lab::handles::Handles as _;
 use std::fs;
 use std::path::Path;
 
@@ -94,7 +93,7 @@ fn every_domain_closes_and_opens_again() {
             let pool = Pool::options().media(choice).open_existing(&path).unwrap();
             let stats = pool.stats().unwrap();
             assert!(stats.clean_open && !stats.power_safe);
-            let map = pool.fast_fair("map").unwrap();
+            let map = pool.map::<u64, u64>("map").unwrap();
             for key in round * 1000..(round + 1) * 1000 {
                 map.insert(key, !key).unwrap();
             }
@@ -113,7 +112,7 @@ fn accepting_a_pool_in_doubt() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let pool = Pool::options().open_existing(&path).unwrap();
-        let map = pool.fast_fair("map").unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
         for key in 0..50_000 {
             map.insert(key, !key).unwrap();
         }
@@ -139,7 +138,7 @@ fn accepting_a_pool_in_doubt() {
         unchanged(&path, || reading.open_existing(&path).unwrap().verify().unwrap());
         let pool = accepting.open_existing(&path).unwrap();
         assert!(!pool.stats().unwrap().clean_open);
-        assert_eq!(pool.fast_fair("map").unwrap().get(49_999).unwrap(), Some(!49_999));
+        assert_eq!(pool.map::<u64, u64>("map").unwrap().get(49_999).unwrap(), Some(!49_999));
         pool.close().unwrap();
         Pool::options().open_existing(&path).unwrap();
     }
@@ -148,8 +147,8 @@ fn accepting_a_pool_in_doubt() {
 #[test]
 fn role_insert_and_say() {
     let Some(path) = role_path() else { return };
-    let map = Pool::options().open_existing(path).unwrap().fast_fair("map").unwrap();
-    let mut key = map.last().unwrap().map_or(0, |(last, _)| last + 1);
+    let map = Pool::options().open_existing(path).unwrap().map::<u64, u64>("map").unwrap();
+    let mut key = map.last_key_value().unwrap().map_or(0, |(last, _)| last + 1);
     loop {
         map.insert(key, !key).unwrap();
         say(&key.to_string());
@@ -171,8 +170,8 @@ fn what_was_acknowledged_survives_a_kill() {
             writer.kill();
         }
         let pool = Pool::options().open_existing(&path).unwrap();
-        let map = pool.fast_fair("map").unwrap();
-        let (last, _) = map.last().unwrap().unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
+        let (last, _) = map.last_key_value().unwrap().unwrap();
         assert!(last >= acknowledged, "{last} < {acknowledged}");
         for (expected, entry) in (0..=last).zip(map.iter()) {
             assert_eq!(entry.unwrap(), (expected, !expected));

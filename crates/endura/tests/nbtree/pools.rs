@@ -1,8 +1,6 @@
 //! NBTree maps in pools: kinds, reopening, dropping, reading only.
 
-use endura::lab::handles::Handles as _;
-use endura::lab::tree::Len;
-use endura::{Error, Kind, Pool, PoolOptions};
+use endura::{Error, Kind, MapOptions, Pool, PoolOptions};
 
 use crate::support::ops::scatter;
 
@@ -17,7 +15,7 @@ fn a_map_is_what_it_was_after_a_close() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool");
     let pool = options().create_new(&path).unwrap();
-    let map = pool.nbtree("map").unwrap();
+    let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();
     (0..ENTRIES).for_each(|n| assert_eq!(map.insert(scatter(n), n).unwrap(), None));
     let before = pool.verify().unwrap();
     assert_eq!((before.maps[0].entries, before.maps[0].kind), (ENTRIES, Kind::NbTree));
@@ -26,8 +24,8 @@ fn a_map_is_what_it_was_after_a_close() {
     assert!(matches!(map.get(0), Err(Error::Closed)));
     for read_only in [true, false] {
         let pool = options().read_only(read_only).open_existing(&path).unwrap();
-        let map = pool.nbtree("map").unwrap();
-        assert_eq!(map.len().unwrap(), Len::Exact(ENTRIES));
+        let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();
+        assert_eq!(map.approximate_len().unwrap(), ENTRIES as usize);
         let all = map.range(..).map(Result::unwrap);
         assert!(all.map(|(key, _)| key).is_sorted());
         (0..ENTRIES).for_each(|n| assert_eq!(map.get(scatter(n)).unwrap(), Some(n)));
@@ -40,27 +38,35 @@ fn a_map_is_what_it_was_after_a_close() {
 fn two_handles_are_one_map_and_two_kinds_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let pool = options().create_new(folder.path().join("pool")).unwrap();
-    let (one, other) = (pool.nbtree("map").unwrap(), pool.nbtree("map").unwrap());
+    let (one, other) = (
+        pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap(),
+        pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap(),
+    );
     (0..ENTRIES).for_each(|n| assert_eq!(one.insert(scatter(n), n).unwrap(), None));
     (0..ENTRIES).for_each(|n| assert_eq!(other.remove(scatter(n)).unwrap(), Some(n)));
     assert!(one.is_empty().unwrap());
-    assert!(matches!(pool.fast_fair("map"), Err(Error::WrongKind { .. })));
-    pool.fast_fair("other").unwrap();
-    assert!(matches!(pool.nbtree("other"), Err(Error::WrongKind { .. })));
-    assert_eq!(pool.any_map("map", None).unwrap().index().kind(), Kind::NbTree);
-    assert_eq!(pool.any_map("other", None).unwrap().index().kind(), Kind::FastFair);
-    assert!(pool.any_map("other", Some(Kind::NbTree)).is_err());
+    let open = |name, kind| pool.map_with::<u64, u64>(name, MapOptions::new().kind(kind));
+    assert!(matches!(open("map", Kind::FastFair), Err(Error::WrongKind { .. })));
+    pool.map::<u64, u64>("other").unwrap();
+    assert!(matches!(open("other", Kind::NbTree), Err(Error::WrongKind { .. })));
+    assert_eq!(pool.map::<u64, u64>("map").unwrap().kind(), Kind::NbTree);
+    assert_eq!(pool.map::<u64, u64>("other").unwrap().kind(), Kind::FastFair);
 }
 
 #[test]
 fn a_dropped_map_gives_all_its_chunks_back() {
     let folder = tempfile::tempdir().unwrap();
     let pool = options().create_new(folder.path().join("pool")).unwrap();
-    let map = pool.nbtree("map").unwrap();
+    let map = pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)).unwrap();
     (0..ENTRIES).for_each(|n| assert_eq!(map.insert(scatter(n), n).unwrap(), None));
     assert!(pool.drop_map("map").unwrap());
     assert!(matches!(map.get(0), Err(Error::Dropped)));
     let shares = pool.verify().unwrap().shares;
     assert_eq!((shares.reached, shares.leaked), (0, 0), "{shares:?}");
-    assert!(pool.nbtree("map").unwrap().is_empty().unwrap());
+    assert!(
+        pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree))
+            .unwrap()
+            .is_empty()
+            .unwrap()
+    );
 }

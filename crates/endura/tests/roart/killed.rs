@@ -2,7 +2,6 @@
 //! again and again. Each thread says on a pipe what has returned; all of that must be there, and at most
 //! one operation more for each thread.
 
-use endura::lab::handles::Handles as _;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -28,10 +27,10 @@ fn scatter(n: u64) -> u64 {
 /// Operation number `n` of a thread: its key (no two threads share one, all lie beside each other), and
 /// what becomes of it. Of a thousand keys of a thread the first is about as frequent as all from the
 /// hundredth on.
-fn operation(thread: u64, n: u64) -> (Vec<u8>, Option<Vec<u8>>) {
+fn operation(thread: u64, n: u64) -> (String, Option<Vec<u8>>) {
     let drawn = scatter(n << 8 | thread);
     let rank = (1_000_f64.powf((drawn % 10_007) as f64 / 10_007.0)) as u64;
-    let key = format!("/shared/{}/{rank}/{thread}", rank % 7).into_bytes();
+    let key = format!("/shared/{}/{rank}/{thread}", rank % 7);
     let value = || n.to_le_bytes().repeat(1 + (drawn >> 20) as usize % 40);
     (key, (drawn >> 40 & 3 != 0).then(value))
 }
@@ -40,15 +39,15 @@ fn operation(thread: u64, n: u64) -> (Vec<u8>, Option<Vec<u8>>) {
 fn child(path: &Path, starts: &[u64]) {
     println!(); // the test runner may have begun a line
     let pool = options().open_existing(path).unwrap();
-    let map = pool.roart("map").unwrap();
+    let map = pool.map::<str, [u8]>("map").unwrap();
     thread::scope(|scope| {
         for (thread, &start) in (0..).zip(starts) {
             let map = map.clone();
             scope.spawn(move || {
                 for n in start.. {
                     match operation(thread, n) {
-                        (key, Some(value)) => map.insert(key, value),
-                        (key, None) => map.remove(key),
+                        (key, Some(value)) => map.insert(&key, &value),
+                        (key, None) => map.remove(&key),
                     }
                     .unwrap();
                     // One short write is not torn by the kill.
@@ -91,7 +90,7 @@ fn run_and_kill(test: &str, path: &Path, starts: &[u64], runs: Duration) -> Vec<
 #[derive(Clone, Default)]
 struct Left {
     next: u64,
-    entries: BTreeMap<Vec<u8>, Vec<u8>>,
+    entries: BTreeMap<String, Vec<u8>>,
 }
 
 impl Left {
@@ -115,7 +114,7 @@ fn kept(test: &str, rounds: u32, runs: Duration) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pool");
     let pool = options().create_new(&path).unwrap();
-    pool.roart("map").unwrap();
+    pool.map::<str, [u8]>("map").unwrap();
     pool.close().unwrap();
     let mut left = vec![Left::default(); THREADS as usize];
     for round in 0..rounds {
@@ -124,10 +123,9 @@ fn kept(test: &str, rounds: u32, runs: Duration) {
         let pool = options().open_existing(&path).unwrap();
         pool.verify().unwrap();
         let mut found = vec![BTreeMap::new(); THREADS as usize];
-        for entry in pool.roart("map").unwrap().iter() {
+        for entry in pool.map::<str, [u8]>("map").unwrap().iter() {
             let (key, value) = entry.unwrap();
-            let text = std::str::from_utf8(&key).unwrap();
-            let thread: usize = text.rsplit_once('/').unwrap().1.parse().unwrap();
+            let thread: usize = key.rsplit_once('/').unwrap().1.parse().unwrap();
             found[thread].insert(key, value);
         }
         for (thread, (left, found)) in (0..).zip(left.iter_mut().zip(found)) {

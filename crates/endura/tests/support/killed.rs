@@ -10,8 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use endura::lab::handles::OrderedMap;
-use endura::{Pool, PoolOptions};
+use endura::{Map, Pool, PoolOptions};
 
 use super::ops::scatter;
 
@@ -38,7 +37,7 @@ fn operation(thread: u64, n: u64) -> (u64, Option<u64>) {
 }
 
 /// Writes for ever. Each thread goes on where the pipe of the last process ended.
-fn child<M: OrderedMap>(path: &Path, starts: &[u64], open: impl Fn(&Pool) -> M) {
+fn child(path: &Path, starts: &[u64], open: impl Fn(&Pool) -> Map<u64, u64>) {
     println!(); // the test runner may have begun a line
     let pool = options().open_existing(path).unwrap();
     let map = open(&pool);
@@ -109,7 +108,7 @@ fn left_by(thread: u64, next: u64) -> BTreeMap<u64, u64> {
     entries
 }
 
-impl<M: OrderedMap, F: Fn(&Pool) -> M> Killed<F> {
+impl<F: Fn(&Pool) -> Map<u64, u64>> Killed<F> {
     /// Runs the rounds on a pool of this name, or does what the child does.
     pub(crate) fn run(&self, name: &str) {
         if let Ok(orders) = std::env::var(CHILD) {
@@ -135,7 +134,7 @@ impl<M: OrderedMap, F: Fn(&Pool) -> M> Killed<F> {
     }
 
     /// What was acknowledged is there, and at most one operation more of each thread, which is counted.
-    fn check(&self, map: &M, next: &mut [u64]) {
+    fn check(&self, map: &Map<u64, u64>, next: &mut [u64]) {
         let mut found: Vec<BTreeMap<u64, u64>> = vec![BTreeMap::new(); THREADS as usize];
         for entry in map.range(..) {
             let (key, value) = entry.unwrap();

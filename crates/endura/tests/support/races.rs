@@ -9,7 +9,7 @@ use std::thread;
 
 use endura_variants::media::Stop;
 
-use endura::lab::handles::OrderedMap;
+use endura::lab::handles::WordMap;
 use endura::lab::tree::Index;
 
 use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};
@@ -25,7 +25,7 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    fn on<M: OrderedMap>(self, map: &M) {
+    fn on<I: Index>(self, map: &WordMap<I>) {
         match self {
             Self::Put(key) => assert_eq!(map.insert(key, key).unwrap(), None, "{self:?}"),
             Self::Remove(key) => assert_eq!(map.remove(key).unwrap(), Some(key), "{self:?}"),
@@ -175,7 +175,7 @@ pub(crate) fn scans_while_a_writer_stands<S: Shape>() {
     });
 }
 
-fn reversed(map: &impl OrderedMap) -> Vec<(u64, u64)> {
+fn reversed(map: &WordMap<impl Index>) -> Vec<(u64, u64)> {
     let mut entries: Vec<_> = map.range(..).rev().map(|entry| entry.unwrap()).collect();
     entries.reverse();
     entries
@@ -189,8 +189,7 @@ pub(crate) fn search_through_changing_inner_nodes<S: Shape>() {
             at_every_load(|stop| {
                 let world = World::<S>::with(tens(1..17).into_iter().map(|key| (key, key)));
                 let map = world.map();
-                let read =
-                    |map: &_| assert_eq!(OrderedMap::get(map, sought).unwrap(), Some(sought));
+                let read = |map: &MapOf<S>| assert_eq!(map.get(sought).unwrap(), Some(sought));
                 stopped(&world, stop, read, || {
                     for key in (1..160).filter(|key| key % 10 != 0) {
                         assert_eq!(map.insert(key, key).unwrap(), None);

@@ -8,7 +8,8 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use endura::lab::handles::OrderedMap;
+use endura::lab::handles::WordMap;
+use endura::lab::tree::Index;
 use endura_linear::{Answer, Call, Op, check};
 
 use crate::support::clock::Clock;
@@ -31,8 +32,8 @@ fn seconds() -> u64 {
 type Log = Vec<(u64, Call)>;
 
 /// One thread of a round: its random numbers, its clock, and what it has seen.
-struct Worker<'w, M> {
-    map: &'w M,
+struct Worker<'w, I> {
+    map: &'w WordMap<I>,
     keys: u64,
     clock: Clock,
     thread: u32,
@@ -40,7 +41,7 @@ struct Worker<'w, M> {
     log: Log,
 }
 
-impl<M: OrderedMap> Worker<'_, M> {
+impl<I: Index> Worker<'_, I> {
     fn next(&mut self, below: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         scatter(self.random) % below

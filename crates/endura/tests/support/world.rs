@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use endura::Result;
-use endura::lab::handles::{OrderedMap, WordMap};
+use endura::lab::handles::WordMap;
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::{self, LineBinary, Search};
@@ -256,6 +256,6 @@ fn copy(from: &Heap) -> Heap {
 }
 
 /// Everything in the range.
-pub(crate) fn collect(map: &impl OrderedMap, range: impl RangeBounds<u64>) -> Vec<(u64, u64)> {
+pub(crate) fn collect<I: Index>(map: &WordMap<I>, range: impl RangeBounds<u64>) -> Vec<(u64, u64)> {
     map.range(range).map(|entry| entry.unwrap()).collect()
 }
