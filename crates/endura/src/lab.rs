@@ -6,7 +6,7 @@
 pub use crate::store::fast_fair::AnyLayout;
 pub use crate::store::nbtree::NbTreeIndex;
 
-/// Handles of single indexes.
+/// Maps over single indexes.
 pub mod handles {
     pub use crate::store::handles::*;
 }
@@ -32,7 +32,7 @@ pub mod pool {
     use crate::Pool;
     use crate::media::Mapped;
 
-    /// The space in which an open pool has its maps: to look at their trees from below.
+    /// The space in which a pool has its maps, to open their trees from below. The caller keeps the pool open.
     pub fn space(pool: &Pool) -> &Arc<Space<Mapped>> {
         pool.space()
     }

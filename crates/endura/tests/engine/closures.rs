@@ -16,12 +16,12 @@ pub(crate) type Outcome = Result<(), Error>;
 /// A pool with a map of each kind.
 #[derive(Clone)]
 pub(crate) struct World {
+    /// The trees of the maps of numbers: no map runs a closure inside of them. Gone before the pool is.
+    trees: Arc<(AnyLayout<Mapped>, NbTreeIndex)>,
     pub(crate) pool: Pool,
     pub(crate) fast_fair: Map<u64, u64>,
     pub(crate) nbtree: Map<u64, u64>,
     pub(crate) roart: Map<u64, [u8]>,
-    /// The trees of the first two: no map runs a closure inside of them.
-    trees: Arc<(AnyLayout<Mapped>, NbTreeIndex)>,
 }
 
 pub(crate) const KEY: u64 = 77;

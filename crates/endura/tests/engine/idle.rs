@@ -97,7 +97,9 @@ fn a_thread_that_exits_hands_over_what_it_has() {
 }
 
 /// Uses maps while its thread is torn down.
-struct Flush(RefCell<Option<(Map<u64, u64>, Map<str, [u8]>)>>);
+struct Flush(RefCell<Option<Both>>);
+
+type Both = (Map<u64, u64>, Map<str, [u8]>);
 
 impl Drop for Flush {
     fn drop(&mut self) {

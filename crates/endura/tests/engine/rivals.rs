@@ -148,7 +148,7 @@ fn a_scan_beside_a_writer_that_stands_reads_as_much_as_alone() {
     ends("a scan beside a writer that stands", || {
         let medium = Arc::new(Staged::new(Counting::new(Heap::adr(256 * PAGE))));
         let map = tree(Arc::clone(&medium));
-        (0..20_000).for_each(|n| _ = map.insert(&key(n), b"value").unwrap());
+        (0..20_000).for_each(|n| _ = map.insert(key(n), b"value").unwrap());
         map.insert(HOT, "0").unwrap();
         let lines = |from: &str| {
             // Once before: it may leave the order of an array.

@@ -6,71 +6,33 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use super::byte_range::{ByteEntry, ByteRange};
-use super::handle::Handle;
+use crate::Result;
 use crate::tree::byte_range::behind;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len, Popped};
-use crate::{Error, Result};
 
-/// A handle of a named map from byte strings to byte strings, sorted as `memcmp` sorts.
+/// A map from byte strings to byte strings, sorted as `memcmp` sorts, over any index: what a [`Map`](crate::Map) is
+/// over the trees of a pool, and with its promises. Cheap to clone; the caller keeps the pool open.
 ///
-/// Handles are cheap to clone, and any number of threads may use them at once, each method on its
-/// own. Keys have 0 to 65,536 bytes, values 0 to 2^30; any bytes do. A method that returned has
-/// happened for good, as far as the medium of the pool promises ([`Domain`](crate::Domain)); one that
-/// failed has changed nothing. Unless said otherwise a method costs O(bytes of the key) and is
-/// linearizable.
-///
-/// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
-/// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
-/// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
-/// have written. Those that write also fail with [`Error::ReadOnly`], [`Error::KeyTooLong`] and
-/// [`Error::ValueTooLong`], and those that need room with [`Error::Full`],
-/// [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
-///
-/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
-/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
-///
-/// Keys of other types become byte strings that sort as they do with `Map`'s encodings.
-///
-/// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// use endura::lab::handles::Handles as _;
-///
-/// let pool = endura::Pool::open(folder.path().join("data.endura"))?;
-/// let docs = pool.roart("docs")?;
-/// docs.insert("user:1", "Ada")?;
-/// docs.insert("user:2", "Grace")?;
-/// assert_eq!(docs.get("user:1")?.as_deref(), Some(&b"Ada"[..]));
-/// for entry in docs.prefix("user:").rev() {
-///     let (key, value) = entry?;
-///     println!("{} {}", key.escape_ascii(), value.escape_ascii());
-/// }
-/// # Ok::<(), endura::Error>(())
-/// ```
+/// What closures are shown is worth nothing in a process that they fork: who forks uses a `Map`.
 pub struct ByteMap<I> {
-    handle: Handle<I>,
+    index: Arc<I>,
 }
 
 impl<I> Clone for ByteMap<I> {
     fn clone(&self) -> Self {
-        Self { handle: self.handle.clone() }
+        Self { index: Arc::clone(&self.index) }
     }
 }
 
 impl<I: ByteIndex> ByteMap<I> {
-    /// A map over an index in a pool that the caller keeps open. For the lab.
-    #[doc(hidden)]
+    /// A map over this index.
     pub fn over(index: I) -> Self {
-        Self { handle: Handle::new(index, None) }
-    }
-
-    /// A map over an index in `pool`, which stays open as long as the map is there.
-    pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
-        Self { handle: Handle::new(index, Some(pool)) }
+        Self { index: Arc::new(index) }
     }
 
     /// The index below.
     pub fn index(&self) -> &I {
-        self.handle.index()
+        &self.index
     }
 
     /// The value of `key`. Never waits for a writer.
@@ -86,10 +48,7 @@ impl<I: ByteIndex> ByteMap<I> {
         key: impl AsRef<[u8]>,
         read: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
-        let result = self.index().get_with(key.as_ref(), read);
-        // A closure of a caller's may have forked the process: the pin is the parent's, and what was shown may
-        // have been anything since.
-        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
+        self.index().get_with(key.as_ref(), read)
     }
 
     /// The values of `keys`, in their order. The lookups take turns, so that their cache misses overlap:
@@ -226,52 +185,18 @@ impl<I: ByteIndex> ByteMap<I> {
     /// range yields nothing. For all entries see [`iter`](Self::iter).
     pub fn range<K: AsRef<[u8]>>(&self, keys: impl RangeBounds<K>) -> ByteRange<I> {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        ByteRange::new(self.handle.clone(), own(keys.start_bound()), own(keys.end_bound()))
+        ByteRange::new(Arc::clone(&self.index), own(keys.start_bound()), own(keys.end_bound()))
     }
 
     /// Shows `visit` the entries with keys in `keys`, in order, where they lie, until it breaks: what a
     /// [`range`](Self::range) gives, without copies. What other threads free while `visit` runs waits
     /// for its end.
-    ///
-    /// ```
-    /// # use std::ops::ControlFlow;
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # use endura::lab::handles::Handles as _;
-    /// # let pool = endura::Pool::options().open(folder.path().join("data.endura"))?;
-    /// # let docs = pool.roart("docs")?;
-    /// # docs.insert("user:1", "Ada")?;
-    /// let mut bytes = 0;
-    /// docs.range_with("user:".."user;", |_, value| {
-    ///     bytes += value.len();
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// assert_eq!(bytes, 3);
-    /// # Ok::<(), endura::Error>(())
-    /// ```
     pub fn range_with<K: AsRef<[u8]>>(
         &self,
         keys: impl RangeBounds<K>,
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let visit = self.until_forked(visit);
-        let result = self.index().scan_up(&mut I::Cursor::default(), slices(&keys), visit);
-        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
-    }
-
-    /// As in [`get_with`](Self::get_with), after each entry.
-    #[inline(always)]
-    fn until_forked(
-        &self,
-        mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
-    ) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
-        move |key, value| {
-            visit(key, value)?;
-            if self.index().is_elsewhere() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        }
+        self.index().scan_up(&mut I::Cursor::default(), slices(&keys), visit)
     }
 
     /// The same from the largest key down.
@@ -280,21 +205,19 @@ impl<I: ByteIndex> ByteMap<I> {
         keys: impl RangeBounds<K>,
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let visit = self.until_forked(visit);
-        let result = self.index().scan_down(&mut I::Cursor::default(), slices(&keys), visit);
-        if self.index().is_elsewhere() { Err(Error::Forked) } else { result }
+        self.index().scan_down(&mut I::Cursor::default(), slices(&keys), visit)
     }
 
     /// The entries whose keys begin with `prefix`, as a [`range`](Self::range).
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> ByteRange<I> {
         let from = prefix.as_ref().to_vec();
         let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
-        ByteRange::new(self.handle.clone(), Bound::Included(from), to)
+        ByteRange::new(Arc::clone(&self.index), Bound::Included(from), to)
     }
 
     /// All entries, as a [`range`](Self::range).
     pub fn iter(&self) -> ByteRange<I> {
-        ByteRange::new(self.handle.clone(), Bound::Unbounded, Bound::Unbounded)
+        ByteRange::new(Arc::clone(&self.index), Bound::Unbounded, Bound::Unbounded)
     }
 
     /// The entry with the smallest key. Never waits for a writer, and looks again only where one has

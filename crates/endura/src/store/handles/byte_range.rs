@@ -2,8 +2,8 @@
 
 use std::iter::FusedIterator;
 use std::ops::Bound;
+use std::sync::Arc;
 
-use super::handle::Handle;
 use crate::Result;
 use crate::tree::ByteIndex;
 use crate::tree::byte_range;
@@ -13,18 +13,18 @@ pub type ByteEntry = (Vec<u8>, Vec<u8>);
 
 /// A live range of a map of byte strings, from both ends; see [`ByteMap::range`](super::ByteMap::range).
 pub struct ByteRange<I: ByteIndex> {
-    handle: Handle<I>,
+    index: Arc<I>,
     keys: byte_range::ByteRange<I::Cursor>,
 }
 
 impl<I: ByteIndex> ByteRange<I> {
-    pub(super) fn new(handle: Handle<I>, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
-        Self { handle, keys: byte_range::ByteRange::new(from, to) }
+    pub(super) fn new(index: Arc<I>, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
+        Self { index, keys: byte_range::ByteRange::new(from, to) }
     }
 
     fn step(&mut self, upwards: bool) -> Option<Result<ByteEntry>> {
         let mut entry = None;
-        let found = self.keys.next(self.handle.index(), upwards, &mut |key, value| {
+        let found = self.keys.next(&*self.index, upwards, &mut |key, value| {
             entry = Some((key.to_vec(), value.to_vec()));
         });
         match found {

@@ -3,63 +3,31 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::handle::Handle;
 use super::word_range::WordRange;
+use crate::Result;
 use crate::tree::{Change, Index, Len, Popped};
-use crate::{Error, Result};
 
-/// A handle of a named map from `u64` to `u64`.
-///
-/// Handles are cheap to clone, and any number of threads may use them at once, each method on its
-/// own. Every key and every value is allowed. A method that returned has happened for good, as far
-/// as the medium of the pool promises ([`Domain`](crate::Domain)); one that failed has changed
-/// nothing. Unless said otherwise a method costs O(log n) and is linearizable.
-///
-/// All methods fail with [`Error::Closed`] after the pool was closed, [`Error::Dropped`] after the
-/// map was, [`Error::Forked`] in a child process, [`Error::Poisoned`] after a panic inside an
-/// operation or an I/O error, and [`Error::Corrupt`] where the pool holds what no correct run can
-/// have written. Those that write also fail with [`Error::ReadOnly`], and those that need room
-/// with [`Error::Full`], [`Error::ReclaimStalled`], or [`Error::Io`] where the file cannot grow.
-///
-/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
-/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
-///
-/// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// use endura::lab::handles::Handles as _;
-///
-/// let pool = endura::Pool::open(folder.path().join("data.endura"))?;
-/// let hits = pool.fast_fair("hits")?;
-/// assert_eq!(hits.insert(7, 1)?, None);
-/// assert_eq!(hits.fetch_update(7, |old| Some(old.unwrap_or(0) + 1))?, Some(1));
-/// assert_eq!(hits.get(7)?, Some(2));
-/// # Ok::<(), endura::Error>(())
-/// ```
+/// A map from `u64` to `u64` over any index: what a [`Map`](crate::Map) is over the trees of a pool, and with its
+/// promises. Cheap to clone; the caller keeps the pool open.
 pub struct WordMap<I> {
-    handle: Handle<I>,
+    index: Arc<I>,
 }
 
 impl<I> Clone for WordMap<I> {
     fn clone(&self) -> Self {
-        Self { handle: self.handle.clone() }
+        Self { index: Arc::clone(&self.index) }
     }
 }
 
 impl<I: Index> WordMap<I> {
-    /// A map over an index in a pool that the caller keeps open. For the lab.
-    #[doc(hidden)]
+    /// A map over this index.
     pub fn over(index: I) -> Self {
-        Self { handle: Handle::new(index, None) }
-    }
-
-    /// A map over an index in `pool`, which stays open as long as the map is there.
-    pub(crate) fn in_pool(index: I, pool: Arc<dyn Send + Sync>) -> Self {
-        Self { handle: Handle::new(index, Some(pool)) }
+        Self { index: Arc::new(index) }
     }
 
     /// The index below.
     pub fn index(&self) -> &I {
-        self.handle.index()
+        &self.index
     }
 
     /// The value of `key`. Never waits for a writer.
@@ -142,7 +110,7 @@ impl<I: Index> WordMap<I> {
     /// that stays in the map for as long as the range lasts is not passed over. An empty or inverted range yields
     /// nothing.
     pub fn range(&self, keys: impl RangeBounds<u64>) -> WordRange<I> {
-        WordRange::new(self.handle.clone(), keys)
+        WordRange::new(Arc::clone(&self.index), keys)
     }
 
     /// All entries: [`range`](Self::range) over everything.
@@ -240,130 +208,5 @@ impl<I: Index> WordMap<I> {
             }
         }
         Ok(removed)
-    }
-}
-
-/// What every `u64` map of this crate offers, for code that is generic over the index. The methods
-/// are those of [`WordMap`], where they are described.
-#[expect(missing_docs, clippy::missing_errors_doc, reason = "said once, at `WordMap`")]
-pub trait OrderedMap: Clone + Send + Sync + 'static {
-    type Range: DoubleEndedIterator<Item = Result<(u64, u64), Error>>;
-
-    fn get(&self, key: u64) -> Result<Option<u64>>;
-    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>>;
-    fn contains_key(&self, key: u64) -> Result<bool>;
-    fn insert(&self, key: u64, value: u64) -> Result<Option<u64>>;
-    fn insert_new(&self, key: u64, value: u64) -> Result<bool>;
-    fn update(&self, key: u64, value: u64) -> Result<Option<u64>>;
-    fn remove(&self, key: u64) -> Result<Option<u64>>;
-    fn compare_exchange(
-        &self,
-        key: u64,
-        expected: Option<u64>,
-        new: Option<u64>,
-    ) -> Result<Result<(), Option<u64>>>;
-    fn fetch_update(
-        &self,
-        key: u64,
-        update: impl FnMut(Option<u64>) -> Option<u64>,
-    ) -> Result<Option<u64>>;
-    fn range(&self, keys: impl RangeBounds<u64>) -> Self::Range;
-    fn first(&self) -> Result<Option<(u64, u64)>>;
-    fn last(&self) -> Result<Option<(u64, u64)>>;
-    fn pop_first(&self) -> Result<Option<(u64, u64)>>;
-    fn pop_last(&self) -> Result<Option<(u64, u64)>>;
-    fn len(&self) -> Result<Len>;
-    fn is_empty(&self) -> Result<bool>;
-    fn clear(&self) -> Result<()>;
-    fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64>;
-    fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64>;
-}
-
-impl<I: Index> OrderedMap for WordMap<I> {
-    type Range = WordRange<I>;
-
-    fn get(&self, key: u64) -> Result<Option<u64>> {
-        self.get(key)
-    }
-
-    fn get_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
-        self.get_many(keys)
-    }
-
-    fn contains_key(&self, key: u64) -> Result<bool> {
-        self.contains_key(key)
-    }
-
-    fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
-        self.insert(key, value)
-    }
-
-    fn insert_new(&self, key: u64, value: u64) -> Result<bool> {
-        self.insert_new(key, value)
-    }
-
-    fn update(&self, key: u64, value: u64) -> Result<Option<u64>> {
-        self.update(key, value)
-    }
-
-    fn remove(&self, key: u64) -> Result<Option<u64>> {
-        self.remove(key)
-    }
-
-    fn compare_exchange(
-        &self,
-        key: u64,
-        expected: Option<u64>,
-        new: Option<u64>,
-    ) -> Result<Result<(), Option<u64>>> {
-        self.compare_exchange(key, expected, new)
-    }
-
-    fn fetch_update(
-        &self,
-        key: u64,
-        update: impl FnMut(Option<u64>) -> Option<u64>,
-    ) -> Result<Option<u64>> {
-        self.fetch_update(key, update)
-    }
-
-    fn range(&self, keys: impl RangeBounds<u64>) -> WordRange<I> {
-        self.range(keys)
-    }
-
-    fn first(&self) -> Result<Option<(u64, u64)>> {
-        self.first()
-    }
-
-    fn last(&self) -> Result<Option<(u64, u64)>> {
-        self.last()
-    }
-
-    fn pop_first(&self) -> Result<Option<(u64, u64)>> {
-        self.pop_first()
-    }
-
-    fn pop_last(&self) -> Result<Option<(u64, u64)>> {
-        self.pop_last()
-    }
-
-    fn len(&self) -> Result<Len> {
-        self.len()
-    }
-
-    fn is_empty(&self) -> Result<bool> {
-        self.is_empty()
-    }
-
-    fn clear(&self) -> Result<()> {
-        self.clear()
-    }
-
-    fn remove_range(&self, keys: impl RangeBounds<u64>) -> Result<u64> {
-        self.remove_range(keys)
-    }
-
-    fn retain(&self, keep: impl FnMut(u64, u64) -> bool) -> Result<u64> {
-        self.retain(keep)
     }
 }

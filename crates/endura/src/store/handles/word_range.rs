@@ -2,8 +2,8 @@
 
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
-use super::handle::Handle;
 use crate::Result;
 use crate::tree::Index;
 use crate::tree::word_range;
@@ -12,13 +12,13 @@ use crate::tree::word_range;
 ///
 /// After an error the range ends.
 pub struct WordRange<I: Index> {
-    handle: Handle<I>,
+    index: Arc<I>,
     keys: word_range::WordRange<I::Cursor>,
 }
 
 impl<I: Index> WordRange<I> {
-    pub(super) fn new(handle: Handle<I>, keys: impl RangeBounds<u64>) -> Self {
-        Self { handle, keys: word_range::WordRange::new(keys) }
+    pub(super) fn new(index: Arc<I>, keys: impl RangeBounds<u64>) -> Self {
+        Self { index, keys: word_range::WordRange::new(keys) }
     }
 }
 
@@ -27,14 +27,14 @@ impl<I: Index> Iterator for WordRange<I> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.keys.next(self.handle.index())
+        self.keys.next(&*self.index)
     }
 }
 
 impl<I: Index> DoubleEndedIterator for WordRange<I> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.keys.next_back(self.handle.index())
+        self.keys.next_back(&*self.index)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::store::encoding::bound::KeyRange;
 use crate::store::encoding::value::{Key, PrefixKey, Value};
 use crate::store::map::convert::{
-    decode_error, encode, encode_bound, encode_error, from_words, read,
+    decode_error, encode, encode_bound, encode_error, encoded, from_words, read,
 };
 use crate::store::map::handle::Map;
 use crate::store::map::range::{Entries, Keys, Range, Values};
@@ -313,22 +313,25 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                 }
             }
         }
-        let value = encode::<V>(V::lend(&value))?;
         let (mut goes, mut failed) = (false, None);
-        let encoded_key = encode::<K>(K::lend(key))?;
-        self.tree().modify(&encoded_key, &mut |old| {
-            goes = match old {
-                None => false,
-                Some(old) if old == value[..] => true,
-                Some(old) => match read::<V>(old) {
-                    Ok(now) => !keep(K::lend(key), V::lend(&now)),
-                    Err(error) => {
-                        failed = Some(error);
-                        false
-                    }
-                },
-            };
-            if goes { ByteChange::Remove } else { ByteChange::Keep }
+        // The bytes of a value that has some are not copied again.
+        encoded::<V, _>(V::lend(&value), |value| {
+            encoded::<K, _>(K::lend(key), |encoded_key| {
+                self.tree().modify(encoded_key, &mut |old| {
+                    goes = match old {
+                        None => false,
+                        Some(old) if old == *value => true,
+                        Some(old) => match read::<V>(old) {
+                            Ok(now) => !keep(K::lend(key), V::lend(&now)),
+                            Err(error) => {
+                                failed = Some(error);
+                                false
+                            }
+                        },
+                    };
+                    if goes { ByteChange::Remove } else { ByteChange::Keep }
+                })
+            })
         })?;
         failed.map_or(Ok(goes), Err)
     }
