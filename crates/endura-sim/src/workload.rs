@@ -1,6 +1,6 @@
 //! Random histories of maps from `u64` to `u64`: what campaigns run.
 //!
-//! Histories come in bouts. Each fills, drains or mixes, upwards, downwards or anywhere, so that a tree
+//! Histories come in bouts. Each fills, drains, mixes or pops, upwards, downwards or anywhere, so that a tree
 //! of small nodes splits, merges and changes its height all the time. Uniform choices would do that
 //! seldom.
 
@@ -51,7 +51,7 @@ pub fn history(random: &mut Random, keys: &[u64], len: usize) -> Vec<MapOp> {
     let mut ops = Vec::with_capacity(len);
     while ops.len() < len {
         let (from, count) = (random.below(n), 3 + random.below(20));
-        let (kind, way) = (random.below(3), random.below(3));
+        let (kind, way) = (random.below(4), random.below(3));
         for i in 0..count {
             let at = match way {
                 0 => (from + i) % n,
@@ -61,8 +61,14 @@ pub fn history(random: &mut Random, keys: &[u64], len: usize) -> Vec<MapOp> {
             let key = keys[at as usize];
             ops.push(match kind {
                 0 => MapOp::Remove(key),
+                // A queue, or a stack: entered here and there, taken out at one end.
+                3 if random.one_in(2) => match way {
+                    0 => MapOp::PopFirst,
+                    1 => MapOp::PopLast,
+                    _ => *random.pick(&[MapOp::PopFirst, MapOp::PopLast]),
+                },
                 // Few values: a tree must not take equal ones for the same entry.
-                1 => MapOp::Put(key, random.below(4)),
+                1 | 3 => MapOp::Put(key, random.below(4)),
                 _ if random.one_in(2) => MapOp::Remove(key),
                 _ => MapOp::Put(key, random.below(1_000)),
             });

@@ -82,7 +82,7 @@ impl Plan {
         let before = start(family, keys, random.below(STARTS));
         let mut model = std::collections::BTreeMap::new();
         for op in &before {
-            op.specify(&mut model);
+            op.specify(&mut model, |value| value);
         }
         let present = model.into_keys().collect();
         let mut draw = Draw { keys, present, random, fresh: 1_000 };

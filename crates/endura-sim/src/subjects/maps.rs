@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use endura::lab::pool::{Session, Space};
-use endura::lab::tree::{Change, Index};
+use endura::lab::tree::{Change, Index, Popped};
 
 use super::collect::Collection;
 use super::op::{Key, MapOp};
@@ -23,12 +23,26 @@ pub(super) fn mounted(medium: Sim, session: u64) -> Result<Arc<Space<Sim>>, Find
     told(Space::mount(medium, session)).map(Arc::new)
 }
 
-pub(super) fn apply(index: &impl Index, op: &MapOp) -> Result<Option<u64>, Finding> {
-    let change = match *op {
-        MapOp::Put(_, value) => Change::Put(value),
-        MapOp::Remove(_) => Change::Remove,
+/// Gives the entry that it put out.
+pub(super) fn apply(index: &impl Index, op: &MapOp) -> Result<Option<(u64, u64)>, Finding> {
+    let (key, change) = match *op {
+        MapOp::Put(key, value) => (key, Change::Put(value)),
+        MapOp::Remove(key) => (key, Change::Remove),
+        MapOp::PopFirst => return pop(index, true),
+        MapOp::PopLast => return pop(index, false),
     };
-    told(index.modify(op.key(), |_| change))
+    let old = told(index.modify(key, |_| change))?;
+    Ok(old.map(|old| (key, old)))
+}
+
+/// Nobody else is there: the first attempt succeeds.
+fn pop(index: &impl Index, smallest: bool) -> Result<Option<(u64, u64)>, Finding> {
+    let entry = if smallest { told(index.first())? } else { told(index.last())? };
+    let Some(entry) = entry else { return Ok(None) };
+    match told(index.pop(smallest, entry))? {
+        Popped::Taken => Ok(Some(entry)),
+        other => Err(format!("a pop of {entry:?} without rivals: {other:?}")),
+    }
 }
 
 fn scan<I: Index>(index: &I, up: bool) -> Result<Vec<(u64, u64)>, Finding> {

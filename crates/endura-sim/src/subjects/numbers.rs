@@ -121,7 +121,7 @@ impl<T: NumberTree> OpenNumbers<T> {
 impl<T: NumberTree> Subject for Numbers<T> {
     type Open = OpenNumbers<T>;
     type Op = MapOp;
-    type Answer = Option<u64>;
+    type Answer = Option<(u64, u64)>;
     type Model = BTreeMap<u64, u64>;
 
     fn create(&self, medium: Sim) -> Result<Self::Open, Finding> {
@@ -137,12 +137,12 @@ impl<T: NumberTree> Subject for Numbers<T> {
         BTreeMap::new()
     }
 
-    fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Option<u64>, Finding> {
+    fn apply(&self, open: &Self::Open, op: &MapOp) -> Result<Self::Answer, Finding> {
         open.collection.around(|| maps::apply(&open.tree, op))
     }
 
-    fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
-        op.specify(model)
+    fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Self::Answer {
+        op.specify(model, |value| value)
     }
 
     fn observe(&self, open: &Self::Open) -> Result<Self::Model, Finding> {

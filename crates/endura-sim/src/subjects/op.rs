@@ -10,35 +10,43 @@ use endura::lab::pool::PAGE;
 pub const LIMIT: u64 = 12 * PAGE;
 
 /// An operation of a map, one from `u64` to `u64` if nothing else is said. (A map of byte strings has its value
-/// from the number.)
+/// from the number.) It returns the entry that it put out of the map, if there was one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MapOp<K = u64> {
     /// Gives a key a value.
     Put(K, u64),
     /// Takes a key out.
     Remove(K),
+    /// Takes out the entry with the smallest key.
+    PopFirst,
+    /// Takes out the entry with the largest key.
+    PopLast,
 }
 
 impl<K> MapOp<K> {
-    /// The key that it is about.
-    pub fn about(&self) -> &K {
+    /// The key that it names. A pop names none.
+    pub fn about(&self) -> Option<&K> {
         match self {
-            Self::Put(key, _) | Self::Remove(key) => key,
+            Self::Put(key, _) | Self::Remove(key) => Some(key),
+            Self::PopFirst | Self::PopLast => None,
         }
     }
 }
 
-impl MapOp {
-    /// The key that it is about.
-    pub fn key(self) -> u64 {
-        *self.about()
-    }
-
-    /// What it makes of a model; gives the value the key had.
-    pub fn specify(self, model: &mut BTreeMap<u64, u64>) -> Option<u64> {
+impl<K: Key> MapOp<K> {
+    /// What it makes of a model in which `value` is what a number is stored as; gives the entry that it put out.
+    pub fn specify<V>(
+        &self,
+        model: &mut BTreeMap<K, V>,
+        value: impl Fn(u64) -> V,
+    ) -> Option<(K, V)> {
         match self {
-            Self::Put(key, value) => model.insert(key, value),
-            Self::Remove(key) => model.remove(&key),
+            Self::Put(key, number) => {
+                model.insert(key.clone(), value(*number)).map(|old| (key.clone(), old))
+            }
+            Self::Remove(key) => model.remove_entry(key),
+            Self::PopFirst => model.pop_first(),
+            Self::PopLast => model.pop_last(),
         }
     }
 }
@@ -66,6 +74,8 @@ impl<K: Key> fmt::Debug for MapOp<K> {
         match self {
             Self::Put(key, value) => write!(f, "Put({}, {value})", key.text()),
             Self::Remove(key) => write!(f, "Remove({})", key.text()),
+            Self::PopFirst => f.write_str("PopFirst"),
+            Self::PopLast => f.write_str("PopLast"),
         }
     }
 }

@@ -67,7 +67,7 @@ impl<T: Techniques> OpenRoart<T> {
 impl<T: Techniques> Subject for Roart<T> {
     type Open = OpenRoart<T>;
     type Op = ByteOp;
-    type Answer = Option<Vec<u8>>;
+    type Answer = Option<(Vec<u8>, Vec<u8>)>;
     type Model = ByteModel;
 
     fn create(&self, medium: Sim) -> Result<Self::Open, Finding> {
@@ -85,18 +85,18 @@ impl<T: Techniques> Subject for Roart<T> {
 
     fn apply(&self, open: &Self::Open, op: &ByteOp) -> Result<Self::Answer, Finding> {
         open.collection.around(|| {
-            told(match op {
-                ByteOp::Put(key, number) => open.map.insert(key, value(*number)),
-                ByteOp::Remove(key) => open.map.remove(key),
-            })
+            let (key, old) = match op {
+                ByteOp::Put(key, number) => (key, told(open.map.insert(key, value(*number)))?),
+                ByteOp::Remove(key) => (key, told(open.map.remove(key))?),
+                ByteOp::PopFirst => return told(open.map.pop_first()),
+                ByteOp::PopLast => return told(open.map.pop_last()),
+            };
+            Ok(old.map(|old| (key.clone(), old)))
         })
     }
 
     fn specify(&self, model: &mut ByteModel, op: &ByteOp) -> Self::Answer {
-        match op {
-            ByteOp::Put(key, number) => model.insert(key.clone(), value(*number)),
-            ByteOp::Remove(key) => model.remove(key),
-        }
+        op.specify(model, value)
     }
 
     fn observe(&self, open: &Self::Open) -> Result<ByteModel, Finding> {

@@ -1,5 +1,5 @@
 //! Every sequence of up to three operations over three keys, from every small tree, crashed
-//! everywhere in its last operation.
+//! everywhere in its last operation. An operation puts one of the keys, removes it, or pops one end of the map.
 //!
 //! The trees have 0 to CAP + 1 keys, so that a leaf is empty, full, and split; those of byte strings 0 to 6 of one
 //! shape, so that an array comes, fills, splits into a node, and that grows. The three keys lie left of those,
@@ -8,7 +8,7 @@
 //! aside, go on as one; what is put alternates between two values, so that they meet.
 //!
 //! One crash: the recovered tree is read in every way, checked from inside, and put to long use. Two
-//! crashes: the first writer that comes by is each operation on each of the three keys; it is crashed
+//! crashes: the first writer that comes by is each of these operations; it is crashed
 //! everywhere, together with the open and the reads before it, and after that the tree is read,
 //! checked, and put to long use. At every crash point all contents are gone through, none is sampled.
 //! Words that mean nothing (locks, hints) are the oldest and the newest: after one crash line by line,
@@ -82,7 +82,8 @@ fn triples<S: Tried>(places: &[S::Key]) -> Vec<[S::Key; 3]> {
 fn choices<S: Tried>(keys: &[S::Key; 3], model: &S::Model) -> Vec<Op<S>> {
     let next = |key: &S::Key| if S::holds(model, key, 100) { 101 } else { 100 };
     let put = |key: &S::Key| MapOp::Put(key.clone(), next(key));
-    keys.iter().flat_map(|key| [put(key), MapOp::Remove(key.clone())]).collect()
+    let at_keys = keys.iter().flat_map(|key| [put(key), MapOp::Remove(key.clone())]);
+    at_keys.chain([MapOp::PopFirst, MapOp::PopLast]).collect()
 }
 
 /// A tree, and the choices of keys that sequences from there are about.
@@ -97,7 +98,7 @@ impl<S: Tried> Stem<S> {
     fn new(shape: S::Shape, n: usize, order: Order, plan: Plan) -> Self {
         let places = S::places(shape, n);
         let (before, triples) = (build::<S>(&places, order), triples::<S>(&places));
-        let mut keys: Vec<S::Key> = before.iter().map(|op| op.about().clone()).collect();
+        let mut keys: Vec<S::Key> = before.iter().filter_map(MapOp::about).cloned().collect();
         keys.extend(triples.iter().flatten().cloned());
         keys.sort_unstable();
         keys.dedup();
@@ -197,13 +198,17 @@ pub(crate) fn add_walks<S: Tried<Key = u64>>(
     let inwards: Vec<MapOp> = (0..count)
         .map(|i| up[(if i % 2 == 0 { i / 2 } else { count - 1 - i / 2 }) as usize])
         .collect();
-    let remove = |ops: &[MapOp]| ops.iter().map(|op| MapOp::Remove(op.key())).collect::<Vec<_>>();
+    let remove = |ops: &[MapOp]| {
+        ops.iter().filter_map(MapOp::about).map(|&key| MapOp::Remove(key)).collect::<Vec<_>>()
+    };
     let walks = [
         (Vec::new(), up.clone()),
         (Vec::new(), down.clone()),
         (up.clone(), remove(&up)),
         (up.clone(), remove(&down)),
         (down, remove(&inwards)),
+        (up.clone(), vec![MapOp::PopFirst; up.len() + 1]),
+        (up.clone(), vec![MapOp::PopLast; up.len() + 1]),
     ];
     for models in [&WALKED[..3], &WALKED[3..]] {
         for (before, ops) in &walks {

@@ -12,7 +12,7 @@ use endura_sim::sim::Sim;
 use endura_sim::subject::Subject;
 use endura_sim::subjects::{FastFair, LIMIT, MapOp};
 
-use MapOp::{Put, Remove};
+use MapOp::{PopFirst, PopLast, Put, Remove};
 
 use crate::exhaustive::{KILLS, kill_job};
 use crate::jobs::Job;
@@ -23,22 +23,22 @@ use crate::report::CampaignTally;
 fn starts() -> Vec<(Vec<MapOp>, Vec<MapOp>)> {
     let tens = |count: u64| (1..=count).map(|i| Put(10 * i, i)).collect::<Vec<_>>();
     let drained = |count: u64, left: &[u64]| {
-        let gone = tens(count).into_iter().map(MapOp::key).filter(|key| !left.contains(key));
+        let gone = (1..=count).map(|i| 10 * i).filter(|key| !left.contains(key));
         tens(count).into_iter().chain(gone.map(Remove)).collect::<Vec<_>>()
     };
     vec![
         (tens(2), vec![Put(5, 9), Put(10, 9), Remove(10)]),
-        (tens(4), vec![Put(5, 9), Put(15, 9), Put(45, 9), Remove(20)]),
+        (tens(4), vec![Put(5, 9), Put(15, 9), Put(45, 9), Remove(20), PopFirst, PopLast]),
         (tens(6), vec![Put(25, 9), Put(65, 9)]),
         (tens(10), vec![Put(95, 9), Put(105, 9)]),
         (drained(6, &[10, 60]), vec![Remove(60), Remove(10)]),
-        (drained(12, &[10, 50]), vec![Remove(50), Remove(10)]),
+        (drained(12, &[10, 50]), vec![Remove(50), Remove(10), PopFirst, PopLast]),
     ]
 }
 
 /// What the next processes do: read; write next to what was going on, without a look; both, twice.
 fn next(op: MapOp) -> Vec<Vec<Next<MapOp>>> {
-    let key = op.key();
+    let key = op.about().copied().unwrap_or(10);
     let read = Next { looks: true, ops: Vec::new() };
     let write = |ops: &[MapOp]| Next { looks: false, ops: ops.to_vec() };
     let one = |op| write(&[op]);
@@ -46,6 +46,7 @@ fn next(op: MapOp) -> Vec<Vec<Next<MapOp>>> {
         vec![read.clone()],
         vec![one(Put(key, 77))],
         vec![one(Remove(key))],
+        vec![write(&[PopFirst, PopLast])],
         vec![one(Put(key + 1, 77))],
         vec![one(Put(key - 4, 77))],
         vec![write(&[Remove(10), Put(20, 77), Put(33, 78), Remove(40), Put(50, 79)])],

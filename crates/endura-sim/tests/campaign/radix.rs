@@ -73,7 +73,13 @@ fn add_walks<T: Techniques>(jobs: &mut Vec<Job>, part: &'static str, count: usiz
         let up: Vec<ByteOp> = keys.iter().take(count + 2).map(|key| put(key, 1)).collect();
         let gone: Vec<ByteOp> = keys.iter().rev().take(count + 2).map(remove).collect();
         for (_, model) in WALKED {
-            for (before, ops) in [(Vec::new(), up.clone()), (up.clone(), gone.clone())] {
+            let pops = |pop| vec![pop; up.len() + 1];
+            for (before, ops) in [
+                (Vec::new(), up.clone()),
+                (up.clone(), gone.clone()),
+                (up.clone(), pops(ByteOp::PopFirst)),
+                (up.clone(), pops(ByteOp::PopLast)),
+            ] {
                 let subject = Roart::<T>::about(&keys);
                 let run = move || explored(&subject, (model, LIMIT, effort, 1), &before, &ops);
                 jobs.push(Job { part, model, run: Box::new(run) });
@@ -85,15 +91,18 @@ fn add_walks<T: Techniques>(jobs: &mut Vec<Job>, part: &'static str, count: usiz
 /// Processes that are killed after each store, and then the power fails.
 fn add_kills(jobs: &mut Vec<Job>, all: bool) {
     let starts: [(&[&str], &[ByteOp]); 4] = [
-        (&["a1", "a2", "a3"], &[put("a4", 1), put("a1", 2), remove("a2")]),
+        (&["a1", "a2", "a3"], &[put("a4", 1), put("a1", 2), remove("a2"), ByteOp::PopFirst]),
         (&["a1", "a2", "a3", "a4"], &[put("a5", 1)]),
-        (&["n1", "n2", "n3", "n4", "n"], &[put("n5", 1), remove("n1")]),
+        (
+            &["n1", "n2", "n3", "n4", "n"],
+            &[put("n5", 1), remove("n1"), ByteOp::PopFirst, ByteOp::PopLast],
+        ),
         (&["ab1", "ab2", "ab3", "ab4", "ab5"], &[put("aa", 1)]),
     ];
     for (keys, ops) in starts {
         for op in ops {
+            let key: &[u8] = op.about().map_or(b"a1", |key| key);
             let before: Vec<ByteOp> = keys.iter().map(|key| put(key, 3)).collect();
-            let key = op.about();
             let next = |looks, ops: &[ByteOp]| Next { looks, ops: ops.to_vec() };
             let mut nexts = vec![
                 vec![next(true, &[])],
@@ -104,7 +113,7 @@ fn add_kills(jobs: &mut Vec<Job>, all: bool) {
                 nexts.push(vec![next(false, &[put(key, 7)]), next(true, &[])]);
                 nexts.push(vec![next(false, &[remove("a1"), put("n1", 8), put("a", 9)])]);
             }
-            let keys: BTreeSet<_> = before.iter().chain([op]).map(ByteOp::about).collect();
+            let keys: BTreeSet<_> = before.iter().chain([op]).filter_map(ByteOp::about).collect();
             let subject = Roart::<Tiny>::about(keys);
             jobs.push(kill_job(subject, before, op.clone(), nexts));
         }

@@ -32,6 +32,8 @@ pub(crate) fn explore<S: Tried>(model: Model, number: u64, keys: u64) -> Outcome
         let of = |op| match op {
             MapOp::Put(key, value) => MapOp::Put(S::spell(&keys, key), value),
             MapOp::Remove(key) => MapOp::Remove(S::spell(&keys, key)),
+            MapOp::PopFirst => MapOp::PopFirst,
+            MapOp::PopLast => MapOp::PopLast,
         };
         ops.into_iter().map(of).collect()
     };

@@ -157,7 +157,7 @@ impl Subject for Buckets {
 
     fn specify(&self, model: &mut Self::Model, op: &Op) {
         if let Op::Put(key, value) = *op {
-            MapOp::Put(key, value).specify(model);
+            MapOp::Put(key, value).specify(model, |value| value);
         }
     }
 

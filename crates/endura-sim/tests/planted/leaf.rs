@@ -136,7 +136,9 @@ impl Slots<'_> {
         }
         if !self.has(Planted::FastDeleteTailUnflushed) {
             self.flush(count - 1);
-            self.fence();
+            if !self.has(Planted::PopBeforeDurable) {
+                self.fence();
+            }
         }
         self.set_count(count - 1);
     }
@@ -149,12 +151,28 @@ impl Slots<'_> {
         }
     }
 
-    fn apply(&self, op: MapOp) -> Option<u64> {
+    /// Takes out the first or the last entry.
+    fn pop(&self, smallest: bool) -> Option<(u64, u64)> {
+        let count = self.count();
+        let at = if smallest { 0 } else { count.checked_sub(1)? };
+        let entry = (count > 0).then(|| (self.key(at), self.value(at)))?;
+        match count > 1 && self.has(Planted::PopTakesTheNeighbour) {
+            true => self.delete(at.abs_diff(1)),
+            false => self.delete(at),
+        }
+        Some(entry)
+    }
+
+    fn apply(&self, op: MapOp) -> Option<(u64, u64)> {
         if !self.has(Planted::FastDeleteIgnoresDuplicates) {
             self.drop_duplicates();
         }
-        let at = (0..self.count()).find(|&slot| self.key(slot) >= op.key()).unwrap_or(self.count());
-        let old = (at < CAP && self.key(at) == op.key()).then(|| self.value(at));
+        let key = match op {
+            MapOp::Put(key, _) | MapOp::Remove(key) => key,
+            MapOp::PopFirst | MapOp::PopLast => return self.pop(op == MapOp::PopFirst),
+        };
+        let at = (0..self.count()).find(|&slot| self.key(slot) >= key).unwrap_or(self.count());
+        let old = (at < CAP && self.key(at) == key).then(|| self.value(at));
         match (op, old) {
             (MapOp::Put(_, value), Some(_)) => {
                 self.store(2 * at + 1, value);
@@ -164,9 +182,9 @@ impl Slots<'_> {
             (MapOp::Put(..), None) if self.count() == CAP => {}
             (MapOp::Put(key, value), None) => self.insert(at, (key, value)),
             (MapOp::Remove(_), Some(_)) => self.delete(at),
-            (MapOp::Remove(_), None) => {}
+            _ => {}
         }
-        old
+        old.map(|old| (key, old))
     }
 }
 
@@ -179,7 +197,7 @@ impl Leaf {
 impl Subject for Leaf {
     type Open = Sim;
     type Op = MapOp;
-    type Answer = Option<u64>;
+    type Answer = Option<(u64, u64)>;
     type Model = BTreeMap<u64, u64>;
 
     fn create(&self, medium: Sim) -> Result<Sim, Finding> {
@@ -195,14 +213,16 @@ impl Subject for Leaf {
         BTreeMap::new()
     }
 
-    fn apply(&self, medium: &Sim, op: &MapOp) -> Result<Option<u64>, Finding> {
+    fn apply(&self, medium: &Sim, op: &MapOp) -> Result<Self::Answer, Finding> {
         Ok(self.slots(medium)?.apply(*op))
     }
 
     /// A full leaf takes no further key.
-    fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
-        let fits = model.len() < CAP || model.contains_key(&op.key());
-        if fits || matches!(op, MapOp::Remove(_)) { op.specify(model) } else { None }
+    fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Self::Answer {
+        match op {
+            MapOp::Put(key, _) if model.len() == CAP && !model.contains_key(key) => None,
+            _ => op.specify(model, |value| value),
+        }
     }
 
     fn observe(&self, medium: &Sim) -> Result<Self::Model, Finding> {
@@ -222,13 +242,14 @@ impl Subject for Leaf {
     }
 }
 
-/// Every insert, update and delete of leaves of 0 to 6 entries, of which the second and the third
+/// Every insert, update, delete and pop of leaves of 0 to 6 entries, of which the second and the third
 /// have the same value.
 pub(crate) fn hunt(bug: Option<Planted>) -> Hunt {
     let starts =
         (1..=CAP as u64).map(|n| (1..=n).map(|i| MapOp::Put(10 * i, 100 + i / 2)).collect());
     let ops: Vec<MapOp> = (1..=CAP as u64)
         .flat_map(|i| [MapOp::Put(10 * i - 5, 7), MapOp::Put(10 * i, 8), MapOp::Remove(10 * i)])
+        .chain([MapOp::PopFirst, MapOp::PopLast])
         .collect();
     Campaign::of(&ops).from(starts).hunt(&Leaf(bug), None)
 }

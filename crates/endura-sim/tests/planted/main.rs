@@ -43,7 +43,9 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         | P::FastLivenessByValues
         | P::FastCountPersisted
         | P::FastKeyBeforeValue
-        | P::FastRelaxedStores => leaf::hunt(planted),
+        | P::FastRelaxedStores
+        | P::PopTakesTheNeighbour
+        | P::PopBeforeDurable => leaf::hunt(planted),
         P::V8 | P::V9 | P::V10 | P::V11 => chain::hunt(planted),
         P::V12 | P::V13 => passing::hunt(planted),
         P::V16 | P::LeakBeforeLink | P::FreeBeforeUnlinkDurable => chunks::hunt(planted),

@@ -125,12 +125,12 @@ impl Subject for Radix {
     fn apply(&self, open: &Open, op: &MapOp) -> Result<Option<u64>, Finding> {
         match *op {
             MapOp::Put(key, child) => open.put(key, child),
-            MapOp::Remove(_) => Err("children stay".to_owned()),
+            _ => Err("children stay".to_owned()),
         }
     }
 
     fn specify(&self, model: &mut Self::Model, op: &MapOp) -> Option<u64> {
-        op.specify(model)
+        op.specify(model, |value| value).map(|(_, old)| old)
     }
 
     fn observe(&self, open: &Open) -> Result<Self::Model, Finding> {

@@ -22,6 +22,8 @@ pub(crate) enum Planted {
     FastCountPersisted,
     FastKeyBeforeValue,
     FastRelaxedStores,
+    PopTakesTheNeighbour,
+    PopBeforeDurable,
     // A FAIR split and merge; `docs/trees.md`: chain.rs.
     V8,
     V9,
@@ -139,6 +141,16 @@ pub(crate) const TABLE: &[Row] = &[
         Planted::FastRelaxedStores,
         10,
         "RECIPE f0b891a, cfd2468, d65b1e1: stores that a compiler or ARM reorders",
+    ),
+    row(
+        Planted::PopTakesTheNeighbour,
+        800,
+        "(ours) a pop gives one entry and takes another one out",
+    ),
+    row(
+        Planted::PopBeforeDurable,
+        10,
+        "(ours) a pop returns before what it took out is durably gone",
     ),
     row(Planted::V8, 200, "FAIR split: the new node is unlocked before its link is durable"),
     row(Planted::V9, 200, "FAIR split: a reader goes right over a link that is not durable"),

@@ -38,7 +38,8 @@ pub(crate) fn crash<const W: usize>(
     ops: &[MapOp],
     first: &[MapOp],
 ) -> Tally {
-    let mut keys: Vec<u64> = [before, ops, first].concat().into_iter().map(MapOp::key).collect();
+    let all = [before, ops, first].concat();
+    let mut keys: Vec<u64> = all.iter().filter_map(MapOp::about).copied().collect();
     keys.sort_unstable();
     keys.dedup();
     let subject = FastFair::<W, W>::about(keys);

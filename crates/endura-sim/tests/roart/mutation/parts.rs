@@ -206,7 +206,7 @@ fn model(is_eadr: bool) -> Model {
 
 /// A tree about the keys of these operations.
 fn about<'a, T: Techniques>(ops: impl IntoIterator<Item = &'a ByteOp>) -> Roart<T> {
-    Roart::about(ops.into_iter().map(ByteOp::about).collect::<BTreeSet<_>>())
+    Roart::about(ops.into_iter().filter_map(ByteOp::about).collect::<BTreeSet<_>>())
 }
 
 fn bed<T: Techniques>(subject: &Roart<T>, model: Model, effort: Effort) -> Bed<'_, Roart<T>> {
