@@ -41,7 +41,7 @@ pub mod pool {
 /// The papers' indexes, over any medium.
 pub mod tree {
     pub use crate::tree::{
-        ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Popped,
+        ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Near, Popped,
         Repairs, TreeCheck, fast_fair, nbtree, roart,
     };
 }

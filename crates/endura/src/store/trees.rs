@@ -15,7 +15,7 @@ use crate::store::nbtree::NbTreeIndex;
 use crate::tree::byte_range::ByteRange;
 use crate::tree::fast_fair::{self, LineBinary};
 use crate::tree::word_range::WordRange;
-use crate::tree::{ByteChange, ByteIndex, Bytes, Index, Len, Popped, nbtree, roart};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Index, Len, Near, Popped, nbtree, roart};
 use crate::types::Types;
 use crate::{Error, Result};
 
@@ -118,6 +118,11 @@ impl AnyTree {
 
     pub(crate) fn insert(&self, key: u64, value: u64) -> Result<Option<u64>> {
         on_words!(self, tree => operations::insert(tree, key, value))
+    }
+
+    /// The same, near to where the last such call ended.
+    pub(crate) fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+        on_words!(self, tree => tree.insert_near(near, key, value))
     }
 
     pub(crate) fn insert_if_absent(&self, key: u64, value: u64) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! What an index of numbers offers.
 
 use crate::Result;
+use crate::pool::Seat;
 use crate::tree::pops::Popped;
 
 /// An ordered index from `u64` to `u64` in a pool.
@@ -46,6 +47,18 @@ pub trait Index: Send + Sync + 'static {
     #[inline(always)]
     fn apply(&self, key: u64, decide: impl FnMut(Option<u64>) -> Change) -> Result<Option<u64>> {
         self.modify(key, decide)
+    }
+
+    /// Gives `key` this value and returns the one it had, as [`apply`](Self::apply) does. Looks first where `near`
+    /// says that the last such call ended: one of many whose keys ascend finds its place there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`modify`](Self::modify).
+    #[inline]
+    fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+        let _ = near;
+        self.apply(key, |_| Change::Put(value))
     }
 
     /// The entry that comes next in the scan upwards of `cursor`, if it is at hand: a fast path of
@@ -131,6 +144,10 @@ pub trait Index: Send + Sync + 'static {
     /// As for [`get`](Self::get).
     fn exact_len(&self) -> Result<u64>;
 }
+
+/// Where the last of several inserts ended: a node of the index, if it remembers one.
+#[derive(Debug, Default)]
+pub struct Near(pub(crate) Seat<u64>);
 
 /// What to do with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

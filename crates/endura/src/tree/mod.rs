@@ -21,5 +21,5 @@ pub(crate) mod word_range;
 
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
 pub use check::{Repairs, TreeCheck};
-pub use index::{Change, Index, Len};
+pub use index::{Change, Index, Len, Near};
 pub use pops::Popped;

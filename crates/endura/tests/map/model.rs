@@ -104,7 +104,7 @@ where
     let (a, b) = if a < b { (a, b) } else { (b, a) };
     let keys = || lend_key::<C>(&a)..lend_key::<C>(&b);
     let own = |(k, v): (&K<C>, &V<C>)| (k.clone(), v.clone());
-    match choices.below(6) {
+    match choices.below(7) {
         0 => {
             let first = model.first_key_value().map(own);
             assert_eq!(map.first_key_value().unwrap(), first);
@@ -146,6 +146,20 @@ where
             let all = model.len();
             model.retain(|key, _| *key < a || *key >= b);
             assert_eq!(gone, all - model.len());
+        }
+        5 => {
+            // Ascending, or nearly so: each is looked for where the last one went.
+            let mut new: Vec<_> = (0..choices.below(200))
+                .map(|n| (C::key(choices.below(KEYS)), C::value(n)))
+                .collect();
+            new.sort_by(|a, b| a.0.cmp(&b.0));
+            for n in (0..new.len()).step_by(7) {
+                let other = choices.below(new.len() as u64) as usize;
+                new.swap(n, other);
+            }
+            let entries = new.iter().map(|(k, v)| (lend_key::<C>(k), lend::<C>(v)));
+            assert_eq!(map.extend(entries).unwrap(), new.len());
+            model.extend(new);
         }
         _ => {
             let many: Vec<_> = (0..20).map(|_| C::key(choices.below(KEYS))).collect();

@@ -1,5 +1,6 @@
 //! Operations on many entries.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use crate::Result;
@@ -11,8 +12,8 @@ use crate::store::map::convert::{
 use crate::store::map::handle::Map;
 use crate::store::map::range::{Entries, Keys, Range, Values};
 use crate::store::map::visit::Visit;
-use crate::tree::ByteChange;
 use crate::tree::byte_range::{ByteRange, behind};
+use crate::tree::{ByteChange, Near};
 
 /// How many lookups take turns.
 const BATCH: usize = 64;
@@ -69,7 +70,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Puts `entries` in, as [`insert`](Self::insert) does one after the other; returns how many those were.
     ///
     /// Each is durable and visible when the next one is taken, so that what was put in before an error, or a crash,
-    /// stays. Ascending keys are fastest: each finds its place in the caches.
+    /// stays. This is the bulk load: ascending keys are fastest, for each is looked for where the last one went.
     ///
     /// # Errors
     ///
@@ -78,9 +79,17 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         &self,
         entries: impl IntoIterator<Item = (K::Ref<'a>, V::Ref<'a>)>,
     ) -> Result<usize> {
-        let mut count = 0;
+        let (mut count, mut near) = (0, Near::default());
         for (key, value) in entries {
-            self.insert(key, value)?;
+            if self.is_words() {
+                self.tree().insert_near(&mut near, K::to_word(key), V::to_word(value))?;
+            } else {
+                encoded::<V, _>(value, |value| {
+                    encoded::<K, _>(key, |key| {
+                        self.tree().apply(key, &mut |_| ByteChange::Put(Cow::Borrowed(value)))
+                    })
+                })?;
+            }
             count += 1;
         }
         Ok(count)

@@ -5,7 +5,7 @@ use crate::media::Media;
 use crate::tree::ends::{self as map_ends, Trust};
 use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
-use crate::tree::{Change, Index, Len, TreeCheck};
+use crate::tree::{Change, Index, Len, Near, TreeCheck};
 
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::read::scan::Cursor;
@@ -43,7 +43,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
         self.open.space().with_room(|| {
-            self.write(key, &mut |old| {
+            self.write(None, key, &mut |old| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -56,7 +56,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.open.space().with_room(|| self.write(key, &mut |old| Some(decide(old))))
+        self.open.space().with_room(|| self.write(None, key, &mut |old| Some(decide(old))))
+    }
+
+    fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
+        self.open
+            .space()
+            .with_room(|| self.write(Some(near), key, &mut |_| Some(Change::Put(value))))
     }
 
     #[inline(always)]
@@ -99,7 +105,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
             || map_ends::is_end(self, smallest, entry),
             |decide| {
                 let mut is_taken = false;
-                self.write(key, &mut |old| {
+                self.write(None, key, &mut |old| {
                     is_taken = old == Some(value) && decide();
                     Some(if is_taken { Change::Remove } else { Change::Keep })
                 })?;

@@ -1,9 +1,8 @@
 //! Writes to one leaf: look the key up under the lock, then change one entry.
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::pool::{Guard, Seat};
 
-use crate::tree::Change;
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::Node;
@@ -12,6 +11,7 @@ use crate::tree::fast_fair::nodes::shift::{fast_delete, fast_insert};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 use crate::tree::fast_fair::write::merge::sparse;
+use crate::tree::{Change, Near};
 use crate::{Error, Result};
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
@@ -22,11 +22,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     #[inline(always)]
     pub(crate) fn write(
         &self,
+        mut near: Option<&mut Near>,
         key: u64,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         loop {
-            if let Some(answer) = self.try_write(key, decide)? {
+            if let Some(answer) = self.try_write(near.as_deref_mut(), key, decide)? {
                 return Ok(answer);
             }
             self.open.map().pops().wait_for(&key);
@@ -36,13 +37,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// `None`: a pop has to come first. Nothing has changed.
     fn try_write(
         &self,
+        near: Option<&mut Near>,
         key: u64,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let mut trail = Trail::default();
-        let at = self.descend_to_leaf(&guard, &mut trail, key)?;
+        let at = match near.as_deref().and_then(|near| self.still_covering(&guard, near, key)) {
+            Some(at) => at,
+            None => self.descend_to_leaf(&guard, &mut trail, key)?,
+        };
         let mut leaf = self.lock_leaf(&guard, &mut trail, at, key)?;
         let place = self.place(leaf.node(), key)?;
         let Some(change) = decide(place.value) else {
@@ -69,6 +74,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 self.count(key, -1);
             }
         }
+        if let Some(near) = near {
+            let behind = split.filter(|split| key >= split.key).map(|split| split.child);
+            near.0 = Seat::take(&guard, behind.unwrap_or(leaf.node().at()));
+        }
         drop(leaf);
         // The operation is done and durable. What follows only improves the shape of the tree: if
         // it fails, the next writer that comes by does it.
@@ -81,6 +90,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         guard.media().mark(Mark::Acknowledged);
         Ok(Some(place.value))
+    }
+
+    /// The leaf of the last insert, if `key` belongs there too. Inside the pin it is as good as one that a search
+    /// has come to: whoever locks it goes on from there if it has split, or gone, since.
+    fn still_covering(&self, guard: &Guard<'_, M>, near: &Near, key: u64) -> Option<u64> {
+        let &at = near.0.within(guard)?;
+        let fences = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?.fences();
+        (fences.low <= key && fences.is_below_high(key)).then_some(at)
     }
 
     /// Replaces one value: one store, one line.
