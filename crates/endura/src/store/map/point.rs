@@ -98,7 +98,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write and need room; [`Error::Decode`](crate::Error::Decode), with
-    /// nothing changed, where the old value is none of the type.
+    /// nothing changed, where the old value is none of the type. (Of values of at most 8 bytes only damage makes such
+    /// a one; the new value has then replaced it.)
     #[inline]
     pub fn insert(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
         if self.is_words() {
