@@ -94,6 +94,23 @@ where
     }
 }
 
+/// A load of entries that ascend, or nearly so: each is looked for where the last one went.
+fn load<C: Case>(map: &Map<C::K, C::V>, model: &mut Model<C>, choices: &mut Choices)
+where
+    K<C>: Ord,
+{
+    let mut new: Vec<_> =
+        (0..choices.below(200)).map(|n| (C::key(choices.below(KEYS)), C::value(n))).collect();
+    new.sort_by(|a, b| a.0.cmp(&b.0));
+    for n in (0..new.len()).step_by(7) {
+        let other = choices.below(new.len() as u64) as usize;
+        new.swap(n, other);
+    }
+    let entries = new.iter().map(|(key, value)| (lend_key::<C>(key), lend::<C>(value)));
+    assert_eq!(map.extend(entries).unwrap(), new.len());
+    model.extend(new);
+}
+
 /// One operation on more than that.
 fn on_many<C: Case>(map: &Map<C::K, C::V>, model: &mut Model<C>, choices: &mut Choices)
 where
@@ -147,20 +164,7 @@ where
             model.retain(|key, _| *key < a || *key >= b);
             assert_eq!(gone, all - model.len());
         }
-        5 => {
-            // Ascending, or nearly so: each is looked for where the last one went.
-            let mut new: Vec<_> = (0..choices.below(200))
-                .map(|n| (C::key(choices.below(KEYS)), C::value(n)))
-                .collect();
-            new.sort_by(|a, b| a.0.cmp(&b.0));
-            for n in (0..new.len()).step_by(7) {
-                let other = choices.below(new.len() as u64) as usize;
-                new.swap(n, other);
-            }
-            let entries = new.iter().map(|(k, v)| (lend_key::<C>(k), lend::<C>(v)));
-            assert_eq!(map.extend(entries).unwrap(), new.len());
-            model.extend(new);
-        }
+        5 => load::<C>(map, model, choices),
         _ => {
             let many: Vec<_> = (0..20).map(|_| C::key(choices.below(KEYS))).collect();
             let found = map.get_many(many.iter().map(lend_key::<C>)).unwrap();
