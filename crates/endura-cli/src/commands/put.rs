@@ -39,9 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let content = args.file.as_deref().map(read).transpose()?;
-    let Some(schema) = args.map.schema(|| guessed(args, content.as_deref()).map(Some))? else {
-        return Ok(Answer::No);
-    };
+    let schema = args.map.schema_with_entry(|| guessed(args, content.as_deref()))?;
     // Before anything is made for it.
     let entry = (parse_key(&schema, &args.key)?, value(args, &schema, content)?);
     let checked = Schema::check_lengths(&entry);

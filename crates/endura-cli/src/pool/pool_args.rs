@@ -225,19 +225,40 @@ impl NewMapArgs {
         &self,
         first: impl FnOnce() -> Result<Option<Types>>,
     ) -> Result<Option<Schema>> {
-        let types = match (self.types()?, &self.keys, &self.values) {
-            (Some(found), ..) => Some(found),
+        let types = match self.known_types()? {
+            Some(known) => Some(known),
+            None => first()?,
+        };
+        Ok(types.map(|types| self.schema_of(types)))
+    }
+
+    /// The same where there is a first entry.
+    pub(crate) fn schema_with_entry(
+        &self,
+        first: impl FnOnce() -> Result<Types>,
+    ) -> Result<Schema> {
+        let types = match self.known_types()? {
+            Some(known) => known,
+            None => first()?,
+        };
+        Ok(self.schema_of(types))
+    }
+
+    /// The types that the map has or, if it is not there, those that were asked for.
+    fn known_types(&self) -> Result<Option<Types>> {
+        Ok(match (self.types()?, &self.keys, &self.values) {
             (None, Some(key), Some(value)) => {
                 Some(Types { key: key.clone(), value: value.clone() })
             }
-            (None, ..) => first()?,
-        };
-        Ok(types.map(|mut types| {
-            // Asked for as other types than it has, the library says what it is.
-            types.key = self.keys.clone().unwrap_or(types.key);
-            types.value = self.values.clone().unwrap_or(types.value);
-            Schema::of(types)
-        }))
+            (found, ..) => found,
+        })
+    }
+
+    fn schema_of(&self, mut types: Types) -> Schema {
+        // Asked for as other types than it has, the library says what it is.
+        types.key = self.keys.clone().unwrap_or(types.key);
+        types.value = self.values.clone().unwrap_or(types.value);
+        Schema::of(types)
     }
 
     /// The types of the map, if it is there.

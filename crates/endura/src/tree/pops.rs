@@ -47,3 +47,25 @@ pub(crate) fn pop<M: Media>(
         })
     })
 }
+
+/// Whether a key with this value is to be taken out.
+type TakesOut<'d> = &'d mut dyn FnMut(Option<u64>) -> bool;
+
+/// The same for an entry of numbers. `write` takes its key out where it is told so, and does not wait for room.
+pub(crate) fn pop_number<M: Media>(
+    open: &OpenMap<M>,
+    smallest: bool,
+    (key, value): (u64, u64),
+    is_end: impl Fn() -> Result<bool>,
+    write: impl Fn(TakesOut<'_>) -> Result<()>,
+) -> Result<Popped> {
+    let announce = |turn: &Turn<'_>| turn.announce_number(smallest, key);
+    pop(open, announce, is_end, |decide| {
+        let mut is_taken = false;
+        write(&mut |old| {
+            is_taken = old == Some(value) && decide();
+            is_taken
+        })?;
+        Ok(is_taken)
+    })
+}

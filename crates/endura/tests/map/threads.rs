@@ -77,16 +77,41 @@ where
     }
 }
 
-struct Together<'p>(&'p Path);
+/// Visits each case with a map of its own, in the pool at this path.
+trait OnMap {
+    fn run<C: Case>(&self, pool: &Pool, map: &Map<C::K, C::V>)
+    where
+        K<C>: Ord + Clone + Debug,
+        V<C>: PartialEq + Clone + Debug;
+}
 
-impl Visitor for Together<'_> {
+struct Each<'p, T>(&'p Path, T);
+
+impl<T: OnMap> Visitor for Each<'_, T> {
     fn visit<C: Case>(&mut self)
     where
         K<C>: Ord + Clone + Debug,
         V<C>: PartialEq + Clone + Debug,
     {
         let pool = Pool::open(self.0).unwrap();
-        let map = &C::open(&pool);
+        self.1.run::<C>(&pool, &C::open(&pool));
+    }
+}
+
+/// Calls `run` for each case.
+fn on_each(run: impl OnMap) {
+    let folder = tempfile::tempdir().unwrap();
+    cases::all(&mut Each(&folder.path().join("pool.endura"), run));
+}
+
+struct Together;
+
+impl OnMap for Together {
+    fn run<C: Case>(&self, pool: &Pool, map: &Map<C::K, C::V>)
+    where
+        K<C>: Ord + Clone + Debug,
+        V<C>: PartialEq + Clone + Debug,
+    {
         let stay: BTreeSet<_> = STAY.map(C::key).collect();
         for key in &stay {
             map.insert(C::K::lend(key), C::V::lend(&C::value(1))).unwrap();
@@ -122,20 +147,17 @@ impl Visitor for Together<'_> {
 
 #[test]
 fn threads_with_keys_of_their_own() {
-    let folder = tempfile::tempdir().unwrap();
-    cases::all(&mut Together(&folder.path().join("pool.endura")));
+    on_each(Together);
 }
 
-struct Counting<'p>(&'p Path);
+struct Counting;
 
-impl Visitor for Counting<'_> {
-    fn visit<C: Case>(&mut self)
+impl OnMap for Counting {
+    fn run<C: Case>(&self, _: &Pool, map: &Map<C::K, C::V>)
     where
         K<C>: Ord + Clone + Debug,
         V<C>: PartialEq + Clone + Debug,
     {
-        let pool = Pool::open(self.0).unwrap();
-        let map = &C::open(&pool);
         let next = |old: Option<u64>| C::value(old.map_or(1, |old| old + 1));
         let number = |old: Option<<C::V as Value>::Ref<'_>>| {
             let mut stored = Vec::new();
@@ -180,6 +202,5 @@ impl Visitor for Counting<'_> {
 
 #[test]
 fn no_update_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    cases::all(&mut Counting(&folder.path().join("pool.endura")));
+    on_each(Counting);
 }

@@ -92,20 +92,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
         map_ends::end::<false>(self, Trust::Checked).map(drop)
     }
 
-    fn pop(&self, smallest: bool, entry @ (key, value): (u64, u64)) -> Result<Popped> {
-        pops::pop(
-            &self.open,
-            |turn| turn.announce_number(smallest, key),
-            || map_ends::is_end(self, smallest, entry),
-            |decide| {
-                let mut is_taken = false;
-                self.write(key, &mut |old| {
-                    is_taken = old == Some(value) && decide();
-                    Some(if is_taken { Change::Remove } else { Change::Keep })
-                })?;
-                Ok(is_taken)
-            },
-        )
+    fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
+        let is_end = || map_ends::is_end(self, smallest, entry);
+        pops::pop_number(&self.open, smallest, entry, is_end, |takes_out| {
+            let decide =
+                &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });
+            self.write(entry.0, decide).map(drop)
+        })
     }
 
     fn len(&self) -> Result<Len> {
