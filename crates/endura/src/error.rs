@@ -15,6 +15,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// A failed operation leaves the map as it was. Every variant carries the facts that a program
 /// needs to react, and its text is a sentence that tells a person what to do next.
+///
+/// `{error}` prints the sentence. `{error:?}`, and a `main` that returns the error, print the variant and its fields: that
+/// form is for logs and tests, which look for facts and not for wording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -144,6 +144,9 @@ impl PoolOptions {
     /// of more than 1,024 events that it has not come to, the later ones are lost. Events that are left when the pool
     /// is closed are still told, unless the process ends before.
     ///
+    /// If the closure panics, its thread ends and hears of no later event; the feature `tracing` hears of none either.
+    /// The pool works on, and can be closed.
+    ///
     /// With the feature `tracing` of this crate all pools also tell these events to `tracing`, under the target `endura`.
     ///
     /// ```
