@@ -20,6 +20,10 @@ const HEADER: usize = 2;
 /// Bytes of a record that are asked for before its length is known: header, a key and a value of some
 /// hundred bytes.
 const AHEAD: u64 = 2 * LINE + 1;
+/// What is asked for of a record that a scan comes to later: the header, a key, the first bytes of a value.
+const KEY_AHEAD: u64 = 48;
+/// And how many bytes of key and value once the header is there.
+const REST: u64 = 512;
 
 /// Bytes of the record of a key and a value of so many bytes.
 pub(crate) fn bytes_for(key: usize, value: usize) -> u64 {
@@ -129,7 +133,20 @@ impl<'m, M: Media> Record<'m, M> {
     /// Asks for what scans look at: the header, a key, the first bytes of a value.
     #[inline]
     pub(crate) fn prefetch_key(media: &M, at: u64) {
-        media.prefetch(at, 48);
+        media.prefetch(at, KEY_AHEAD);
+    }
+
+    /// Asks for the other lines of a record whose header is there, as far as whoever is shown it will soon come.
+    #[inline]
+    pub(crate) fn prefetch_rest(media: &M, at: u64) {
+        if let Some(header) = Region::within(media, at, HEADER) {
+            // Relaxed: lines that are asked for in vain do no harm.
+            let lengths = header.load(0, Ordering::Relaxed);
+            let bytes = (lengths & 0xFFFF_FFFF).saturating_add(lengths >> 32).min(REST);
+            if let Some(rest) = bytes.checked_sub(KEY_AHEAD - 8 * HEADER as u64) {
+                media.prefetch(at + KEY_AHEAD, rest);
+            }
+        }
     }
 
     #[inline]

@@ -153,6 +153,9 @@ impl Batch {
             if let Some(&ahead) = records.get(self.passed + DISTANCE) {
                 Record::prefetch_key(media, ahead);
             }
+            if let Some(&ahead) = records.get(self.passed + DISTANCE / 2) {
+                Record::prefetch_rest(media, ahead);
+            }
             self.passed += 1;
             if show(Record::enter(media, record)?)?.is_break() {
                 return Ok(Seen::Enough);
