@@ -63,7 +63,7 @@ pub(crate) enum Around {
 /// Runs an operation of a world that calls the closure.
 type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
 
-pub(crate) const CLOSURES: [(&str, Around, Run); 13] = [
+pub(crate) const CLOSURES: [(&str, Around, Run); 16] = [
     ("roart.get_with", Around::Pin, |world, nested| {
         world.roart.get_with(KEY, |_| nested()).map(drop)
     }),
@@ -111,17 +111,36 @@ pub(crate) const CLOSURES: [(&str, Around, Run); 13] = [
         };
         world.roart.retain(keep).map(drop)
     }),
+    ("roart.extend", Around::Nothing, |world, nested| {
+        let source = source(nested).map(|key| (key, &[1; 8][..]));
+        world.roart.extend(source).map(drop)
+    }),
     ("tree of fast_fair.modify", Around::Index("fast_fair"), |world, nested| {
         modify(&world.trees.0, nested)
     }),
     ("fast_fair.alter", Around::Nothing, |world, nested| alter(&world.fast_fair, nested)),
     ("fast_fair.retain", Around::Nothing, |world, nested| retain(&world.fast_fair, nested)),
+    ("fast_fair.extend", Around::Nothing, |world, nested| {
+        world.fast_fair.extend(source(nested).map(|key| (key, 1))).map(drop)
+    }),
     ("tree of nbtree.modify", Around::Index("nbtree"), |world, nested| {
         modify(&world.trees.1, nested)
     }),
     ("nbtree.alter", Around::Nothing, |world, nested| alter(&world.nbtree, nested)),
     ("nbtree.retain", Around::Nothing, |world, nested| retain(&world.nbtree, nested)),
+    ("nbtree.extend", Around::Nothing, |world, nested| {
+        world.nbtree.extend(source(nested).map(|key| (key, 1))).map(drop)
+    }),
 ];
+
+/// Keys for a load, which calls the closure before the second one.
+fn source(nested: &mut dyn FnMut()) -> impl Iterator<Item = u64> {
+    (KEY..KEY + 3).inspect(move |&key| {
+        if key == KEY + 1 {
+            nested();
+        }
+    })
+}
 
 fn modify(index: &impl Index, nested: &mut dyn FnMut()) -> Outcome {
     let decide = |_| {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use endura::{Map, Pool, Value};
@@ -86,6 +86,25 @@ fn load_until_killed(path: &str) {
     map.extend(entries).unwrap();
 }
 
+/// What a child of this process says of `test` with the pool at `path`: words and numbers, until `is_enough`
+/// says so and it is killed.
+fn listen_and_kill(test: &str, path: &Path, mut is_enough: impl FnMut(&str, u64) -> bool) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        let Some((word, n)) = line.split_once(' ') else { continue };
+        if n.parse().is_ok_and(|n| is_enough(word, n)) {
+            child.kill().unwrap();
+        }
+    }
+    assert_eq!(child.wait().unwrap().signal(), Some(SIGKILL));
+}
+
 #[test]
 fn what_a_load_has_put_in_before_a_kill_stays() {
     if let Ok(path) = std::env::var(CHILD) {
@@ -94,23 +113,12 @@ fn what_a_load_has_put_in_before_a_kill_stays() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..ROUNDS {
         let path = folder.path().join(format!("{round}.endura"));
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "bulk::what_a_load_has_put_in_before_a_kill_stays", "--nocapture"])
-            .env(CHILD, &path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut entered = 0;
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            let Some(n) = line.unwrap().strip_prefix("in ").and_then(|n| n.parse().ok()) else {
-                continue;
-            };
-            entered = n;
-            if n == 2_000 + 777 * round {
-                child.kill().unwrap();
-            }
-        }
-        assert_eq!(child.wait().unwrap().signal(), Some(SIGKILL));
+        let (test, mut entered) = ("bulk::what_a_load_has_put_in_before_a_kill_stays", 0);
+        listen_and_kill(test, &path, |word, n| {
+            let is_in = word == "in";
+            entered = if is_in { n } else { entered };
+            is_in && n == 2_000 + 777 * round
+        });
         let pool = Pool::open(&path).unwrap();
         pool.verify().unwrap();
         let map = pool.map::<u64, u64>("load").unwrap();
@@ -118,5 +126,67 @@ fn what_a_load_has_put_in_before_a_kill_stays() {
         assert!(found.iter().copied().eq((0..found.len() as u64).map(|n| (3 * n, n))));
         let len = found.len() as u64;
         assert!(len == entered || len == entered + 1, "{len} entries, {entered} were said");
+    }
+}
+
+/// Says something that is whole in the pipe, whatever comes behind it.
+fn say(word: &str, n: u64) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("\n{word} {n}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+/// As above, with a thread behind it that takes out all but each seventh entry.
+fn load_beside_removals_until_killed(path: &str) {
+    let pool = Pool::open(path).unwrap();
+    let (map, entered) = (&pool.map::<u64, u64>("load").unwrap(), &AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for n in (0..).filter(|n| n % 7 > 0) {
+                while entered.load(Relaxed) < n + 20 {
+                    thread::yield_now();
+                }
+                assert_eq!(map.remove(3 * n).unwrap(), Some(n));
+                say("out", n);
+            }
+        });
+        let entries = (0..).map(|n| {
+            entered.store(n, Relaxed);
+            say("in", n);
+            (3 * n, n)
+        });
+        map.extend(entries).unwrap();
+    });
+}
+
+#[test]
+fn what_was_put_in_and_taken_out_before_a_kill_is_in_and_out() {
+    if let Ok(path) = std::env::var(CHILD) {
+        return load_beside_removals_until_killed(&path);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..ROUNDS {
+        let path = folder.path().join(format!("{round}.endura"));
+        let test = "bulk::what_was_put_in_and_taken_out_before_a_kill_is_in_and_out";
+        let (mut entered, mut gone) = (0, 0);
+        listen_and_kill(test, &path, |word, n| {
+            match word {
+                "in" => entered = n,
+                "out" => gone = n,
+                _ => {}
+            }
+            word == "in" && n == 1_000 + 777 * round
+        });
+        let pool = Pool::open(&path).unwrap();
+        pool.verify().unwrap();
+        let map = pool.map::<u64, u64>("load").unwrap();
+        // One entry of each thread was on its way.
+        let leaving = (gone + 1..).find(|n| n % 7 > 0).unwrap();
+        for n in (0..entered + 9).filter(|&n| n != entered && n != leaving) {
+            let stays = n < entered && (n % 7 == 0 || n > gone);
+            let what = format!("{n}, {entered} in, {gone} out");
+            assert_eq!(map.get(3 * n).unwrap(), stays.then_some(n), "{what}");
+        }
+        assert_eq!(map.iter().count(), map.len().unwrap());
     }
 }

@@ -8,5 +8,6 @@ mod model;
 #[allow(dead_code, unused, clippy::all, reason = "compiled as a user would write it, and not run")]
 #[path = "../ui/pass.rs"]
 mod must_compile;
+mod sources;
 mod threads;
 mod types;
