@@ -35,7 +35,7 @@ fn the_first_entry_says_the_types() {
     works(&["put", pool, "7", "42", "--map", "b"]);
     works(&["put", pool, "--map", "c", "--", "-7", "007"]);
     works(&["put", pool, "x", "1", "--map", "d", "--values", "i64", "--kind", "roart"]);
-    let tuple = ["--keys", "(u32, str)", "--values", "json"];
+    let tuple = ["--keys", "(u32,str)", "--values", "json"];
     works(&[&["put", pool, "[3,\"a\"]", "{\"n\": 1}", "--map", "e"][..], &tuple].concat());
     let lines =
         "{\"key\":[20260101,\"/\"],\"value\":{\"n\":1}}\n{\"key\":[20260101,\"/a\"],\"value\":7}\n";

@@ -76,15 +76,17 @@ pub(crate) struct NewMapArgs {
 
 /// The name of a type, as an argument.
 fn parse_type(text: &str) -> Result<String, String> {
-    let name = if text == "bytes" { "[u8]" } else { text };
-    match Type::named(name) {
+    let name = match text {
+        "bytes" => "[u8]".into(),
+        _ => text.replace(' ', "").replace(',', ", ").replace(';', "; ").replace(':', ": "),
+    };
+    match Type::named(&name) {
         Type::Unknown(_) => Err(
             "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
-             (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; a comma is followed by a \
-             space, and a `String` is `str`"
+             (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; a `String` is `str`"
                 .into(),
         ),
-        _ => Ok(name.into()),
+        _ => Ok(name),
     }
 }
 
