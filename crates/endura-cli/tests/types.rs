@@ -37,6 +37,7 @@ fn the_first_entry_says_the_types() {
     works(&["put", pool, "x", "1", "--map", "d", "--values", "i64", "--kind", "roart"]);
     let tuple = ["--keys", "(u32,str)", "--values", "json"];
     works(&[&["put", pool, "[3,\"a\"]", "{\"n\": 1}", "--map", "e"][..], &tuple].concat());
+    works(&["put", pool, "1", "2", "--map", "g", "--keys", "my::Id: u64"]);
     let lines =
         "{\"key\":[20260101,\"/\"],\"value\":{\"n\":1}}\n{\"key\":[20260101,\"/a\"],\"value\":7}\n";
     let imported =
@@ -49,6 +50,7 @@ fn the_first_entry_says_the_types() {
         ["d", "str", "i64"],
         ["e", "(u32, str)", "json"],
         ["f", "(u64, str)", "json"],
+        ["g", "my::Id: u64", "u64"],
         ["main", "str", "str"],
     ];
     assert_eq!(types_of(pool), expected.map(|row| row.map(String::from)));

@@ -76,18 +76,15 @@ pub(crate) struct NewMapArgs {
 
 /// The name of a type, as an argument.
 fn parse_type(text: &str) -> Result<String, String> {
-    let name = match text {
-        "bytes" => "[u8]".into(),
-        _ => text.replace(' ', "").replace(',', ", ").replace(';', "; ").replace(':', ": "),
-    };
-    match Type::named(&name) {
-        Type::Unknown(_) => Err(
-            "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
+    // As it is recorded, or with other spaces.
+    let given = if text == "bytes" { "[u8]" } else { text };
+    let spaced = given.replace(' ', "").replace(',', ", ").replace(';', "; ").replace(':', ": ");
+    let is_known = |name: &String| !matches!(Type::named(name), Type::Unknown(_));
+    [given.to_owned(), spaced].into_iter().find(is_known).ok_or_else(|| {
+        "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
              (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; a `String` is `str`"
-                .into(),
-        ),
-        _ => Ok(name),
-    }
+            .into()
+    })
 }
 
 fn parse_key_type(text: &str) -> Result<String, String> {

@@ -139,7 +139,7 @@ fn commands_that_fail_leave_nothing() {
     }
 }
 
-/// Its input stays open: at its end the command would do what it is asked to, which the signal may come too late for.
+/// Its input stays open. At the end of it, `put --file -` might finish its work before it sees the signal.
 fn interrupted(child: Child, signal: Signal) {
     std::thread::sleep(Duration::from_millis(150));
     let _ = kill_process(Pid::from_child(&child), signal);

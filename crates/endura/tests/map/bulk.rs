@@ -129,11 +129,13 @@ fn what_a_load_has_put_in_before_a_kill_stays() {
     }
 }
 
-/// Says something that is whole in the pipe, whatever comes behind it.
+/// Says something that is whole in the pipe, whatever comes behind it. Where nobody listens, this process ends.
 fn say(word: &str, n: u64) {
     let mut out = std::io::stdout().lock();
-    out.write_all(format!("\n{word} {n}\n").as_bytes()).unwrap();
-    out.flush().unwrap();
+    let said = out.write_all(format!("\n{word} {n}\n").as_bytes()).and_then(|()| out.flush());
+    if said.is_err() {
+        std::process::exit(1);
+    }
 }
 
 /// As above, with a thread behind it that takes out all but each seventh entry.

@@ -24,10 +24,10 @@ fn lend<C: Case>(value: &V<C>) -> <C::V as Value>::Ref<'_> {
     <C::V as Value>::lend(value)
 }
 
-struct Choices(u64);
+pub(crate) struct Choices(pub(crate) u64);
 
 impl Choices {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -7,6 +7,8 @@ use std::thread;
 
 use endura::{Error, Key, Kind, Map, MapOptions, Pool};
 
+use crate::model::Choices;
+
 /// Where FAST & FAIR keeps leaves apart.
 const MIDDLE: u64 = 1 << 63;
 const ROUNDS: u64 = 25;
@@ -43,17 +45,6 @@ impl Numbered for (u64, bool) {
 
     fn remove_range(map: &Map<Self, u64>, from: u64, to: u64) -> usize {
         map.remove_range((from, false)..(to, false)).unwrap()
-    }
-}
-
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
     }
 }
 
