@@ -1,15 +1,17 @@
-//! What tests and experiments put below and inside the indexes of [`endura`]: media that observe or direct
-//! a run, and the trees that the product does not ship. They are type parameters: the indexes' own code knows
-//! nothing of them.
+//! What tests and experiments put below, inside and on top of the indexes of [`endura`]: media that observe or direct
+//! a run, the trees that the product does not ship, and maps over a tree on any medium. Media and trees are type
+//! parameters: the indexes' own code knows nothing of them.
 //!
 //! | module | what is there | who wants it |
 //! | --- | --- | --- |
 //! | [`media`] | a medium that counts, one that stops threads, one that is slow | tests of protocols, counts and figures of the papers |
 //! | [`fast_fair`] | searches from the left and by halves, the steps of the protocol | figure 3 of the paper, stopped threads |
 //! | [`nbtree`] | leaves of one layer, leaves with locks, the steps of the protocol | figures 6 and 8 of the paper, stopped threads |
+//! | [`handles`] | the operations of a map over one index on any medium | tests of all trees, the explorer |
 //! | [`roart`] | trees without one of the paper's techniques each, and a tiny one | figure 16 of the paper, the explorer |
 
 pub mod fast_fair;
+pub mod handles;
 pub mod media;
 pub mod nbtree;
 pub mod roart;

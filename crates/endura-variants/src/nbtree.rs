@@ -118,12 +118,12 @@ mod tests {
     use std::sync::Arc;
     use std::thread;
 
-    use endura::lab::handles::WordMap;
     use endura::lab::media::Heap;
     use endura::lab::pool::{Session, Space};
     use endura::lab::tree::nbtree::{Tree, TwoLayers};
 
     use super::*;
+    use crate::handles::WordMap;
 
     /// A map with so few entries in a node that all changes of shape happen soon.
     fn tiny<D: Design>() -> WordMap<Tree<Heap, 8, 4, D>> {

@@ -3,13 +3,7 @@
 //! Nothing here is part of the API, and there is no promise of stability: any version may change or take away
 //! any of it. All others start at [`Pool`](crate::Pool).
 
-pub use crate::store::fast_fair::AnyLayout;
-pub use crate::store::nbtree::NbTreeIndex;
-
-/// Maps over single indexes.
-pub mod handles {
-    pub use crate::store::handles::*;
-}
+pub use crate::store::index::{NarrowLeaves, NbTree, Wide, default_layout};
 
 /// Words that survive, and the trait that a medium of one's own has to have.
 pub mod media {
@@ -22,9 +16,9 @@ pub mod media {
 /// Space and lifetime.
 pub mod pool {
     pub use crate::pool::{
-        Collection, CollectionState, Collector, Counted, GcStep, GcWalk, Guard, MapState, PAGE,
-        PartlyUsed, Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats, Worker, set_waiting,
-        superblock,
+        Collection, CollectionState, Collector, Counted, GcStep, GcWalk, Guard, Inventory,
+        MapState, PAGE, PartlyUsed, Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats,
+        Worker, set_waiting, superblock,
     };
 
     use std::sync::Arc;
@@ -40,6 +34,8 @@ pub mod pool {
 
 /// The papers' indexes, over any medium.
 pub mod tree {
+    pub use crate::tree::byte_range::{ByteRange, behind};
+    pub use crate::tree::word_range::WordRange;
     pub use crate::tree::{
         ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Near, Popped,
         Repairs, TreeCheck, fast_fair, nbtree, roart,

@@ -7,14 +7,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use endura::lab::NbTreeIndex;
-use endura::lab::handles::{ByteMap, WordMap};
+use endura::lab::NbTree;
 use endura::lab::media::Media;
 use endura::lab::pool::{self, Space};
 use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::lab::tree::roart::Techniques;
 use endura::lab::tree::{Index, fast_fair, nbtree, roart};
 use endura::{Kind, Map, MapOptions, MediaChoice, Pool};
+use endura_variants::handles::{ByteMap, WordMap};
 
 use super::media::space;
 use crate::Result;
@@ -78,7 +78,7 @@ impl Subject {
             client = Box::new(move || Box::new(map.clone()));
         }
         if kind == Kind::NbTree {
-            let tree = NbTreeIndex::open(pool::space(&pool), "subject")?;
+            let tree = NbTree::open(pool::space(&pool), "subject")?;
             dram_bytes = Box::new(move || tree.stats().metadata_bytes);
         }
         let name = kind.name();

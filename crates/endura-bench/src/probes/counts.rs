@@ -3,13 +3,13 @@
 //! One thread, keys in a fixed order: the same figures on every run and every machine. (Timing-dependent
 //! is only what the pool's epochs free, and when; counts of an index do not hang on it.)
 
-use endura::lab::AnyLayout;
-use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::{Domain, Heap};
 use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::{nbtree, roart};
+use endura::lab::tree::roart;
+use endura::lab::{NarrowLeaves, NbTree, Wide, default_layout};
 use endura::{Kind, NodeLayout};
 use endura_variants::fast_fair::Paper;
+use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::media::{Counting, Counts};
 
 use crate::experiment::{room, space};
@@ -81,16 +81,22 @@ pub fn counts(counted: CountSetup) -> Result<Vec<PerOperation>> {
     let space = space(Counting::by_line(heap))?;
     let count = Counter { keys, domain: counted.domain, medium: space.media() };
     match counted.kind {
-        Kind::NbTree => {
-            count.rows(&mut WordMap::over(nbtree::Tree::<_, 128, 64>::open(&space, "counts")?))
-        }
+        Kind::NbTree => count.rows(&mut WordMap::over(NbTree::open(&space, "counts")?)),
         Kind::Roart => {
             let map = ByteMap::over(roart::Tree::<Counting<Heap>>::open(&space, "counts")?);
             count.rows(&mut RoartClient::new(map, shape))
         }
         Kind::FastFair => match counted.nodes {
             NodeSizes::Pool(layout) => {
-                count.rows(&mut WordMap::over(AnyLayout::open(&space, "counts", layout)?))
+                match layout.unwrap_or_else(|| default_layout(space.media())) {
+                    NodeLayout::Wide => {
+                        count.rows(&mut WordMap::over(Wide::open(&space, "counts")?))
+                    }
+                    NodeLayout::NarrowLeaves => {
+                        count.rows(&mut WordMap::over(NarrowLeaves::open(&space, "counts")?))
+                    }
+                    _ => Err(Error::Config("a layout whose calls are not counted")),
+                }
             }
             NodeSizes::Paper => {
                 count.rows(&mut WordMap::over(Paper::<_, LineBinary>::open(&space, "counts")?))

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::Media;
 use endura::lab::pool::{self, Collector, Space};
 use endura::lab::tree::roart::Tree;
+use endura_variants::handles::ByteMap;
 
 use crate::keys::{key, value};
 use crate::store::{Client, RoartClient, Shape};

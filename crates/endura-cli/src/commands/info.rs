@@ -59,12 +59,13 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     for map in maps {
         let nodes = match map.layout {
             Some(layout) => format!("{}/{}", layout.leaf_bytes(), layout.inner_bytes()),
-            None if map.kind == Kind::FastFair => "unknown to this build".into(),
+            None if !map.is_known => "unknown to this build".into(),
             None => "-".into(),
         };
         let types = format!("{} → {}", map.types.key, map.types.value);
         let types = printable(&types, false);
-        table.row([shown_name(&map.name), types, map.kind.to_string(), length(map), nodes]);
+        let kind = map.kind.map_or_else(|| "unknown to this build".into(), |kind| kind.to_string());
+        table.row([shown_name(&map.name), types, kind, length(map), nodes]);
     }
     table.write(&mut out)?;
     if maps.iter().any(|map| counted(map).is_none()) {
@@ -89,7 +90,8 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
                 "name": map.name,
                 "key_type": map.types.key,
                 "value_type": map.types.value,
-                "kind": map.kind.name(),
+                "kind": map.kind.map(Kind::name),
+                "is_known": map.is_known,
                 "entries": counted(map),
                 "leaf_bytes": map.layout.map(NodeLayout::leaf_bytes),
                 "inner_bytes": map.layout.map(NodeLayout::inner_bytes),

@@ -70,7 +70,8 @@ impl Maps {
     /// The maps of a pool, by name.
     pub(crate) fn open(pool: &Pool) -> Result<Self> {
         let maps = pool.maps()?.into_iter();
-        let maps = maps.map(|map| AnyMap::open(pool, map.kind).map(|open| (map.name, open)));
+        let maps = maps.filter_map(|map| Some((map.name, map.kind?)));
+        let maps = maps.map(|(name, kind)| AnyMap::open(pool, kind).map(|open| (name, open)));
         let maps = maps.collect::<Result<Vec<_>>>()?;
         if maps.is_empty() {
             return Err(Error::NoSuchMap { name: Kind::FastFair.name().into() });

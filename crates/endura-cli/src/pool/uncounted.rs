@@ -1,6 +1,6 @@
 //! Maps whose number of entries an unclean end has lost.
 
-use endura::{Kind, MapInfo, Pool};
+use endura::{MapInfo, Pool};
 
 use crate::values::map::OpenMap;
 
@@ -18,14 +18,9 @@ pub(crate) fn has_unknown(pool: &Pool) -> endura::Result<bool> {
 /// that this build does not know stays as it is.
 pub(crate) fn count_unknown(pool: &Pool) -> endura::Result<()> {
     for map in pool.maps()? {
-        if !map.is_counted && !has_unknown_nodes(&map) {
+        if !map.is_counted && map.is_known {
             OpenMap::open(pool, &map.name)?.len()?;
         }
     }
     Ok(())
-}
-
-/// Whether this build does not know the nodes of a map.
-pub(crate) fn has_unknown_nodes(map: &MapInfo) -> bool {
-    map.kind == Kind::FastFair && map.layout.is_none()
 }

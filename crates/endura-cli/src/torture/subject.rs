@@ -17,7 +17,7 @@ pub(super) enum Subject {
 impl Subject {
     /// The map of `pool`; made as `kind` if there is none.
     pub(super) fn open(pool: &Pool, kind: Option<Kind>) -> Result<Self> {
-        let found = pool.maps()?.into_iter().find(|map| map.name == MAP).map(|map| map.kind);
+        let found = pool.maps()?.into_iter().find(|map| map.name == MAP).and_then(|map| map.kind);
         let kind = kind.or(found).ok_or_else(|| Error::NoSuchMap { name: MAP.into() })?;
         let options = MapOptions::new().kind(kind);
         match kind {

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use endura::lab::handles::ByteMap;
 use endura::lab::pool::Space;
 use endura::lab::tree::roart::{Techniques, Tree};
+use endura_variants::handles::ByteMap;
 
 use super::collect::Collection;
 use super::maps::{self, mounted, told};

@@ -92,7 +92,7 @@ fn nothing_is_written_after_the_close() {
         let entry = space.open_map("m", 1, 0, |_, _| Ok(7)).unwrap().entry();
         let drops: Thread = {
             let space = Arc::clone(&space);
-            Box::new(move || match space.drop_map("m", |_, _, _, _| Ok(true)) {
+            Box::new(move || match space.drop_map("m", |_| Ok(Box::new(|_, _, _, _| Ok(true)))) {
                 Ok(true) | Err(endura::Error::Closed) => Ok(()),
                 other => Err(format!("{other:?}")),
             })

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::media::Media;
 use crate::pool::directory::chunk_set::ChunkSet;
-use crate::pool::directory::drops::Dropped;
+use crate::pool::directory::drops::{Dropped, Inventory};
 use crate::pool::directory::map_state::MapState;
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
@@ -67,11 +67,11 @@ impl<M: Media> Dropped<M> {
 impl<M: Media> Space<M> {
     /// Drops the map of this name; `false` if there is none. The drop is durable on return.
     ///
-    /// `inventory` is asked when no operation can be inside the map any more, and what it tells of is freed:
-    /// most often before the call returns, else when space is short, at the next drop, or at the close. It is
-    /// called in several pins, until it says that it has told of all chunks: of about so many each time, where
-    /// each is and its bytes as asked for. It is answered whether it had not told of that one before. Nobody
-    /// changes the map meanwhile. O(chunks of the map).
+    /// `inventory` makes a walk over the map's chunks; where it fails the map stays. The walk runs when no operation
+    /// can be inside the map any more, and what it tells of is freed: most often before the call returns, else when
+    /// space is short, at the next drop, or at the close. It is called in several pins, until it says that it has told
+    /// of all chunks: of about so many each time, where each is and its bytes as asked for. It is answered whether it
+    /// had not told of that one before. Nothing changes the map meanwhile. O(chunks of the map).
     ///
     /// # Errors
     ///
@@ -79,13 +79,13 @@ impl<M: Media> Space<M> {
     pub fn drop_map(
         &self,
         name: &str,
-        inventory: impl FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool>
-        + Send
-        + 'static,
+        inventory: impl FnOnce(&MapState) -> Result<Box<Inventory<M>>>,
     ) -> Result<bool> {
         let (entry, others) = {
             let _guard = self.pin_mut()?;
             let mut registry = self.directory.registry.lock();
+            let Some(map) = registry.maps.get(name) else { return Ok(false) };
+            let inventory = inventory(map)?;
             let Some(map) = registry.begin_drop(&self.media, name)? else { return Ok(false) };
             map.mark_dropped();
             // Who pins after the tag was read sees the mark; who pinned before ends the wait.
@@ -95,7 +95,7 @@ impl<M: Media> Space<M> {
             registry.drops.waiting.push(Dropped {
                 tag,
                 map,
-                inventory: Box::new(inventory),
+                inventory,
                 chunks: ChunkSet::default(),
                 is_noted: false,
             });

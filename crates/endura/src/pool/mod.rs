@@ -31,6 +31,7 @@ pub use alloc::slab::PartlyUsed;
 pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;
 pub use collect::walk::{GcStep, GcWalk};
+pub use directory::drops::Inventory;
 pub use directory::map_state::{Counted, MapState};
 pub(crate) use directory::pops::Turn;
 pub(crate) use file::pool_file::{Access, PoolFile};

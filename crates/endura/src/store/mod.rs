@@ -1,13 +1,9 @@
 //! Pools and maps as users see them.
 
 mod encoding;
-pub(crate) mod fast_fair;
-pub(crate) mod handles;
-mod kinds;
+pub(crate) mod index;
 mod map;
-pub(crate) mod nbtree;
 mod pool;
-mod trees;
 
 pub use encoding::bound::KeyRange;
 #[cfg(feature = "json")]
@@ -16,7 +12,7 @@ pub use encoding::codecs::Json;
 pub use encoding::codecs::Postcard;
 pub use encoding::newtype::Newtype;
 pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
-pub use fast_fair::NodeLayout;
+pub use index::NodeLayout;
 pub(crate) use map::untyped;
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
 pub use pool::{MapInfo, MapReport, Pool, PoolOptions, Report, Stats};

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::tree::{ByteIndex, Bytes};
 
 /// The keys that are still to come, and where the tree was left at each end. It holds no tree: each call is given it.
-pub(crate) struct ByteRange<C> {
+pub struct ByteRange<C> {
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
     done: bool,
@@ -17,13 +17,14 @@ pub(crate) struct ByteRange<C> {
 }
 
 impl<C: Default> ByteRange<C> {
-    pub(crate) fn new(from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
+    /// All keys between two bounds.
+    pub fn new(from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
         let (front, back, spare) = Default::default();
         Self { from, to, done: false, front, back, spare }
     }
 
     /// Shows `read` the next entry from one end; `false`: there is none.
-    pub(crate) fn next(
+    pub fn next(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
         upwards: bool,
@@ -58,7 +59,7 @@ impl<C: Default> ByteRange<C> {
     }
 
     /// Shows `visit` all that are left, until it breaks; then none is left.
-    pub(crate) fn visit(
+    pub fn visit(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
         upwards: bool,
@@ -80,7 +81,7 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
 }
 
 /// The first byte string behind all that begin with `prefix`; none if there is no such.
-pub(crate) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+pub fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
     let mut key = prefix[..=last].to_vec();
     key[last] += 1;

@@ -1,9 +1,12 @@
 //! What trees execute in each persistence domain.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+use std::ops::Bound;
 use std::sync::Arc;
 
+use super::byte_range::ByteRange;
 use super::fast_fair::{self, LineBinary};
+use super::word_range::WordRange;
 use super::{ByteChange, ByteIndex, Change, Index, nbtree, roart};
 use crate::media::{
     Domain, FlushInstruction, Heap, Mapped, Mapping, Media, Reservation, WRITTEN_BACK,
@@ -83,13 +86,17 @@ fn ends_behind<I: Index>(
 ) -> usize {
     patiently(move || {
         let space = heap();
-        let map = crate::lab::handles::WordMap::over(open(&space));
-        (0..1_000).for_each(|key| _ = map.insert(key, key).unwrap());
+        let tree = open(&space);
+        (0..1_000).for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
         let _outer = space.pin().unwrap();
         space.fall_behind(epochs);
-        let up = map.range(5..).take(500).map(|entry| entry.unwrap());
-        let down = map.range(..).rev().take(500).map(|entry| entry.unwrap());
-        up.chain(down).count()
+        let (mut up, mut down) = (WordRange::new(5..), WordRange::new(..));
+        let mut entries = 0;
+        for _ in 0..500 {
+            entries += usize::from(up.next(&tree).transpose().unwrap().is_some());
+            entries += usize::from(down.next_back(&tree).transpose().unwrap().is_some());
+        }
+        entries
     })
 }
 
@@ -121,12 +128,19 @@ fn a_scan_ends_inside_a_pin_that_lies_behind() {
         assert_eq!(ends_behind(nbtree, epochs), 1_000);
         let roart = patiently(move || {
             let space = heap();
-            let map =
-                crate::lab::handles::ByteMap::over(roart::Tree::<_>::open(&space, "map").unwrap());
-            (0..1_000_u64).for_each(|key| _ = map.insert(key.to_be_bytes(), "").unwrap());
+            let tree: roart::Tree<_> = roart::Tree::open(&space, "map").unwrap();
+            let put = |key: u64| tree.modify(&key.to_be_bytes(), |_| ByteChange::Put(b"".into()));
+            (0..1_000).for_each(|key| put(key).unwrap());
             let _outer = space.pin().unwrap();
             space.fall_behind(epochs);
-            map.iter().take(500).count() + map.iter().rev().take(500).count()
+            let all = || ByteRange::new(Bound::Unbounded, Bound::Unbounded);
+            let (mut up, mut down) = (all(), all());
+            let mut entries = 0;
+            for _ in 0..500 {
+                entries += usize::from(up.next(&tree, true, &mut |_, _| ()).unwrap());
+                entries += usize::from(down.next(&tree, false, &mut |_, _| ()).unwrap());
+            }
+            entries
         });
         assert_eq!(roart, 1_000);
     }

@@ -6,7 +6,7 @@ use crate::tree::Index;
 use crate::{Error, Result};
 
 /// The keys that are still to come, and where the tree was left at each end. It holds no tree: each call is given it.
-pub(crate) struct WordRange<C> {
+pub struct WordRange<C> {
     /// The smallest and the largest key that may still come, unless all are done.
     from: u64,
     to: u64,
@@ -17,7 +17,8 @@ pub(crate) struct WordRange<C> {
 }
 
 impl<C: Default> WordRange<C> {
-    pub(crate) fn new(keys: impl RangeBounds<u64>) -> Self {
+    /// All keys within a range.
+    pub fn new(keys: impl RangeBounds<u64>) -> Self {
         let from = match keys.start_bound() {
             Bound::Included(&key) => Some(key),
             Bound::Excluded(&key) => key.checked_add(1),
@@ -36,7 +37,7 @@ impl<C: Default> WordRange<C> {
 
     /// The next entry from below.
     #[inline]
-    pub(crate) fn next(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {
+    pub fn next(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {
         let mut value = 0;
         match self.next_key(tree, &mut value) {
             Some(key) => Some(Ok((key, value))),
@@ -46,10 +47,7 @@ impl<C: Default> WordRange<C> {
 
     /// The next entry from above.
     #[inline]
-    pub(crate) fn next_back(
-        &mut self,
-        tree: &impl Index<Cursor = C>,
-    ) -> Option<Result<(u64, u64)>> {
+    pub fn next_back(&mut self, tree: &impl Index<Cursor = C>) -> Option<Result<(u64, u64)>> {
         let mut value = 0;
         match self.next_back_key(tree, &mut value) {
             Some(key) => Some(Ok((key, value))),

@@ -140,7 +140,7 @@ fn a6_fifty_kills_in_a_row_grow_the_pool_by_a_few_pages() {
         for _ in 0..=round * 3 {
             collector.step().unwrap();
         }
-        let map = endura::lab::handles::WordMap::over(world.fast_fair.clone());
+        let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());
         for key in 0..20 {
             map.insert(10_000 + round * 20 + key, 1).unwrap();
         }
@@ -174,7 +174,7 @@ fn a17_a_full_pool_finds_what_was_stranded_before_it_says_so() {
     let before = world.entries().len();
     let world = world.killed();
     let collector = world.collector(512);
-    let map = endura::lab::handles::WordMap::over(world.fast_fair.clone());
+    let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());
     for key in 5_000..9_000 {
         map.insert(key, 1).unwrap();
     }
@@ -235,7 +235,7 @@ fn a17_what_was_stranded_is_found_although_a_reader_stays_inside() {
     run_to(&collector, &world, CollectionState::Sweeping);
     let mut reader = Worker::new();
     let pin = reader.run(|| world.space.pin().unwrap());
-    let map = endura::lab::handles::WordMap::over(world.fast_fair.clone());
+    let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());
     (0..100).for_each(|key| _ = map.remove(key).unwrap());
     assert!(world.space.stats().limbo_bytes > 0, "something waits for the reader");
     for key in 5_000..9_000 {
@@ -285,7 +285,7 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
     };
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes().repeat(3);
     let (space, tree) = mount(1, true);
-    let map = endura::lab::handles::ByteMap::over(tree);
+    let map = endura_variants::handles::ByteMap::over(tree);
     (0..20_000).for_each(|n| _ = map.insert(key(n), vec![1; length(n)]).unwrap());
     let pages = space.stats().pages;
     drop((space, map));
@@ -293,7 +293,7 @@ fn grown_by_fifty_kills(length: impl Fn(u64) -> usize + Send + Sync + Copy) -> u
         let (space, tree) = mount(2 + round, false);
         let collector = endura::lab::pool::Collector::new(&space, vec![tree.marking()], 64);
         (0..=round).for_each(|_| _ = collector.step().unwrap());
-        let map = endura::lab::handles::ByteMap::over(tree);
+        let map = endura_variants::handles::ByteMap::over(tree);
         std::thread::scope(|scope| {
             for thread in 0..THREADS {
                 let map = &map;

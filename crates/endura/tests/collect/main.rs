@@ -11,10 +11,10 @@ mod together;
 
 use std::sync::Arc;
 
-use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{Collector, GcWalk, PAGE, Session, Shares, Space};
 use endura::lab::tree::{fast_fair, nbtree, roart};
+use endura_variants::handles::{ByteMap, WordMap};
 use endura_variants::roart::Tiny;
 
 /// Trees of tiny nodes, so that a few entries make many chunks.

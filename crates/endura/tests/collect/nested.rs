@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{CollectionState, Collector, GcStep, PAGE, Session, Space};
 use endura::lab::tree::roart;
+use endura_variants::handles::ByteMap;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
 type Tree = roart::Tree<Arc<Heap>>;

@@ -8,12 +8,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use endura::lab::handles::WordMap;
 use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space, superblock};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{Index, fast_fair, nbtree};
 use endura::{Kind, Map, MapOptions, NodeLayout, Pool, Result};
+use endura_variants::handles::WordMap;
 
 type Damaged = Arc<Space<Arc<Heap>>>;
 

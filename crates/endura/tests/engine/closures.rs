@@ -7,7 +7,7 @@ use std::sync::Arc;
 use endura::lab::media::Mapped;
 use endura::lab::pool::space;
 use endura::lab::tree::{Change, Index};
-use endura::lab::{AnyLayout, NbTreeIndex};
+use endura::lab::{NbTree, Wide};
 use endura::{Error, Kind, Map, MapOptions, Pool};
 
 /// What an operation gives: only whether it went through.
@@ -17,7 +17,7 @@ pub(crate) type Outcome = Result<(), Error>;
 #[derive(Clone)]
 pub(crate) struct World {
     /// The trees of the maps of numbers: no map runs a closure inside of them. Gone before the pool is.
-    trees: Arc<(AnyLayout<Mapped>, NbTreeIndex)>,
+    trees: Arc<(Wide<Mapped>, NbTree<Mapped>)>,
     pub(crate) pool: Pool,
     pub(crate) fast_fair: Map<u64, u64>,
     pub(crate) nbtree: Map<u64, u64>,
@@ -33,8 +33,8 @@ impl World {
         let nbtree = pool.map_with("nbtree", MapOptions::new().kind(Kind::NbTree)).unwrap();
         let roart = pool.map("roart").unwrap();
         let trees = Arc::new((
-            AnyLayout::open(space(&pool), "fast_fair", None).unwrap(),
-            NbTreeIndex::open(space(&pool), "nbtree").unwrap(),
+            Wide::open(space(&pool), "fast_fair").unwrap(),
+            NbTree::open(space(&pool), "nbtree").unwrap(),
         ));
         let world = Self { pool, fast_fair, nbtree, roart, trees };
         (0..300).for_each(|key| world.write(key, key));

@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;
+use endura_variants::handles::ByteMap;
 
 use crate::watched::{Watched, interrupted};
 

@@ -3,12 +3,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use endura::lab::handles::{ByteEntry, ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Bytes, Index, Len, fast_fair, nbtree, roart};
 use endura::{Kind, Map, MapOptions, PoolOptions};
+use endura_variants::handles::{ByteEntry, ByteMap, WordMap};
 
 use crate::watched::Watched;
 

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::Heap;
 use endura::lab::pool::{CollectionState, Collector, GcWalk, PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
 use endura::{MapOptions, Pool};
+use endura_variants::handles::{ByteMap, WordMap};
 
 use crate::patience::ends;
 use crate::pools::pool;

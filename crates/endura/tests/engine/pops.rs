@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use endura::lab::handles::{ByteMap, WordMap};
 use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
@@ -14,6 +13,7 @@ use endura::lab::tree::{
     ByteChange, ByteIndex, Bytes, Change, Index, Len, Popped, fast_fair, nbtree, roart,
 };
 use endura::{Error, Result};
+use endura_variants::handles::{ByteMap, WordMap};
 
 use crate::patience::ends;
 use crate::watched::{Watched, epochs_of};

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use endura::Pool;
-use endura::lab::handles::ByteMap;
 use endura::lab::media::{Heap, Media};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;
 use endura::lab::tree::{ByteChange, ByteIndex};
+use endura_variants::handles::ByteMap;
 use endura_variants::media::{Counting, Staged, Stop};
 
 use crate::patience::ends;

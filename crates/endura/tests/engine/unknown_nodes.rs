@@ -1,21 +1,18 @@
-//! A FAST & FAIR map with nodes of sizes that this build does not know (the paper's, of 512 bytes on all levels): it is
-//! refused by name, with what to do, and left as it is; what else is in the pool can be used.
+//! A map of a newer build: of a kind, with sizes of its nodes, or with a feature that this build does not know. It has
+//! one answer, which names it and says what to do. It stays as it is, and all other maps can be used.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use endura::{Error, Kind, MapOptions, NodeLayout, Result};
+use endura::untyped::UntypedMap;
+use endura::{Error, Kind, MapOptions, NodeLayout, Pool, Result, untyped};
 
-use crate::patched::{Closed, FIRST_ENTRY, options};
+use crate::patched::{Closed, FIRST_ENTRY, options, spelled};
 use crate::pools::killed;
 
-/// The word of its entry that says what a map is.
+/// The word of its entry that says what a map is: its kind, from bit 8 on the parameters of its nodes, from bit 56 on
+/// the bytes of its name.
 const WHAT: u64 = FIRST_ENTRY + 8;
-
-/// FAST & FAIR with nodes of so many words, and a name of three bytes.
-const fn nodes(inner: u64, leaf: u64) -> u64 {
-    3 << 56 | (inner << 16 | leaf) << 8 | 1
-}
 
 fn refused<T>(result: Result<T>) {
     let error = result.err().expect("a refusal");
@@ -24,39 +21,92 @@ fn refused<T>(result: Result<T>) {
     assert!(told.contains("that this build does not know") && told.contains("export"), "{told}");
 }
 
-#[test]
-fn a_map_of_unknown_node_sizes_is_refused_and_left_as_it_is() {
-    let closed = Closed::new(Kind::FastFair, 1_000);
+/// What can be done with a pool in which `map` is unknown.
+fn other_maps_are_used(pool: &Pool, round: u64) {
+    let other = pool.map::<u64, u64>("other").unwrap();
+    assert_eq!(other.insert(round, 7).unwrap(), None);
+    let (found, types) = untyped::open(pool, "other").unwrap();
+    assert!(matches!(found, UntypedMap::Words(map) if map.get(round).unwrap() == Some(7)));
+    assert_eq!(types.key, "u64");
+    assert_eq!(other.len().unwrap() as u64, round + 1);
+    pool.map::<str, str>("passing").unwrap().insert("a", "b").unwrap();
+    assert!(pool.drop_map("passing").unwrap());
+}
+
+fn is_refused(pool: &Pool, kind: Kind) {
+    for options in [
+        MapOptions::new(),
+        MapOptions::new().create(false),
+        MapOptions::new().kind(kind),
+        MapOptions::new().node_layout(NodeLayout::Wide),
+    ] {
+        match kind {
+            Kind::Roart => refused(pool.map_with::<str, str>("map", options)),
+            _ => refused(pool.map_with::<u64, u64>("map", options)),
+        }
+    }
+    refused(untyped::open(pool, "map"));
+    refused(pool.drop_map("map"));
+    refused(pool.verify());
+}
+
+fn a_map_with(kind: Kind, what: impl Fn(u64) -> u64) {
+    let closed = Closed::new(kind, 1_000);
+    let mut sound = 0;
     let path = closed.patched(|words| {
-        assert_eq!(words.get(WHAT), nodes(256, 128));
-        words.put(WHAT, nodes(64, 64));
+        sound = words.get(WHAT);
+        words.put(WHAT, what(sound));
     });
     // Closed, then killed: its chunks are not known, so nothing is collected.
     for round in 0..2 {
         let pool = options().open_existing(&path).unwrap();
-        refused(pool.map::<u64, u64>("map"));
-        let layout = MapOptions::new().node_layout(NodeLayout::Wide);
-        refused(pool.map_with::<u64, u64>("map", layout));
-        refused(pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::FastFair)));
-        refused(pool.verify());
-        refused(pool.drop_map("map"));
-        assert!(matches!(
-            pool.map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree)),
-            Err(Error::WrongKind { .. })
-        ));
-        let other = pool.map::<u64, u64>("other").unwrap();
-        assert_eq!(other.insert(round, 7).unwrap(), None);
+        is_refused(&pool, kind);
+        match round {
+            0 => assert!(pool.collect().unwrap()),
+            _ => refused(pool.collect()),
+        }
         let maps = pool.maps().unwrap();
         let found = maps.iter().find(|map| map.name == "map").unwrap();
-        assert_eq!((found.kind, found.layout), (Kind::FastFair, None));
-        drop(other);
+        assert!(!found.is_known && found.layout.is_none());
+        assert_eq!(found.kind, (what(sound) & 0xFF == sound & 0xFF).then_some(kind));
+        other_maps_are_used(&pool, round);
+        assert!(maps.iter().all(|map| map.is_known == (map.name == "other")));
         killed(pool, &path);
     }
-    // With the sizes that it has it is what it was.
+    // As it was, it is what it was.
     let file = File::options().write(true).open(&path).unwrap();
-    file.write_all_at(&nodes(256, 128).to_le_bytes(), WHAT).unwrap();
+    file.write_all_at(&sound.to_le_bytes(), WHAT).unwrap();
     let pool = options().open_existing(&path).unwrap();
-    let map = pool.map::<u64, u64>("map").unwrap();
-    assert!((0..1_000).all(|key| map.get(key).unwrap() == Some(key)));
+    match kind {
+        Kind::Roart => {
+            let map = pool.map::<str, str>("map").unwrap();
+            assert!((0..1_000).all(|n| map.get(&spelled(n)).unwrap().is_some()));
+        }
+        _ => {
+            let map = pool.map::<u64, u64>("map").unwrap();
+            assert!((0..1_000).all(|key| map.get(key).unwrap() == Some(key)));
+        }
+    }
+    assert!(pool.collect().unwrap());
     pool.verify().unwrap();
+}
+
+const KINDS: [Kind; 3] = [Kind::FastFair, Kind::NbTree, Kind::Roart];
+
+#[test]
+fn of_an_unknown_kind() {
+    KINDS.into_iter().for_each(|kind| a_map_with(kind, |what| what & !0xFF | 9));
+}
+
+/// The paper's nodes of 512 bytes, for one.
+#[test]
+fn of_unknown_node_sizes() {
+    a_map_with(Kind::FastFair, |what| what & 0xFF << 56 | (64 << 16 | 64) << 8 | 1);
+    a_map_with(Kind::NbTree, |what| what & 0xFF << 56 | 64 << 8 | 2);
+    a_map_with(Kind::Roart, |what| what & 0xFF << 56 | 2 << 8 | 3);
+}
+
+#[test]
+fn with_an_unknown_feature() {
+    KINDS.into_iter().for_each(|kind| a_map_with(kind, |what| what | 1 << 55));
 }

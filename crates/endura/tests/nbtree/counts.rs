@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use endura::lab::handles::WordMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::nbtree::Tree;
+use endura_variants::handles::WordMap;
 use endura_variants::media::{Counting, Counts};
 
 use crate::support::ops::scatter;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::TreeCheck;
 use endura::lab::tree::roart::{Full, Techniques, Tree};
+use endura_variants::handles::ByteMap;
 use endura_variants::media::{Counting, Counts};
 use endura_variants::roart::Tiny;
 

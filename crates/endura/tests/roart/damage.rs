@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{Collector, PAGE, Session, Space};
 use endura::lab::tree::roart::Tree;
 use endura::{Error, Result};
+use endura_variants::handles::ByteMap;
 use endura_variants::roart::Tiny;
 
 type Map = ByteMap<Tree<Arc<Heap>, Tiny>>;

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::{Heap, Media};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::roart::{Full, Techniques, Tree};
 use endura::lab::tree::{LONGEST_KEY, LONGEST_VALUE};
 use endura::{Error, Result};
+use endura_variants::handles::ByteMap;
 use endura_variants::media::Counting;
 use endura_variants::roart::{Tiny, WithoutArrays};
 

@@ -7,10 +7,10 @@ use std::ops::{Bound, ControlFlow};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use endura::lab::handles::ByteMap;
 use endura::lab::tree::Len;
 use endura::lab::tree::roart::{Full, Techniques};
 use endura::lab::tree::{ByteIndex, Bytes};
+use endura_variants::handles::ByteMap;
 use endura_variants::roart::{Tiny, WithoutArrays};
 
 use crate::world::World;

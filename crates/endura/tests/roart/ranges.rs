@@ -247,7 +247,7 @@ fn r15_an_array_that_moves_up_under_a_walk() {
     };
     map.range_with::<&[u8]>(.., note).unwrap();
     assert_eq!(shown, ["pax", "pb1", "pb2", "pb3"].map(|key| key.as_bytes().to_vec()));
-    let keys = |entries: endura::lab::handles::ByteRange<_>| -> Vec<_> {
+    let keys = |entries: endura_variants::handles::ByteRange<_>| -> Vec<_> {
         entries.map(|entry| String::from_utf8(entry.unwrap().0).unwrap()).collect()
     };
     assert_eq!(keys(map.iter()), ["pax", "pb1", "pb2", "pb3"]);

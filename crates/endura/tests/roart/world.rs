@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use endura::Result;
-use endura::lab::handles::{ByteEntry, ByteMap};
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Shares, Space};
 use endura::lab::tree::roart::{Techniques, Tree};
 use endura::lab::tree::{Len, TreeCheck};
+use endura_variants::handles::{ByteEntry, ByteMap};
 use endura_variants::media::Staged;
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.

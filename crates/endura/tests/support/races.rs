@@ -9,8 +9,8 @@ use std::thread;
 
 use endura_variants::media::Stop;
 
-use endura::lab::handles::WordMap;
 use endura::lab::tree::Index;
+use endura_variants::handles::WordMap;
 
 use crate::support::stage::{at_every_load, at_every_store, ends, raced, stopped};
 use crate::support::world::{MapOf, Shape, World, collect};

@@ -8,9 +8,9 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use endura::lab::handles::WordMap;
 use endura::lab::tree::Index;
 use endura_linear::{Answer, Call, Op, check};
+use endura_variants::handles::WordMap;
 
 use crate::support::clock::Clock;
 use crate::support::ops::scatter;

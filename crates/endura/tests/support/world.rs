@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use endura::Result;
-use endura::lab::handles::WordMap;
 use endura::lab::media::{Heap, Media, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::{self, LineBinary, Search};
 use endura::lab::tree::{Index, TreeCheck, nbtree};
 use endura_variants::fast_fair::{Binary, Linear};
+use endura_variants::handles::WordMap;
 use endura_variants::media::Staged;
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.

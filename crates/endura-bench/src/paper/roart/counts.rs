@@ -1,8 +1,8 @@
 //! Table 4: exact counts of single inserts.
 
-use endura::lab::handles::ByteMap;
 use endura::lab::media::Heap;
 use endura::lab::tree::roart::{Full, Techniques, Tree};
+use endura_variants::handles::ByteMap;
 use endura_variants::media::Counting;
 use endura_variants::roart::WithoutArrays;
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use endura::Map;
-use endura::lab::handles::ByteMap;
 use endura::lab::tree::{ByteIndex, Bytes};
+use endura_variants::handles::ByteMap;
 
 use crate::Result;
 use crate::store::bytes::{ByteClient, copy};

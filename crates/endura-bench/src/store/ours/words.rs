@@ -1,8 +1,8 @@
 //! A [`Client`] of a map of numbers, as users have it, and of a tree of numbers over any medium.
 
 use endura::Map;
-use endura::lab::handles::WordMap;
 use endura::lab::tree::Index;
+use endura_variants::handles::WordMap;
 
 use crate::Result;
 use crate::store::contract::Client;

@@ -175,10 +175,12 @@ impl OpenSession {
     }
 
     fn drop_map(&self, name: &str) -> Result<bool, Finding> {
-        told(self.space.drop_map(name, |media, map, note, _| {
-            let root = Region::new(media, map.root(), 1)?;
-            note(root.load(0, Ordering::Acquire), NODE_BYTES);
-            Ok(true)
+        told(self.space.drop_map(name, |_| {
+            Ok(Box::new(|media, map, note, _| {
+                let root = Region::new(media, map.root(), 1)?;
+                note(root.load(0, Ordering::Acquire), NODE_BYTES);
+                Ok(true)
+            }))
         }))
     }
 

@@ -8,7 +8,7 @@ use crate::pool::directory::map_state::MapState;
 use crate::runtime::epoch::RetireTag;
 
 /// Tells of the chunks of a map, about so many in each call; whether that was the end.
-pub(crate) type Inventory<M> =
+pub type Inventory<M> =
     dyn FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> + Send;
 
 /// A dropped map whose chunks still have to be freed.

@@ -62,11 +62,13 @@ fn a_dropped_map_is_gone_and_its_space_is_free() {
     let space = pool(4);
     let map = space.open_map("m", 1, 0, |guard, _| guard.alloc(512)).unwrap();
     let drop = || {
-        space.drop_map("m", |media, map, note, _| {
-            let root = Region::new(media, map.root(), 1)?.load(0, Ordering::Acquire);
-            // Twice told, once freed.
-            assert!(note(root, 512) && !note(root, 512));
-            Ok(true)
+        space.drop_map("m", |_| {
+            Ok(Box::new(|media, map, note, _| {
+                let root = Region::new(media, map.root(), 1)?.load(0, Ordering::Acquire);
+                // Twice told, once freed.
+                assert!(note(root, 512) && !note(root, 512));
+                Ok(true)
+            }))
         })
     };
     assert!(drop().unwrap());
@@ -89,9 +91,11 @@ fn nodes_of_a_dropped_map_stay_while_somebody_is_inside() {
     let guard = reader.run(|| space.pin().unwrap());
     let flag = Arc::clone(&freed);
     space
-        .drop_map("m", move |_, _, _, _| {
-            flag.store(true, Ordering::Release);
-            Ok(true)
+        .drop_map("m", move |_| {
+            Ok(Box::new(move |_, _, _, _| {
+                flag.store(true, Ordering::Release);
+                Ok(true)
+            }))
         })
         .unwrap();
     assert!(map.is_dropped() && !freed.load(Ordering::Acquire));

@@ -68,7 +68,7 @@ fn a_renamed_map_is_the_same_map() {
     }
     // The old name can be used again, and the map can be dropped by the new one.
     assert_eq!(space.open_map("first", 9, 0, |_, _| Ok(7)).unwrap().kind(), 9);
-    assert!(space.drop_map("\u{e4}/\n", |_, _, _, _| Ok(true)).unwrap());
+    assert!(space.drop_map("\u{e4}/\n", |_| Ok(Box::new(|_, _, _, _| Ok(true)))).unwrap());
     assert!(map.is_dropped());
     assert_eq!(names(&space), ["first", "second"]);
 }
@@ -147,7 +147,7 @@ fn damaged_new_names_are_reported() {
     // What an earlier renaming has left there is nobody else's.
     let space = made(&["first", "second"]);
     space.rename_map("first", "third").unwrap();
-    assert!(space.drop_map("third", |_, _, _, _| Ok(true)).unwrap());
+    assert!(space.drop_map("third", |_| Ok(Box::new(|_, _, _, _| Ok(true)))).unwrap());
     put(space.media(), DIRECTORY + ENTRY, RENAMED);
     let mounted = Space::mount(copy(space.media()), WRITES);
     assert!(matches!(mounted.err(), Some(Error::Corrupt { .. })), "another map's");

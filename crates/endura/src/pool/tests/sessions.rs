@@ -211,9 +211,11 @@ fn nodes_of_a_dropped_map_are_freed_at_the_close_at_the_latest() {
     let mut reader = Worker::new();
     let guard = reader.run(|| space.pin().unwrap());
     space
-        .drop_map("m", |media, map, note, _| {
-            note(peek(media, map.root()), 512);
-            Ok(true)
+        .drop_map("m", |_| {
+            Ok(Box::new(|media, map, note, _| {
+                note(peek(media, map.root()), 512);
+                Ok(true)
+            }))
         })
         .unwrap();
     reader.run(|| drop(guard));

@@ -1,7 +1,9 @@
 //! The ends of a map, and how many entries lie between them.
 
 use crate::Result;
+use crate::media::Mapped;
 use crate::store::encoding::value::{Key, Value};
+use crate::store::index::WordTree;
 use crate::store::map::convert::{decode, from_word, read};
 use crate::store::map::handle::Map;
 use crate::tree::{Len, Popped};
@@ -27,13 +29,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     fn end(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
-        if self.is_words() {
-            let entry = if smallest { self.tree().first()? } else { self.tree().last()? };
+        if let Some(words) = self.words() {
+            let entry = if smallest { words.first()? } else { words.last()? };
             let Some((key, value)) = entry else { return Ok(None) };
             return Ok(Some((from_word::<K>(key)?, from_word::<V>(value)?)));
         }
         let mut entry = None;
-        self.tree().end(smallest, &mut |key, value| {
+        self.bytes().end(smallest, &mut |key, value| {
             entry = Some(read::<K>(key).and_then(|key| Ok((key, read::<V>(value)?))));
         })?;
         entry.transpose()
@@ -73,24 +75,24 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     fn pop(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
-        match self.is_words() {
-            true => self.pop_words(smallest),
-            false => self.pop_bytes(smallest),
+        match self.words() {
+            Some(words) => Self::pop_words(words, smallest),
+            None => self.pop_bytes(smallest),
         }
     }
 
-    fn pop_words(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+    fn pop_words(words: &WordTree<Mapped>, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
         let mut missed = None;
         loop {
-            let entry = if smallest { self.tree().first()? } else { self.tree().last()? };
+            let entry = if smallest { words.first()? } else { words.last()? };
             let Some((key, value)) = entry else { return Ok(None) };
             // Decoded first: what cannot be is not taken out.
             let decoded = (from_word::<K>(key)?, from_word::<V>(value)?);
-            match self.tree().pop(smallest, (key, value))? {
+            match words.pop(smallest, (key, value))? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}
                 // Others were faster, twice; or only scans come across this key, and will again and again.
-                Popped::Missed if missed == Some(key) => self.tree().check_ends()?,
+                Popped::Missed if missed == Some(key) => words.check_ends()?,
                 Popped::Missed => missed = Some(key),
             }
         }
@@ -100,7 +102,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let mut missed = None;
         let (mut key, mut value) = (Vec::new(), Vec::new());
         loop {
-            let found = self.tree().end(smallest, &mut |key_bytes, value_bytes| {
+            let found = self.bytes().end(smallest, &mut |key_bytes, value_bytes| {
                 key.clear();
                 value.clear();
                 key_bytes.append_to(&mut key);
@@ -110,11 +112,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                 return Ok(None);
             }
             let decoded = (decode::<K>(&key)?, decode::<V>(&value)?);
-            match self.tree().pop_bytes(smallest, &key, &value)? {
+            match self.bytes().pop(smallest, &key, &value)? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}
                 // As for words.
-                Popped::Missed if missed.as_ref() == Some(&key) => self.tree().check_ends()?,
+                Popped::Missed if missed.as_ref() == Some(&key) => self.bytes().check_ends()?,
                 Popped::Missed => missed = Some(key.clone()),
             }
         }
@@ -150,9 +152,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// Those that [`Map`] names for methods that read.
     pub fn is_empty(&self) -> Result<bool> {
-        match self.is_words() {
-            true => Ok(self.tree().first()?.is_none()),
-            false => Ok(!self.tree().end(true, &mut |_, _| ())?),
+        match self.words() {
+            Some(words) => Ok(words.first()?.is_none()),
+            None => Ok(!self.bytes().end(true, &mut |_, _| ())?),
         }
     }
 }

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::kind::Kind;
+use crate::media::Mapped;
 use crate::store::encoding::value::{Key, Value, is_word};
-use crate::store::trees::AnyTree;
+use crate::store::index::{ByteTree, Tree, WordTree};
 use crate::types::Types;
 
 /// A handle of a named map from `K` to `V`, sorted by key.
@@ -64,7 +65,7 @@ pub struct Map<K: ?Sized, V: ?Sized> {
 
 /// What does not depend on the types.
 pub(crate) struct Handle {
-    pub(crate) tree: AnyTree,
+    pub(crate) tree: Tree<Mapped>,
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) types: Types,
@@ -103,19 +104,35 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
     }
 
     #[inline]
-    pub(crate) fn tree(&self) -> &AnyTree {
+    pub(crate) fn tree(&self) -> &Tree<Mapped> {
         &self.handle.tree
+    }
+
+    /// The index, of which the caller knows that it holds byte strings.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &ByteTree<Mapped> {
+        match &self.handle.tree {
+            Tree::Bytes(tree) => tree,
+            Tree::Words(_) => not_bytes(),
+        }
     }
 }
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
-    /// Whether a tree of words can stand behind it: known when it is compiled, so that maps that never have
-    /// one have no code for it.
-    pub(crate) const MAY_BE_WORDS: bool = is_word(K::WIDTH) && is_word(V::WIDTH);
+    /// Whether the index can be one of words. Known at compile time: other maps have no code for it.
+    const MAY_BE_WORDS: bool = is_word(K::WIDTH) && is_word(V::WIDTH);
 
-    /// Whether a tree of words stands behind it.
-    #[inline]
-    pub(crate) fn is_words(&self) -> bool {
-        Self::MAY_BE_WORDS && self.handle.tree.is_words()
+    /// The index, if it holds words.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> Option<&WordTree<Mapped>> {
+        match &self.handle.tree {
+            Tree::Words(tree) if Self::MAY_BE_WORDS => Some(tree),
+            _ => None,
+        }
     }
+}
+
+#[cold]
+fn not_bytes() -> ! {
+    unreachable!("asked only where the index holds no words")
 }

@@ -38,7 +38,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
         mut write: impl FnMut(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<()> {
         encoded::<K, _>(key, |key| {
-            self.tree().insert_from(key, len, &mut |out| {
+            self.bytes().insert_from(key, len, &mut |out| {
                 let mut out = Exactly { out, left: len };
                 write(&mut out).map_err(Error::Write)?;
                 match out.left {
@@ -62,7 +62,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
     ) -> Result<Option<R>> {
         let (mut result, mut look) = (None, Some(look));
         encoded::<K, _>(key, |key| {
-            self.tree().read_with(key, &mut |bytes| result = look.take().map(|look| look(bytes)))
+            self.bytes().read_with(key, &mut |bytes| result = look.take().map(|look| look(bytes)))
         })?;
         Ok(result)
     }

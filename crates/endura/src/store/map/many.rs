@@ -12,7 +12,7 @@ use crate::store::map::convert::{
 use crate::store::map::handle::Map;
 use crate::store::map::range::{Entries, Keys, Range, Values};
 use crate::store::map::visit::Visit;
-use crate::tree::byte_range::{ByteRange, behind};
+use crate::tree::byte_range::behind;
 use crate::tree::{ByteChange, Near};
 
 /// How many lookups take turns.
@@ -43,13 +43,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ) -> Result<Vec<Option<V::Owned>>> {
         let mut keys = keys.into_iter();
         let mut values = Vec::with_capacity(keys.size_hint().0.min(LARGEST_GUESS));
-        if self.is_words() {
+        if let Some(words) = self.words() {
             loop {
                 let batch: Vec<u64> = keys.by_ref().take(BATCH).map(K::to_word).collect();
                 if batch.is_empty() {
                     return Ok(values);
                 }
-                for found in self.tree().get_many(&batch)? {
+                for found in words.get_many(&batch)? {
                     values.push(from_words::<V>(found)?);
                 }
             }
@@ -60,7 +60,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                 return Ok(values);
             }
             let batch: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
-            for found in self.tree().get_many_bytes(&batch)? {
+            for found in self.bytes().get_many(&batch)? {
                 let value = found.map(|value| V::decode(&value).map_err(decode_error::<V>));
                 values.push(value.transpose()?);
             }
@@ -81,12 +81,12 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ) -> Result<usize> {
         let (mut count, mut near) = (0, Near::default());
         for (key, value) in entries {
-            if self.is_words() {
-                self.tree().insert_near(&mut near, K::to_word(key), V::to_word(value))?;
+            if let Some(words) = self.words() {
+                words.insert_near(&mut near, K::to_word(key), V::to_word(value))?;
             } else {
                 encoded::<V, _>(value, |value| {
                     encoded::<K, _>(key, |key| {
-                        self.tree().apply(key, &mut |_| ByteChange::Put(Cow::Borrowed(value)))
+                        self.bytes().apply(key, &mut |_| ByteChange::Put(Cow::Borrowed(value)))
                     })
                 })?;
             }
@@ -117,12 +117,12 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let (from, to) = keys.ends();
         Range::new(
             self.clone(),
-            match self.is_words() {
-                true => {
-                    Entries::Words(self.tree().words((from.map(K::to_word), to.map(K::to_word))))
+            match self.words() {
+                Some(words) => {
+                    Entries::Words(words.range((from.map(K::to_word), to.map(K::to_word))))
                 }
-                false => match (encode_bound::<K>(from), encode_bound::<K>(to)) {
-                    (Ok(from), Ok(to)) => Entries::Bytes(ByteRange::new(from, to)),
+                None => match (encode_bound::<K>(from), encode_bound::<K>(to)) {
+                    (Ok(from), Ok(to)) => Entries::Bytes(self.bytes().range(from, to)),
                     (Err(error), _) | (_, Err(error)) => Entries::Failed(Some(error)),
                 },
             },
@@ -185,18 +185,18 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
         Range::new(
             self.clone(),
-            match (self.is_words(), K::WIDTH) {
-                (true, Some(width)) => {
+            match (self.words(), K::WIDTH) {
+                (Some(words), Some(width)) => {
                     let padded = |byte: u8| {
                         let rest = std::iter::repeat_n(byte, width - from.len());
                         let bytes = from.iter().copied().chain(rest);
                         Bound::Included(bytes.fold(0, |word, byte| word << 8 | u64::from(byte)))
                     };
-                    Entries::Words(self.tree().words((padded(0), padded(0xFF))))
+                    Entries::Words(words.range((padded(0), padded(0xFF))))
                 }
                 _ => {
                     let to = behind(&from).map_or(Bound::Unbounded, Bound::Excluded);
-                    Entries::Bytes(ByteRange::new(Bound::Included(from), to))
+                    Entries::Bytes(self.bytes().range(Bound::Included(from), to))
                 }
             },
         )
@@ -248,25 +248,26 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     pub fn remove_range(&self, keys: impl KeyRange<K>) -> Result<usize> {
         let (from, to) = keys.ends();
         let mut removed = 0;
-        if self.is_words() {
-            let mut words = self.tree().words((from.map(K::to_word), to.map(K::to_word)));
-            while let Some(key) = words.next_key(self.tree(), &mut 0) {
-                removed += usize::from(self.tree().remove(key)?.is_some());
+        if let Some(words) = self.words() {
+            let mut range = words.range((from.map(K::to_word), to.map(K::to_word)));
+            while let Some(key) = range.next_key(words, &mut 0) {
+                removed += usize::from(words.remove(key)?.is_some());
             }
-            return words.take_failure().map_or(Ok(removed), Err);
+            return range.take_failure().map_or(Ok(removed), Err);
         }
-        let mut range = ByteRange::new(encode_bound::<K>(from)?, encode_bound::<K>(to)?);
+        let bytes = self.bytes();
+        let mut range = bytes.range(encode_bound::<K>(from)?, encode_bound::<K>(to)?);
         let mut key = Vec::new();
         loop {
-            let found = self.tree().next_bytes(&mut range, true, &mut |bytes, _| {
+            let found = range.next(bytes, true, &mut |found, _| {
                 key.clear();
-                bytes.append_to(&mut key);
+                found.append_to(&mut key);
             })?;
             if !found {
                 return Ok(removed);
             }
             let mut is_there = false;
-            self.tree().apply(&key, &mut |old| {
+            self.bytes().apply(&key, &mut |old| {
                 is_there = old.is_some();
                 ByteChange::Remove
             })?;
@@ -307,11 +308,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         value: V::Owned,
         keep: &mut impl FnMut(K::Ref<'_>, V::Ref<'_>) -> bool,
     ) -> Result<bool> {
-        if self.is_words() {
+        if let Some(words) = self.words() {
             let key_word = K::to_word(K::lend(key));
             let mut value = V::to_word(V::lend(&value));
             loop {
-                match self.tree().compare_exchange(key_word, Some(value), None)? {
+                match words.compare_exchange(key_word, Some(value), None)? {
                     Ok(()) => return Ok(true),
                     Err(None) => return Ok(false),
                     Err(Some(found)) => value = found,
@@ -326,7 +327,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         // The bytes of a value that has some are not copied again.
         encoded::<V, _>(V::lend(&value), |value| {
             encoded::<K, _>(K::lend(key), |encoded_key| {
-                self.tree().modify(encoded_key, &mut |old| {
+                self.bytes().modify(encoded_key, &mut |old| {
                     goes = match old {
                         None => false,
                         Some(old) if old == *value => true,

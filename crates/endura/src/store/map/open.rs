@@ -5,12 +5,16 @@ use std::sync::Arc;
 use crate::kind::Kind;
 use crate::pool::MapState;
 use crate::store::encoding::value::{Key, Value, is_word};
-use crate::store::fast_fair::NodeLayout;
+use crate::store::index::{NodeLayout, table};
 use crate::store::map::handle::{Handle, Map};
 use crate::store::pool::pool::Pool;
-use crate::store::trees::AnyTree;
 use crate::types::Types;
 use crate::{Error, Result};
+
+/// The kind of a new map of which nothing is said, where keys and values are words.
+const FOR_WORDS: Kind = Kind::FastFair;
+/// The same for all other types.
+const FOR_BYTES: Kind = Kind::Roart;
 
 /// How to open a map; see [`Pool::map_with`].
 #[derive(Debug, Clone, Copy)]
@@ -115,18 +119,20 @@ impl Pool {
                 want: Box::new(types),
             });
         }
-        let Some(kind) = Kind::numbered(map.kind()) else {
-            return Err(Error::UnknownNodes { name });
-        };
+        let structure = table::of(&map)?;
+        let kind = structure.kind();
         if let Some(want) = options.kind.filter(|&want| want != kind) {
             let types = Box::new(types);
             return Err(Error::WrongKind { name, types, found: Some(kind), want });
         }
-        if !are_words && kind != Kind::Roart {
+        if options.layout.is_some_and(|want| structure.layout().is_some_and(|is| is != want)) {
+            return Err(Error::OtherNodes { name });
+        }
+        if !are_words && structure.is_of_words() {
             let what = "a map of an index that cannot hold its types";
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
-        let tree = AnyTree::over(self.space(), map, options.layout)?;
+        let tree = structure.open(self.space(), map)?;
         Ok(Handle { tree, name, kind, types, _pool: self.keep_open() })
     }
 
@@ -143,12 +149,12 @@ impl Pool {
         if !options.create {
             return Err(Error::NoSuchMap { name: name.to_owned() });
         }
-        let default = if are_words { Kind::FastFair } else { Kind::Roart };
-        let kind = options.kind.unwrap_or(default);
-        if !are_words && kind != Kind::Roart {
+        let kind = options.kind.unwrap_or(if are_words { FOR_WORDS } else { FOR_BYTES });
+        let structure = table::of_new(self.space().media(), kind, options.layout);
+        if !are_words && structure.is_of_words() {
             let (name, types) = (name.to_owned(), Box::new(types.clone()));
             return Err(Error::WrongKind { name, types, found: None, want: kind });
         }
-        AnyTree::find_or_create(self.space(), name, kind, options.layout, types)
+        structure.find_or_create(self.space(), name, types)
     }
 }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::Result;
+use crate::media::Mapped;
 use crate::store::encoding::value::{Key, Value};
+use crate::store::index::WordTree;
 use crate::store::map::convert::{decode_error, encode, encoded, from_words, read};
 use crate::store::map::handle::Map;
 use crate::tree::{ByteChange, Bytes};
@@ -26,12 +28,12 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Those that [`Map`] names for methods that read.
     #[inline]
     pub fn get(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
-        if self.is_words() {
-            return from_words::<V>(self.tree().get(K::to_word(key))?);
+        if let Some(words) = self.words() {
+            return from_words::<V>(words.get(K::to_word(key))?);
         }
         let mut found = None;
         encoded::<K, _>(key, |key| {
-            self.tree().read(key, &mut |bytes| found = Some(read::<V>(bytes)))
+            self.bytes().read(key, &mut |bytes| found = Some(read::<V>(bytes)))
         })?;
         found.transpose()
     }
@@ -58,13 +60,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         key: K::Ref<'_>,
         look: impl FnOnce(V::Ref<'_>) -> R,
     ) -> Result<Option<R>> {
-        if self.is_words() {
-            let value = from_words::<V>(self.tree().get(K::to_word(key))?)?;
+        if let Some(words) = self.words() {
+            let value = from_words::<V>(words.get(K::to_word(key))?)?;
             return Ok(value.map(|value| look(V::lend(&value))));
         }
         let (mut result, mut look) = (None, Some(look));
         encoded::<K, _>(key, |key| {
-            self.tree().read_with(key, &mut |bytes| {
+            self.bytes().read_with(key, &mut |bytes| {
                 result = look.take().map(|look| V::read_with(bytes, look));
             })
         })?;
@@ -78,10 +80,10 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Those that [`Map`] names for methods that read.
     #[inline]
     pub fn contains_key(&self, key: K::Ref<'_>) -> Result<bool> {
-        if self.is_words() {
-            return Ok(self.tree().get(K::to_word(key))?.is_some());
+        if let Some(words) = self.words() {
+            return Ok(words.get(K::to_word(key))?.is_some());
         }
-        encoded::<K, _>(key, |key| self.tree().read(key, &mut |_| ()))
+        encoded::<K, _>(key, |key| self.bytes().read(key, &mut |_| ()))
     }
 
     /// Gives `key` this value, whether it is in the map or not; returns the value it had.
@@ -102,8 +104,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// a one; the new value has then replaced it.)
     #[inline]
     pub fn insert(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
-        if self.is_words() {
-            return from_words::<V>(self.tree().insert(K::to_word(key), V::to_word(value))?);
+        if let Some(words) = self.words() {
+            return from_words::<V>(words.insert(K::to_word(key), V::to_word(value))?);
         }
         encoded::<V, _>(value, |value| {
             self.change(key, &mut |_| ByteChange::Put(Cow::Borrowed(value)))
@@ -125,13 +127,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// Those that [`Map`] names for methods that write and need room.
     pub fn insert_if_absent(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<bool> {
-        if self.is_words() {
-            return self.tree().insert_if_absent(K::to_word(key), V::to_word(value));
+        if let Some(words) = self.words() {
+            return words.insert_if_absent(K::to_word(key), V::to_word(value));
         }
         let mut is_new = false;
         encoded::<V, _>(value, |value| {
             encoded::<K, _>(key, |key| {
-                self.tree().apply(key, &mut |old| {
+                self.bytes().apply(key, &mut |old| {
                     is_new = old.is_none();
                     match is_new {
                         true => ByteChange::Put(Cow::Borrowed(value)),
@@ -149,8 +151,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// As for [`insert`](Self::insert).
     pub fn replace(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
-        if self.is_words() {
-            return from_words::<V>(self.tree().replace(K::to_word(key), V::to_word(value))?);
+        if let Some(words) = self.words() {
+            return from_words::<V>(words.replace(K::to_word(key), V::to_word(value))?);
         }
         encoded::<V, _>(value, |value| {
             self.change(key, &mut |old| match old {
@@ -167,8 +169,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
     /// where the value is none of the type ([`remove_range`](Self::remove_range) takes such an entry out).
     pub fn remove(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
-        if self.is_words() {
-            return from_words::<V>(self.tree().remove(K::to_word(key))?);
+        if let Some(words) = self.words() {
+            return from_words::<V>(words.remove(K::to_word(key))?);
         }
         self.change(key, &mut |_| ByteChange::Remove)
     }
@@ -182,7 +184,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ) -> Result<Option<V::Owned>> {
         let mut old = Ok(None);
         encoded::<K, _>(key, |key| {
-            self.tree().apply(key, &mut |bytes| {
+            self.bytes().apply(key, &mut |bytes| {
                 // One copy at a time.
                 old = Ok(None);
                 old = bytes.map(read::<V>).transpose();
@@ -213,9 +215,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         expected: Option<V::Ref<'_>>,
         new: Option<V::Ref<'_>>,
     ) -> Result<Result<(), Option<V::Owned>>> {
-        if self.is_words() {
+        if let Some(words) = self.words() {
             let (expected, new) = (expected.map(V::to_word), new.map(V::to_word));
-            return match self.tree().compare_exchange(K::to_word(key), expected, new)? {
+            return match words.compare_exchange(K::to_word(key), expected, new)? {
                 Ok(()) => Ok(Ok(())),
                 Err(found) => Ok(Err(from_words::<V>(found)?)),
             };
@@ -224,7 +226,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let new = new.map(encode::<V>).transpose()?;
         let (mut done, mut found) = (false, Ok(None));
         encoded::<K, _>(key, |key| {
-            self.tree().apply(key, &mut |old| {
+            self.bytes().apply(key, &mut |old| {
                 done = match (&old, &expected) {
                     (Some(old), Some(expected)) => *old == **expected,
                     (None, None) => true,
@@ -267,8 +269,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         key: K::Ref<'_>,
         mut change: impl FnMut(Option<V::Ref<'_>>) -> Option<V::Owned>,
     ) -> Result<Option<V::Owned>> {
-        if self.is_words() {
-            return self.alter_word(K::to_word(key), &mut |old| {
+        if let Some(words) = self.words() {
+            return Self::alter_word(words, K::to_word(key), &mut |old| {
                 change(old.as_ref().map(V::lend)).map(|new| V::to_word(V::lend(&new)))
             });
         }
@@ -301,8 +303,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         mut make: impl FnMut(Option<V::Ref<'_>>) -> V::Owned,
     ) -> Result<V::Owned> {
         let mut made = None;
-        if self.is_words() {
-            self.alter_word(K::to_word(key), &mut |old| {
+        if let Some(words) = self.words() {
+            Self::alter_word(words, K::to_word(key), &mut |old| {
                 let new = made.insert(make(old.as_ref().map(V::lend)));
                 Some(V::to_word(V::lend(new)))
             })?;
@@ -317,14 +319,14 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     fn alter_word(
-        &self,
+        words: &WordTree<Mapped>,
         key: u64,
         change: &mut dyn FnMut(Option<V::Owned>) -> Option<u64>,
     ) -> Result<Option<V::Owned>> {
-        let mut old = self.tree().get(key)?;
+        let mut old = words.get(key)?;
         loop {
             let new = change(from_words::<V>(old)?);
-            match self.tree().compare_exchange(key, old, new)? {
+            match words.compare_exchange(key, old, new)? {
                 Ok(()) => return from_words::<V>(old),
                 Err(found) => old = found,
             }
@@ -339,7 +341,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ) -> Result<Option<V::Owned>> {
         let mut old = Ok(None);
         encoded::<K, _>(key, |key| {
-            self.tree().modify(key, &mut |bytes| {
+            self.bytes().modify(key, &mut |bytes| {
                 old = Ok(None);
                 let seen = bytes.map(read::<V>).transpose();
                 let decided = seen.and_then(|seen| Ok((decide(seen.as_ref())?, seen)));

@@ -5,18 +5,17 @@ use std::iter::FusedIterator;
 use std::ops::ControlFlow;
 
 use crate::store::encoding::value::{Key, Value};
+use crate::store::index::{Strings, Words};
 use crate::store::map::convert::{decode_error, from_word, read};
 use crate::store::map::handle::Map;
 use crate::store::map::visit::Visit;
-use crate::store::trees::Words;
-use crate::tree::byte_range::ByteRange;
-use crate::tree::{Bytes, roart};
+use crate::tree::Bytes;
 use crate::{Error, Result};
 
 /// What is still to come of a range.
 pub(crate) enum Entries {
     Words(Words),
-    Bytes(ByteRange<roart::Cursor>),
+    Bytes(Strings),
     /// An end that could not be encoded: said once.
     Failed(Option<Error>),
 }
@@ -88,22 +87,25 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                 ControlFlow::Break(())
             }
         };
-        match &mut self.entries {
-            Entries::Words(words) => words.visit(self.map.tree(), upwards, &mut |key, value| {
-                step(from_word::<K>(key).and_then(|key| {
-                    let value = from_word::<V>(value)?;
-                    Ok(visit(K::lend(&key), V::lend(&value)))
-                }))
-            })?,
-            Entries::Bytes(keys) => {
-                self.map.tree().visit_bytes(keys, upwards, &mut |key, value| {
+        match (&mut self.entries, self.map.words()) {
+            (Entries::Words(range), Some(words)) => {
+                range.visit(words, upwards, &mut |key, value| {
+                    step(from_word::<K>(key).and_then(|key| {
+                        let value = from_word::<V>(value)?;
+                        Ok(visit(K::lend(&key), V::lend(&value)))
+                    }))
+                })?
+            }
+            (Entries::Words(_), None) => unreachable!("an index of words made this range"),
+            (Entries::Bytes(range), _) => {
+                range.visit(self.map.bytes(), upwards, &mut |key, value| {
                     let shown = K::read_with(key, |key| {
                         V::read_with(value, |value| visit(key, value)).map_err(decode_error::<V>)
                     });
                     step(shown.map_err(decode_error::<K>).and_then(|shown| shown))
                 })?
             }
-            Entries::Failed(error) => error.take().map_or(Ok(()), Err)?,
+            (Entries::Failed(error), _) => error.take().map_or(Ok(()), Err)?,
         }
         failed.map(|()| last)
     }
@@ -116,11 +118,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         of_words: impl FnOnce(u64, u64) -> Result<A>,
         of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
     ) -> Option<Result<A>> {
-        if let Entries::Words(words) = &mut self.entries {
-            let (tree, mut value) = (self.map.tree(), 0);
+        if let (Entries::Words(range), Some(words)) = (&mut self.entries, self.map.words()) {
+            let mut value = 0;
             let key = match upwards {
-                true => words.next_key(tree, &mut value),
-                false => words.next_back_key(tree, &mut value),
+                true => range.next_key(words, &mut value),
+                false => range.next_back_key(words, &mut value),
             };
             if let Some(key) = key {
                 // Made where it is given out: each move of a result goes through memory.
@@ -147,10 +149,10 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
     ) -> Option<Result<A>> {
         let item = match &mut self.entries {
-            Entries::Words(words) => Err(words.take_failure()?),
-            Entries::Bytes(keys) => {
+            Entries::Words(range) => Err(range.take_failure()?),
+            Entries::Bytes(range) => {
                 let (mut entry, mut read) = (None, Some(of_bytes));
-                let found = self.map.tree().next_bytes(keys, upwards, &mut |key, value| {
+                let found = range.next(self.map.bytes(), upwards, &mut |key, value| {
                     entry = read.take().map(|read| read(key, value));
                 });
                 match found {

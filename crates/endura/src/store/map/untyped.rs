@@ -3,7 +3,7 @@
 //! Keys and values go in and come out as they are stored ([`Value::encode`](crate::Value::encode)). Nothing checks that
 //! they are encodings of the map's types: that is the face's business.
 
-use crate::kind::Kind;
+use crate::store::index::Tree;
 use crate::store::map::handle::{Handle, Map};
 use crate::store::map::open::MapOptions;
 use crate::store::pool::pool::Pool;
@@ -25,10 +25,11 @@ pub enum UntypedMap {
 ///
 /// [`Error::NoSuchMap`], and those of [`Pool::map_with`] but for [`Error::WrongTypes`].
 pub fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
-    let Some(map) = pool.maps()?.into_iter().find(|map| map.name == name) else {
+    let Some(map) = pool.space().find_map(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });
     };
-    let handle = pool.open_map(name, MapOptions::new().create(false), map.types, true)?;
+    let types = map.types().clone();
+    let handle = pool.open_map(name, MapOptions::new().create(false), types, true)?;
     let types = handle.types.clone();
     Ok((UntypedMap::over(handle), types))
 }
@@ -51,9 +52,9 @@ pub fn open_as(
 
 impl UntypedMap {
     fn over(handle: Handle) -> Self {
-        match handle.kind {
-            Kind::Roart => Self::Bytes(Map::new(handle)),
-            _ => Self::Words(Map::new(handle)),
+        match handle.tree {
+            Tree::Bytes(_) => Self::Bytes(Map::new(handle)),
+            Tree::Words(_) => Self::Words(Map::new(handle)),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Verification of everything in a pool, shared by [`Pool::verify`](crate::Pool::verify), the
 //! command and the tests.
 
-use super::info::MapInfo;
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::pool::{Shares, Space};
-use crate::store::kinds::{check_tree, inventory};
+use crate::pool::{Counted, Shares, Space};
+use crate::store::index::table;
 use crate::tree::Repairs;
 use crate::{Error, Result};
 
@@ -52,15 +51,15 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
     let mut maps = Vec::new();
     let mut chunks = Vec::new();
     for (name, map) in space.named_maps()? {
-        let found = check_tree(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
-        let info = MapInfo::of(name, &map)?;
-        if info.is_counted && info.approximate_len as u64 != found.entries {
+        let structure = table::of(&map)?;
+        let found = structure.check(&guard, &map, &mut |at, bytes| chunks.push((at, bytes)))?;
+        if map.counted() == Counted::All && map.sum() != found.entries {
             let what = "a recorded number of entries that is not the true one";
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
         maps.push(MapReport {
-            name: info.name,
-            kind: info.kind,
+            name,
+            kind: structure.kind(),
             entries: found.entries,
             nodes: found.nodes,
             height: found.height,
@@ -70,7 +69,7 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
     let mut check = quiesced.check()?;
     chunks.into_iter().try_for_each(|(at, bytes)| check.reach(at, bytes))?;
     for map in space.dropped_maps() {
-        let (mut inventory, mut waited) = (inventory(), Ok(()));
+        let (mut inventory, mut waited) = (table::of(&map)?.inventory(), Ok(()));
         let mut wait = |at, bytes| {
             if waited.is_ok() {
                 waited = check.wait(at, bytes);

@@ -4,27 +4,11 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::kind::Kind;
+use crate::Result;
 use crate::media::Media;
-use crate::pool::{Collector, GcWalk, MapState, Space};
-use crate::store::fast_fair::AnyLayout;
-use crate::store::nbtree::{FANOUT, WORDS};
+use crate::pool::{Collector, Space};
+use crate::store::index::table;
 use crate::sync::Mutex;
-use crate::tree::{nbtree, roart};
-use crate::{Error, Result};
-
-/// The walks over the nodes of a map.
-fn walks<M: Media>(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>> {
-    Ok(match Kind::numbered(map.kind()) {
-        Some(Kind::FastFair) => vec![AnyLayout::over(space, map)?.marking()],
-        Some(Kind::NbTree) => nbtree::Tree::<M, WORDS, FANOUT>::over(space, map)?.marking(),
-        Some(Kind::Roart) => vec![roart::Tree::<M>::over(space, map)?.marking()],
-        None => {
-            let what = "a map of an unknown kind";
-            return Err(Error::Corrupt { offset: map.entry(), what });
-        }
-    })
-}
 
 /// What the background threads of a pool need to know.
 trait Collecting: Send + Sync {
@@ -76,7 +60,7 @@ impl Background {
         }
         let mut all = Vec::new();
         for map in space.maps()? {
-            all.extend(walks(space, map)?);
+            all.extend(table::of(&map)?.walks(space, map)?);
         }
         let collector: Arc<dyn Collecting> = Collector::new(space, all, Collector::<M>::BITE);
         Ok(Some(collector))

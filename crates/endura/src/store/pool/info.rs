@@ -1,10 +1,10 @@
 //! What a pool says of its maps.
 
 use crate::kind::Kind;
+use crate::media::Mapped;
 use crate::pool::{Counted, MapState};
-use crate::store::fast_fair::NodeLayout;
+use crate::store::index::{NodeLayout, table};
 use crate::types::Types;
-use crate::{Error, Result};
 
 /// A map of a pool, as [`Pool::maps`](crate::Pool::maps) lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +12,12 @@ use crate::{Error, Result};
 pub struct MapInfo {
     /// Its name.
     pub name: String,
-    /// The index behind it.
-    pub kind: Kind,
+    /// The index behind it; `None` if this build does not know that kind.
+    pub kind: Option<Kind>,
+    /// Whether this build can open it, check it and drop it: that it knows the kind, and the sizes and features of its
+    /// nodes. Else these fail with [`Error::UnknownNodes`](crate::Error::UnknownNodes), and other maps are not
+    /// concerned.
+    pub is_known: bool,
     /// The sizes of its nodes if it is a [`Kind::FastFair`]; `None` also if this build does not know them.
     pub layout: Option<NodeLayout>,
     /// The types of its keys and values.
@@ -25,17 +29,16 @@ pub struct MapInfo {
 }
 
 impl MapInfo {
-    pub(crate) fn of(name: String, map: &MapState) -> Result<Self> {
-        let Some(kind) = Kind::numbered(map.kind()) else {
-            return Err(Error::UnknownNodes { name });
-        };
-        Ok(Self {
+    pub(crate) fn of(name: String, map: &MapState) -> Self {
+        let structure = table::known::<Mapped>(map);
+        Self {
             name,
-            kind,
-            layout: NodeLayout::of(map),
+            kind: Kind::numbered(map.kind()),
+            is_known: structure.is_some(),
+            layout: structure.and_then(|structure| structure.layout()),
             types: map.types().clone(),
             approximate_len: map.sum() as usize,
             is_counted: map.counted() == Counted::All,
-        })
+        }
     }
 }

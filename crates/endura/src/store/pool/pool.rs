@@ -12,8 +12,7 @@ use super::options::PoolOptions;
 use crate::media::{Domain, Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
 use crate::pool::{Collection, PartlyUsed, PoolFile, Session, Space};
-use crate::store::fast_fair::NodeLayout;
-use crate::store::kinds::inventory;
+use crate::store::index::table;
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
@@ -166,11 +165,10 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`]; [`Error::UnknownNodes`] if a map is of a kind that
-    /// this build does not know.
+    /// [`Error::Closed`], [`Error::Forked`], [`Error::Poisoned`].
     pub fn maps(&self) -> Result<Vec<MapInfo>> {
         let maps = self.inner.space.named_maps()?;
-        maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect()
+        Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
     /// Drops the map `name` and frees its space; `false` if there is none. Handles of it answer
@@ -181,10 +179,7 @@ impl Pool {
     /// [`Error::UnknownNodes`]: which chunks are its own is not known. Those of [`Map`](crate::Map) for methods that
     /// write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
-        if let Some(map) = self.inner.space.find_map(name)? {
-            NodeLayout::check(&map)?;
-        }
-        self.inner.space.drop_map(name, inventory())
+        self.inner.space.drop_map(name, |map| Ok(table::of(map)?.inventory()))
     }
 
     /// Gives the map `from` the name `to`; its entries stay where they are. Atomic, also under a crash: there is
@@ -234,10 +229,17 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of [`Map`](crate::Map) for methods that write.
+    /// [`Error::UnknownNodes`] if this build does not know the nodes of a map: nothing is known to be free then. Those
+    /// of [`Map`](crate::Map) for methods that write.
     pub fn collect(&self) -> Result<bool> {
         drop(self.inner.space.pin_mut()?);
-        Ok(self.inner.space.collection().is_done() || self.inner.background.finish()?)
+        if self.inner.space.collection().is_done() {
+            return Ok(true);
+        }
+        for map in self.inner.space.maps()? {
+            table::of::<Mapped>(&map)?;
+        }
+        self.inner.background.finish()
     }
 
     /// Facts and figures; those about space are exact while nobody writes. Looks at every partly

@@ -6,7 +6,7 @@
 
 use crate::media::{Media, Ordering, Region};
 use crate::pool::{LOCK_TURN, Space};
-use crate::store::kinds::void_locks;
+use crate::store::index::table;
 use crate::{Error, Result};
 
 /// Sessions in a turn, as a power of two.
@@ -25,7 +25,7 @@ pub(super) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
     }
     let guard = space.pin_mut()?;
     for map in space.maps()? {
-        void_locks(&guard, &map)?;
+        table::of(&map)?.void_locks(&guard, &map)?;
     }
     // Before the word says that it is done.
     space.media().fence();

@@ -26,8 +26,8 @@ fn a_cursor_notices_that_its_map_or_its_pool_has_gone() {
     };
     let (tree, mut cursor) = open();
     let mut inventory = Inventory::default();
-    let dropped = space.drop_map("tiny", move |guard, map, note, _| {
-        inventory.step::<_, 14, 14>(guard, map, note, 1)
+    let dropped = space.drop_map("tiny", |_| {
+        Ok(Box::new(move |media, map, note, _| inventory.step::<_, 14, 14>(media, map, note, 1)))
     });
     assert!(dropped.unwrap());
     assert!(matches!(tree.scan_up(&mut cursor, 2), Err(Error::Dropped)));

@@ -20,10 +20,10 @@ pub(crate) const KIND: u8 = Kind::FastFair.number();
 ///
 /// ```
 /// use std::sync::Arc;
-/// use endura::lab::handles::WordMap;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
 /// use endura::lab::tree::fast_fair::{LineBinary, Tree};
+/// use endura::lab::tree::{Change, Index};
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;
@@ -31,9 +31,9 @@ pub(crate) const KIND: u8 = Kind::FastFair.number();
 /// let space = Arc::new(Space::mount(medium, session)?);
 ///
 /// // The paper's nodes: 512 bytes.
-/// let map = WordMap::over(Tree::<_, 64, 64, LineBinary>::open(&space, "hits")?);
-/// map.insert(7, 1)?;
-/// assert_eq!(map.get(7)?, Some(1));
+/// let tree = Tree::<_, 64, 64, LineBinary>::open(&space, "hits")?;
+/// tree.apply(7, |_| Change::Put(1))?;
+/// assert_eq!(tree.get(7)?, Some(1));
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Tree<M: Media, const INNER: usize, const LEAF: usize, S> {

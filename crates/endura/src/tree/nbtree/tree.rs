@@ -31,10 +31,10 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use endura::lab::handles::WordMap;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
 /// use endura::lab::tree::nbtree::Tree;
+/// use endura::lab::tree::{Change, Index};
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;
@@ -42,9 +42,9 @@ pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
 /// let space = Arc::new(Space::mount(medium, session)?);
 ///
 /// // The paper's leaves of 1 KiB.
-/// let map = WordMap::over(Tree::<_, 128, 64>::open(&space, "seen")?);
-/// map.insert(7, 1)?;
-/// assert_eq!(map.get(7)?, Some(1));
+/// let tree = Tree::<_, 128, 64>::open(&space, "seen")?;
+/// tree.apply(7, |_| Change::Put(1))?;
+/// assert_eq!(tree.get(7)?, Some(1));
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Tree<M: Media, const W: usize, const FANOUT: usize, D = TwoLayers> {

@@ -25,19 +25,19 @@ pub(crate) const PARAMETERS: u64 = 1;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use endura::lab::handles::ByteMap;
 /// use endura::lab::media::Heap;
 /// use endura::lab::pool::{PAGE, Session, Space};
 /// use endura::lab::tree::roart::Tree;
+/// use endura::lab::tree::{ByteChange, ByteIndex};
 ///
 /// let medium = Heap::new(8 * PAGE);
 /// Space::format(&medium)?;
 /// let session = Session { generation: 1, clean: true, read_only: false };
 /// let space = Arc::new(Space::mount(medium, session)?);
 ///
-/// let map = ByteMap::over(Tree::<_>::open(&space, "docs")?);
-/// map.insert(b"user:1", b"Ada")?;
-/// assert_eq!(map.get(b"user:1")?.as_deref(), Some(&b"Ada"[..]));
+/// let tree = Tree::<_>::open(&space, "docs")?;
+/// tree.apply(b"user:1", |_| ByteChange::Put(b"Ada".into()))?;
+/// assert_eq!(tree.get_with(b"user:1", |value| value.to_vec())?.as_deref(), Some(&b"Ada"[..]));
 /// # Ok::<(), endura::Error>(())
 /// ```
 pub struct Tree<M: Media, T = Full> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use endura::Kind;
-use endura::lab::NbTreeIndex;
+use endura::lab::NbTree;
 use endura::lab::pool;
 use endura_bench::contender::Contender;
 use endura_bench::figures::Median;
@@ -125,7 +125,7 @@ fn rebuild(media: MediaArgs, pool: &Path) -> Result<Duration> {
     let maps = pool.maps()?;
     let begun = Instant::now();
     for map in maps {
-        NbTreeIndex::open(pool::space(&pool), &map.name)?.rebuild(2)?;
+        NbTree::open(pool::space(&pool), &map.name)?.rebuild(2)?;
     }
     Ok(begun.elapsed())
 }

@@ -215,12 +215,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::lab::handles::WordMap;
     use crate::media::Heap;
     use crate::pool::{PAGE, Session, Space};
     use crate::tree::nbtree::Tree;
     use crate::tree::nbtree::metadata::body::Child;
     use crate::tree::nbtree::metadata::links::Hold;
+    use crate::tree::word_range::WordRange;
+    use crate::tree::{Change, Index};
 
     /// As it is beyond 256 GiB.
     #[test]
@@ -230,8 +231,12 @@ mod tests {
         let session = Session { generation: 1, clean: true, read_only: false };
         let space = std::sync::Arc::new(Space::mount(medium, session).unwrap());
         let tree = Tree::<_, 128, 64>::open(&space, "map").unwrap();
-        let map = WordMap::over(tree.clone());
-        (0..1000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
+        let change = |key, change| tree.modify(key, |_| change).unwrap();
+        let count = || {
+            let mut all = WordRange::new(..);
+            std::iter::from_fn(|| all.next(&tree)).count()
+        };
+        (0..1000).for_each(|key| assert_eq!(change(key, Change::Put(!key)), None));
         let meta = &tree.meta;
         let top = meta.roots[0].load();
         let guard = space.pin_mut().unwrap();
@@ -245,12 +250,12 @@ mod tests {
             assert!(cell.exchange(hold, Hold::of(meta.new_body(&guard, &unknown))));
         }
         drop(guard);
-        assert_eq!(map.get(7).unwrap(), Some(!7));
-        assert_eq!(map.get_many(&[1, 5000]).unwrap(), [Some(!1), None]);
-        assert_eq!(map.update(8, 1).unwrap(), Some(!8));
-        assert_eq!(map.remove(8).unwrap(), Some(1));
-        assert_eq!(map.range(..).count(), 999);
-        (1000..3000).for_each(|key| assert_eq!(map.insert(key, !key).unwrap(), None));
-        assert_eq!(map.range(..).count(), 2999);
+        assert_eq!(tree.get(7).unwrap(), Some(!7));
+        assert_eq!(tree.get_many(&[1, 5000]).unwrap(), [Some(!1), None]);
+        assert_eq!(change(8, Change::Put(1)), Some(!8));
+        assert_eq!(change(8, Change::Remove), Some(1));
+        assert_eq!(count(), 999);
+        (1000..3000).for_each(|key| assert_eq!(change(key, Change::Put(!key)), None));
+        assert_eq!(count(), 2999);
     }
 }

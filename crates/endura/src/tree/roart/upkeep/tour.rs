@@ -271,10 +271,10 @@ mod tests {
 
     use super::{Chunk, Tour};
     use crate::Result;
-    use crate::lab::handles::ByteMap;
     use crate::media::{Heap, Ordering, Region};
     use crate::pool::{PAGE, Session, Space};
     use crate::tree::roart::Tree;
+    use crate::tree::{ByteChange, ByteIndex};
 
     /// More nodes and arrays without a record, side by side, than one step passes, and each step has to begin
     /// again at the record before them.
@@ -284,10 +284,9 @@ mod tests {
         Space::format(&medium)?;
         let session = Session { generation: 1, clean: true, read_only: false };
         let space = Arc::new(Space::mount(medium, session)?);
-        let map = ByteMap::over(Tree::<_>::open(&space, "m")?);
-        let tree = map.index();
+        let tree: Tree<_> = Tree::open(&space, "m")?;
         let keys = (0..20_000_u32).map(|n| [(n / 1000) as u8, (n / 20 % 50) as u8, (n % 20) as u8]);
-        keys.clone().try_for_each(|key| map.insert(key, "value").map(drop))?;
+        keys.clone().try_for_each(|key| tree.modify(&key, |_| ByteChange::Put(b"value".into())))?;
         let (mut records, mut others) = (BTreeSet::new(), Vec::new());
         let mut tour = Tour::default();
         let all = space.pin()?;

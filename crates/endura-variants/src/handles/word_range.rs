@@ -4,21 +4,20 @@ use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use crate::Result;
-use crate::tree::Index;
-use crate::tree::word_range;
+use endura::Result;
+use endura::lab::tree::{self, Index};
 
 /// The entries of a map with keys between two bounds; see [`WordMap::range`](super::WordMap::range).
 ///
 /// After an error the range ends.
 pub struct WordRange<I: Index> {
     index: Arc<I>,
-    keys: word_range::WordRange<I::Cursor>,
+    keys: tree::WordRange<I::Cursor>,
 }
 
 impl<I: Index> WordRange<I> {
     pub(super) fn new(index: Arc<I>, keys: impl RangeBounds<u64>) -> Self {
-        Self { index, keys: word_range::WordRange::new(keys) }
+        Self { index, keys: tree::WordRange::new(keys) }
     }
 }
 

@@ -1,0 +1,20 @@
+//! The indexes that a map of a pool can be.
+//!
+//! The rest of the store knows two forms of index, one of words and one of byte strings ([`Tree`]), and for work on
+//! whole maps one trait ([`Structure`]). A new kind of index is a file here, a row of [`table`], a variant of
+//! [`WordTree`] or [`ByteTree`], and a [`Kind`](crate::Kind).
+
+mod bytes;
+mod fast_fair;
+mod nbtree;
+mod roart;
+mod sizes;
+mod structure;
+pub(crate) mod table;
+mod tree;
+mod words;
+
+pub(crate) use bytes::{ByteTree, Strings};
+pub use sizes::{NarrowLeaves, NbTree, NodeLayout, Wide, default_layout};
+pub(crate) use tree::Tree;
+pub(crate) use words::{WordTree, Words};

@@ -1,0 +1,58 @@
+//! The trees of a pool, with the sizes of their nodes.
+
+use crate::media::Media;
+use crate::tree::fast_fair::{self, LineBinary};
+use crate::tree::nbtree;
+
+/// Words of an inner node and of a leaf of [`Wide`].
+pub(super) const WIDE: (usize, usize) = (256, 128);
+/// The same of [`NarrowLeaves`].
+pub(super) const NARROW_LEAVES: (usize, usize) = (128, 64);
+/// Words of a block of [`NbTree`]: 1 KiB, 63 entries.
+pub(super) const BLOCK: usize = 128;
+/// Children of an inner node of [`NbTree`].
+const FANOUT: usize = 64;
+
+/// A FAST & FAIR tree of [`NodeLayout::Wide`].
+pub type Wide<M> = fast_fair::Tree<M, { WIDE.0 }, { WIDE.1 }, LineBinary>;
+/// A FAST & FAIR tree of [`NodeLayout::NarrowLeaves`].
+pub type NarrowLeaves<M> = fast_fair::Tree<M, { NARROW_LEAVES.0 }, { NARROW_LEAVES.1 }, LineBinary>;
+/// An NBTree.
+pub type NbTree<M> = nbtree::Tree<M, BLOCK, FANOUT>;
+
+/// How large the nodes of a FAST & FAIR map are, recorded with the map when it is made.
+///
+/// Larger nodes mean fewer levels and faster lookups and scans; smaller leaves mean fewer lines to
+/// flush per insert. `docs/design.md` has the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeLayout {
+    /// Inner nodes of 2 KiB and leaves of 1 KiB: the default where nothing is flushed.
+    Wide,
+    /// Inner nodes of 1 KiB, leaves of 512 bytes: the default where lines are flushed.
+    NarrowLeaves,
+}
+
+/// The nodes of a FAST & FAIR map of which nothing is said.
+pub fn default_layout(media: &impl Media) -> NodeLayout {
+    if media.needs_flush() { NodeLayout::NarrowLeaves } else { NodeLayout::Wide }
+}
+
+impl NodeLayout {
+    /// Bytes of an inner node.
+    pub fn inner_bytes(self) -> u64 {
+        8 * self.words().0 as u64
+    }
+
+    /// Bytes of a leaf.
+    pub fn leaf_bytes(self) -> u64 {
+        8 * self.words().1 as u64
+    }
+
+    fn words(self) -> (usize, usize) {
+        match self {
+            Self::Wide => WIDE,
+            Self::NarrowLeaves => NARROW_LEAVES,
+        }
+    }
+}
