@@ -60,10 +60,13 @@ compile_error!("endura runs on 64-bit little-endian Linux");
 #[doc(hidden)]
 pub mod lab;
 
-/// Maps whose types are known only when a program runs: for the command and for bindings. No promise of stability.
+/// Maps whose types are known only at run time: for the command and for bindings. No promise of stability.
 #[doc(hidden)]
-pub mod untyped {
-    pub use crate::store::untyped::{UntypedMap, open, open_as};
+pub mod dynamic {
+    pub use crate::store::dynamic::{
+        Datum, DynamicKeys, DynamicMap, DynamicRange, DynamicValues, Encoding, Type, UntypedMap,
+        word,
+    };
 }
 
 mod cpu;

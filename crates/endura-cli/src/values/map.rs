@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use endura::untyped::{self, UntypedMap};
+use endura::dynamic::{DynamicMap, UntypedMap};
 use endura::{Error, LONGEST_KEY, LONGEST_VALUE, MapOptions, Pool, Result, Types};
 
 use endura_console::outcome::{self, Failure};
@@ -105,8 +105,8 @@ pub(crate) type Entries = Box<dyn DoubleEndedIterator<Item = Result<Entry>>>;
 impl OpenMap {
     /// The map `name`, whatever it is.
     pub(crate) fn open(pool: &Pool, name: &str) -> Result<Self> {
-        let (map, types) = untyped::open(pool, name)?;
-        Ok(Self { map, schema: Schema::of(types) })
+        let map = DynamicMap::open(pool, name)?;
+        Ok(Self { map: map.map().clone(), schema: Schema::of(map.types().clone()) })
     }
 
     /// The map `name`, which has to be of these types; made if there is none.
@@ -117,8 +117,8 @@ impl OpenMap {
         schema: &Schema,
     ) -> Result<Self> {
         let (types, schema) = (schema.types.clone(), schema.clone());
-        let map = untyped::open_as(pool, name, options, types, schema.is_words())?;
-        Ok(Self { map, schema })
+        let map = DynamicMap::open_as(pool, name, options, types)?;
+        Ok(Self { map: map.map().clone(), schema })
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -1,5 +1,6 @@
 //! Pools and maps as users see them.
 
+pub(crate) mod dynamic;
 mod encoding;
 pub(crate) mod index;
 mod map;
@@ -13,7 +14,6 @@ pub use encoding::codecs::Postcard;
 pub use encoding::newtype::Newtype;
 pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
 pub use index::NodeLayout;
-pub(crate) use map::untyped;
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
 pub use pool::{MapInfo, MapReport, Pool, PoolOptions, Report, Stats};
 

@@ -67,9 +67,11 @@ fn a_map_is_dropped_while_it_is_marked() {
         world.fast_fair.check(&mut |at, bytes| nodes.push((at, bytes))).unwrap();
         world
             .space
-            .drop_map("fast_fair", move |_, _, note, _| {
-                nodes.iter().for_each(|&(at, bytes)| _ = note(at, bytes));
-                Ok(true)
+            .drop_map("fast_fair", move |_| {
+                Ok(Box::new(move |_, _, note, _| {
+                    nodes.iter().for_each(|&(at, bytes)| _ = note(at, bytes));
+                    Ok(true)
+                }))
             })
             .unwrap();
         for _ in 0..100 {

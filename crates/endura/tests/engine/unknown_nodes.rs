@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use endura::untyped::UntypedMap;
-use endura::{Error, Kind, MapOptions, NodeLayout, Pool, Result, untyped};
+use endura::dynamic::{DynamicMap, UntypedMap};
+use endura::{Error, Kind, MapOptions, NodeLayout, Pool, Result};
 
 use crate::patched::{Closed, FIRST_ENTRY, options, spelled};
 use crate::pools::killed;
@@ -25,9 +25,9 @@ fn refused<T>(result: Result<T>) {
 fn other_maps_are_used(pool: &Pool, round: u64) {
     let other = pool.map::<u64, u64>("other").unwrap();
     assert_eq!(other.insert(round, 7).unwrap(), None);
-    let (found, types) = untyped::open(pool, "other").unwrap();
-    assert!(matches!(found, UntypedMap::Words(map) if map.get(round).unwrap() == Some(7)));
-    assert_eq!(types.key, "u64");
+    let found = DynamicMap::open(pool, "other").unwrap();
+    assert!(matches!(found.map(), UntypedMap::Words(map) if map.get(round).unwrap() == Some(7)));
+    assert_eq!(found.types().key, "u64");
     assert_eq!(other.len().unwrap() as u64, round + 1);
     pool.map::<str, str>("passing").unwrap().insert("a", "b").unwrap();
     assert!(pool.drop_map("passing").unwrap());
@@ -45,7 +45,7 @@ fn is_refused(pool: &Pool, kind: Kind) {
             _ => refused(pool.map_with::<u64, u64>("map", options)),
         }
     }
-    refused(untyped::open(pool, "map"));
+    refused(DynamicMap::open(pool, "map"));
     refused(pool.drop_map("map"));
     refused(pool.verify());
 }

@@ -3,11 +3,13 @@
 
 mod bulk;
 mod cases;
+mod dynamic;
 mod killed;
 mod model;
 #[allow(dead_code, unused, clippy::all, reason = "compiled as a user would write it, and not run")]
 #[path = "../ui/pass.rs"]
 mod must_compile;
+mod operations;
 mod sources;
 mod threads;
 mod types;

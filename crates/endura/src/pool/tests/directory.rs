@@ -192,11 +192,13 @@ fn a_dropped_map_is_freed_piece_by_piece() {
     let epochs = Arc::new(std::sync::Mutex::new(Vec::new()));
     let (told, pool) = (Arc::clone(&epochs), Arc::downgrade(&space));
     space
-        .drop_map("m", move |_, _, note, bite| {
-            assert!(bite < CHUNKS / 10);
-            told.lock().unwrap().push(pool.upgrade().unwrap().epochs.now());
-            chunks.drain(..bite.min(chunks.len())).for_each(|at| assert!(note(at, 512)));
-            Ok(chunks.is_empty())
+        .drop_map("m", move |_| {
+            Ok(Box::new(move |_, _, note, bite| {
+                assert!(bite < CHUNKS / 10);
+                told.lock().unwrap().push(pool.upgrade().unwrap().epochs.now());
+                chunks.drain(..bite.min(chunks.len())).for_each(|at| assert!(note(at, 512)));
+                Ok(chunks.is_empty())
+            }))
         })
         .unwrap();
     let epochs = epochs.lock().unwrap();
@@ -215,9 +217,11 @@ fn a_map_that_is_being_freed_waits() {
     let chunks: Vec<u64> = (0..2_000).map(|_| guard.alloc(512).unwrap()).collect();
     drop(guard);
     space
-        .drop_map("m", move |_, _, note, _| {
-            chunks.iter().for_each(|&at| assert!(note(at, 512)));
-            Ok(true)
+        .drop_map("m", move |_| {
+            Ok(Box::new(move |_, _, note, _| {
+                chunks.iter().for_each(|&at| assert!(note(at, 512)));
+                Ok(true)
+            }))
         })
         .unwrap();
     reader.run(|| drop(pin));

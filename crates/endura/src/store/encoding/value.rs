@@ -158,7 +158,7 @@ fn end_part(out: &mut Vec<u8>, start: usize) {
     out.extend([0, END]);
 }
 
-fn take_part<'a>(bytes: &mut &'a [u8]) -> Result<Cow<'a, [u8]>, BoxError> {
+pub(crate) fn take_part<'a>(bytes: &mut &'a [u8]) -> Result<Cow<'a, [u8]>, BoxError> {
     let mut out = Cow::Borrowed(&[][..]);
     loop {
         let zero = bytes.iter().position(|&byte| byte == 0).ok_or("no end")?;

@@ -2,13 +2,12 @@
 
 mod convert;
 mod ends;
-mod handle;
+pub(crate) mod handle;
 mod large;
 mod many;
 mod open;
 mod point;
 mod range;
-pub(crate) mod untyped;
 mod visit;
 
 pub use handle::Map;

@@ -1,17 +1,15 @@
-//! Maps by the types that the pool records: for faces that learn them when they run.
-//!
-//! Keys and values go in and come out as they are stored ([`Value::encode`](crate::Value::encode)). Nothing checks that
-//! they are encodings of the map's types: that is the face's business.
+//! The two maps below a [`DynamicMap`](super::DynamicMap), which check nothing.
 
 use crate::store::index::Tree;
-use crate::store::map::handle::{Handle, Map};
-use crate::store::map::open::MapOptions;
+use crate::store::map::handle::Handle;
+use crate::store::map::{Map, MapOptions};
 use crate::store::pool::pool::Pool;
 use crate::types::Types;
 use crate::{Error, Result};
 
-/// A map of any types.
-#[derive(Debug)]
+/// A map of any types, whose keys and values go in and come out as they are stored
+/// ([`Value::encode`](crate::Value::encode)). Nothing checks that they are encodings of the map's types.
+#[derive(Debug, Clone)]
 pub enum UntypedMap {
     /// Encodings of at most 8 bytes as numbers, the first byte the highest.
     Words(Map<u64, u64>),
@@ -20,11 +18,7 @@ pub enum UntypedMap {
 }
 
 /// Opens the map `name` whatever its types are, which are given with it.
-///
-/// # Errors
-///
-/// [`Error::NoSuchMap`], and those of [`Pool::map_with`] but for [`Error::WrongTypes`].
-pub fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
+pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     let Some(map) = pool.space().find_map(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });
     };
@@ -36,11 +30,7 @@ pub fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
 
 /// Opens the map `name` with these types, or makes it. `are_words`: all encodings of its keys have one length of at most
 /// 8 bytes, and so have those of its values.
-///
-/// # Errors
-///
-/// Those of [`Pool::map_with`].
-pub fn open_as(
+pub(super) fn open_as(
     pool: &Pool,
     name: &str,
     options: MapOptions,

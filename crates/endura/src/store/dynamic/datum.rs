@@ -1,0 +1,242 @@
+//! Values, and their encodings. The table of these is in [`encoding`](crate::store::encoding).
+
+use std::borrow::Cow;
+
+use super::types::Type;
+use super::walk::{sign, take};
+use crate::store::encoding::value::Key;
+use crate::{BoxError, Error, Result};
+
+/// A value of a type that is known only at run time.
+///
+/// ```
+/// use endura::dynamic::{Datum, Type};
+///
+/// let kind = Type::named("(u16, Option<str>)");
+/// let datum = Datum::Tuple(vec![Datum::Int(258), Datum::Some(Box::new(Datum::Str("a".into())))]);
+/// let mut encoded = Vec::new();
+/// kind.encode(&datum, &mut encoded)?;
+/// assert_eq!(encoded, [1, 2, 1, b'a', 0, 1]);
+/// assert_eq!(kind.decode(&encoded)?, datum);
+/// # Ok::<(), endura::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Datum<'a> {
+    /// `()`
+    Unit,
+    /// `bool`
+    Bool(bool),
+    /// A whole number up to `i128::MAX`, of any type of integers.
+    Int(i128),
+    /// A larger one: of `u128` alone.
+    BigInt(u128),
+    /// `f32`. A type of its own, for a conversion to `f64` changes the bits of some NaNs.
+    F32(f32),
+    /// `f64`
+    F64(f64),
+    /// `char`
+    Char(char),
+    /// `str`, and JSON text.
+    Str(Cow<'a, str>),
+    /// `[u8]`, `[u8; N]`, and the encodings of unknown types.
+    Bytes(Cow<'a, [u8]>),
+    /// No value of an `Option`.
+    None,
+    /// A value of an `Option`.
+    Some(Box<Datum<'a>>),
+    /// The fields of a tuple.
+    Tuple(Vec<Datum<'a>>),
+}
+
+impl Datum<'_> {
+    /// The same, with bytes of its own.
+    pub fn into_owned(self) -> Datum<'static> {
+        match self {
+            Self::Unit => Datum::Unit,
+            Self::Bool(value) => Datum::Bool(value),
+            Self::Int(value) => Datum::Int(value),
+            Self::BigInt(value) => Datum::BigInt(value),
+            Self::F32(value) => Datum::F32(value),
+            Self::F64(value) => Datum::F64(value),
+            Self::Char(value) => Datum::Char(value),
+            Self::Str(text) => Datum::Str(text.into_owned().into()),
+            Self::Bytes(bytes) => Datum::Bytes(bytes.into_owned().into()),
+            Self::None => Datum::None,
+            Self::Some(value) => Datum::Some(Box::new(value.into_owned())),
+            Self::Tuple(parts) => Datum::Tuple(parts.into_iter().map(Datum::into_owned).collect()),
+        }
+    }
+}
+
+impl Type {
+    /// Appends the encoding of a value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Encode`] if it is no value of this type; `out` may then have a part of it.
+    pub fn encode(&self, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self.encode_in(datum, false, out).map_err(|source| self.encode_error(source))
+    }
+
+    /// Appends the encoding that a value has as a field of a tuple, where it tells where it ends. The fields of a
+    /// tuple, from the first on, are the prefix of all tuples that begin with them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`encode`](Self::encode).
+    pub fn encode_part(&self, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self.encode_in(datum, true, out).map_err(|source| self.encode_error(source))
+    }
+
+    /// Reads an encoding.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Decode`] if it is none of this type.
+    pub fn decode<'a>(&self, mut bytes: &'a [u8]) -> Result<Datum<'a>> {
+        let decoded = self.decode_in(&mut bytes, false).and_then(|datum| match bytes.len() {
+            0 => Ok(datum),
+            more => Err(format!("{more} bytes too many").into()),
+        });
+        decoded.map_err(|source| Error::Decode { type_name: self.to_string(), source })
+    }
+
+    #[cold]
+    pub(super) fn encode_error(&self, source: BoxError) -> Error {
+        Error::Encode { type_name: self.to_string(), source }
+    }
+
+    /// `part`: as a field of a tuple.
+    fn encode_in(&self, datum: &Datum<'_>, part: bool, out: &mut Vec<u8>) -> Result<(), BoxError> {
+        match (self, datum) {
+            (&Self::Int { width, signed }, Datum::Int(value)) => {
+                let bits = int_bits(width, signed, *value);
+                let bits = bits.ok_or_else(|| format!("{value} is out of its range"))?;
+                out.extend_from_slice(&bits.to_be_bytes()[16 - width..]);
+            }
+            (Self::Int { width: 16, signed: false }, Datum::BigInt(value)) => {
+                out.extend_from_slice(&value.to_be_bytes());
+            }
+            (Self::Float { width: 4 }, Datum::F32(value)) => {
+                let bits = ordered(value.to_bits().into(), 4) as u32;
+                out.extend_from_slice(&bits.to_be_bytes());
+            }
+            (Self::Float { width: 8 }, Datum::F64(value)) => {
+                out.extend_from_slice(&ordered(value.to_bits(), 8).to_be_bytes());
+            }
+            (Self::Bool, Datum::Bool(value)) => out.push(u8::from(*value)),
+            (Self::Unit, Datum::Unit) => {}
+            (Self::Char, Datum::Char(value)) => {
+                out.extend_from_slice(&u32::from(*value).to_be_bytes());
+            }
+            (Self::Str | Self::Json, Datum::Str(text)) => string(text.as_bytes(), part, out)?,
+            (Self::Bytes | Self::Unknown(_), Datum::Bytes(bytes)) => string(bytes, part, out)?,
+            (Self::Array(width), Datum::Bytes(bytes)) if bytes.len() == *width => {
+                out.extend_from_slice(bytes);
+            }
+            (Self::Option(_), Datum::None) => out.push(0),
+            (Self::Option(inner), Datum::Some(value)) => {
+                out.push(1);
+                inner.encode_in(value, true, out)?;
+            }
+            (Self::Reverse(inner), value) => {
+                let start = out.len();
+                inner.encode_in(value, true, out)?;
+                out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+            }
+            (Self::Tuple(types), Datum::Tuple(parts)) if types.len() == parts.len() => {
+                for (kind, part) in types.iter().zip(parts) {
+                    kind.encode_in(part, true, out)?;
+                }
+            }
+            (_, other) => return Err(format!("{other:?} is no value of it").into()),
+        }
+        Ok(())
+    }
+
+    fn decode_in<'a>(&self, bytes: &mut &'a [u8], part: bool) -> Result<Datum<'a>, BoxError> {
+        Ok(match self {
+            Self::Option(inner) => match take(bytes, 1)? {
+                [0] => Datum::None,
+                [1] => Datum::Some(Box::new(inner.decode_in(bytes, true)?)),
+                _ => return Err("neither a value nor none".into()),
+            },
+            Self::Reverse(inner) => {
+                let turned: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+                let mut rest = &turned[..];
+                let datum = inner.decode_in(&mut rest, true)?.into_owned();
+                take(bytes, turned.len() - rest.len())?;
+                datum
+            }
+            Self::Tuple(types) => {
+                let parts = types.iter().map(|kind| kind.decode_in(bytes, true));
+                Datum::Tuple(parts.collect::<Result<_, _>>()?)
+            }
+            Self::Str | Self::Json if part => {
+                let text = String::from_utf8(<[u8] as Key>::decode_part(bytes)?)?;
+                Datum::Str(text.into())
+            }
+            Self::Bytes | Self::Unknown(_) if part => {
+                Datum::Bytes(<[u8] as Key>::decode_part(bytes)?.into())
+            }
+            Self::Str | Self::Json => Datum::Str(str::from_utf8(std::mem::take(bytes))?.into()),
+            Self::Bytes | Self::Unknown(_) => Datum::Bytes(std::mem::take(bytes).into()),
+            Self::Array(width) => Datum::Bytes(take(bytes, *width)?.into()),
+            Self::Unit => Datum::Unit,
+            Self::Int { .. } | Self::Float { .. } | Self::Bool | Self::Char => {
+                self.decode_number(take(bytes, self.width().unwrap_or(0))?)?
+            }
+        })
+    }
+
+    fn decode_number(&self, bytes: &[u8]) -> Result<Datum<'static>, BoxError> {
+        let bits = bytes.iter().fold(0, |bits: u128, &byte| bits << 8 | u128::from(byte));
+        Ok(match *self {
+            Self::Int { width, signed: true } => {
+                // The sign bit of the type, turned back, becomes that of the number.
+                let unused = 128 - 8 * width as u32;
+                Datum::Int(((bits ^ sign(width)) << unused) as i128 >> unused)
+            }
+            Self::Float { width: 4 } => Datum::F32(f32::from_bits(unordered(bits, 4) as u32)),
+            Self::Float { .. } => Datum::F64(f64::from_bits(unordered(bits, 8))),
+            Self::Bool if bits <= 1 => Datum::Bool(bits == 1),
+            Self::Bool => return Err("neither true nor false".into()),
+            Self::Char => {
+                let c = u32::try_from(bits).ok().and_then(char::from_u32);
+                Datum::Char(c.ok_or("no character")?)
+            }
+            _ => i128::try_from(bits).map_or(Datum::BigInt(bits), Datum::Int),
+        })
+    }
+}
+
+/// The bits of a whole number as they are stored; `None` where the type does not hold it.
+fn int_bits(width: usize, signed: bool, value: i128) -> Option<u128> {
+    let unused = 128 - 8 * width as u32;
+    match signed {
+        true if value << unused >> unused == value => {
+            Some((value as u128 ^ sign(width)) & u128::MAX >> unused)
+        }
+        false => u128::try_from(value).ok().filter(|bits| bits << unused >> unused == *bits),
+        true => None,
+    }
+}
+
+/// The bits of a float in the order of its numbers.
+fn ordered(bits: u64, width: usize) -> u64 {
+    let sign = sign(width) as u64;
+    if bits & sign == 0 { bits | sign } else { !bits }
+}
+
+fn unordered(bits: u128, width: usize) -> u64 {
+    let (bits, sign) = (bits as u64, sign(width) as u64);
+    if bits & sign == 0 { !bits } else { bits & !sign }
+}
+
+fn string(bytes: &[u8], part: bool, out: &mut Vec<u8>) -> Result<(), BoxError> {
+    if part {
+        return <[u8] as Key>::encode_part(bytes, out);
+    }
+    out.extend_from_slice(bytes);
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Encodings that a map returns.
+
+use std::fmt;
+use std::ops::Deref;
+
+/// A key or a value as it is stored: bytes. Of a map of words it is on the stack, of any other on the heap.
+#[derive(Clone)]
+pub struct Encoding(Place);
+
+#[derive(Clone)]
+enum Place {
+    /// The last bytes of a word, from this one on.
+    Word([u8; 8], u8),
+    Heap(Vec<u8>),
+}
+
+impl Encoding {
+    /// The last `width` bytes of a word.
+    #[inline]
+    pub(super) fn of_word(word: u64, width: usize) -> Self {
+        Self(Place::Word(word.to_be_bytes(), 8 - width as u8))
+    }
+
+    #[inline]
+    pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self(Place::Heap(bytes))
+    }
+}
+
+impl Deref for Encoding {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Place::Word(bytes, from) => &bytes[usize::from(*from)..],
+            Place::Heap(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Encoding {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl From<Encoding> for Vec<u8> {
+    fn from(encoding: Encoding) -> Self {
+        match encoding.0 {
+            Place::Word(..) => encoding.to_vec(),
+            Place::Heap(bytes) => bytes,
+        }
+    }
+}
+
+impl PartialEq for Encoding {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Encoding {}
+
+impl fmt::Debug for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.escape_ascii())
+    }
+}
+
+/// The word that stands for an encoding of at most 8 bytes: these as a number, the first one the highest.
+#[inline]
+pub fn word(encoded: &[u8]) -> u64 {
+    match encoded.first_chunk() {
+        Some(all) => u64::from_be_bytes(*all),
+        None => encoded.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}

@@ -1,0 +1,77 @@
+//! The ends of a map, and how many entries lie between them.
+
+use super::encoding::Encoding;
+use super::map::DynamicMap;
+use super::untyped::UntypedMap;
+use crate::Result;
+
+/// A key and a value.
+pub(super) type Entry = (Encoding, Encoding);
+
+/// As [`Map`](crate::Map) has them, with its errors.
+#[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`")]
+impl DynamicMap {
+    /// [`Map::first_key_value`](crate::Map::first_key_value)
+    pub fn first_key_value(&self) -> Result<Option<Entry>> {
+        match &self.map {
+            UntypedMap::Words(map) => self.entry_of_words(map.first_key_value()),
+            UntypedMap::Bytes(map) => entry_of_bytes(map.first_key_value()),
+        }
+    }
+
+    /// [`Map::last_key_value`](crate::Map::last_key_value)
+    pub fn last_key_value(&self) -> Result<Option<Entry>> {
+        match &self.map {
+            UntypedMap::Words(map) => self.entry_of_words(map.last_key_value()),
+            UntypedMap::Bytes(map) => entry_of_bytes(map.last_key_value()),
+        }
+    }
+
+    /// [`Map::pop_first`](crate::Map::pop_first)
+    pub fn pop_first(&self) -> Result<Option<Entry>> {
+        match &self.map {
+            UntypedMap::Words(map) => self.entry_of_words(map.pop_first()),
+            UntypedMap::Bytes(map) => entry_of_bytes(map.pop_first()),
+        }
+    }
+
+    /// [`Map::pop_last`](crate::Map::pop_last)
+    pub fn pop_last(&self) -> Result<Option<Entry>> {
+        match &self.map {
+            UntypedMap::Words(map) => self.entry_of_words(map.pop_last()),
+            UntypedMap::Bytes(map) => entry_of_bytes(map.pop_last()),
+        }
+    }
+
+    /// [`Map::len`](crate::Map::len)
+    pub fn len(&self) -> Result<usize> {
+        match &self.map {
+            UntypedMap::Words(map) => map.len(),
+            UntypedMap::Bytes(map) => map.len(),
+        }
+    }
+
+    /// [`Map::approximate_len`](crate::Map::approximate_len)
+    pub fn approximate_len(&self) -> Result<usize> {
+        match &self.map {
+            UntypedMap::Words(map) => map.approximate_len(),
+            UntypedMap::Bytes(map) => map.approximate_len(),
+        }
+    }
+
+    /// [`Map::is_empty`](crate::Map::is_empty)
+    pub fn is_empty(&self) -> Result<bool> {
+        match &self.map {
+            UntypedMap::Words(map) => map.is_empty(),
+            UntypedMap::Bytes(map) => map.is_empty(),
+        }
+    }
+
+    fn entry_of_words(&self, found: Result<Option<(u64, u64)>>) -> Result<Option<Entry>> {
+        Ok(found?.map(|(key, value)| (self.key.encoding(key), self.value.encoding(value))))
+    }
+}
+
+fn entry_of_bytes(found: Result<Option<(Vec<u8>, Vec<u8>)>>) -> Result<Option<Entry>> {
+    Ok(found?.map(|(key, value)| (Encoding::of_bytes(key), Encoding::of_bytes(value))))
+}

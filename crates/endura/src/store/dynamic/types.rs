@@ -1,0 +1,216 @@
+//! Types, by the names that a pool records.
+
+use std::fmt;
+
+/// A type of keys or values that is known only at run time.
+///
+/// ```
+/// use endura::dynamic::Type;
+///
+/// let day_and_page = Type::named("(u32, str)");
+/// assert_eq!(day_and_page, Type::Tuple(vec![Type::Int { width: 4, signed: false }, Type::Str]));
+/// assert_eq!(day_and_page.to_string(), "(u32, str)");
+/// assert_eq!((day_and_page.width(), Type::named("f64").width()), (None, Some(8)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// `u8` to `u128`, `i8` to `i128`.
+    Int {
+        /// Its bytes: 1, 2, 4, 8 or 16.
+        width: usize,
+        /// Whether it has negative numbers.
+        signed: bool,
+    },
+    /// `f32`, `f64`.
+    Float {
+        /// Its bytes: 4 or 8.
+        width: usize,
+    },
+    /// `bool`
+    Bool,
+    /// `char`
+    Char,
+    /// `()`
+    Unit,
+    /// `str`
+    Str,
+    /// `[u8]`
+    Bytes,
+    /// `[u8; N]`
+    Array(usize),
+    /// `Option<T>`
+    Option(Box<Type>),
+    /// `Reverse<T>`: sorts from the largest down.
+    Reverse(Box<Type>),
+    /// A tuple of two to four.
+    Tuple(Vec<Type>),
+    /// JSON text, whatever the program makes of it.
+    Json,
+    /// Any other name: its encodings are bytes that only the program understands which made them.
+    Unknown(String),
+}
+
+impl Type {
+    /// The type of this name. A newtype (`UserId: u64`) is the type that it is stored as.
+    pub fn named(name: &str) -> Self {
+        if name == "json" || name.starts_with("json<") && name.ends_with('>') {
+            return Self::Json;
+        }
+        let mut rest = name;
+        match parse(&mut rest) {
+            Some(found) if rest.is_empty() => found,
+            _ => Self::Unknown(name.to_owned()),
+        }
+    }
+
+    /// Bytes of an encoding, if all have the same number.
+    pub fn width(&self) -> Option<usize> {
+        match self {
+            Self::Int { width, .. } | Self::Float { width } | Self::Array(width) => Some(*width),
+            Self::Bool => Some(1),
+            Self::Char => Some(4),
+            Self::Unit => Some(0),
+            Self::Reverse(inner) => inner.width(),
+            // A damaged name may have widths of which there is no sum.
+            Self::Tuple(parts) => {
+                parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.width()?))
+            }
+            Self::Str | Self::Bytes | Self::Option(_) | Self::Json | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Whether an index of words can hold its encodings: all have the same number of bytes, at most 8.
+    pub fn is_word(&self) -> bool {
+        self.width().is_some_and(|width| width <= 8)
+    }
+
+    /// Whether all bytes of the right number are an encoding.
+    pub(super) fn is_any_bytes(&self) -> bool {
+        match self {
+            Self::Int { .. } | Self::Float { .. } | Self::Unit | Self::Array(_) => true,
+            Self::Bytes | Self::Unknown(_) => true,
+            Self::Reverse(inner) => inner.width().is_some() && inner.is_any_bytes(),
+            Self::Tuple(parts) => self.width().is_some() && parts.iter().all(Self::is_any_bytes),
+            Self::Bool | Self::Char | Self::Str | Self::Option(_) | Self::Json => false,
+        }
+    }
+}
+
+/// The name that a pool records for it, but for newtypes and the types behind JSON, whose names are not kept.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int { width, signed } => {
+                write!(f, "{}{}", if *signed { 'i' } else { 'u' }, 8 * width)
+            }
+            Self::Float { width } => write!(f, "f{}", 8 * width),
+            Self::Bool => f.write_str("bool"),
+            Self::Char => f.write_str("char"),
+            Self::Unit => f.write_str("()"),
+            Self::Str => f.write_str("str"),
+            Self::Bytes => f.write_str("[u8]"),
+            Self::Array(width) => write!(f, "[u8; {width}]"),
+            Self::Option(inner) => write!(f, "Option<{inner}>"),
+            Self::Reverse(inner) => write!(f, "Reverse<{inner}>"),
+            Self::Tuple(parts) => {
+                for (i, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if i == 0 { "(" } else { ", " })?;
+                }
+                f.write_str(")")
+            }
+            Self::Json => f.write_str("json"),
+            Self::Unknown(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Takes the name of a type off the front.
+fn parse(rest: &mut &str) -> Option<Type> {
+    if take(rest, "()") {
+        return Some(Type::Unit);
+    }
+    if take(rest, "(") {
+        let mut parts = vec![parse(rest)?];
+        while take(rest, ", ") {
+            parts.push(parse(rest)?);
+        }
+        return (take(rest, ")") && (2..=4).contains(&parts.len())).then_some(Type::Tuple(parts));
+    }
+    for (name, wrap) in [("Option<", Type::Option as fn(_) -> _), ("Reverse<", Type::Reverse)] {
+        if take(rest, name) {
+            let inner = parse(rest)?;
+            return take(rest, ">").then(|| wrap(Box::new(inner)));
+        }
+    }
+    if take(rest, "[u8]") {
+        return Some(Type::Bytes);
+    }
+    if take(rest, "[u8; ") {
+        let (digits, behind) = rest.split_once(']')?;
+        *rest = behind;
+        return digits.parse().ok().map(Type::Array);
+    }
+    let end = rest.find([',', ')', '>']).unwrap_or(rest.len());
+    if let Some(found) = plain(&rest[..end]) {
+        *rest = &rest[end..];
+        return Some(found);
+    }
+    // A newtype: its name, and what it is stored as.
+    let (_, stored) = rest.split_once(": ")?;
+    *rest = stored;
+    parse(rest)
+}
+
+fn take(rest: &mut &str, token: &str) -> bool {
+    let behind = rest.strip_prefix(token);
+    *rest = behind.unwrap_or(rest);
+    behind.is_some()
+}
+
+fn plain(name: &str) -> Option<Type> {
+    Some(match name {
+        "bool" => Type::Bool,
+        "char" => Type::Char,
+        "str" => Type::Str,
+        "f32" => Type::Float { width: 4 },
+        "f64" => Type::Float { width: 8 },
+        _ => {
+            let signed = name.starts_with('i');
+            let bits = name.strip_prefix(if signed { 'i' } else { 'u' })?;
+            let width = [8, 16, 32, 64, 128].iter().position(|width| width.to_string() == bits)?;
+            Type::Int { width: 1 << width, signed }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types() {
+        let int = |width, signed| Type::Int { width, signed };
+        for (name, found, width) in [
+            ("u64", int(8, false), Some(8)),
+            ("i128", int(16, true), Some(16)),
+            ("()", Type::Unit, Some(0)),
+            ("[u8; 32]", Type::Array(32), Some(32)),
+            ("UserId: u32", int(4, false), Some(4)),
+            ("(u32, u16)", Type::Tuple(vec![int(4, false), int(2, false)]), Some(6)),
+            ("(Day: u32, str)", Type::Tuple(vec![int(4, false), Type::Str]), None),
+            ("Reverse<i64>", Type::Reverse(Box::new(int(8, true))), Some(8)),
+            (
+                "Option<(str, [u8])>",
+                { Type::Option(Box::new(Type::Tuple(vec![Type::Str, Type::Bytes]))) },
+                None,
+            ),
+            ("json<User>", Type::Json, None),
+        ] {
+            assert_eq!(Type::named(name), found, "{name}");
+            assert_eq!(found.width(), width, "{name}");
+        }
+        for name in ["postcard<User>", "u7", "(u64)", "(u64, ", "", "[u8; x]", "i64x"] {
+            assert_eq!(Type::named(name), Type::Unknown(name.to_owned()));
+        }
+    }
+}
