@@ -21,7 +21,7 @@
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
-//! | save: blocks and SAVED_FREE stored | 0, the list, or a torn one | the superblock says unclean: no list |
+//! | save: blocks, GROW_TO, UNCOLLECTED and SAVED_FREE stored | 0, the list, or a torn one | the superblock says unclean: no list |
 //! | save: fenced; the superblock says clean | the list | free space as it was |
 //! | open: list read; SAVED_FREE = 0 stored | 0 or the list | the superblock says unclean: no list |
 //! | open: fenced | 0 | no list; only now is anything allocated |

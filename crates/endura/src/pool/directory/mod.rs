@@ -28,19 +28,26 @@
 //! | create: the tree makes its first nodes | FREE | no map; the nodes are stranded |
 //! | create: root stored; all flushed and fenced | FREE | no map; the nodes are stranded |
 //! | create: LIVE stored | FREE or LIVE | no map, or the whole map |
-//! | create: fenced, returns | LIVE | the map |
+//! | create: drained, returns | LIVE | the map |
+//! | create that fails after its first stores: drained | FREE | no map |
 //! | drop: DROPPING stored | LIVE or DROPPING | the map, or none |
-//! | drop: fenced, returns | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
+//! | drop: drained | DROPPING | no map; the open makes the entry FREE, the nodes are stranded |
 //! | drop: nodes freed after a grace period, piece by piece ([`drop_map`](crate::pool::drop_map)) | DROPPING | the same |
 //! | drop: FREE stored | DROPPING or FREE | no map |
-//! | drop: drained | FREE | no map |
+//! | drop: drained, returns | FREE | no map |
+//! | open: FREE stored in place of DROPPING | DROPPING or FREE | no map |
+//! | open: drained | FREE | no map; only now is the entry used again |
 //! | rename: the new name stored in the place of new names; flushed and fenced | LIVE | the old name |
 //! | rename: RENAMED stored | LIVE or RENAMED | the old name, or the new one |
 //! | rename: drained | RENAMED | the new name, in the place of new names; the open does the rest |
 //! | rename: name and its bytes stored in the entry; flushed and fenced | RENAMED | the same |
 //! | rename: LIVE stored | RENAMED or LIVE | the new name, in one place or the other |
 //! | rename: drained, returns | LIVE | the new name |
-//! | new page: entries cleared, fenced; link stored | no link or link | a full directory, or one with room |
+//! | new page: header DIRECTORY stored and drained; entries cleared and fenced | no link | a full directory; the page is free after a collection |
+//! | new page: link stored | no link or link | the same, or a directory with room |
+//! | new page: fenced with the words of its first entry, or drained if that create fails | link | a directory with room |
+//! | close: words 3 and 4 stored | any of their values | the superblock says unclean: they do not count |
+//! | close: fenced with the list of free space; the superblock says clean | words 3 and 4 | the numbers of entries |
 //!
 //! The place of new names (`NEW_NAME`) is laid out as an entry, in front of the first one, and counts only
 //! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else

@@ -33,24 +33,32 @@
 //! | --- | --- | --- | --- |
 //! | insert, value copied right (I3) | a dead slot with a new value | before | nothing |
 //! | insert, key copied right (I3) | one entry twice, the right copy counts | before | drops the left copy |
-//! | insert, new value (I4) | the left copy with another value | before | drops the left copy |
+//! | insert, the next value copied right (I3) | the left copy with another value | before | drops the left copy |
+//! | insert, new value (I4) | the left copy with another value; behind the last entry a dead slot | before | drops the left copy, if there is one |
 //! | insert, new key (I4) | the entry | after | nothing |
 //! | remove, key overwritten (D2) | the right neighbour twice | after | drops the left copy |
 //! | remove, value copied left (D3) | the left copy with the right value | after | drops the left copy |
 //! | remove, next key overwritten (D3) | the next entry twice | after | drops the left copy |
+//! | remove, last key overwritten (D2 or D3) | each entry once, and a dead slot | after | nothing |
 //! | update, value | the value | after | nothing |
 //! | split, new node written (S2) | a node that nothing leads to | before | nothing; its chunk is stranded |
 //! | split, `sib` = N, SPLITTING (S3) | L owns all, N shadows it | before | takes the split back |
 //! | split, `high` = N.low (S3) | N owns the right half | after, if the entry went there | settles the tag, posts N |
 //! | split, `sib` = N, NORMAL (S3) | the same, without a separator | the same | posts N when it moves right |
-//! | post (P2) | as for an insert, of a hint | no difference | as for an insert |
-//! | root written, root word not | a node that nothing leads to | no difference | grows the root |
+//! | split, the entry goes into L (S4) | as for an insert: the slots of the right half are dead in L | as for an insert | as for an insert |
+//! | post (P2) | as for an insert, or a split, of a hint | no difference | as for an insert, or a split |
+//! | root grown, root written | a node that nothing leads to | no difference | grows the root; its chunk is stranded |
+//! | root grown, root word stored | the new root | no difference | nothing |
+//! | merge, separator taken out (M2) | as for a remove, of a hint | no difference | as for a remove |
 //! | merge, separator gone (M2) | N without a separator | no difference | posts N when it moves right |
 //! | merge, entries copied (M3) | copies that are dead in L | no difference | nothing |
 //! | merge, `sib` = N, MERGING (M4) | N owns its half | no difference | settles the tag, posts N |
 //! | merge, `high` = N.high (M4) | L owns all, N is passed through | no difference | unlinks N |
 //! | merge, `sib` = N.sib, NORMAL (M4) | L owns all | no difference | nothing; N's chunk is stranded |
 //! | root shrunk, root word stored | the child is the root | no difference | nothing; the chunk is stranded |
+//! | repair, `sib` = N, NORMAL | N owns its half | no difference | posts N when it moves right |
+//! | repair, `sib` = N.sib, NORMAL | nothing leads to N, which owned nothing | no difference | nothing; N's chunk is stranded |
+//! | repair, a left copy dropped | as for a remove, of that copy | no difference | as for a remove |
 
 mod create;
 mod index;

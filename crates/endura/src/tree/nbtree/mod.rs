@@ -37,17 +37,19 @@
 //!
 //! | operation, store | what is there | readers see | the next writers |
 //! | --- | --- | --- | --- |
-//! | insert, value (I3) | a slot that is EMPTY | before | pass over it |
+//! | insert, value (I3) | a slot that is EMPTY | before | claim it again, or pass over it if a later slot of its line was used |
 //! | insert, PENDING (I3) | an insert that is not decided | before | never meet it: its fingerprint is not set |
-//! | insert, KILLED (I4) | the same | before | pass over it |
+//! | insert, KILLED (I4, or for a pop, or for want of room) | an insert that came to nothing | before | pass over it |
 //! | insert, LIVE (I5) | the entry | after | nothing |
 //! | update, the pair | the value | after | nothing |
 //! | remove, the pair | DEAD | after | pass over it |
+//! | change, a word of the reserve emptied (S0) | a chunk that nothing leads to | no difference | nothing; it is stranded |
 //! | change, a slot or `next` frozen (S1) | a block that cannot be changed | no difference | copy it |
 //! | change, new blocks written (S3) | blocks that nothing leads to | no difference | nothing; they are stranded |
 //! | change, FORWARD (S5) | the new blocks | no difference | S7, when the new leaf changes |
 //! | merge, FORWARD (S5) | one new block for two | no difference | the same; the right one is stranded |
-//! | change, `next` of the block before (S7) | the same | no difference | nothing; the old one is stranded |
+//! | change, `next` of the block before, or the head of the chain (S7) | the same | no difference | nothing; the old one is stranded |
+//! | a word of the reserve filled | the chunk in the reserve, or one that nothing leads to | no difference | nothing; at worst it is stranded |
 
 mod blocks;
 mod design;

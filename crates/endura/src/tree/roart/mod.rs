@@ -44,14 +44,21 @@
 //! | any, new array or node written | chunks that nothing leads to | before | nothing; they are stranded |
 //! | insert or update, word with tag | the record, if the word is durable | before or after | clears the tag |
 //! | insert or update, word without tag | the record | after | nothing |
-//! | remove, empty word with tag | the record, if that is not durable | before or after | clears the tag |
+//! | insert beside a record, word with tag | the record, or the array of both | before or after | clears the tag |
+//! | insert beside a record, word without tag | the array of both | after | nothing |
+//! | remove, empty word with tag | the record, if the word is not durable | before or after | clears the tag |
 //! | remove, empty word | nothing | after | nothing |
-//! | remove, last of an array; parent's word not yet | an empty array | after | uses it, or takes it out when a remove comes by |
+//! | remove, last of an array or node; parent's word not yet | an empty array or node | after | uses it, or takes it out |
 //! | remove, node with one child left; parent's word not yet | the node | after | the same |
-//! | array or node replaced, parent's word with tag | the old or the new one, whole | the same map, or after | clears the tag |
-//! | array or node replaced, parent's word | the new one | after | nothing; the old one is stranded |
+//! | empty array or node taken out, parent's word with tag | the empty one, if the word is not durable | the same map | clears the tag |
+//! | empty array or node taken out, parent's word | nothing | the same map | nothing; its chunk is stranded |
+//! | array or node replaced, parent's word with tag | the old or the new one, whole | the same map, or before or after | clears the tag |
+//! | array or node replaced, parent's word | the new one | the same map, or after | nothing; the old one is stranded |
+//! | prefix split, parent's word with tag | the old node, or the new one over it | before or after | clears the tag |
 //! | prefix split, parent's word | the new node over the old one | after | nothing |
+//! | collapse, parent's word with tag | the node, or the child in its place | the same map | clears the tag |
 //! | collapse, parent's word | the child in place of the node | the same map | nothing; the node is stranded |
+//! | first lock of a session, tag cleared | the word that was there, with or without its tag | no difference | nothing |
 
 mod index;
 mod nodes;

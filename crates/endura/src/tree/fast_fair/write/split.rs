@@ -1,9 +1,13 @@
 //! A full node becomes two (FAIR: section 4.1 of the paper, algorithm 2), for leaves and inner nodes alike.
 //!
-//! S1 the lock of L is held and L is full; S2 the right half, the new entry with it if it belongs
-//! there, is written to a new node N, which is created locked; S3 three stores to one line of L
-//! hand the range over: `sib = N|SPLITTING`, `high = N.low`, `sib = N|NORMAL`; S4 the new entry
-//! goes into L if it belongs there; S5 the caller posts N's separator one level up.
+//! S1 the lock of L is held and L is full; S2 the right half is written to a new node N, which is created
+//! locked and which nothing leads to; S3 three stores to one line of L hand the range over:
+//! `sib = N|SPLITTING`, `high = N.low`, `sib = N|NORMAL`; S4 N is unlocked, and the new entry goes into L
+//! if it belongs there; S5 the caller posts N's separator one level up.
+//!
+//! A new entry that belongs to the right half goes into N first, in S2: it is written with that half, before any
+//! store that leads to N. So `high` is its commit as well, and no reader or crash finds N without it. An entry
+//! that belongs to L goes there last, in S4, when S3 is durable: it is then an insert like any other.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -36,6 +40,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         let separator = left.key(middle);
         self.fill_right(guard, &left, &right, place, middle, (key, value))?;
         media.mark(Mark::Step("split.S2"));
+        // All lines of N, with the new entry if that went there. Pairs with the fence.
         right.flush();
         // Before S3: what a durable link leads to must be durable.
         media.fence();
@@ -50,6 +55,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         media.mark(Mark::Step("split.S3.high"));
         left.set_sibling(Sibling::normal(at));
         media.mark(Mark::Step("split.S3.tag"));
+        // The line with all three stores of S3. Pairs with the drain.
         left.flush_header();
         // Before N is unlocked: a writer that came here by the link would acknowledge into a node
         // that a crash can unlink (V8). It is also the acknowledgement if the entry went to N.
