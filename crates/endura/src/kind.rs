@@ -13,7 +13,7 @@ pub enum Kind {
     /// A FAST & FAIR B+-tree, for keys and values of at most 8 bytes: it lies in the pool entirely, restarts in
     /// microseconds and scans fastest.
     FastFair,
-    /// An NBTree, for keys and values of at most 8 bytes: its writers wait for no other but a pop, and an insert,
+    /// An NBTree, for keys and values of at most 8 bytes: its writers never wait, except for a pop, and an insert,
     /// update or remove writes one line. What it keeps in DRAM is made anew as it is needed after an open.
     NbTree,
     /// A ROART radix tree, for keys and values of any type: it lies in the pool entirely and restarts in

@@ -1,4 +1,4 @@
-//! What asks the processor: flushes, exchanges of two words, prefetches, checksums, and searches that compare
+//! Processor instructions: flushes, exchanges of two words, prefetches, checksums, and searches that compare
 //! many values at once. One of the doors for `unsafe`.
 
 pub(crate) mod byte_search;

@@ -1,5 +1,5 @@
-//! What asks the operating system: memory and its mappings, files and their blocks, locks, forks, signals. One
-//! of the doors for `unsafe`. What differs from system to system lies in a folder of that system.
+//! Calls to the operating system: memory and its mappings, files and their blocks, locks, forks, signals. One
+//! of the doors for `unsafe`. Code that differs from system to system is in a folder of that system.
 
 pub(crate) mod barrier;
 pub(crate) mod bus_error;

@@ -77,7 +77,7 @@ impl<M: Media> OpenMap<M> {
         }
     }
 
-    /// Asked after the pin: whoever drops the map waits for pins that were told no.
+    /// Read after the pin: the thread that drops the map waits for every pin that read "not dropped".
     #[inline(always)]
     fn unless_dropped<'s>(&'s self, guard: Guard<'s, M>) -> Result<Guard<'s, M>> {
         if self.map.is_dropped() { Err(Error::Dropped) } else { Ok(guard) }

@@ -1,6 +1,6 @@
-//! How long is waited for a collection.
+//! How long to wait for a collection.
 
-/// How long whoever needs the space waits in a row for others to let the collection go on.
+/// How long a thread that needs the space waits in a row for other threads to let the collection continue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Patience {
     /// About a second: the operation would fail else.

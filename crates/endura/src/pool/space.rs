@@ -51,11 +51,11 @@ pub struct Space<M: Media> {
     stamps: Stamps,
     /// The first finding that made this session stop: where, and what.
     pub(crate) damage: OnceLock<(u64, &'static str)>,
-    /// Held by whoever keeps writers out.
+    /// Held by a thread that keeps writers out.
     pub(crate) quiescing: Mutex<()>,
-    /// Has the collection finished, if there is one; whether it is.
+    /// Finishes a pending collection; returns whether it is done.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,
-    /// What there is to tell goes there, if anywhere.
+    /// Receives events, if anyone listens.
     pub(crate) events: OnceLock<Events>,
     /// Called with the number of a thread that exits.
     pub(crate) heir: OnceLock<Arc<Heir>>,
@@ -148,7 +148,7 @@ impl<M: Media> Space<M> {
     /// Tells `events` from now on.
     pub(crate) fn tell_to(&self, events: Events) {
         self.allocator.pages().tell_to(events.clone());
-        // Once in a session: whoever opens the pool.
+        // Once in a session, by the thread that opens the pool.
         let _ = self.events.set(events);
     }
 

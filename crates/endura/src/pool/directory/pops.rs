@@ -1,7 +1,7 @@
-//! The pop that is under way in a map: announced, so that it is one moment.
+//! The running pop of a map, announced to inserts, so that a pop is linearizable.
 //!
-//! A pop chooses the first entry (or the last) and takes it out. What makes the two one moment is that no key is
-//! entered in front of it meanwhile:
+//! A pop chooses the first entry (or the last) and removes it. Both are one linearization point because no insert
+//! enters a key in front of the entry in between:
 //!
 //! | who | what | why |
 //! | --- | --- | --- |

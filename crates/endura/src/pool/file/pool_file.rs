@@ -103,7 +103,7 @@ impl PoolFile {
         &self.warnings
     }
 
-    /// Warns of what the memory below does not tell.
+    /// Warns if the memory below cannot report data loss.
     pub(crate) fn warn_of_silence(&mut self, placement: &Placement) -> Result<()> {
         let what = silence(&self.superblock, identity::boot()?, placement);
         what.into_iter().for_each(|what| self.warn(what));

@@ -1,4 +1,4 @@
-//! NBTree: a B+-tree whose writers wait for no other but a pop, with its keys and values in the pool
+//! NBTree: a B+-tree whose writers never wait, except for a pop, with its keys and values in the pool
 //! and all else in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022), corrected. `docs/trees.md` lists the
 //! corrections, each with its reason, and the sections of the paper.
 //!

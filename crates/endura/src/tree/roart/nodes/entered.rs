@@ -1,5 +1,5 @@
-//! Which nodes a walk has entered: in a damaged tree several words may lead to one node, and where they do so level
-//! by level the ways through it have no number.
+//! The nodes that a walk has entered. In a damaged tree several words may lead to one node. If they do so on every
+//! level, the number of paths grows exponentially.
 //!
 //! In one pin a walk in the order of the keys enters each node of a sound tree once. A node stays on the way of its
 //! keys: it moves up when one above gives way to it, and a level down when another is put between, both
