@@ -1,22 +1,21 @@
-//! Lines of DRAM looked through at once.
+//! Searches of whole cache lines in DRAM.
 //!
-//! Where the processor has AVX-512 a line is one instruction; elsewhere it is looked through word by
-//! word. The choice is made at run time: no build for this very processor may be assumed. The
-//! instructions stand in `asm!`, for the words are atomics, and the compiler must not move later loads
-//! before.
+//! With AVX-512 one instruction searches a line. Without it the search goes word by word. The choice is made at run
+//! time, because the program may have been built for another processor. The instructions are in `asm!`, because the
+//! words are atomics and the compiler must not move later loads before them.
 //!
 //! # What a load of 64 bytes reads
 //!
-//! No vendor says that it reads the line, or each word of it, whole. Intel (Software Developer's Manual,
+//! No vendor promises that such a load reads the line, or each word of it, whole. Intel (Software Developer's Manual,
 //! volume 3, "Guaranteed Atomic Operations") and AMD (Architecture Programmer's Manual, volume 2, "Access
 //! Atomicity") promise that for aligned loads of up to 8 bytes, and of 16 where there is AVX. On known processors
-//! an aligned load is at worst two of 32 bytes, but nothing here counts on more than what is true of
-//! any load, that a byte is not torn:
+//! an aligned load is at worst two of 32 bytes, but this module relies only on what is true of any load: a byte
+//! is not torn.
 //!
-//! * [`bytes_like`](Lanes::bytes_like) asks for bytes, of which each is set once, by a store of its own, and
-//!   stays as long as the line has its meaning. What it says of one byte depends on no other byte.
-//! * [`halves_up_to`](Lanes::halves_up_to) asks for halves that nobody writes from when they are published to
-//!   when the pins have ended in which they were reached (arenas go by epochs).
+//! * [`bytes_like`](Lanes::bytes_like) searches bytes. Each is set once, by a store of its own, and stays as long
+//!   as the line has its meaning. The answer for one byte depends on no other byte.
+//! * [`halves_up_to`](Lanes::halves_up_to) searches halves that no thread writes to from their publication until
+//!   the pins in which they were reached have ended (arenas reuse nodes by epochs).
 //!
 //! The order of the loads is that of any others: x86 keeps loads from ordinary memory in program order, those
 //! of vectors as well.
@@ -34,8 +33,8 @@ pub(crate) type Halves = [AtomicU32; 64];
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Whether a line is one instruction here: 0 = not asked yet. Kept beside what the standard library keeps, for
-/// its answer takes two loads and two branches, and an insert asks four times.
+/// Whether one instruction searches a line on this processor: 0 = not known yet. The standard library caches the same,
+/// but its answer takes two loads and two branches, and an insert needs it four times.
 static IS_WIDE: AtomicU8 = AtomicU8::new(0);
 const YES: u8 = 1;
 const NO: u8 = 2;
@@ -48,7 +47,7 @@ fn ask_whether_wide() -> bool {
         && std::arch::is_x86_feature_detected!("popcnt");
     #[cfg(not(all(target_arch = "x86_64", not(all(test, loom)))))]
     let is_wide = false;
-    // Relaxed: who does not see it asks again.
+    // Relaxed: a thread that does not see it detects it again.
     IS_WIDE.store(if is_wide { YES } else { NO }, Ordering::Relaxed);
     is_wide
 }
@@ -66,7 +65,7 @@ pub(crate) trait Lanes: Copy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Narrow;
 
-/// Proof that a line is one instruction here: AVX-512BW, and `popcnt`, which is a feature of its own.
+/// Proof that one instruction searches a line on this processor: AVX-512BW, and `popcnt`, which is a feature of its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wide(());
 
@@ -112,7 +111,7 @@ impl Lanes for Wide {
     }
 }
 
-/// Sets byte number `at` of `line`, which is 0 or `byte` already, and which nobody sets to anything else
+/// Sets byte number `at` of `line`. It is 0 or `byte` already, and no other thread sets it to anything else
 /// meanwhile. Release.
 #[inline(always)]
 pub(crate) fn set_byte(line: &Line, at: usize, byte: u8) {

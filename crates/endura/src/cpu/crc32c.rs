@@ -1,8 +1,8 @@
 //! CRC32C of the few bytes of a key or a value.
 //!
-//! The crate that does it is made for long runs: it lays tables and lanes ready, which costs more than a
-//! key does. Where the processor has the instruction, short runs take it word by word. It stands in
-//! `asm!`, for an intrinsic would be a call: no build for this very processor may be assumed.
+//! The crate `crc32c` is made for long runs: it prepares tables and lanes, which takes longer than the checksum of a
+//! key. If the processor has the instruction, short runs use it word by word. It is in `asm!`, because an intrinsic
+//! would be a call: the program may have been built for another processor.
 
 /// The longest run that is taken word by word, in bytes.
 #[cfg(target_arch = "x86_64")]
@@ -16,7 +16,7 @@ pub(crate) fn append(sum: u32, bytes: &[u8]) -> u32 {
         let (words, rest) = bytes.as_chunks();
         let mut sum = u64::from(!sum);
         for word in words {
-            // SAFETY: the processor was asked for the instruction, which touches registers only.
+            // SAFETY: the processor has the instruction (checked above), which touches registers only.
             unsafe {
                 std::arch::asm!(
                     "crc32 {sum}, {word}",

@@ -1,4 +1,4 @@
-//! Writing lines of the cache back, and waiting for it.
+//! Write-back of cache lines, and the wait until they are durable.
 
 #[cfg(not(target_arch = "x86_64"))]
 use std::sync::atomic::Ordering;
@@ -35,7 +35,7 @@ impl FlushInstruction {
     pub fn is_available(self) -> bool {
         use std::arch::x86_64::{__cpuid, __cpuid_count};
         #[allow(unused_unsafe, reason = "safe to call since Rust 1.94, unsafe before")]
-        // SAFETY: every x86-64 CPU has `cpuid`; leaf 7 is asked for only where it exists.
+        // SAFETY: every x86-64 CPU has `cpuid`; leaf 7 is read only where it exists.
         let (basic, extended) = unsafe {
             let leaf7 = __cpuid(0).eax >= 7;
             (__cpuid(1).edx, if leaf7 { __cpuid_count(7, 0).ebx } else { 0 })
@@ -118,7 +118,7 @@ thread_local! {
     pub(crate) static WRITTEN_BACK: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Stores a word past the cache, in no order with other stores but by a fence.
+/// Stores a word past the cache. Only a fence orders it with other stores.
 ///
 /// # Safety
 ///

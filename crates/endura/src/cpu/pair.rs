@@ -2,11 +2,11 @@
 //!
 //! The exchange is one instruction (`cmpxchg16b`), or one exclusive pair of them (`ldaxp`,
 //! `stlxp`), on memory whose words are also accessed one by one. The processors define that; the
-//! memory model of the language does not, so the instruction stands in `asm!`, which the compiler
-//! takes for a call that it knows nothing of.
+//! memory model of the language does not. So the instruction is in `asm!`, which the compiler treats as a call to
+//! unknown code.
 //!
-//! What is atomic is what other threads *see*. A crash may keep one of the two words and lose the
-//! other: a protocol that is to survive it changes one of them at a time.
+//! The exchange is atomic for other *threads*. A crash may keep one of the two words and lose the other, so a
+//! protocol that has to survive a crash changes one of them at a time.
 
 use std::sync::atomic::AtomicU64;
 

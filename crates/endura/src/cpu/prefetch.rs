@@ -1,8 +1,8 @@
-//! Asking for memory that will be needed.
+//! Prefetches of memory that will be needed.
 
 use super::flush::LINE;
 
-/// Asks for all lines of `value` to be brought into the cache. A hint.
+/// Prefetches all lines of `value`. A hint.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
@@ -13,11 +13,11 @@ pub(crate) fn prefetch<T>(value: &T) {
     }
 }
 
-/// The most bytes that are asked for at once: more than any cache near a core has.
+/// The most bytes that one call prefetches: more than any cache near a core has.
 const MOST_AHEAD: u64 = 2 << 20;
 
-/// Asks for the lines of bytes `at..at + len` behind `base` to be brought into the cache, or the first of
-/// them. Any address, any offset and any length will do.
+/// Prefetches the lines of bytes `at..at + len` after `base`, or the first of them. Any address, any offset and any
+/// length will do.
 #[inline(always)]
 pub(crate) fn prefetch_range(base: *const u8, at: u64, len: u64) {
     let len = len.min(MOST_AHEAD);
@@ -31,7 +31,7 @@ pub(crate) fn prefetch_range(base: *const u8, at: u64, len: u64) {
     }
 }
 
-/// Asks for one line to be brought into the cache. Never faults, whatever the address.
+/// Prefetches one line. Never faults, whatever the address.
 #[inline(always)]
 fn prefetch_line(line: *const u8) {
     #[cfg(target_arch = "x86_64")]

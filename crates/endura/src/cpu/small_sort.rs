@@ -1,8 +1,7 @@
-//! Sorting a few numbers without a branch that depends on them, of which a comparison sort mispredicts
-//! every other one.
+//! A sort of a few numbers without branches that depend on them. A comparison sort mispredicts half of those.
 //!
-//! The *rank* of a number is how many are smaller: its place in the order. Where sixteen numbers are
-//! compared by one instruction, that takes four comparisons and four additions for each of 64.
+//! The *rank* of a number is the count of smaller ones, and so its place in the order. If one instruction compares
+//! sixteen numbers, the ranks of 64 take four comparisons and four additions each.
 
 #[cfg(all(target_arch = "x86_64", not(all(test, loom))))]
 use super::byte_search::Wide;
@@ -50,7 +49,7 @@ mod wide {
 
     const LANES: usize = 16;
 
-    /// As outside; `None` if there are numbers that 31 bits do not tell apart.
+    /// As the function outside; `None` if 31 bits do not distinguish some of the numbers.
     #[target_feature(enable = "avx512bw")]
     pub(super) fn order(numbers: &[u64; MOST], limit: u64) -> Option<Places> {
         let (heads, bits) = heads(numbers, limit);

@@ -1,15 +1,15 @@
-//! A word on standard error before SIGBUS ends the process.
+//! A sentence on standard error before SIGBUS ends the process.
 //!
-//! The kernel sends it to a thread that touches a mapped page whose file is not there any more: somebody
-//! cut the file short, or the disk refused. Nothing can be done about the store or load itself, so that
-//! the process ends as it would have without this.
+//! The kernel sends SIGBUS to a thread that touches a mapped page which the file no longer has, because a program
+//! shortened the file or the disk failed. The store or load cannot be completed, so the process ends as it would
+//! without this handler.
 
 use std::ptr;
 use std::sync::OnceLock;
 
 use crate::{Error, Result};
 
-/// What is written. Set once: a handler may neither lock nor allocate.
+/// The sentence. Set once: a handler may neither lock nor allocate.
 static TEXT: OnceLock<Box<[u8]>> = OnceLock::new();
 
 /// Has `text` written to standard error when SIGBUS comes, for programs whose users would not know what

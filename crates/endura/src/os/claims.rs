@@ -1,13 +1,12 @@
-//! What the pools and media of one process have agreed on about a file, for file systems whose locks do
-//! not hold between two opens of one process, and for media that no lock keeps apart.
+//! Claims of one process to files. They separate the pools and media of the process, because some file systems do
+//! not separate two opens of one process by their locks, and media have no lock.
 //!
 //! # Protocol
 //!
-//! A claim stands in a slot with the number of its process. It is looked at, and made, by one thread at a
-//! time, so that only claims are seen that were granted: nobody is refused because of one that is refused
-//! itself. A forked child has the claims of its parent, and perhaps a thread of the parent in the middle of
-//! this; both carry the parent's number, and do not count there. So no handler is needed, and the child of
-//! a raw `clone` is no exception.
+//! A claim is in a slot, with the number of its process. One thread at a time looks at claims and makes them. So a
+//! thread sees only claims that were granted: no claim is refused because of another that is itself refused. A forked
+//! child inherits the claims of its parent, and perhaps the turn of a thread of the parent. Both carry the parent's
+//! number and do not count in the child. So no fork handler is needed, and a raw `clone` is no exception.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +14,7 @@ use super::fork::ForkGuard;
 use super::slots::Slots;
 use crate::sync::Backoff;
 
-/// What is claimed.
+/// The right that a claim is to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
     /// To have the pool open.

@@ -1,9 +1,9 @@
 //! Descriptors that carry the locks of pools, where a forked child can find and close them.
 //!
-//! A lock belongs to the open file description, which a child shares: it would keep the pool locked
-//! after its parent died. The child therefore closes them in its fork handler. Nothing but atomics
-//! may be touched there (any mutex may be held for ever by a thread that the child does not have),
-//! so the descriptors stand in a list of slots that is never freed.
+//! A lock belongs to the open file description, which a forked child shares. The child would keep the pool locked
+//! after its parent died, so it closes the descriptors in its fork handler. The handler may use only atomics: a mutex
+//! may be held for ever by a thread that the child does not have. So the descriptors are in a list of slots that is
+//! never freed.
 
 use std::fs::File;
 use std::os::fd::IntoRawFd;
@@ -57,7 +57,7 @@ impl Kept {
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
         if self.slot.taken.compare_exchange(self.taken, 0, order, relaxed).is_ok() {
             // SAFETY: the slot carried our ticket until this moment, hence the descriptor is open in this
-            // process and ours; nobody uses it again.
+            // process and ours; no other thread uses it again.
             unsafe { libc::close(self.descriptor()) };
         }
     }

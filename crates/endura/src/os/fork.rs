@@ -1,12 +1,12 @@
 //! Whether this process is still the one that opened the pool.
 //!
-//! A forked child inherits the mapping of every pool and must keep its hands off them. It finds
-//! out by one load: a word lies in a page that the kernel empties in the child
-//! (`MADV_WIPEONFORK`). Asking for the process id instead would cost a system call per operation.
+//! A forked child inherits the mapping of every pool, and must not touch any. One load tells a process that it is
+//! such a child: the word is in a page that the kernel zeroes in the child (`MADV_WIPEONFORK`). The process id would
+//! say the same, at the price of a system call per operation.
 //!
-//! [`pthread_atfork`](libc::pthread_atfork) handlers do what has to happen at the fork itself: the
-//! child closes the descriptors of the pools' locks ([`descriptors`]). `fork` runs them in
-//! the child before anything else; a raw `clone` does not, but empties the page all the same.
+//! At the fork itself [`pthread_atfork`](libc::pthread_atfork) handlers run: the child closes the descriptors of the
+//! pools' locks ([`descriptors`]). `fork` runs them in the child before any other code. A raw `clone` does not run
+//! them, but the kernel zeroes the page there too.
 
 use std::ptr;
 use std::sync::Once;
@@ -87,7 +87,7 @@ fn first_use() -> *mut AtomicU64 {
         Ok(_) => word,
         Err(theirs) => {
             if let Some(page) = page {
-                // SAFETY: this page was just made here and nobody else has seen it.
+                // SAFETY: this thread has just made the page, and no other has seen it.
                 let _ = unsafe { munmap(page.cast(), 4096) };
             }
             theirs
@@ -126,8 +126,8 @@ extern "C" fn in_child() {
     descriptors::let_go_in_child();
 }
 
-/// Does `work` so that no fork happens in the middle of what is kept of it: an outcome during
-/// which a fork was under way is dropped and made anew.
+/// Runs `work` such that no fork happens in the middle of the run whose outcome is kept: if a fork was running
+/// meanwhile, the outcome is dropped and `work` runs again.
 pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
     process();
     loop {

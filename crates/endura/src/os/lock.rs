@@ -1,7 +1,7 @@
-//! One writer or many readers.
+//! The lock of a pool's file: one writer or many readers.
 //!
-//! The lock is taken on an open file description that serves nothing else: a mapping keeps its
-//! description alive, in a forked child too, and the lock would outlive the process that took it.
+//! The lock has an open file description of its own. A mapping keeps its description alive, in a forked child too,
+//! and a lock on that description would outlive the process that took it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// it nor ends it.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    /// Declared first: it ends before the lock does, so that whoever gets the lock finds no claim.
+    /// Declared first: it ends before the lock does, so that the next owner of the lock finds no claim.
     _claim: Claim,
     held: LockedFile,
     file: FileId,
@@ -32,7 +32,7 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if somebody has it whom that excludes, in this process or another;
+    /// [`Error::Locked`] if another open excludes this one, in this process or another;
     /// [`Error::Io`].
     pub(crate) fn acquire(path: &Path, read_only: bool) -> Result<Self> {
         let held = LockedFile::new(|| open(path, read_only))
@@ -73,7 +73,7 @@ fn lock(descriptor: impl AsFd, read_only: bool) -> Result<()> {
     }
 }
 
-/// Opens a pool's file; a pipe that came in its place does not make us wait.
+/// Opens a pool's file. The open of a pipe in its place does not wait.
 pub(crate) fn open(path: &Path, read_only: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     OpenOptions::new().read(true).write(!read_only).custom_flags(flags).open(path)

@@ -9,8 +9,8 @@ use rustix::fs::{FlockOperation, flock};
 use super::descriptors::Kept;
 use super::fork::{self, ForkGuard};
 
-/// A descriptor whose lock ends with this process, even where a child outlives it. Of a child made by a raw
-/// `clone` that holds only once the child has dropped its copy: no handler runs there.
+/// A descriptor whose lock ends with this process, even if a child outlives it. If a raw `clone` made the child, no
+/// fork handler ran: the lock then ends when the child has dropped its copy.
 #[derive(Debug)]
 pub(crate) struct LockedFile {
     kept: Kept,
@@ -24,16 +24,16 @@ impl LockedFile {
         fork::undisturbed(|| open().map(kept))
     }
 
-    /// False in a child: the handler took it off the list, or, where a raw `clone` ran none, the process is
-    /// another.
+    /// False in a child: the fork handler took it off the list. A raw `clone` runs no handler, but the process is
+    /// another one.
     fn is_ours(&self) -> bool {
         !self.process.is_elsewhere() && self.kept.is_there()
     }
 
     /// The descriptor; none in a forked child.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: it stands in the list still, so that the descriptor is open: it is closed
-        // only by dropping `self`, or in a child, where the list is empty before anyone can ask.
+        // SAFETY: it is still in the list, so the descriptor is open: only dropping `self` closes it, or the fork
+        // handler of a child, which empties the list before any other code of the child runs.
         self.is_ours().then(|| unsafe { BorrowedFd::borrow_raw(self.kept.descriptor()) })
     }
 }
@@ -41,11 +41,11 @@ impl LockedFile {
 impl Drop for LockedFile {
     fn drop(&mut self) {
         if let Some(descriptor) = self.descriptor() {
-            // Also a child of a raw `clone` has it, and closing ours alone would leave the lock to that one.
+            // A child of a raw `clone` has the descriptor as well. Closing ours alone would leave the lock to the child.
             let _ = flock(descriptor, FlockOperation::Unlock);
         }
-        // In a forked child the list was emptied, and may since hold a pool of the child's own. In that of a
-        // raw `clone` the descriptor is a copy, which is closed; the lock is the parent's, and stays.
+        // In a forked child the handler has emptied the list, which may now hold a pool of the child's own. In a child
+        // of a raw `clone` this closes a copy of the descriptor; the lock is the parent's, and stays.
         self.kept.close();
     }
 }

@@ -1,5 +1,5 @@
-//! A list of slots that only grows and is never freed: for what must be found again where no lock can be
-//! taken, in the child of a fork above all.
+//! A list of slots that only grows and is never freed. Code that cannot take a lock searches it: above all the
+//! handler in the child of a fork.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -26,7 +26,7 @@ impl<T: Default + 'static> Slots<T> {
         self.blocks().flat_map(|block| &block.slots)
     }
 
-    /// What `take` makes of the first slot of which it makes something; there is always one more.
+    /// The first `Some` that `take` returns for a slot. There is always one more slot.
     pub(super) fn take<R>(&'static self, take: impl Fn(&'static T) -> Option<R>) -> R {
         loop {
             match self.iter().find_map(&take) {

@@ -1,12 +1,12 @@
 //! The very end of a thread, after its thread-locals are gone.
 //!
-//! Destructors of thread-locals run in an order that nobody can choose. One that uses a pool after the lease
-//! of the thread's number was given back makes the thread take another number. The C library has a second
-//! kind of destructor, that of a key (`pthread_key_create`), which runs behind all of the first kind, and is
-//! run again where one of them sets its key anew: four times, as POSIX asks. There the number is given back.
+//! A program cannot choose the order in which destructors of thread-locals run. If one of them uses a pool after the
+//! thread has given back its number, the thread takes another number. The C library has a second kind of destructor,
+//! that of a key (`pthread_key_create`). It runs after all of the first kind, and runs again if one of them sets its
+//! key again, up to four times as POSIX requires. There the thread gives back the late number.
 //!
-//! The key is used for that alone: it names a function of this library, which the system would call even if
-//! the library was unloaded meanwhile. That cannot happen to a thread whose thread-locals are being destroyed.
+//! The key has no other use. It names a function of this library, which the system would call even if the library had
+//! been unloaded. A library is not unloaded while a thread destroys its thread-locals.
 
 use std::ffi::c_void;
 use std::ptr;

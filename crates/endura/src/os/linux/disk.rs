@@ -1,4 +1,4 @@
-//! Blocks for a file, before anything touches them: a hole met by a store is a `SIGBUS`.
+//! Allocation of a file's blocks before the first access: a store to a hole may end in `SIGBUS`.
 
 use std::fs::File;
 use std::ops::Range;
@@ -27,8 +27,8 @@ pub(crate) fn length(file: &File) -> Result<u64> {
     Ok(facts.len())
 }
 
-/// Makes a file as long as it was `before`, after a part of an extension. Never shorter: what was there
-/// when the extension began may be somebody's.
+/// Makes a file as long as it was `before`, after a part of an extension. Never shorter: the bytes that were there
+/// when the extension began may be in use.
 pub(crate) fn give_back(file: &File, before: u64) -> Result<()> {
     if length(file)? <= before {
         return Ok(());
@@ -132,7 +132,7 @@ fn write_zeros(file: &File, from: u64, to: u64) -> Result<(), Errno> {
 }
 
 /// Writes and syncs these bytes alone: after a crash of the process the file may have gigabytes
-/// of other dirty pages, which nobody should wait for to open it.
+/// of other dirty pages, and an open should not wait for them.
 pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
     let slice = [std::io::IoSlice::new(bytes)];
     match pwritev2(file, &slice, at, ReadWriteFlags::DSYNC) {

@@ -1,4 +1,4 @@
-//! Which run of which machine this is, and which file.
+//! Identities: of this boot of the machine, and of a file.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::Io`] where `/proc` is not mounted: without it nobody could tell whether the machine
+/// [`Error::Io`] where `/proc` is not mounted: without it an open could not know whether the machine
 /// went down while a pool was open.
 pub(crate) fn boot() -> Result<[u8; 16]> {
     const PATH: &str = "/proc/sys/kernel/random/boot_id";

@@ -1,7 +1,7 @@
 //! A file that has no name until it is whole.
 //!
-//! It is linked under its name at the end, which fails if that name is taken. Where a file system has no
-//! nameless files, a temporary name in the same folder does; a crash leaves that one behind, never the real one.
+//! At the end it is linked under its name, which fails if the name is taken. On a file system without nameless files
+//! it has a temporary name in the same folder. A crash may leave the temporary name, never the real one.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -15,7 +15,7 @@ use super::identity;
 /// A file that has not got its name yet.
 pub(crate) struct NewFile {
     pub(crate) file: File,
-    /// Where it lies meanwhile, if anywhere.
+    /// Its temporary path, if it has one.
     temporary: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! What sysfs says of persistent memory.
+//! Facts about persistent memory, from sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl Region {
             .is_ok_and(|domain| domain.trim() == "cpu_cache")
     }
 
-    /// How often one of the region's modules failed to save what it was entrusted with.
+    /// How often one of the region's modules failed to save its contents at a power loss.
     pub(crate) fn dirty_shutdowns(&self) -> Option<u64> {
         let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
         let mut total = 0;
