@@ -1,7 +1,7 @@
-//! Persistence domains: what it takes, on this machine, for a store to survive.
+//! Persistence domains: the part of a machine in which a store survives, and how a store gets there.
 //!
-//! The domain is a value, so that a tree is compiled once for all of them. Asking for it costs a branch that is
-//! always predicted.
+//! The domain is a value, so that a tree is compiled once for all of them. It costs a branch that is always
+//! predicted.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 

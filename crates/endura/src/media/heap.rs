@@ -6,8 +6,8 @@ use super::medium::Media;
 use crate::cpu::pair::{self, Pair};
 use crate::cpu::prefetch::prefetch_range;
 
-/// Words on the heap. Nothing survives anything: it stands in for a real medium wherever the order
-/// of stores, not their survival, is looked at.
+/// Words on the heap. Nothing survives a crash: it replaces a real medium where a test examines the order of stores
+/// and not their survival.
 pub struct Heap {
     words: Box<[Pair]>,
     needs_flush: bool,

@@ -1,5 +1,5 @@
-//! A medium for models: each of its words is one of loom's, so that all executions of a few threads
-//! are gone through, with every value that a load may give.
+//! A medium for models. Its words are loom's, so that loom runs all executions of a few threads, with every value that a
+//! load may return.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +9,8 @@ use crate::cpu::flush::LINE;
 use crate::sync::loom::{Fault, has};
 use crate::sync::{AtomicU64, Ordering};
 
-/// See above. Nothing is ever durable. To be made, and [`filled`](Self::fill), by the model's first
-/// thread: a word belongs to whoever first came to it.
+/// See above. Nothing is ever durable. The model's first thread makes and [`fills`](Self::fill) it: loom's words belong
+/// to the thread that first uses them.
 pub(crate) struct Modelled {
     words: Mutex<HashMap<u64, Arc<AtomicU64>>>,
     bytes: u64,

@@ -17,11 +17,11 @@ use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// The most holes of a file in whose place a reader maps memory: each is a mapping, of which a process has
+/// The most holes of a file that a reader covers with memory of its own. Each takes one mapping, and a process has
 /// 65,530.
 const MOST_HOLES: usize = 8_192;
 
-/// What the memory below a mapped file is, and how the mapping may be used.
+/// Properties of the memory below a mapped file, and how the mapping may be used.
 #[derive(Debug, Clone, Copy)]
 pub struct Mapping {
     /// Whether nothing may be written: stores then change a private copy, never the file.
@@ -36,15 +36,14 @@ pub struct Mapping {
 
 /// A file in memory.
 ///
-/// The addresses for its largest size are set aside at the start, so that growth never moves it.
-/// A part becomes accessible only after the file system has given it blocks, so that a full disk, and a
-/// limit on the size of files, is [`Error::Full`] and not a signal.
+/// The addresses for its largest size are reserved at the start, so that growth never moves it.
+/// A part becomes accessible only after the file system has allocated its blocks. So a full disk, or a limit on the
+/// size of files, is [`Error::Full`] and not a signal.
 ///
-/// Any number of media of this process may map one file. While one of them makes it longer the others
-/// wait to do so, or to be made; a growth that fails takes back only what it added. That other
-/// processes do not grow the file at the same time, and that nobody shortens it, is up to the caller
-/// ([`Pool`](crate::Pool) has a lock for it): to touch what a file no longer has ends the process by
-/// `SIGBUS`. So does a block that the disk cannot read.
+/// Any number of media of this process may map one file. While one of them extends it, the others wait before they
+/// extend it or map it. A growth that fails takes back only what it added. The caller ensures that no other process
+/// grows the file at the same time, and that no process shortens it ([`Pool`](crate::Pool) has a lock for it). An
+/// access beyond the end of the file ends the process by `SIGBUS`; so does a block that the disk cannot read.
 pub struct Mapped {
     base: NonNull<u8>,
     len: AtomicU64,
@@ -65,9 +64,8 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Maps the whole 2 MiB pages of the file. An odd rest at its end stays out; growth covers it. Holes of
-    /// a file on tmpfs get memory, by which no byte changes; the memory is the medium's own where the file
-    /// is only read.
+    /// Maps the whole 2 MiB pages of the file. A rest at its end is left out until growth covers it. Holes of a file
+    /// on tmpfs get memory, which changes no byte. If the file is only read, that memory is the medium's own.
     ///
     /// # Errors
     ///
@@ -144,14 +142,14 @@ impl Mapped {
     unsafe fn word(&self, at: u64) -> &AtomicU64 {
         // SAFETY: the caller keeps `at` inside `len`, all of which is mapped readable and writable
         // (privately where the file may not change) until `self` is dropped; the base is 2 MiB
-        // aligned, and nobody accesses the words but atomically.
+        // aligned, and every access to the words is atomic.
         unsafe { self.base.add(at as usize).cast().as_ref() }
     }
 
     /// Makes the file `grown` bytes long and maps what is new.
     fn extend_to(&self, have: u64, grown: u64) -> Result<()> {
         let sharing = sharing(self.mapping);
-        // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and nobody accesses
+        // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and no thread accesses
         // it before `len` says so: then all of it is allocated.
         unsafe { self.reservation.map(&self.file, have, grown, sharing, self.folios) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
@@ -164,7 +162,7 @@ impl Mapped {
             // On persistent memory a later store may be durable at once: so must be its block.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
         }
-        // Pairs with the load in `len`: who sees the length sees the mapping.
+        // Pairs with the load in `len`: a thread that sees the length sees the mapping.
         self.len.store(grown, Ordering::Release);
         Ok(())
     }
@@ -186,8 +184,8 @@ impl Mapped {
     }
 }
 
-/// Sees to it that no access to the first `len` bytes of a file on tmpfs meets a hole: a reader's is
-/// memory of its own, a writer's gets its memory now.
+/// Fills the holes in the first `len` bytes of a file on tmpfs, so that no access meets one. A reader covers them with
+/// memory of its own; a writer has the file system allocate them.
 fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) -> Result<()> {
     let holes = disk::holes(file, len)?;
     let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
@@ -446,7 +444,7 @@ mod tests {
     /// A sealed file stands in for a disk that is full: it cannot grow, but could be cut.
     #[test]
     fn a_growth_that_fails_leaves_what_others_added() {
-        // SAFETY: the descriptor was just made, and nobody else has it.
+        // SAFETY: the descriptor was just made, and no other thread has it.
         let file = unsafe {
             File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), libc::MFD_ALLOW_SEALING))
         };

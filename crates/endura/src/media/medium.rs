@@ -1,11 +1,11 @@
-//! What a tree sees of persistent memory.
+//! Persistent memory as trees use it.
 //!
 //! A medium is a range of bytes that outlives a crash of the process, seen as little-endian 64-bit
 //! words. Everything above this layer addresses persistent words *by offset through the medium*,
 //! never by reference: the same generic tree then runs on a mapped file, on plain memory in a
 //! test, on a counter of flushes, and on a recorder that explores crash states.
 //!
-//! # What becomes durable when
+//! # When stores become durable
 //!
 //! | domain | [`flush`](Media::flush) | [`fence`](Media::fence) | [`drain`](Media::drain) | an operation that returned survives |
 //! | --- | --- | --- | --- | --- |
@@ -29,9 +29,9 @@ pub enum Mark {
     Begin,
     /// The operation returns: from here on its effect must survive.
     Acknowledged,
-    /// A numbered step of a protocol was reached (the names stand in `docs/trees.md`).
+    /// A numbered step of a protocol was reached (`docs/trees.md` has the names).
     Step(&'static str),
-    /// A chunk was handed out: what its words hold means nothing.
+    /// A chunk was allocated: the contents of its words mean nothing.
     Fresh {
         /// Where it starts, in bytes.
         at: u64,
@@ -57,8 +57,8 @@ pub enum Mark {
 ///
 /// An implementor promises that every word in `0..len()` stays accessible for the life of the
 /// medium, that `len` never shrinks, and that each access is atomic; and of the words that
-/// [`in_memory`](Self::in_memory) gives, that they are the words it was asked for, stay where they are
-/// and accessible as long as the medium is borrowed, and are accessed by nobody but atomically.
+/// [`in_memory`](Self::in_memory) gives, that they are the requested words, stay at their addresses
+/// and accessible as long as the medium is borrowed, and that every access to them is atomic.
 /// [`Span`](super::Span) and [`Region`](super::Region) rely on it.
 pub unsafe trait Media: Send + Sync + 'static {
     /// The bytes that can be accessed now. Grows, never shrinks.
@@ -79,8 +79,8 @@ pub unsafe trait Media: Send + Sync + 'static {
         if len <= have { Ok(()) } else { Err(Error::Full { need: len - have, free: 0 }) }
     }
 
-    /// The `words` words from `at` on where they lie, if they lie in memory and nobody has to know that
-    /// they are read and stored to. A store there is one of [`store`](Self::store): it has to be flushed.
+    /// The `words` words from `at` on in memory, if they are in memory and no observer has to see loads and stores. A
+    /// store there is one of [`store`](Self::store): it has to be flushed.
     ///
     /// # Safety
     ///
@@ -170,7 +170,7 @@ pub unsafe trait Media: Send + Sync + 'static {
     /// Whether a store is durable only after a flush. Where it is not, readers need not help.
     fn needs_flush(&self) -> bool;
 
-    /// Asks for the lines of `at..at + len` to be brought into the cache. A hint; any address and any length.
+    /// Prefetches the lines of `at..at + len`. A hint; any address and any length.
     fn prefetch(&self, at: u64, len: u64) {
         let _ = (at, len);
     }
@@ -182,7 +182,7 @@ pub unsafe trait Media: Send + Sync + 'static {
         true
     }
 
-    /// Tells an observing medium where the program is. Empty in production.
+    /// Reports to an observing medium where the program is. Empty in production.
     #[track_caller]
     #[inline(always)]
     fn mark(&self, mark: Mark) {

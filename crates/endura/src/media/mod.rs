@@ -1,5 +1,5 @@
-//! The only door to persistent memory: bytes that outlive a crash, seen as 64-bit words. [`Media`] says what
-//! becomes durable when, [`Domain`] what that takes on a machine.
+//! The only door to persistent memory: bytes that outlive a crash, seen as 64-bit words. [`Media`] defines when stores
+//! become durable, [`Domain`] which instructions that takes on a machine.
 
 mod domain;
 mod heap;

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum MediaChoice {
-    /// What the file lies on: eADR or ADR where it is mapped directly, else the page cache.
+    /// Detected: eADR or ADR if the file is mapped directly (DAX), else the page cache.
     #[default]
     Auto,
     /// No flush and no fence: survives the end of the process.

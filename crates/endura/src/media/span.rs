@@ -14,8 +14,8 @@ fn outside(offset: u64) -> Error {
 /// `N` words of a medium, starting at a line. Range and alignment are checked when it is made;
 /// after that an access costs what the word costs.
 ///
-/// A `Span` can be laid over any bytes of the pool, also over damaged ones: words are plain
-/// numbers, and what they mean is checked by whoever reads them.
+/// A `Span` may cover any bytes of the pool, also damaged ones: words are plain numbers, and the code that reads them
+/// checks what they mean.
 pub struct Span<'m, M, const N: usize> {
     media: &'m M,
     at: u64,
@@ -265,11 +265,11 @@ impl<'m, M: Media> Region<'m, M> {
     /// Where the region ends before `out` does.
     #[track_caller]
     pub fn read(&self, from: usize, out: &mut [u8]) {
-        // Relaxed: whoever led here synchronized with the writer.
+        // Relaxed: the load of the word that led here synchronized with the writer.
         copy_bytes(|word| self.load(word, Ordering::Relaxed), from, out);
     }
 
-    /// The words where they lie, if they lie in memory: for reading or storing many without a call for each.
+    /// The words in memory, if they are in memory: for loads or stores of many words without a call for each.
     #[inline(always)]
     pub(crate) fn in_memory(&self) -> Option<&'m [AtomicU64]> {
         // SAFETY: the range was checked when the region was made, and media never shrink.

@@ -1,13 +1,12 @@
-//! Nodes in DRAM, named by number: what lock-free structures point at.
+//! Arenas of nodes in DRAM. Lock-free structures point at a node by its number.
 //!
-//! A node is made of atomics and lives as long as its arena; what is taken and given back is the
-//! right to use it. So a number that is out of date leads to a node that means something else, never
-//! to memory that is no node: the epochs of the pool have to prevent the first, nothing can make the
-//! second happen.
+//! A node consists of atomics and lives as long as its arena. A thread takes and gives back only the right to use it.
+//! So a stale number leads to a node that means something else, never to memory that is no node. The epochs of the pool
+//! prevent the first; the second cannot happen.
 //!
-//! A retired node is handed out again when the epoch is two beyond its tag, by the proof in
-//! [`epoch`](super::epoch). Each thread keeps what it retired and what is free, under a lock that
-//! nobody else wants, and passes on what is too much.
+//! A retired node may be reused when the epoch is two beyond its tag, by the proof in [`epoch`](super::epoch). Each
+//! thread has its own lists of retired and of free nodes, under a lock without contention, and passes surplus nodes on
+//! to others.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::VecDeque;
@@ -29,7 +28,7 @@ const BUCKETS: usize = 33;
 const PLACES: usize = 64;
 /// Bytes of a large page.
 const HUGE_PAGE: usize = 2 << 20;
-/// What a thread keeps of free nodes before it passes on half.
+/// The most free nodes that a thread keeps before it passes on half.
 const KEPT: usize = 256;
 
 #[derive(Debug, Default)]
@@ -69,7 +68,7 @@ pub(crate) struct Arena<T> {
     /// not made yet.
     origins: [AtomicPtr<T>; BUCKETS],
     own: Box<[OwnNodes; PLACES]>,
-    /// What threads had too much of.
+    /// Surplus nodes of threads.
     surplus: Mutex<Vec<u32>>,
     next: AtomicU32,
 }
@@ -85,7 +84,7 @@ impl<T: Default> Arena<T> {
         }
     }
 
-    /// The node with this number, whoever uses it now.
+    /// The node with this number, whichever structure uses it now.
     #[inline(always)]
     pub(crate) fn get(&self, number: u32) -> &T {
         let (place, bucket) = place(number);
@@ -119,7 +118,7 @@ impl<T: Default> Arena<T> {
         origin
     }
 
-    /// A node that nobody else uses, at epoch `now`. What is in it means nothing.
+    /// A node that no other thread uses, at epoch `now`. Its contents mean nothing.
     pub(crate) fn take(&self, now: u64) -> u32 {
         let mut nodes = self.own().lock();
         if nodes.free.is_empty() {
@@ -135,14 +134,14 @@ impl<T: Default> Arena<T> {
         nodes.free.pop().unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Gives back a node that nobody else has seen.
+    /// Gives back a node that no other thread has seen.
     pub(crate) fn discard(&self, number: u32) {
         let mut nodes = self.own().lock();
         nodes.free.push(number);
         self.pass_on(&mut nodes);
     }
 
-    /// Gives back a node that nobody reaches any more; `tag` was read after that, `now` later.
+    /// Gives back a node that is unreachable; `tag` was read after it became so, `now` later.
     pub(crate) fn retire(&self, tag: RetireTag, now: u64, number: u32) {
         let mut nodes = self.own().lock();
         nodes.retired.push_back(Retired::new(tag, number));
@@ -189,7 +188,7 @@ impl<T: Default> Bucket<T> {
         // SAFETY: the memory was just made, and is ours.
         unsafe { memory::advise_huge_pages(start.as_ptr().cast(), layout.size()) };
         for node in 0..count {
-            // SAFETY: `layout` has room for so many, and nobody else knows of them.
+            // SAFETY: `layout` has room for so many, and no other thread knows of them.
             unsafe { start.add(node).write(T::default()) };
         }
         Self { start, count }
@@ -208,7 +207,7 @@ impl<T> Bucket<T> {
 
 impl<T> Drop for Bucket<T> {
     fn drop(&mut self) {
-        // SAFETY: `new` made so many nodes there with this layout, and whoever was lent one is gone.
+        // SAFETY: `new` made so many nodes there with this layout, and no borrow of one is left.
         unsafe {
             NonNull::slice_from_raw_parts(self.start, self.count).drop_in_place();
             dealloc(self.start.as_ptr().cast(), Self::layout(self.count));

@@ -15,7 +15,7 @@
 //! | 3 | light barrier | all slots clear or `g` (Acquire) | `t = global` |
 //! | 4 | use shared words | `global: g -> g + 1` (AcqRel) | wait for `global >= t + 2` |
 //!
-//! # Why nobody holds X when it is reused
+//! # Why no thread holds X when it is reused
 //!
 //! Let A be the move from `t + 1` to `t + 2`, and let R be inside one pin that reached X and has
 //! not ended when A finishes. R reached X by a load that did not see the unlink. The barriers of R
@@ -29,16 +29,16 @@
 //!   Contradiction.
 //!
 //! A pin that has ended is no danger either: its slot was cleared, or overwritten by the next pin,
-//! with Release; A read that with Acquire, and the move publishes it to whoever reuses X.
+//! with Release; A read that with Acquire, and the move publishes it to the thread that reuses X.
 //!
 //! A slot may take an old epoch (the thread slept between R1 and R2). That only stops the epoch
 //! until the pin ends. There is no fence and no store to a shared line on the path of a pin.
 //!
 //! # After a pin: stamps and seats
 //!
-//! What a pin has reached may be remembered with an [`EpochStamp`], the epoch `e` of its slot. W unlinks it
-//! with a tag `t >= e` (with less, R1 would have shown R the unlink), so nobody uses it again before the
-//! global epoch is `e + 2`. Two rules follow, and they are all there are:
+//! A thread may remember what a pin has reached, with an [`EpochStamp`]: the epoch `e` of its slot. W unlinks it
+//! with a tag `t >= e` (with less, R1 would have shown R the unlink), so no thread reuses it before the
+//! global epoch is `e + 2`. Two rules follow, and there are no others:
 //!
 //! * *in another pin*, as if it had been reached there: if the global epoch, read inside that pin, is still
 //!   `e`. Its slot then says at most `e`, and is seen by the move from `e + 1`. (With `e + 1` a move that
@@ -46,25 +46,25 @@
 //! * *without a pin*, to see that words have not changed: if the global epoch, loaded *behind* the words, is
 //!   at most `e + 1`. [`Epochs::still_covers`]
 //!
-//! The second one needs both sides: each load of the reader that counts is `Acquire`, or a fence stands
-//! behind it; and whoever writes to a chunk that was in use before calls [`before_reuse`] first. Then who
-//! reads a word of the new contents also sees that the epoch has moved.
+//! The second rule needs both sides. Each load of the reader that counts is `Acquire`, or a fence follows it. A thread
+//! that writes to a chunk which was in use before calls [`before_reuse`] first. Then a reader that loads a word of the
+//! new contents also sees that the epoch has moved.
 //!
-//! A slot may lie behind the global epoch by one and stay there, for a pin that lasts. What is reached inside
-//! of it has a stamp that neither rule may ever honour: a walk reads what it came for under the pin
-//! that found it, and takes the stamp only for what comes next.
+//! A slot may be one behind the global epoch, for as long as its pin lasts. A stamp taken inside such a pin may never
+//! be valid by either rule. So a walk reads its entry under the pin that found it, and takes a stamp only for the
+//! next one.
 //!
 //! # Nested pins
 //!
 //! A slot counts its pins, readers' and writers' apart. It is a writer's while the second count is not 0, so
-//! that whoever waits for writers does not wait for a reader around them. One rule says who passes a gate that
-//! was shut: *a pin inside another one that may do as much* ([`Slot::is_nested`]).
+//! that a thread that waits for writers does not wait for a reader's pin around them. One rule says which pin passes a
+//! gate that was shut: *a pin inside another one that may do as much* ([`Slot::is_nested`]).
 //!
 //! # The gate
 //!
-//! Beside the epoch stands a word of bits that turn pins away (closed, poisoned ...). A pin reads
-//! it *after* its slot is written and a light barrier. Who sets a bit then issues the heavy barrier
-//! and looks at the slots: every pin either saw the bit or is seen.
+//! The *gate* is a word of bits that turn pins away (closed, poisoned ...). A pin reads it *after* it has written its
+//! slot and issued a light barrier. A thread that sets a bit then issues the heavy barrier and scans the slots: every
+//! pin has either seen the bit or is seen by that scan.
 
 use crate::os::barrier::Barriers;
 use crate::sync::{AtomicU64, OnceLock, Ordering, fence};
@@ -83,7 +83,7 @@ const WRITERS: u32 = 32;
 /// A count that has come so far is one of guards that were forgotten.
 const TOO_MANY: u64 = 1 << (WRITERS - 1) | 1 << (2 * WRITERS - 1);
 
-/// What a pin is for; in numbers, one such pin in the counts of a slot.
+/// The purpose of a pin; in numbers, one such pin in the counts of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum Mode {
@@ -119,11 +119,11 @@ impl RetireTag {
     }
 }
 
-/// To be called between learning that a chunk may be used again and the first store to it: who still has a
-/// stamp of what it was, and reads one of those stores, then reads the epoch that ends the stamp.
+/// To be called after a thread has learnt that a chunk may be reused, and before its first store to it. A thread with a
+/// stamp of the old contents that loads one of those stores then also reads the epoch that ends the stamp.
 #[inline(always)]
 pub(crate) fn before_reuse() {
-    // Release: pairs with the Acquire loads of who looks without a pin. (That the epoch has moved was read
+    // Release: pairs with the Acquire loads of a thread that looks without a pin. (That the epoch has moved was read
     // with Acquire, or came through the lock of a cache.)
     fence(Ordering::Release);
 }
@@ -137,7 +137,7 @@ pub(crate) struct Slot<T> {
     /// How many pins are nested, readers' in the lower half, writers' in the upper. Only the owner touches
     /// it.
     depths: AtomicU64,
-    /// What the owner keeps in the pool.
+    /// The owner's own state in the pool.
     pub(crate) contents: T,
 }
 
@@ -196,7 +196,7 @@ impl<T> Slot<T> {
     #[inline(never)]
     fn end_nested(&self, depths: u64) {
         if depths >> WRITERS == 0 {
-            // Whoever waits for writers must not wait for the readers around it. Release, as in `unpin`.
+            // A thread that waits for writers must not wait for the readers' pins around it. Release, as in `unpin`.
             self.word.store(self.word.load(Ordering::Relaxed) & !WRITER, Ordering::Release);
         }
     }
@@ -221,7 +221,7 @@ pub(crate) struct Epochs<T> {
 }
 
 impl<T: Default> Epochs<T> {
-    /// Epoch 1, nobody inside, `gate` as given.
+    /// Epoch 1, no pins, `gate` as given.
     pub(crate) fn new(barriers: Barriers, gate: u64) -> Self {
         let shared = Shared { epoch: AtomicU64::new(1), gate: AtomicU64::new(gate), barriers };
         let first = Box::new(std::array::from_fn(|_| Slot::default()));
@@ -310,7 +310,7 @@ impl<T> Epochs<T> {
         self.now() <= stamp.last
     }
 
-    /// Ends all stamps; who has one has to pin. Waits for all that are inside.
+    /// Ends all stamps: a thread that has one has to pin. Waits for all pins.
     pub(crate) fn end_stamps(&self, mut wait: impl FnMut()) {
         // One that is taken now ends in the next epoch.
         let end = self.now() + 2;
@@ -331,7 +331,7 @@ impl<T> Epochs<T> {
         RetireTag { epoch: self.now() }
     }
 
-    /// Moves the epoch on if nobody is left behind; returns the epoch that holds now.
+    /// Moves the epoch on if no pin is behind; returns the present epoch.
     pub(crate) fn advance(&self) -> u64 {
         let now = self.now();
         // Pairs with the light barrier of pins (A2).

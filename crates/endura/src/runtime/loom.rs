@@ -1,5 +1,5 @@
-//! All executions of the protocols of volatile state, on two and three threads. The pair of barriers
-//! is the symmetric one; what `membarrier(2)` does is beyond a model.
+//! Models of the protocols of volatile state: all executions of two and three threads. The pair of barriers
+//! is the symmetric one, because loom cannot model `membarrier(2)`.
 
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ fn a_stamp_of_the_epoch_before_in_another_pin() {
     check(Some(3), || a_stamp_ends_before_a_chunk_is_reused(Later::LookInsidePin));
 }
 
-/// One thread enters if the gate lets it; the other one shuts the gate and goes on when nobody is
+/// One thread enters if the gate lets it; the other one shuts the gate and continues when no thread is
 /// inside.
 fn nobody_is_inside_a_gate_that_was_shut() {
     let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));

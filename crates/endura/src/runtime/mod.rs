@@ -1,5 +1,5 @@
-//! Volatile state that every operation touches: who is inside an operation ([`epoch`]), which thread this is
-//! ([`thread`]), nodes of structures that live beside the pool ([`arena`]). One of the doors for `unsafe`.
+//! Volatile state that every operation touches: which threads are inside an operation ([`epoch`]), numbers of threads
+//! ([`thread`]), nodes of structures in DRAM ([`arena`]). One of the doors for `unsafe`.
 
 pub(crate) mod arena;
 pub(crate) mod epoch;

@@ -1,12 +1,12 @@
-//! Values side by side that are made when the first of them is needed, and reached by a test of the number that
-//! there must be anyway: a number that is too large, and one of a slice that was not made yet, are the same.
+//! A slice that is made on first use. An access costs one bounds check: the length of a slice that was not made yet is
+//! 0, so that the check covers both cases.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use crate::sync::{OnceLock, Ordering};
 
-/// Perhaps a slice. Once it is there it stays.
+/// A slice, or none yet. Once made it stays.
 #[derive(Debug)]
 pub(crate) struct OnceSlice<T> {
     owner: OnceLock<Box<[T]>>,

@@ -1,4 +1,4 @@
-//! What nobody can find any more, and those may still use who are inside.
+//! Retired things: no longer reachable, but perhaps still in use by threads inside an operation.
 
 use crate::runtime::epoch::RetireTag;
 
@@ -15,13 +15,13 @@ impl<T> Retired<T> {
         Self { tag, item }
     }
 
-    /// What waits, whether or not it has expired.
+    /// The retired thing, whether or not it has expired.
     pub(crate) fn waiting(&self) -> &T {
         &self.item
     }
 
-    /// What has expired at epoch `now`: nobody has it any more, and it may be used again. All that is ever used
-    /// again has come through here.
+    /// The thing if it has expired at epoch `now`: no thread has it any more, and it may be reused. Everything that is
+    /// reused comes through this function.
     pub(crate) fn expired(&self, now: u64) -> Option<&T> {
         self.tag.has_expired(now).then_some(&self.item)
     }

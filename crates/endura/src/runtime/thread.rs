@@ -1,13 +1,12 @@
 //! Small dense numbers for threads.
 //!
-//! A thread gets the lowest number that no living thread has, keeps it until it exits, and leaves
-//! it to the next one. The number selects the thread's slot in every pool, so that a program that
-//! creates a million threads, ten at a time, uses ten slots. Before a thread gives its number back, the
-//! pools take from its slots what it leaves there (memory that waits for a grace period, chunks in a cache):
-//! see [`on_exit`]. What they cannot take stays for the next owner of the number.
+//! A thread gets the lowest number that no living thread has. It keeps the number until it exits; then the next
+//! thread may get it. The number selects the thread's slot in every pool, so that a program that creates a million
+//! threads, ten at a time, uses ten slots. Before a thread gives its number back, the pools empty its slots (memory that
+//! waits for a grace period, cached chunks): see [`on_exit`]. The next owner of the number inherits the rest.
 //!
 //! A destructor of one of the thread's own thread-locals may use a pool after the number was given back. The
-//! thread then takes another one, and gives that back as well ([`late`](crate::os::thread_end)).
+//! thread then takes another number, and gives that back as well ([`late`](crate::os::thread_end)).
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
@@ -18,7 +17,7 @@ use crate::os::thread_end;
 
 const NONE: usize = usize::MAX;
 
-/// What is called with the number of a thread that exits, by that thread.
+/// A function that each exiting thread calls with its number.
 pub(crate) type Heir = dyn Fn(usize) + Send + Sync;
 
 static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
@@ -26,8 +25,8 @@ static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
 /// a fork may have inherited it locked, by a thread that it does not have.
 const LOOKS: usize = 1_000;
 
-/// Has `heir` called by each thread that exits, as long as the caller keeps it. In a process where the list
-/// cannot be had it is not called: what it would be told of then waits for others.
+/// Makes each exiting thread call `heir`, as long as the caller keeps it. If the list of heirs stays locked in this
+/// process, `heir` is not called: other threads then free the rest later.
 pub(crate) fn on_exit(heir: &Arc<Heir>) {
     if let Some(mut heirs) = heirs() {
         heirs.retain(|heir| heir.strong_count() > 0);
@@ -128,7 +127,7 @@ impl Worker {
 
     /// Runs `work` as this worker: pools take the calling thread for it. Calls may nest.
     ///
-    /// A worker must not run on two threads at once, nor drop what it pinned as somebody else.
+    /// A worker must not run on two threads at once, nor drop a pin as another worker than the one that took it.
     pub fn run<R>(&mut self, work: impl FnOnce() -> R) -> R {
         struct Restore(usize);
         impl Drop for Restore {
@@ -141,7 +140,7 @@ impl Worker {
     }
 
     /// Lets other workers run on the calling thread: `turn` may switch to their stacks. When it
-    /// returns, the thread is again whoever called.
+    /// returns, the thread is the calling worker again.
     #[inline]
     pub fn pass(turn: impl FnOnce()) {
         let number = CURRENT.with(Cell::get);

@@ -1,8 +1,8 @@
-//! Which small numbers are taken, and by which threads of the operating system.
+//! The table of thread numbers: which are taken, and by which threads of the operating system.
 //!
-//! There is no lock: a child of a fork would inherit it, held by a thread that it does not have. A bit
-//! says of each number whether it is taken, in blocks that are never freed. The child of a fork goes on with the
-//! bits as they are.
+//! It has no lock, because a forked child could inherit the lock held by a thread that the child does not have. One bit
+//! per number says whether it is taken. The bits are in blocks that are never freed. A forked child continues with the
+//! bits that it inherits.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ const NUMBERS: usize = 64 * WORDS;
 /// Some numbers, and where there are more.
 struct Block {
     taken: [AtomicU64; WORDS],
-    /// What the system calls the threads that have them; 0 = not known.
+    /// The system's ids of the threads that have them; 0 = not known.
     owners: [AtomicU32; NUMBERS],
     more: AtomicPtr<Block>,
 }
@@ -43,14 +43,14 @@ impl Block {
         match self.more.compare_exchange(null, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
             Err(theirs) => {
-                // SAFETY: it was made just now, and nobody else has seen it.
+                // SAFETY: it was made just now, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(fresh) });
                 theirs
             }
         }
     }
 
-    /// The lowest number of this block that nobody has.
+    /// The lowest free number of this block.
     fn take(&self) -> Option<usize> {
         self.taken.iter().enumerate().find_map(|(i, word)| {
             let with_one = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
@@ -70,7 +70,7 @@ fn place(number: usize) -> (&'static Block, usize) {
     (block, number % NUMBERS)
 }
 
-/// The lowest number that nobody has. Lock-free.
+/// Takes the lowest free number. Lock-free.
 pub(super) fn take() -> usize {
     let (mut block, mut from) = (&FIRST, 0);
     loop {
@@ -81,7 +81,7 @@ pub(super) fn take() -> usize {
     }
 }
 
-/// Gives a number back, which is also what hands its slots over.
+/// Gives a number back, and with it its slots.
 pub(super) fn give_back(number: usize) {
     let (block, i) = place(number);
     // Relaxed, as in `note_owner`.
@@ -99,7 +99,7 @@ pub(super) fn note_owner(number: usize) {
     block.owners[i].store(thread.cast_unsigned(), Ordering::Relaxed);
 }
 
-/// What the system calls the thread that has this number, if that is known.
+/// The system's id of the thread that has this number, if it is known.
 pub(crate) fn system_id(number: usize) -> Option<u64> {
     let (block, i) = place(number);
     // Relaxed, as in `note_owner`.

@@ -1,4 +1,4 @@
-//! Full fences where a locked instruction has just been.
+//! Full fences that directly follow a locked instruction.
 
 use super::{Ordering, compiler_fence, fence};
 

@@ -53,7 +53,7 @@ pub(crate) fn fence(order: Ordering) {
     }
 }
 
-/// What a thread of a model needs for its stack, in words: a pool is large before it is on the heap.
+/// The stack of a thread of a model, in words: a pool is large before it is on the heap.
 const STACK: usize = 64 << 10;
 
 /// Starts a thread of a model.
@@ -64,7 +64,7 @@ pub(crate) fn spawn<T: Send + 'static>(
     thread.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Goes through all executions of `model` with at most `preemptions` preemptions (all, if `None`).
+/// Runs all executions of `model` with at most `preemptions` preemptions (all, if `None`).
 pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;

@@ -1,7 +1,6 @@
-//! The atomics and locks of volatile state: one door, through which they are those of `std`, or those of
-//! `loom` where tests go through all executions of a few threads (`--cfg loom`). Persistent words
-//! never come through here; they are words of a [`Media`]. Statics, which outlive an execution, use
-//! `std` in every build.
+//! The atomics and locks of volatile state. They are those of `std`, or with `--cfg loom` those of `loom`, for tests that
+//! run all executions of a few threads. Persistent words never use them: they are words of a [`Media`]. Statics, which
+//! outlive an execution, use `std` in every build.
 //!
 //! [`Media`]: crate::media::Media
 

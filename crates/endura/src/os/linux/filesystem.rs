@@ -1,11 +1,11 @@
-//! Which file system a pool lies on, and whether it keeps what a pool needs: shared mappings that
-//! all processes agree on, blocks that stay where they were allocated, and locks that hold.
+//! The file system of a pool, and whether it provides what a pool needs: shared mappings with the same contents in all
+//! processes, blocks that stay where they were allocated, and locks that exclude other processes.
 
 use std::os::fd::AsFd;
 
 use crate::{Error, Result};
 
-/// What is known of a kind of file system.
+/// The verdict on a kind of file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It does what a pool needs.
@@ -103,7 +103,7 @@ impl Filesystem {
         self.name
     }
 
-    /// What a user should know about it.
+    /// A warning for the user, if there is one.
     pub(crate) fn warning(self) -> Option<&'static str> {
         match self.verdict {
             Verdict::Fit => None,

@@ -14,7 +14,7 @@ pub(crate) fn is_offered() -> bool {
     membarrier(QUERY) & libc::c_long::from(PRIVATE_EXPEDITED) != 0
 }
 
-/// Makes ready for [`fence_all`]; again and again does no harm. `false`: refused.
+/// Registers the process for [`fence_all`]; repeated calls do no harm. `false`: refused.
 pub(crate) fn register() -> bool {
     membarrier(REGISTER_PRIVATE_EXPEDITED) == 0
 }

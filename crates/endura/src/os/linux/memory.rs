@@ -1,4 +1,4 @@
-//! Address space, set aside once so that a pool never moves while it is open.
+//! Reserved address space: a pool reserves its addresses once, so that it never moves while it is open.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -15,8 +15,8 @@ use rustix::mm::{
 /// kernel may map the file with large pages.
 pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 
-/// Bytes of a file that are mapped elsewhere before they are moved into their place: this much room
-/// besides the reservation is needed for a moment.
+/// Bytes of a file that are mapped elsewhere before they are moved into their place: for a moment a growth needs
+/// this many addresses beside the reservation.
 const AT_ONCE: u64 = 1 << 30;
 
 /// Of `<asm-generic/mman-common.h>`; the `libc` crate has it for one C library only.
@@ -34,27 +34,27 @@ pub(crate) enum Sharing {
     Private,
 }
 
-/// Which pages of the page cache a mapping asks for.
+/// The size of the pages that a mapping has in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Folios {
-    /// Those of the processor, 4 KiB, one by one. A store makes the whole folio dirty in which it falls:
-    /// where dirty ones are written to a disk, small ones are what keeps a store from costing 2 MiB.
+    /// The processor's pages, 4 KiB each. A store makes its whole folio dirty. If dirty folios are written to a disk,
+    /// small ones keep a store from costing 2 MiB.
     Small,
-    /// 2 MiB where there may be: fewer faults, and fewer misses of the TLB.
+    /// 2 MiB where the system allows it: fewer page faults, and fewer TLB misses.
     Huge,
 }
 
 /// A range of addresses that belongs to one pool: inaccessible, without memory behind it, until
 /// parts of a file are mapped into it. 2 MiB aligned; given back when dropped.
 ///
-/// # What is ours
+/// # Ownership of addresses
 ///
-/// Each address of the range is either mapped by the reservation or noted as lost, at every moment but
-/// inside `map`. An address that is neither is free to the kernel, which gives it to the next `mmap` of
-/// any thread, the allocator's above all; to map or unmap it again would take that memory away. `mmap` with
-/// `MAP_FIXED` makes such a gap if it fails, for it unmaps what is there before it asks the file system.
-/// So the file system is asked for a mapping elsewhere, which is then moved into its place. A gap that
-/// is made all the same is closed where nobody was faster, and else lost: never mapped, never unmapped.
+/// Except inside `map`, each address of the range is either mapped by the reservation or noted as lost. The kernel may
+/// give any other address to the next `mmap` of any thread, for example the allocator's. To map or unmap it again would
+/// take that memory away. `mmap` with `MAP_FIXED` leaves such a gap if it fails, because it unmaps the old mapping before
+/// it asks the file system. So `map` first maps the file at another address, and then moves the mapping into its place.
+/// If there is a gap all the same, `map` closes it unless another thread was faster. Otherwise the gap is lost: the
+/// reservation never maps or unmaps it again.
 ///
 /// # Example
 ///
@@ -67,7 +67,7 @@ pub(crate) enum Folios {
 pub struct Reservation {
     base: NonNull<u8>,
     len: usize,
-    /// What another thread may have got of the range, as distances from the base.
+    /// The part of the range that another thread may have got, as distances from the base.
     lost: OnceLock<Range<usize>>,
 }
 
@@ -78,7 +78,7 @@ unsafe impl Send for Reservation {}
 unsafe impl Sync for Reservation {}
 
 impl Reservation {
-    /// The most that can be asked for: half of the 128 TiB that a process can address.
+    /// The largest reservation: half of the 128 TiB that a process can address.
     pub const MAX: u64 = 64 << 40;
 
     /// Sets aside `bytes` bytes, rounded up to 2 MiB.
@@ -148,12 +148,12 @@ impl Reservation {
     ///
     /// # Errors
     ///
-    /// What the system says; nothing of the file is mapped there then, and later calls may succeed.
+    /// The system's error. Nothing of the file is mapped there then, and later calls may succeed.
     /// `OutOfMemory` where a part of the range was lost.
     ///
     /// # Safety
     ///
-    /// No reference into `from..to` of the reservation exists, and nobody accesses it before the file
+    /// No reference into `from..to` of the reservation exists, and no thread accesses it before the file
     /// has `to` bytes.
     pub(crate) unsafe fn map(
         &self,
@@ -178,7 +178,7 @@ impl Reservation {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         for from in (from..to).step_by(AT_ONCE as usize) {
             let part = from as usize..to.min(from + AT_ONCE) as usize;
-            // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing, and nobody else
+            // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing, and no other thread
             // sees it. The part lies inside the reservation and before what is lost, so that it is ours,
             // and the caller vouches that nothing refers to it.
             unsafe {
@@ -188,7 +188,7 @@ impl Reservation {
         }
         let at = self.base.as_ptr().wrapping_add(from as usize);
         let advice = match folios {
-            // No folio that a fault makes is larger than a page then, and none comes that nobody asked for.
+            // A fault then makes a folio of one page, and no readahead brings in others.
             Folios::Small => Advice::Random,
             Folios::Huge => Advice::LinuxHugepage,
         };
@@ -202,7 +202,7 @@ impl Reservation {
     ///
     /// # Safety
     ///
-    /// Nothing refers to it, and nobody accesses it meanwhile.
+    /// Nothing refers to it, and no thread accesses it meanwhile.
     pub(crate) unsafe fn blank(&self, hole: &Range<u64>) -> io::Result<()> {
         assert!(hole.start <= hole.end && hole.end <= self.len() && self.lost.get().is_none());
         let part = hole.start as usize..hole.end as usize;
@@ -219,7 +219,7 @@ impl Reservation {
     ///
     /// # Safety
     ///
-    /// The mapping was just made, and nobody else has seen it. The part is ours, and nothing refers to it.
+    /// The mapping was just made, and no other thread has seen it. The part is ours, and nothing refers to it.
     unsafe fn put(&self, elsewhere: *mut c_void, part: Range<usize>) -> io::Result<()> {
         let (at, bytes) = (self.base.as_ptr().wrapping_add(part.start).cast(), part.len());
         // SAFETY: the caller's promise: what is replaced is ours. After a failure the mapping is where it
@@ -234,8 +234,8 @@ impl Reservation {
         Ok(())
     }
 
-    /// Takes back what a move that failed may have unmapped, or notes it as lost: also where nothing was
-    /// unmapped, for ours and another's cannot be told apart.
+    /// Takes back the addresses that a failed move may have unmapped, or notes them as lost. It notes them also if
+    /// nothing was unmapped, because it cannot distinguish its own mapping from that of another thread.
     #[cold]
     fn close_gap(&self, gap: Range<usize>) {
         let at = self.base.as_ptr().wrapping_add(gap.start).cast();
@@ -244,7 +244,7 @@ impl Reservation {
         match unsafe { mmap_anonymous(at, gap.len(), ProtFlags::empty(), flags) } {
             Ok(found) if found == at => return,
             // SAFETY: kernels before 4.17 do not know the flag and choose another address where this one
-            // is taken. That mapping was just made, and nobody has seen it.
+            // is taken. That mapping was just made, and no other thread has seen it.
             Ok(found) => unsafe { trim(found.cast(), gap.len()) },
             Err(_) => {}
         }
@@ -252,12 +252,12 @@ impl Reservation {
         let _ = self.lost.set(gap);
     }
 
-    /// Asks for huge pages behind `from..to`, which is mapped and which nothing has used yet.
+    /// Requests huge pages for `from..to`, which is mapped and not used yet.
     ///
-    /// tmpfs makes none of its own accord where the machine is set up so (`shmem_enabled` is `never`
-    /// by default), but moves a range into them on request; they stay with the file for all who map
-    /// it later. It costs less than the faults of small pages would: what is not there yet is
-    /// cleared, what is there is copied. A huge page with nothing in it is not made.
+    /// By default tmpfs makes none on its own (`shmem_enabled` is `never`), but it moves a range into huge pages on
+    /// request. They stay with the file, for every later mapping. The request costs less than the faults of small
+    /// pages would: the kernel clears what is missing and copies what is there. It makes no huge page of which
+    /// nothing is there.
     pub(crate) fn collapse(&self, from: u64, to: u64) {
         assert!(from <= to && to <= self.len());
         let at = self.base.as_ptr().wrapping_add(from as usize);
@@ -271,7 +271,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         let base = self.base.as_ptr();
         let lost = self.lost.get().cloned().unwrap_or(self.len..self.len);
-        // SAFETY: all but what is lost is ours, and whoever drops it holds no reference into it. In a
+        // SAFETY: all but the lost part is ours, and the owner that drops it holds no reference into it. In a
         // forked child it is the child's own copy.
         unsafe {
             trim(base, lost.start);
@@ -307,8 +307,8 @@ pub(crate) fn maps_directly(file: &File, writable: bool) -> bool {
     }
 }
 
-/// Asks for large pages for memory that was not touched yet: random accesses then miss less often in
-/// the tables of pages. A hint, refused by many kernels.
+/// Requests large pages for memory that was not touched yet, so that random accesses miss the TLB less often.
+/// A hint, which many kernels refuse.
 ///
 /// # Safety
 ///
