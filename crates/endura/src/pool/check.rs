@@ -1,4 +1,4 @@
-//! Whether every byte of a pool belongs to one owner.
+//! The check that every byte of a pool has exactly one owner.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::pool::pins::quiesce::Quiesced;
 use crate::pool::space::Space;
 use crate::{Error, Result};
 
-/// What a chunk was found to be.
+/// The state in which the check found a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Free,
@@ -70,8 +70,8 @@ pub struct Shares {
     pub leaked: u64,
 }
 
-/// A check of the pool's space under way: told of every chunk that maps reach, it
-/// finds those that something else owns as well.
+/// A running check of the pool's space. Given every chunk that maps reach, it finds those that have another owner as
+/// well.
 pub struct SpaceCheck<'q, M: Media> {
     space: &'q Space<M>,
     slabs: BTreeMap<u64, Slab>,
@@ -117,7 +117,7 @@ impl<M: Media> Quiesced<'_, M> {
 }
 
 impl<M: Media> SpaceCheck<'_, M> {
-    /// Adds a chunk of `bytes` bytes, as asked for, that a map reaches.
+    /// Adds a chunk of `bytes` bytes, as requested, that a map reaches.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl<M: Media> SpaceCheck<'_, M> {
         self.claim(at, bytes, Owner::Map)
     }
 
-    /// Adds a chunk of `bytes` bytes, as asked for, of a map that was dropped: it waits as well.
+    /// Adds a chunk of `bytes` bytes, as requested, of a map that was dropped: it waits as well.
     ///
     /// # Errors
     ///

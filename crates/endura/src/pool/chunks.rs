@@ -1,4 +1,4 @@
-//! What an operation does with chunks: takes them, and gives them back.
+//! Allocation and freeing of chunks by an operation.
 
 use crate::media::{Mark, Media};
 use crate::pool::alloc::class::Class;
@@ -8,7 +8,7 @@ use crate::runtime::epoch::before_reuse;
 use crate::{Error, Result};
 
 impl<M: Media> Guard<'_, M> {
-    /// A chunk of at least `bytes` bytes, contents arbitrary, reachable by nobody.
+    /// A chunk of at least `bytes` bytes, contents arbitrary, unreachable.
     ///
     /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a
     /// multiple of its size if that is a power of two up to 32 KiB. The page below it is durable as
@@ -66,8 +66,7 @@ impl<M: Media> Guard<'_, M> {
         }
     }
 
-    /// Gives back a chunk of `bytes` bytes, as asked for, that was never linked. It may be handed
-    /// out again at once.
+    /// Frees a chunk of `bytes` bytes, as requested, that was never linked. It may be reused at once.
     pub fn discard(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         if self.space.is_elsewhere() {
@@ -80,11 +79,11 @@ impl<M: Media> Guard<'_, M> {
         self.checked(given);
     }
 
-    /// Gives back a chunk of `bytes` bytes, as asked for, whose unlink is *durable*. It is handed
-    /// out again when every operation that may have seen the link has ended.
+    /// Retires a chunk of `bytes` bytes, as requested, whose unlink is *durable*. It is reused when every operation that
+    /// may have seen the link has ended.
     ///
-    /// What turns out not to be a chunk in use is not reused, and poisons the pool: two owners of
-    /// one chunk are worse than an error.
+    /// If `at` turns out not to be a chunk in use, it is not reused and the pool is poisoned: two owners of one chunk are
+    /// worse than an error.
     pub fn retire(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         self.keep(at, bytes);
@@ -95,9 +94,9 @@ impl<M: Media> Guard<'_, M> {
         }
     }
 
-    /// Tells a collection that a chunk has an owner who knows of it, whether or not a walk finds it:
-    /// before it is taken from where walks look for it, if it is to be linked again, or to be retired
-    /// in another pin. Retiring and discarding do it themselves.
+    /// Marks a chunk for a collection as owned, whether or not a walk finds it. To be called before the chunk leaves a
+    /// place where walks look for it, if it is to be linked again, or to be retired in another pin. Retiring and
+    /// discarding mark it themselves.
     #[inline]
     pub(crate) fn keep(&self, at: u64, bytes: u64) {
         if let Some(marks) = self.space.allocator.marks() {

@@ -1,4 +1,4 @@
-//! Maps that were dropped: their chunks are freed piece by piece, when nobody can be inside any more.
+//! Dropped maps: their chunks are freed piece by piece, when no operation can be inside the map any more.
 //!
 //! | step | in one pin | a crash after it |
 //! | --- | --- | --- |
@@ -7,12 +7,12 @@
 //! | each is freed | some hundred | the same; those that were freed and taken again belong to who took them, if anything leads to them |
 //! | FREE is stored | the whole step | no map |
 //!
-//! All are noted before the first is freed: the walk reads what is freed, and a chunk that a damaged map
-//! leads to twice is freed once. Nobody changes the map meanwhile, so the walk goes on where it was. Of a map
-//! that does not walk nothing is freed: its chunks are stranded.
+//! All chunks are noted before the first is freed, because the walk reads the chunks, and a damaged map may lead to one
+//! twice. No operation changes the map meanwhile, so the walk continues where it was. If the walk fails nothing is freed:
+//! the chunks are stranded.
 //!
-//! Pins are given up in between, so that what others retire becomes free; whoever needs to know that a map is
-//! gone entirely (a collection, a close) asks until it is, and a verification counts what is left as waiting.
+//! The pins end in between, so that chunks which others retire become free. A collection or a close that needs the map to
+//! be gone repeats the step until it is. A verification counts the remaining chunks as waiting.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ use crate::sync::Backoff;
 const BITE: usize = 512;
 /// Steps that an operation takes which has no room: a small map is then gone.
 const STEPS_AT_ONCE: usize = 4;
-/// How often whoever drops a map looks whether nobody is inside any more.
+/// How often the thread that drops a map checks whether all operations have left it.
 const LOOKS: usize = 64;
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DropStep {
     Worked,
-    /// Somebody may still be inside, or another thread is at work.
+    /// An operation may still be inside, or another thread is freeing the map.
     Waiting,
     /// None is left.
     Ended,
@@ -67,11 +67,11 @@ impl<M: Media> Dropped<M> {
 impl<M: Media> Space<M> {
     /// Drops the map of this name; `false` if there is none. The drop is durable on return.
     ///
-    /// `inventory` makes a walk over the map's chunks; where it fails the map stays. The walk runs when no operation
-    /// can be inside the map any more, and what it tells of is freed: most often before the call returns, else when
-    /// space is short, at the next drop, or at the close. It is called in several pins, until it says that it has told
-    /// of all chunks: of about so many each time, where each is and its bytes as asked for. It is answered whether it
-    /// had not told of that one before. Nothing changes the map meanwhile. O(chunks of the map).
+    /// `inventory` makes a walk that lists the chunks of the map, which are then freed. If it fails, the map stays. The
+    /// walk runs when no operation can be inside the map any more: most often before this call returns, else when space
+    /// is short, at the next drop, or at the close. It is called in several pins, and lists about the given number of
+    /// chunks in each: the offset of each, and its bytes as requested. Its callback returns whether the chunk is new. It
+    /// returns whether it has listed all chunks. No operation changes the map meanwhile. O(chunks of the map).
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl<M: Media> Space<M> {
             let inventory = inventory(map)?;
             let Some(map) = registry.begin_drop(&self.media, name)? else { return Ok(false) };
             map.mark_dropped();
-            // Who pins after the tag was read sees the mark; who pinned before ends the wait.
+            // A pin that begins after the tag was read sees the mark. The wait is for the pins that began before.
             let tag = self.epochs.tag();
             let entry = map.entry();
             let others: Vec<u64> = registry.drops.waiting.iter().map(|d| d.map.entry()).collect();
@@ -105,7 +105,7 @@ impl<M: Media> Space<M> {
         while looks < LOOKS {
             self.epochs.advance();
             let now = self.epochs.now();
-            // Who closes the pool frees the map; who poisons it leaves that to the next open.
+            // A close frees the map. If the pool was poisoned, the next open does.
             let Ok(guard) = self.pin_mut() else { return Ok(true) };
             let step = self.step_of_drops(&guard, now, Some(entry))?;
             drop(guard);
@@ -125,7 +125,7 @@ impl<M: Media> Space<M> {
         Ok(true)
     }
 
-    /// Frees a part of a dropped map that nobody is inside of at epoch `now`: of the one with this entry, or
+    /// Frees a part of a dropped map that no operation is inside of at epoch `now`: of the one with this entry, or
     /// of any.
     pub(crate) fn step_of_drops(
         &self,
@@ -133,7 +133,7 @@ impl<M: Media> Space<M> {
         now: u64,
         of: Option<u64>,
     ) -> Result<DropStep> {
-        // Whoever holds the lock may be the caller's caller, short of space; this can wait.
+        // The caller may hold the lock further up, in an operation that ran out of space. This can wait.
         let Some(mut registry) = self.directory.registry.try_lock() else {
             return Ok(DropStep::Waiting);
         };

@@ -1,4 +1,4 @@
-//! Where things lie in a pool (`docs/design.md` draws it byte by byte).
+//! Offsets in a pool (`docs/design.md` draws it byte by byte).
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -20,7 +20,7 @@ pub(crate) const SUPERBLOCK_B: u64 = 4096;
 
 /// Session word: the number of pages ever taken (page 0 included). Only grows.
 pub(crate) const NEXT_PAGE: u64 = 8192;
-/// Session word: where the free space is written that the last clean close left, 0 = nowhere.
+/// Session word: offset of the list of free space that the last clean close wrote, 0 = none.
 pub(crate) const SAVED_FREE: u64 = 8200;
 /// Session word: the page that continues the map directory, 0 = none.
 pub(crate) const DIRECTORY_NEXT: u64 = 8208;
@@ -32,7 +32,7 @@ pub(crate) const UNCOLLECTED: u64 = 8224;
 /// number.
 pub(crate) const GROW_TO: u64 = 8232;
 
-/// Where the new name of a map stands until it stands in the map's entry: laid out as one.
+/// The place of a map's new name until it is in the map's entry. Laid out as an entry.
 pub(crate) const NEW_NAME: u64 = DIRECTORY - ENTRY;
 /// The first directory entry.
 pub(crate) const DIRECTORY: u64 = 12288;

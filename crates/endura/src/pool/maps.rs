@@ -32,8 +32,8 @@ impl<M: Media> Space<M> {
 
     /// The map of this name, made if there is none. Its kind, parameters and types are the caller's to
     /// compare. `init` makes the first nodes of a new map, flushes them, and returns its root
-    /// word; it must not open or drop maps. What it stores in the entry is flushed with that, and the
-    /// fence comes before the root is named.
+    /// word; it must not open or drop maps. Its stores to the entry are flushed with the entry, and the
+    /// fence precedes the store that names the root.
     ///
     /// Any two calls with one name give the same state, for as long as the map is not dropped.
     ///
@@ -92,11 +92,11 @@ impl<M: Media> Space<M> {
         entry.flush(0, WORDS);
         self.media.mark(Mark::Step("pool.create.entry"));
         // Before LIVE, which must not come without name, root and first nodes, nor without the link of the page; and
-        // before a later entry is used, for word 1 tells that this one was.
+        // before a later entry is used, because word 1 says that this one was.
         self.media.fence();
         set_state(entry, LIVE);
         self.media.mark(Mark::Step("pool.create.live"));
-        // Before anyone is told that the map exists.
+        // Before the caller knows that the map exists.
         self.media.drain();
         registry.free.remove(&at);
         let facts = MapFacts { kind, parameters, types: types.clone(), entry: at };

@@ -1,4 +1,4 @@
-//! Space and lifetime: what lies where in a pool, who may use a chunk, and when it is free again.
+//! Space and lifetime: the layout of a pool, the owners of its chunks, and when a chunk is free again.
 
 mod alloc;
 mod check;

@@ -1,4 +1,4 @@
-//! A map that is open: what each of its handles is made of.
+//! An open map, as its handles share it.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl<M: Media> OpenMap<M> {
         &self.space
     }
 
-    /// What all handles share: its entry in the directory, with what is counted.
+    /// The state that all handles share: its entry in the directory, and its counters.
     #[inline(always)]
     pub(crate) fn map(&self) -> &MapState {
         &self.map
@@ -68,7 +68,7 @@ impl<M: Media> OpenMap<M> {
     pub(crate) fn begin_pop(&self) -> Result<Turn<'_>> {
         let mut backoff = Backoff::default();
         loop {
-            // Each time: nobody ends the turn of another thread in a child of a fork.
+            // Each time: in a forked child no thread ends the turn of a thread of the parent.
             drop(self.pin_mut()?);
             if let Some(turn) = self.map.pops().try_begin() {
                 return Ok(turn);

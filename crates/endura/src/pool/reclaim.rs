@@ -1,16 +1,15 @@
-//! When space is short: freeing what waits.
+//! Reclamation: retired chunks become free, in small bites all the time and in larger ones when space is short.
 //!
-//! An operation that runs out of space first frees what has expired in every thread's limbo and takes
-//! back what every thread has cached. It cannot free what was retired since it began, nor in the
-//! epoch before, for its own pin holds the epoch. If it fails for that reason it has to end, and to
-//! begin again after [`Space::relieve`]; [`Space::with_room`] does so, and has the collection finished, if
-//! one is under way, before it gives up.
+//! An operation that runs out of space first frees the expired chunks in every thread's limbo, and empties every
+//! thread's cache. It cannot free chunks that were retired since it began, or in the epoch before, because its own pin
+//! holds the epoch. If it fails for that reason it ends, and starts again after [`Space::relieve`].
+//! [`Space::with_room`] does so. Before it gives up, it finishes the collection, if one is running.
 //!
-//! Before it comes to that: whoever retires something and moves the epoch frees a bite of what has expired, of
-//! its own and of others that may have stopped to work; a thread that exits hands over what it has; and all
-//! limbos and caches are looked at before the pool grows. None of them waits for a lock that another thread
-//! holds, and none frees more than a [`Bite`] of each: while all threads together catch up with what has
-//! gathered behind one that stayed inside an operation, no operation pays for all of it.
+//! Three things keep it from coming to that. A thread that retires a chunk and moves the epoch frees a bite of expired
+//! chunks, its own and those of threads that may have stopped working. A thread that exits frees what it can. And the
+//! pool looks at all limbos and caches before it grows. None of these waits for a lock that another thread holds, and
+//! none frees more than a [`Bite`] of each limbo. So after one thread has stayed inside an operation for long, all
+//! threads together free what has gathered, and no single operation pays for all of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +39,8 @@ const ATTEMPTS: usize = 8;
 const LOOKS: usize = 2;
 
 impl<M: Media> Space<M> {
-    /// Moves the epoch on if nobody is left behind, and frees a bite of what has expired: of what the caller has
-    /// retired, whose slot this is, and of others.
+    /// Moves the epoch on if no pin is behind, and frees a bite of expired chunks: of the caller, whose slot this is, and
+    /// of other threads.
     pub(crate) fn free_expired(&self, own: &Slot<Mutex<ThreadCache>>) -> Result<()> {
         let now = self.epochs.advance();
         let look = {
@@ -69,8 +68,8 @@ impl<M: Media> Space<M> {
         result
     }
 
-    /// Before the pool grows: takes back what others have that is not in use, as far as it can be had at
-    /// once. What they have cached may be all that keeps pages of sizes that are no longer asked for.
+    /// Before the pool grows: takes back the unused chunks of other threads whose locks are free at once. Cached chunks
+    /// may be all that keeps pages of sizes that are no longer requested.
     pub(crate) fn look_around(&self) -> Result<()> {
         let now = self.epochs.advance();
         let mut left = Bite::SHORT;
@@ -81,7 +80,7 @@ impl<M: Media> Space<M> {
         self.release_spares()
     }
 
-    /// Has the pool hear of threads that exit, to take back what they have.
+    /// Registers the pool with exiting threads, to take back their chunks.
     pub(crate) fn hear_of_exits(self: &Arc<Self>) {
         let weak = Arc::downgrade(self);
         let heir = self.heir.get_or_init(|| {
@@ -94,8 +93,8 @@ impl<M: Media> Space<M> {
         thread::on_exit(heir);
     }
 
-    /// Takes back what a thread has that is about to exit: the calling one, which has this number. What has not
-    /// expired stays for others to find ([`free_expired`](Self::free_expired)), and so does all if writers are kept out.
+    /// Takes back the chunks of the calling thread, which is about to exit and has this number. Chunks that have not
+    /// expired stay for others to find ([`free_expired`](Self::free_expired)), and so does all if writers are kept out.
     fn take_over(&self, number: usize) {
         let Some(slot) = self.epochs.slot_if_made(number) else { return };
         if self.is_elsewhere() || self.session.read_only || slot.contents.lock().is_empty() {
@@ -103,7 +102,7 @@ impl<M: Media> Space<M> {
         }
         self.epochs.advance();
         let now = self.epochs.advance();
-        // What is wrong has poisoned the pool.
+        // An error has poisoned the pool.
         let _ = self.try_mut(|_| self.empty(&mut slot.contents.lock(), now, Bite::SHORT));
     }
 
@@ -115,7 +114,7 @@ impl<M: Media> Space<M> {
         self.empty_all(now, Bite::SHORT)
     }
 
-    /// As [`reclaim`](Self::reclaim), with two steps of the epoch if nobody is inside.
+    /// As [`reclaim`](Self::reclaim), with two steps of the epoch if no pin holds it.
     #[cfg(all(test, loom))]
     pub(crate) fn reclaim_outside(&self) -> Result<usize> {
         self.epochs.advance();
@@ -170,13 +169,13 @@ impl<M: Media> Space<M> {
             if have_left {
                 break;
             }
-            // Where nobody is inside two looks are enough, and giving way costs a turn of all others.
+            // If no thread is inside, two looks are enough; a yield would cost a turn of all other threads.
             if look > 1 {
                 sync::rest((look >= PATIENCE / 10).then_some(PAUSE));
             }
         }
         let freed_maps = self.free_drops(None)?;
-        // Inside a pin, for whoever quiesced the pool counts what is free.
+        // Inside a pin, because a verification counts the free chunks while it keeps writers out.
         let freed = self.reclaim(&self.pin_mut()?)?;
         let left = self.limbo_bytes();
         if freed_maps || freed > 0 || left < waiting {
@@ -185,7 +184,7 @@ impl<M: Media> Space<M> {
             self.tell(|| Event::ReclaimStalled { waiting_bytes: left });
             Err(Error::ReclaimStalled { waiting: left })
         } else {
-            // What waited was freed by others, and what waits now came later.
+            // Other threads have freed the chunks that waited; those that wait now were retired later.
             Ok(left > 0)
         }
     }
@@ -222,7 +221,7 @@ impl<M: Media> Space<M> {
         for attempt in 0..=attempts {
             let relieved = if attempt < attempts { self.relieve() } else { Ok(false) };
             let (has_freed, reason) = match relieved {
-                // What was stranded may be found all the same: it waits for nobody.
+                // The collection may still find stranded chunks, which wait for no thread.
                 Err(stalled @ Error::ReclaimStalled { .. }) => (false, stalled),
                 relieved => (relieved?, full),
             };
@@ -242,7 +241,7 @@ impl<M: Media> Space<M> {
         self.epochs.slots().map(waiting).sum::<usize>() / Bite::SHORT.chunks
     }
 
-    /// Has the collection finished that this session needs; whether that may have freed anything.
+    /// Finishes the collection of this session, if it needs one; whether that may have freed anything.
     fn finish_collection(&self) -> Result<bool> {
         if self.collection().is_done() {
             return Ok(false);
@@ -250,9 +249,9 @@ impl<M: Media> Space<M> {
         self.finish_collection.get().map_or(Ok(false), |finish| finish(Patience::Long))
     }
 
-    /// Has the collection finished before the pool grows beyond what it may while part of its free space is
-    /// not known. It then grows as it must: also where somebody stays inside an operation, for whose end
-    /// the collection has to wait, and inside an operation of the caller.
+    /// Finishes the collection before the pool grows beyond its limit for sessions that do not know all free space. The
+    /// pool then grows without that limit: also if another thread stays inside an operation, whose end the collection
+    /// has to wait for, and if the caller is inside an operation itself.
     fn collect_before_growing(&self) -> Result<()> {
         if !self.allocator.pages().is_held_back() {
             return Ok(());

@@ -63,7 +63,7 @@ pub struct Space<M: Media> {
 
 type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
 
-/// How much of an open pool is used for what, in bytes unless said otherwise. Exact while nobody
+/// How the bytes of an open pool are used. Exact while no thread
 /// writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -152,7 +152,7 @@ impl<M: Media> Space<M> {
         let _ = self.events.set(events);
     }
 
-    /// Tells an event where somebody listens. In a forked child nobody does.
+    /// Reports an event if there is a listener. A forked child has none.
     #[cold]
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
         if let Some(events) = self.events.get().filter(|_| !self.birthplace.is_elsewhere()) {
@@ -220,7 +220,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// What damage has stopped without making an operation fail, in sentences for a person.
+    /// Work that damage has stopped without making an operation fail, in sentences for a person.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let spoiled = self.allocator.is_spoiled().then_some(
             "the headers of pages contradict each other, so that free space of the last session was not taken \

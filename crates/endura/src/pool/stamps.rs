@@ -1,14 +1,14 @@
-//! Which lock words were set in this session.
+//! The set of lock words that this session has set.
 //!
-//! A lock word carries the generation of the session that set it last: one that is held, and of this
-//! session, is held by a thread of this process, and it makes sense to wait for it. In a pool that no
-//! correct run has written (a copy that was begun while the pool was closed and ended when it was open, for
-//! one) a word may carry this generation from the start. Nobody holds it, and whoever waited would wait for
-//! ever. So trees note here where they set a lock word for the first time in a session, or make one; who
-//! would have to wait asks, and says [`Error::Corrupt`](crate::Error::Corrupt) where nothing was noted.
+//! A lock word carries the generation of the session that set it last. If it is locked in this generation, a thread of
+//! this process holds it, and a writer may wait for it. But in a pool that no correct run has written (for example a
+//! copy that was begun while the pool was closed and ended when it was open) a word may carry this generation from the
+//! start. No thread holds it, and a writer would wait for ever. So trees note here where they set a lock word for the
+//! first time in a session, or make one. A writer that would have to wait looks here, and returns
+//! [`Error::Corrupt`](crate::Error::Corrupt) if the word was not noted.
 //!
-//! A bit for each line, made for a page when it is needed first: 1/512 of the memory of the pages in which
-//! nodes were written to in this session. A bit is never taken back.
+//! There is one bit for each line. The bits of a page are made when they are first needed, and take 1/512 of the memory
+//! of the pages in which this session has written to nodes. A bit is never cleared.
 
 use crate::media::LINE;
 use crate::pool::layout::PAGE;
@@ -22,7 +22,7 @@ const BUCKETS: usize = 27;
 type Lines = [AtomicU64; WORDS];
 type Bucket = Box<[OnceLock<Box<Lines>>]>;
 
-/// Where lock words were set in this session.
+/// The lines in which this session has set lock words.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     buckets: [OnceLock<Bucket>; BUCKETS],
@@ -46,7 +46,7 @@ impl Stamps {
         Self { buckets: [const { OnceLock::new() }; BUCKETS] }
     }
 
-    /// Notes that a word in the line at `at` is about to be set: before anybody can see it.
+    /// Notes that a word in the line at `at` is about to be set: before any other thread can see it.
     pub(crate) fn note(&self, at: u64) {
         let (bucket, page) = place(at / PAGE);
         let (word, mask) = bit(at);
@@ -54,8 +54,8 @@ impl Stamps {
         let pages = pages.get_or_init(|| (0..1_u64 << bucket).map(|_| OnceLock::new()).collect());
         let Some(lines) = pages.get(page) else { return };
         let lines = lines.get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))));
-        // Relaxed: whoever sees the lock word, which is stored or exchanged with Release, or what leads
-        // to it, sees the bit.
+        // Relaxed: the lock word, or the word that leads to it, is stored or exchanged with Release afterwards. A thread
+        // that sees that one sees the bit.
         if lines[word].load(Ordering::Relaxed) & mask == 0 {
             lines[word].fetch_or(mask, Ordering::Relaxed);
         }

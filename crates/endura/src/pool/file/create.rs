@@ -1,4 +1,4 @@
-//! Making a pool, so that a crash leaves either no pool or a whole one.
+//! Creation of a pool, such that a crash leaves either no pool or a whole one.
 //!
 //! The file has no name until everything in it is durable and it is locked ([`new_file`](crate::os::new_file)).
 
@@ -41,13 +41,13 @@ impl PoolFile {
         }
         let mut draft = NewFile::new(folder, path).map_err(|error| Error::io(doing(), error))?;
         format(&draft.file)?;
-        // Locked before it can be found, so that nobody comes in between.
+        // Locked before it has a name, so that no other process can lock it first.
         let lock = FileLock::acquire(&draft.path(), false)?;
         let file = draft.file.try_clone().map_err(|error| Error::io(doing(), error))?;
         let made = Self::of_locked(file, lock, access)?;
         draft.publish(path).map_err(|error| Error::io(doing(), error))?;
         folder_file.sync_all().map_err(|error| {
-            // Still locked: nobody has been able to use it.
+            // Still locked: no process has been able to use it.
             let _ = fs::remove_file(path);
             Error::io("syncing the pool's folder", error)
         })?;
@@ -62,7 +62,7 @@ fn format(file: &File) -> Result<()> {
     let reservation =
         Reservation::new(PAGE).map_err(|e| Error::io("reserving addresses to format a pool", e))?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    // All of it is synced before anybody finds the file.
+    // All of it is synced before the file has a name.
     let domain = Domain::PageCache;
     let mapping = Mapping { read_only: false, direct: false, domain, instruction };
     let medium = Mapped::new(own, reservation, mapping)?;

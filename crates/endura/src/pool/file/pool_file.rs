@@ -1,8 +1,8 @@
 //! The file of a pool, from the moment it is locked until it is marked clean.
 //!
 //! Nothing is written before everything was checked. A session that writes announces itself first:
-//! generation, boot, inode and "not clean" are durable before its first store, so that whatever
-//! ends it is noticed. It ends with the data synced, then "clean" written, then that synced.
+//! generation, boot, inode and "not clean" are durable before its first store, so that the next open notices any
+//! other end than a close. It ends with the data synced, then "clean" written, then that synced.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
@@ -34,7 +34,7 @@ pub(crate) struct PoolFile {
     superblock: Superblock,
     access: Access,
     filesystem: Filesystem,
-    /// What the user should know, found while opening.
+    /// Warnings for the user, found while opening.
     warnings: Vec<&'static str>,
     /// Declared last: released when everything else is gone.
     lock: FileLock,
@@ -56,7 +56,7 @@ impl PoolFile {
     pub(crate) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
         if FileId::of(&facts) != lock.file() {
-            // Between the two opens somebody put another file there, which has its own lock.
+            // Between the two opens another file was put there, which has its own lock.
             return Err(Error::Locked);
         }
         refuse_other_than_file(&facts)?;
@@ -98,7 +98,7 @@ impl PoolFile {
         self.filesystem
     }
 
-    /// What the user should know.
+    /// Warnings for the user.
     pub(crate) fn warnings(&self) -> &[&'static str] {
         &self.warnings
     }
@@ -110,7 +110,7 @@ impl PoolFile {
         Ok(())
     }
 
-    /// Adds something that the user should know, once.
+    /// Adds a warning for the user, once.
     pub(crate) fn warn(&mut self, what: &'static str) {
         if !self.warnings.contains(&what) {
             self.warnings.push(what);
@@ -198,7 +198,7 @@ fn doubt(
     placement: &Placement,
 ) -> Option<&'static str> {
     let same_boot = last.boot == boot;
-    // Devices are numbered anew by each boot.
+    // Each boot numbers devices again.
     let same_file = last.inode == here.inode && (!same_boot || last.device == here.device);
     if last.clean {
         None
@@ -215,7 +215,7 @@ fn doubt(
     }
 }
 
-/// What cannot be known of a pool on persistent memory that does not count its dirty shutdowns.
+/// A warning for a pool on persistent memory that does not count its dirty shutdowns.
 fn silence(last: &Superblock, boot: [u8; 16], placement: &Placement) -> Option<&'static str> {
     if !placement.is_power_safe() || placement.dirty_shutdowns.is_some() {
         None

@@ -1,4 +1,4 @@
-//! The first thing in a pool: what it is, and how its last session ended.
+//! The superblock: the identity of a pool, and how its last session ended.
 //!
 //! Two copies of 128 bytes, in two pages of the file system. Of two whole copies the one with the
 //! higher sequence number counts. A write goes to one copy, waits until it is durable, and only
@@ -45,7 +45,7 @@ const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 const KNOWN_INCOMPATIBLE: u64 = 0;
 const KNOWN_WRITABLE: u64 = 0;
 
-/// What the superblock of a pool says.
+/// The contents of a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Superblock {
     /// The format's version.
@@ -83,7 +83,7 @@ pub struct Superblock {
 }
 
 impl Superblock {
-    /// Of a pool that nobody has opened yet.
+    /// The superblock of a pool that was never opened.
     pub(crate) fn of_new_pool(uuid: [u8; 16]) -> Self {
         Self {
             version: FORMAT,
@@ -134,7 +134,7 @@ impl Superblock {
         bytes
     }
 
-    /// What a copy says, if it is whole: if its magic and its checksum are right.
+    /// The contents of a copy, if it is whole: if its magic and its checksum are right.
     pub fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
         let sum = u32::from_le_bytes(field(bytes, 124));
         if field(bytes, 0) != MAGIC || sum != crc32c::crc32c(&bytes[..124]) {
@@ -165,7 +165,7 @@ impl Superblock {
         })
     }
 
-    /// What counts of two copies.
+    /// The copy that counts, of two.
     ///
     /// # Errors
     ///

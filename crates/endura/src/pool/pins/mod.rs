@@ -1,4 +1,4 @@
-//! Who is inside of an operation, and until when what was reached there is what it was.
+//! Pins: which threads are inside an operation, and how long a place that was reached there stays valid.
 
 pub(crate) mod guard;
 pub(crate) mod pin;

@@ -1,4 +1,4 @@
-//! Who may enter a pool: pins, and the states that turn them away.
+//! Admission to a pool: pins, and the states that turn them away.
 //!
 //! | state | readers | writers | set by |
 //! | --- | --- | --- | --- |
@@ -9,7 +9,7 @@
 //!
 //! A child of a fork gets [`Error::Forked`], whatever the state, also inside a pin that it inherited. A pin
 //! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
-//! writer) is let in: whoever waits for the pool to empty waits for the outer one. There is no other rule.
+//! writer) is admitted, because a thread that waits for the pool to empty waits for the outer one. There is no other rule.
 
 use crate::media::Media;
 use crate::pool::alloc::events::Event;
@@ -71,12 +71,12 @@ impl<M: Media> Space<M> {
         if gate != 0 {
             self.stay_in_shut(slot, mode, shut_by, gate)?;
         }
-        // In one place: what the guard is for is then known where it is dropped.
+        // In one place, so that the compiler knows the guard's mode where it is dropped.
         Ok(Guard::new(self, slot, mode))
     }
 
-    /// Goes on with a pin that the gate turns away, if another one is around it: whoever waits for the pool to
-    /// empty waits for that. Else ends it, and begins it anew as soon as the pool is no longer quiesced.
+    /// Admits a pin that the gate turned away if another one is around it: a thread that waits for the pool to empty
+    /// waits for the outer one. Otherwise ends the pin, and takes it again as soon as the pool is no longer quiesced.
     #[cold]
     #[inline(never)]
     fn stay_in_shut(
@@ -92,7 +92,7 @@ impl<M: Media> Space<M> {
             if gate != QUIESCED {
                 return Err(self.refusal(gate));
             }
-            // Whoever quiesced the pool waits for nobody.
+            // The thread that quiesced the pool waits for no other, so that this wait ends.
             while self.epochs.gate() & shut_by == QUIESCED {
                 backoff.wait();
             }
@@ -114,7 +114,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Why the pool is poisoned.
+    /// The reason why the pool is poisoned.
     pub(crate) fn doubt(&self) -> Error {
         match self.damage.get() {
             Some(&(offset, what)) => Error::Corrupt { offset, what },
@@ -131,7 +131,7 @@ impl<M: Media> Space<M> {
         self.epochs.shut(POISONED);
     }
 
-    /// Poisons the pool because of what was found in it.
+    /// Poisons the pool because of damage that was found in it.
     #[cold]
     pub(crate) fn poison_with(&self, error: &Error) {
         if let Error::Corrupt { offset, what } = *error {

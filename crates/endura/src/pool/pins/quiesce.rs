@@ -1,4 +1,4 @@
-//! Keeping writers out for a while, and everybody for good.
+//! Quiescing a pool (no writers for a while), and closing it (no operations any more).
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Between two looks at whose turn it is.
 const PAUSE: Duration = Duration::from_micros(250);
 
-/// Proof that nobody writes to the pool. Writers wait until it is dropped; readers go on.
+/// Proof that no thread writes to the pool. Writers wait until it is dropped; readers continue.
 #[must_use = "writers go on when it is dropped"]
 pub struct Quiesced<'s, M: Media> {
     space: &'s Space<M>,
@@ -39,15 +39,15 @@ impl<M: Media> Space<M> {
     /// Keeps writers out until the result is dropped, and returns when none is inside. Readers go
     /// on. One caller at a time; others wait for their turn.
     ///
-    /// Those inside are waited for no longer than about a second: one of them may wait for a writer that is
-    /// kept out.
+    /// It waits no longer than about a second for the writers inside, because one of them may itself wait for a writer
+    /// that is kept out.
     ///
     /// # Errors
     ///
     /// [`Error::InsideOperation`] if the calling thread has a guard itself; [`Error::WritersStay`] if
     /// others have one for too long; else as for [`pin`](Self::pin).
     pub fn quiesce(&self) -> Result<Quiesced<'_, M>> {
-        // First, as in `enter`: in a child the turn may be anybody's.
+        // First, as in `enter`: in a forked child the turn may belong to a thread that the child does not have.
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
@@ -68,7 +68,7 @@ impl<M: Media> Space<M> {
         }
     }
 
-    /// Waits for the turn, unless whoever has it is closing the pool.
+    /// Waits for the turn, unless its owner is closing the pool.
     fn turn_to_quiesce(&self) -> Result<MutexGuard<'_, ()>> {
         loop {
             if let Some(turn) = self.quiescing.try_lock() {
@@ -102,7 +102,7 @@ impl<M: Media> Space<M> {
         if self.is_inside() {
             return Err(Error::InsideOperation);
         }
-        // Lets whoever quiesced the pool finish, so that a verification sees one state throughout.
+        // Lets a thread that quiesced the pool finish, so that a verification sees one state throughout.
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
         self.wait_until_left(Mode::Reader, None)?;

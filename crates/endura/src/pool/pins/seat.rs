@@ -1,4 +1,4 @@
-//! Places that are remembered from one pin to the next, and between two pins.
+//! Seats: places that are remembered from one pin to the next, and between two pins.
 
 use crate::media::Media;
 use crate::pool::pins::guard::Guard;
@@ -7,13 +7,13 @@ use crate::runtime::epoch::EpochStamp;
 
 /// A place that was reached inside a pin, and until when it is that place.
 ///
-/// All that trees remember of chunks and nodes after a pin has ended is in a seat: their cursors, and the
-/// walks of a collection. It opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
+/// After a pin has ended, trees remember chunks and nodes only in seats: their cursors do, and the
+/// walks of a collection. A seat opens in two ways only, by the two rules of [`epoch`](crate::runtime::epoch):
 /// [`within`](Self::within) another pin, or for a [`look`](Self::look) without one. A seat that was not taken
 /// opens in neither.
 ///
-/// A seat that is taken inside a long pin may be void from the start. So whoever takes one has read before,
-/// under the same pin, what he came for.
+/// A seat that is taken inside a long pin may be void from the start. So a cursor first reads its entry under the same
+/// pin, and then takes the seat.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seat<P> {
     place: P,
@@ -39,9 +39,9 @@ impl<P> Seat<P> {
         guard.space().epochs.protects(self.stamp).then_some(&self.place)
     }
 
-    /// What `look` sees at the place, without a pin: `None` if the place may have been another one by then.
-    /// The words that `look` goes by it has to load with Acquire, or before an Acquire load or fence: none of
-    /// them may be younger than the epoch that is read behind.
+    /// The result of `look` at the place, without a pin: `None` if the place may have been reused by then. `look` has to
+    /// load the words that it relies on with Acquire, or before an Acquire load or fence: none of them may be younger
+    /// than the epoch, which is read after them.
     #[inline(always)]
     pub(crate) fn look<M: Media, T>(
         &self,
