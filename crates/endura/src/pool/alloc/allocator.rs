@@ -16,7 +16,7 @@ use crate::{Error, Result};
 pub(crate) struct Allocator {
     pub(crate) pages: Pages,
     pub(crate) slabs: Slabs,
-    /// What is known to have an owner; none if all free space is known.
+    /// Marks of the chunks that are known to have an owner; none if all free space is known.
     pub(crate) marks: Option<Marks>,
     /// Whether the headers of pages contradict each other, so that the free space of an unclean end is
     /// not known without a collection.
@@ -78,7 +78,7 @@ impl Allocator {
         self.slabs.take(media, &self.pages, class, class.batch(), out)
     }
 
-    /// Makes chunks free that nobody can reach.
+    /// Frees chunks that are unreachable.
     pub(crate) fn give<M: Media>(
         &self,
         media: &M,
@@ -94,7 +94,7 @@ impl Allocator {
         Ok(self.pages.take(media, run, PageKind::Large(run))? * PAGE + LINE)
     }
 
-    /// Makes a chunk free for which there is no class and that nobody can reach.
+    /// Frees a chunk for which there is no class, and that is unreachable.
     pub(crate) fn give_large<M: Media>(&self, media: &M, at: u64, bytes: u64) -> Result<()> {
         if at % PAGE != LINE {
             return Err(Error::Corrupt { offset: at, what: "a freed chunk that starts nowhere" });
@@ -102,7 +102,7 @@ impl Allocator {
         self.pages.give_large(media, at / PAGE, run_of(bytes))
     }
 
-    /// A whole page for the map directory, empty and linked by nobody.
+    /// A whole page for the map directory, empty and not linked yet.
     pub(crate) fn take_directory_page<M: Media>(&self, media: &M) -> Result<u64> {
         self.pages.take(media, 1, PageKind::Directory)
     }

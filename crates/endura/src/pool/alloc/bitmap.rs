@@ -1,4 +1,4 @@
-//! Which chunks of a slab page are free.
+//! The bitmap of the free chunks of a slab page.
 
 use crate::pool::alloc::class::Class;
 

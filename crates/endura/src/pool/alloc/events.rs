@@ -1,17 +1,17 @@
-//! What a pool tells of itself.
+//! Events of a pool.
 //!
-//! Who tells is inside an operation, and may hold a lock. So it only puts the event into a queue; a thread of its own,
-//! which is there if somebody listens, takes it out.
+//! The thread that reports an event is inside an operation, and may hold a lock. So it only puts the event into a queue.
+//! If there is a listener, a thread of its own takes events out of the queue and calls it.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use crate::{Error, Result};
 
-/// Events that wait at most; more than that are not told.
+/// The most events that wait; further ones are lost.
 const QUEUE: usize = 1024;
 
-/// What a collection is doing.
+/// The phase of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CollectionState {
@@ -56,7 +56,7 @@ pub enum Event {
         /// Its length in bytes.
         file_bytes: u64,
     },
-    /// An operation found no room while freed memory waits for a thread that stays inside another one.
+    /// An operation ran out of space while freed memory waits for a thread that stays inside another one.
     ReclaimStalled {
         /// Bytes that wait.
         waiting_bytes: u64,
@@ -70,11 +70,11 @@ pub enum Event {
 pub(crate) struct Events(Option<SyncSender<Event>>);
 
 impl Events {
-    /// Starts a thread that hands all events to `listener`, until the pool is gone.
+    /// Starts a thread that calls `listener` with all events, until the pool is gone.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if there is no thread to be had.
+    /// [`Error::Io`] if the thread cannot be started.
     pub(crate) fn to(listener: impl Fn(&Event) + Send + 'static) -> Result<Self> {
         let (sender, receiver) = sync_channel(QUEUE);
         let thread = thread::Builder::new().name("endura-events".to_owned());
@@ -83,7 +83,7 @@ impl Events {
         Ok(Self(Some(sender)))
     }
 
-    /// Tells an event, without waiting: where the listener is far behind, it is lost.
+    /// Reports an event without waiting. If the listener is far behind, the event is lost.
     #[inline]
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
         if let Some(sender) = &self.0 {

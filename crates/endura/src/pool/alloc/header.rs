@@ -10,10 +10,10 @@
 //! | 48..64 | a constant, so that zeros and stray data are not taken for a header |
 //!
 //! The tail shrinks, durably, before a chunk that begins in it is handed out, and never grows until the
-//! page is taken anew. So it is true in every crash state, and what lies in it needs no collection.
+//! page is taken again. So it is true in every crash state, and its chunks need no collection.
 //!
-//! The rest of the line is spare, but for the second word of a DIRECTORY page, which names the next
-//! one. The continuation pages of a run have no header: data lies there. Who walks the pages skips
+//! The rest of the line is spare, except for the second word of a DIRECTORY page, which names the next
+//! one. The continuation pages of a run contain data and no header. A walk over the pages skips
 //! them by the run's length.
 
 use crate::media::{LINE, Mark, Media, Ordering, Span};
@@ -33,7 +33,7 @@ const SLAB: u64 = 2;
 const LARGE: u64 = 3;
 const DIRECTORY: u64 = 4;
 
-/// What a page is.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     /// Nothing in it is in use.
@@ -88,7 +88,7 @@ pub(crate) fn line<M: Media>(media: &M, page: u64) -> Result<Span<'_, M, 8>> {
     Span::new(media, page.saturating_mul(PAGE) / LINE * LINE)
 }
 
-/// What page `page` is.
+/// The kind of page `page`.
 pub(crate) fn read<M: Media>(media: &M, page: u64) -> Result<PageKind> {
     let line = line(media, page)?;
     // Pairs with the Release of `write`; within a session the allocator's locks do as much.
@@ -125,12 +125,12 @@ pub(crate) fn tail<M: Media>(media: &M, page: u64) -> Result<u64> {
 pub(crate) fn shorten_tail<M: Media>(media: &M, page: u64, size: u64, place: u64) -> Result<u64> {
     let line = line(media, page)?;
     let used = place / PART + 1;
-    // Relaxed: in this session locks in DRAM tell of it, and who looks for tails at the next open is alone.
+    // Relaxed: in this session a lock in DRAM orders it, and the next open reads tails before any other thread runs.
     line.store(0, MARK | slab_value(size, PARTS - used) << 8 | SLAB, Ordering::Relaxed);
     line.flush(0, 1);
     media.mark(Mark::Step("pool.page.tail"));
-    // Before a chunk behind `place` can be linked: after a crash it would be handed out again. A drain, as
-    // where pages are taken: the one who links the chunk may be another thread.
+    // Before a chunk of this part can be linked: after a crash it would be allocated again. A drain, as
+    // where pages are taken: another thread may link the chunk.
     media.drain();
     Ok(used * PART)
 }

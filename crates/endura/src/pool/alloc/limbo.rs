@@ -1,4 +1,4 @@
-//! Chunks that are unlinked, durably, but may still be read.
+//! The limbo (retired list) of a thread: chunks that are durably unlinked, but may still be read.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::runtime::retired::Retired;
 /// Chunks in one block of the queue.
 const BLOCK: usize = 512;
 
-/// A chunk: where it is, and its bytes as asked for.
+/// A chunk: its offset, and its bytes as requested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk {
     pub(crate) at: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Chunk {
 
 /// The chunks that one thread has retired, oldest first; tags never fall.
 ///
-/// A queue in blocks, for it may come to hold millions while a thread stays inside an operation: one piece
-/// would be copied as a whole each time it has to be larger, which some operation would have to wait for,
-/// and would keep its memory afterwards.
+/// It is a queue in blocks, because it may hold millions of chunks while a thread stays inside an operation. A queue in
+/// one piece would be copied whole each time it grows, which some operation would have to wait for, and would keep its
+/// memory afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Limbo {
     blocks: VecDeque<Vec<Retired<Chunk>>>,
@@ -59,7 +59,7 @@ impl Limbo {
         Some(oldest)
     }
 
-    /// Bytes of all that wait.
+    /// Bytes of all chunks in it.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

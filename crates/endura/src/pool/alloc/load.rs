@@ -10,7 +10,7 @@ use crate::pool::alloc::slab::Slabs;
 use crate::pool::session::Session;
 
 impl Allocator {
-    /// The space of a formatted medium: every page below NEXT_PAGE is in use, but for what a clean
+    /// The space of a formatted medium: every page below NEXT_PAGE is in use, except for the free space that a clean
     /// close wrote down.
     pub(crate) fn load<M: Media>(media: &M, session: Session) -> Result<Self> {
         let mut allocator = Self {

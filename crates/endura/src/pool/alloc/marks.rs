@@ -1,4 +1,4 @@
-//! Which chunks of an earlier session somebody owns.
+//! Marks: the chunks of an earlier session that are known to have an owner.
 
 use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collection {
-    /// What is being done.
+    /// Its phase.
     pub state: CollectionState,
     /// Pages that there were when the pool was opened, of 2 MiB: those that are looked at.
     pub pages: u64,
@@ -73,7 +73,7 @@ impl PageMarks {
     fn set(&self, bit: usize) -> bool {
         let mask = 1 << (bit % 64);
         let word = &self.words[bit / 64];
-        // Relaxed: whoever sweeps waits for the ends of the pins in which bits are set.
+        // Relaxed: the sweeping thread waits for the ends of the pins in which bits are set.
         word.load(Ordering::Relaxed) & mask == 0
             && word.fetch_or(mask, Ordering::Relaxed) & mask == 0
     }
@@ -98,7 +98,7 @@ impl Marks {
         self.pages.len() as u64
     }
 
-    /// Marks a chunk of `bytes` bytes, as asked for, that a map reaches.
+    /// Marks a chunk of `bytes` bytes, as requested, that a map reaches.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Marks {
     pub(crate) fn keep(&self, at: u64, bytes: u64) {
         // Relaxed: a mark that is not needed any more does no harm.
         if at / PAGE < self.limit() && self.state.load(Ordering::Relaxed) < ENDED {
-            // What does not fit is none of an old page, or is found when it is freed.
+            // A chunk that does not fit is not of an old page, or the error shows when it is freed.
             self.set(at, Class::of(bytes));
         }
     }
@@ -207,11 +207,11 @@ impl Marks {
 
     /// Whether that is another state than before.
     pub(crate) fn enter(&self, state: CollectionState) -> bool {
-        // Release: whoever sees that all is done sees the counts.
+        // Release: a thread that sees that all is done sees the counts.
         self.state.swap(state as u32, Ordering::Release) != state as u32
     }
 
-    /// Says that what has no mark will not be freed.
+    /// Gives the collection up: unmarked chunks will not be freed.
     pub(crate) fn give_up(&self) {
         let _ = self.enter(CollectionState::Failed);
     }

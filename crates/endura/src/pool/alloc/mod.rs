@@ -1,4 +1,4 @@
-//! Who may use which bytes: pages, chunks of a page, and the caches of threads (DCMM, ROART 4).
+//! The allocator: pages, chunks of a page, and the caches of threads (DCMM, ROART 4).
 //!
 //! # Layers
 //!

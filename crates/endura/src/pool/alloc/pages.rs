@@ -1,4 +1,4 @@
-//! Whole pages: which are free, and how the pool gets more of them.
+//! Whole pages: the free ones, and growth.
 //!
 //! A page is born FREE: its header is made durable as such *before* NEXT_PAGE comes to cover it.
 //! Hence every page below NEXT_PAGE that is no continuation of a run has a valid header in every
@@ -7,13 +7,12 @@
 //! All of this happens under one lock. A thread can therefore never find NEXT_PAGE already large
 //! enough but not yet durable, and link into a page that a crash makes free again.
 //!
-//! What is taken is always the beginning of a run of free pages, and its header is durable before it is
-//! out of the run. So a header of a free page need not be durable: what a crash may show instead, a run
-//! that ended, covers none but free pages until the page itself is taken, with a new header. It is written
-//! all the same when a page becomes free: after a killed process the next open knows the page by it. Nothing
-//! durable leads into a page that is free, so FREE is true whenever it comes to be durable, which is before
-//! another thread can take the page; and the header with which the page is taken is a later store to the same word, which
-//! becomes durable before anything is linked.
+//! Pages are always taken from the start of a run of free pages, and the new header is durable before they leave the
+//! run. So the header of a free page need not be durable. A crash may show an older header instead, that of a run which
+//! ended: it covers only free pages until the page itself is taken, with a new header. FREE is written all the same when
+//! a page becomes free, because after a killed process the next open knows the page by it. Nothing durable leads into a
+//! free page, so FREE is true whenever it becomes durable, which is before another thread can take the page. The header
+//! with which the page is taken is a later store to the same word, and is durable before anything is linked.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +47,7 @@ pub(crate) struct FreeRuns {
     given: Box<[u64]>,
     /// How many those are.
     old: u64,
-    /// Growth is told there.
+    /// Receives growth.
     events: Events,
 }
 
@@ -86,7 +85,7 @@ impl Pages {
         self.runs.lock().next
     }
 
-    /// Pages that nobody uses.
+    /// Free pages.
     pub(crate) fn free(&self) -> u64 {
         self.runs.lock().free()
     }
@@ -96,19 +95,19 @@ impl Pages {
         self.runs.lock().fit(count).is_none()
     }
 
-    /// The runs of pages that nobody uses: first page and length, ascending.
+    /// The runs of free pages: first page and length, ascending.
     pub(crate) fn runs(&self) -> Vec<(u64, u64)> {
         self.runs.lock().by_first.iter().map(|(&first, &count)| (first, count)).collect()
     }
 
-    /// Whether the page is below NEXT_PAGE and somebody uses it.
+    /// Whether the page is below NEXT_PAGE and in use.
     pub(crate) fn is_taken(&self, page: u64) -> bool {
         let runs = self.runs.lock();
         (1..runs.next).contains(&page) && !runs.is_free(page)
     }
 
-    /// What the page is, if it has not been free in this session: it is then as the last one left it,
-    /// as far as its header goes. The page must not lie inside a run.
+    /// The kind of the page, if it has not been free in this session: its header is then as the last session left it.
+    /// The page must not be inside a run.
     pub(crate) fn left_over<M: Media>(&self, media: &M, page: u64) -> Result<Option<PageKind>> {
         // Under the lock, so that no run is half freed.
         let runs = self.runs.lock();
@@ -134,9 +133,9 @@ impl Pages {
         };
         header::write(media, first, kind)?;
         media.mark(Mark::Step("pool.page.take"));
-        // Before any chunk of the page can be linked: who walks the pages after a crash must see
-        // what the link refers to. A drain, for the one who links it may be another thread, which got
-        // the chunk through locks in DRAM: nothing else says that this thread's stores are out.
+        // Before any chunk of the page can be linked: after a crash a walk over the pages must see the page that
+        // the link refers to. A drain, because another thread may link it, which got the chunk through locks in DRAM:
+        // nothing else says that this thread's stores are out.
         media.drain();
         runs.remove(first, count);
         Ok(first)
@@ -151,7 +150,7 @@ impl Pages {
         }
         header::write(media, page, PageKind::Free)?;
         media.mark(Mark::Step("pool.page.free"));
-        // Before anybody can take the page: with a store buffer in front of the durable memory, this header
+        // Before another thread can take the page: with a store buffer in front of the durable memory, this header
         // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
         // the store of the header in `take`.
         media.drain();
@@ -183,9 +182,9 @@ impl Pages {
 
     /// Gives back the run of one large chunk.
     ///
-    /// Data lies where the headers of its later pages should be. They become FREE first, while the
-    /// first header still covers them; only when they are durable does the first header become FREE.
-    /// That one need not be durable: the first page is the first to be taken again.
+    /// Its later pages have data in place of headers. Their headers become FREE first, while the first header still
+    /// covers them. When those are durable, the first header becomes FREE. That one need not be durable: the first page
+    /// is the first to be taken again.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
         let mut runs = self.runs.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
@@ -212,7 +211,7 @@ impl Pages {
 }
 
 impl FreeRuns {
-    /// Pages that nobody uses.
+    /// Free pages.
     pub(crate) fn free(&self) -> u64 {
         self.by_first.values().sum()
     }
@@ -300,8 +299,8 @@ impl FreeRuns {
         word.store(0, end, Ordering::Release);
         word.flush(0, 1);
         media.mark(Mark::Step("pool.grow.next_page"));
-        // Before anything in these pages can be linked. No other thread has seen the new value,
-        // for the lock is held: whoever sees it sees it durable.
+        // Before anything in these pages can be linked. No other thread has seen the new value, because the lock is
+        // held: a thread that sees it sees it durable.
         media.fence();
         let first = std::mem::replace(&mut self.next, end);
         self.insert(first, count);
@@ -330,7 +329,7 @@ impl Pages {
         self.runs.lock().limit != u64::MAX
     }
 
-    /// Tells `events` of growth from now on.
+    /// Reports growth to `events` from now on.
     pub(crate) fn tell_to(&self, events: Events) {
         self.runs.lock().events = events;
     }

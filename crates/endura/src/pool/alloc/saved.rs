@@ -1,7 +1,7 @@
 //! Free space that outlives a clean close.
 //!
-//! The close writes which pages are free and which chunks of partly used pages are, in blocks that
-//! nobody else uses: the upper half of page 0, then, if that is not enough, pages that are free
+//! The close writes which pages are free and which chunks of partly used pages are, in blocks that have no
+//! other use: the upper half of page 0, then, if that is not enough, pages that are free
 //! themselves. So the list takes no space that a later session would have to give back, and never
 //! makes the pool grow. If even that is not enough the rest is left out, and UNCOLLECTED says so: the
 //! next session finds it by a collection.
@@ -49,12 +49,12 @@ const NEXT: usize = 1;
 const GENERATION: usize = 2;
 const RECORDS: usize = 3;
 
-/// What is known at an open of the space that is free.
+/// How much of the free space is known at an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     /// All of it.
     All,
-    /// What the list of the last close names; more may be stranded.
+    /// The space in the list of the last close; more may be stranded.
     Listed,
     /// There is no list.
     Nothing,
@@ -87,7 +87,7 @@ impl Block {
     }
 }
 
-/// What word 0 has to be.
+/// The right value of word 0.
 fn checksum(words: &[u64]) -> u64 {
     let count = words.len() as u64;
     let body = words[NEXT..].iter().fold(crc32c::crc32c(&count.to_le_bytes()), |sum, word| {

@@ -1,4 +1,4 @@
-//! Pages of chunks of one size.
+//! Slabs: pages of chunks of one size class.
 //!
 //! Per class one lock protects the bitmaps of its pages. A chunk outside every bitmap is in use as
 //! far as the page is concerned, whether a map links it, a thread has it in its cache, or it waits
@@ -9,9 +9,8 @@
 //! last close) have no bitmap. All their chunks count as used. The first chunk of such a page that
 //! is freed brings the page in.
 //!
-//! A chunk in the tail of its page, as the header has it, is handed out only when the header has let go
-//! of it, durably. That is so whatever made the chunk free: a new page, the tails of an open after a
-//! kill, the list of a clean close, or a sweep.
+//! A chunk in the tail of its page is allocated only after the header's tail has become shorter, durably. That holds
+//! whatever made the chunk free: a new page, the tails of an open after a kill, the list of a clean close, or a sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +90,7 @@ impl Slabs {
         if own.free != before {
             let bytes = |chunks| chunks as u64 * class.size();
             pages.count_loose(bytes(before), bytes(own.free));
-            // Relaxed: a hint, of which nobody minds an old state.
+            // Relaxed: a hint, which may be out of date.
             self.sparse[class.index()].store(own.is_sparse(class), Ordering::Relaxed);
         }
         result
@@ -136,8 +135,8 @@ impl Slabs {
         })
     }
 
-    /// Makes chunks free. What turns out to be no chunk in use stays unused; the first such finding
-    /// is returned when all others have been freed.
+    /// Frees chunks. One that turns out not to be in use is left alone; the first such error is returned after all others
+    /// have been freed.
     pub(crate) fn give<M: Media>(
         &self,
         media: &M,
@@ -343,7 +342,7 @@ impl ClassPages {
             let place = class.place(chunk);
             if chunk >= slab.tail {
                 if !must || out.len() > before {
-                    // What a cache holds is lost by a kill: no part of a page for the rest of a batch.
+                    // A kill loses the chunks of a cache: so no further part of the page for the rest of a batch.
                     break;
                 }
                 let tail = header::shorten_tail(media, page, class.size(), place)?;

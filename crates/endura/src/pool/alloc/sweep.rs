@@ -1,7 +1,7 @@
 //! Freeing what a collection has not marked, page by page (C4 of [`collect`](crate::pool::collect)).
 //!
-//! A page that is wholly free says so in its header from then on: else the next open after an unclean end
-//! would not know it, and each killed session would cost the pages that it has used.
+//! The header of a page that is wholly free then says FREE. Otherwise the next open after an unclean end would not know
+//! that, and each killed session would cost the pages that it has used.
 
 use crate::media::{Mark, Media, Region};
 use crate::pool::alloc::allocator::Allocator;
@@ -48,7 +48,7 @@ impl Allocator {
         }
     }
 
-    /// Ends the collection: all free space is known. What it has written is durable on return.
+    /// Ends the collection: all free space is known. Its stores are durable on return.
     pub(crate) fn end_sweep<M: Media>(&self, media: &M) -> Result<()> {
         self.pages.know_all();
         self.pages.allow_growth(media)?;

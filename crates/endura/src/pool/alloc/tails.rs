@@ -1,17 +1,17 @@
-//! Free space that is known after an unclean end, without a collection: pages that are FREE, and what was
-//! never handed out of pages of chunks.
+//! Free space that is known after an unclean end, without a collection: pages that are FREE, and the tails of pages of
+//! chunks, which were never allocated.
 //!
-//! Without it each session that is killed before its collection has ended would cost a page for each size
-//! of which it took a chunk. With it the next one goes on in the same page, one 32nd further on.
+//! Without tails each session that is killed before its collection has ended would cost a page for each size
+//! of which it took a chunk. With them the next session continues in the same page, one 32nd further on.
 //!
-//! # Why nobody owns it
+//! # Why this space has no owner
 //!
 //! A page says FREE from when it is new, or from when its run was retired by its owner, until it is taken.
 //! A tail loses a part before a chunk of it is handed out. Both headers are fenced before something that
 //! is durable can lead to what they let go of.
 //!
-//! What a killed process left may be visible and not durable. So these are flushed here, and
-//! fenced with what the directory flushes at an open (`Directory::load`), before anybody is let in:
+//! The stores of a killed process may be visible and not durable. So this module flushes the following, and the fence
+//! of the directory's own flushes at an open (`Directory::load`) covers them, before the first operation is admitted:
 //!
 //! * NEXT_PAGE, which covers those pages (by the directory, whose first link lies in the same line);
 //! * the header of a page whose tail is used: it may be FREE on the medium;
@@ -38,7 +38,7 @@ use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE};
 // `Directory::load` flushes both.
 const _: () = assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE);
 
-/// What pages say that nobody owns.
+/// Free space, by the headers of pages.
 #[derive(Debug, Default)]
 struct Found {
     free: Vec<u64>,
@@ -46,8 +46,8 @@ struct Found {
 }
 
 impl Allocator {
-    /// Makes free what the pages themselves say is. Nothing at all if one of them says nonsense: who is
-    /// to find the pages of chunks among those of runs has to go by all headers before them. Whether none did.
+    /// Frees the space that the headers of pages call free. If one header is impossible it frees nothing, because all
+    /// headers before a page are needed to distinguish headers from the data of runs. Whether all were possible.
     pub(crate) fn restore_tails<M: Media>(&self, media: &M) -> bool {
         let found = look(media, self.pages.next());
         let is_sound = found.is_some();

@@ -1,4 +1,4 @@
-//! What a thread keeps in a pool: chunks to hand out, and chunks that wait for a grace period.
+//! Per-thread allocator state: cached free chunks, and retired chunks that wait for a grace period.
 
 use crate::Result;
 use crate::media::Media;
@@ -12,13 +12,13 @@ use crate::runtime::epoch::RetireTag;
 const FREE_EVERY: usize = 64;
 const FREE_EVERY_BYTES: u64 = 1 << 20;
 
-/// How much is freed at once. What waits can be any amount, after a thread has stayed inside an operation:
-/// no operation may have to free all of it, nor hold a lock so long.
+/// How much is freed at once. After a thread has stayed inside an operation any amount may wait: no operation may have to
+/// free all of it, nor hold a lock so long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bite {
     /// Chunks.
     pub(crate) chunks: usize,
-    /// Bytes; the last chunk may go beyond. What takes whole pages is freed page by page.
+    /// Bytes; the last chunk may go beyond. Chunks of whole pages are freed page by page.
     pub(crate) bytes: u64,
 }
 
@@ -38,14 +38,14 @@ impl Bite {
 struct Cache {
     /// To be handed out, from the end.
     ready: Vec<u64>,
-    /// Freed since these were taken. They lie anywhere: if the class is sparse when they are needed they go
-    /// back to their pages, so that entries that come to an emptied pool gather in few of its pages, and do
-    /// not keep one in each.
+    /// Freed since these were taken. They may be in any page. If the class is sparse when they are needed, they go back
+    /// to their pages instead, so that new entries of an emptied pool gather in few of its pages, and do not keep one
+    /// in each.
     returned: Vec<u64>,
 }
 
-/// One thread's cache and limbo. It outlives the thread: the next one with its number goes on with
-/// it, and any thread may empty it, for all of it is under the slot's lock.
+/// One thread's cache and limbo. It outlives the thread: the next thread with its number continues with it. Any thread
+/// may empty it, because all of it is under the slot's lock.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCache {
     /// By class; made when first used.
@@ -74,7 +74,7 @@ impl ThreadCache {
         cache.ready.is_empty() && cache.returned.is_empty()
     }
 
-    /// A chunk of the class that is at hand.
+    /// A cached chunk of the class.
     #[inline]
     pub(crate) fn take_ready(&mut self, class: Class) -> Option<u64> {
         self.cache(class).ready.pop()
@@ -114,7 +114,7 @@ impl ThreadCache {
         Ok(cache.ready.pop())
     }
 
-    /// Makes a chunk free that nobody can reach.
+    /// Frees a chunk that is unreachable.
     pub(crate) fn give<M: Media>(
         &mut self,
         media: &M,

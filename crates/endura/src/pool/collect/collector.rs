@@ -1,5 +1,5 @@
-//! The collection of one session, done in small steps by whoever has the time: threads that do
-//! nothing else, and operations that find no room.
+//! The collection of one session, in small steps: by threads that do nothing else, and by operations that run out of
+//! space.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub struct Collector<M: Media> {
 
 struct Work<M: Media> {
     phase: Phase,
-    /// Walks that nobody is in the middle of.
+    /// Walks that no thread is working on.
     walks: Vec<Box<dyn GcWalk<M>>>,
     under_way: usize,
 }
@@ -50,7 +50,7 @@ enum Phase {
     Mark,
     /// C3: maps that were dropped have to be freed.
     Drops,
-    /// C3: everybody has to leave who was there at this tag.
+    /// C3: every pin has to end that was there at this tag.
     Grace(RetireTag),
     /// C4: from this page on.
     Sweep(u64),
@@ -91,7 +91,7 @@ impl<M: Media> Collector<M> {
     ///
     /// # Errors
     ///
-    /// Those of [`Space::pin`] and [`Space::pin_mut`]. What is wrong with the pool is no error, but
+    /// Those of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but
     /// ends the collection ([`CollectionState::Failed`]).
     pub fn step(&self) -> Result<GcStep> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(GcStep::Ended) };
@@ -122,7 +122,7 @@ impl<M: Media> Collector<M> {
         }
     }
 
-    /// Enters a state of the collection, and tells where it begins and ends.
+    /// Enters a state of the collection, and reports its beginning and its end.
     fn enter(&self, marks: &Marks, state: CollectionState) {
         if !marks.enter(state) {
             return;
@@ -144,8 +144,8 @@ impl<M: Media> Collector<M> {
             media.mark(Mark::Step("collect.mark"));
             let mut visit = |at, bytes| marks.reach(media, pages, at, bytes);
             let ended = walk.step(&guard, &mut visit, self.bite);
-            // Before anything is freed: what the walk did not find must not come back with a word that
-            // a killed process had stored, and the walk has flushed.
+            // Before anything is freed: a chunk that the walk did not find must not become reachable again by losing a
+            // word that a killed process had stored. Pairs with the flushes of the walk.
             media.fence();
             ended
         });
@@ -176,7 +176,7 @@ impl<M: Media> Collector<M> {
         Ok(())
     }
 
-    /// The first half of C3. Whoever frees a dropped map does so in a pin, for which the second half
+    /// The first half of C3. A thread frees a dropped map in a pin, for which the second half
     /// waits.
     fn wait_for_drops(&self) -> Result<GcStep> {
         let now = self.space.epochs.advance();
@@ -226,8 +226,8 @@ impl<M: Media> Collector<M> {
     }
 
     /// Goes on until the end, or until another thread has kept it waiting for about a second, or until it
-    /// has done several times what a pool of this size asks for: others may enter keys ahead of a walk as
-    /// fast as it goes on. Whether all is done. `false` at once inside an operation, for whose end it would
+    /// has done several times the work that a pool of this size needs: other threads may insert keys ahead of a walk as
+    /// fast as it proceeds. Whether all is done. `false` at once inside an operation, for whose end it would
     /// have to wait. O(pages).
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl<M: Media> Collector<M> {
         Ok(false)
     }
 
-    /// Says that nobody goes on, where no operation will.
+    /// Reports that the collection stops, if no operation will continue it.
     fn note_end(&self, error: &Error) {
         let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
         if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
@@ -267,15 +267,15 @@ impl<M: Media> Collector<M> {
         }
     }
 
-    /// More steps than a collection has when nobody writes: each but the last of a walk meets new chunks.
+    /// More steps than a collection takes without writers: each but the last of a walk meets new chunks.
     fn steps_at_most(&self) -> u64 {
         let (pages, ..) = self.space.allocator.usage();
         let chunks = pages * (PAGE / LINE);
         MOST_ROUNDS * (chunks.div_ceil(self.bite as u64) + pages + FEW_STEPS)
     }
 
-    /// Goes on until the end, or until the pool is closed, and rests as long as it works unless
-    /// somebody needs the space: what a thread in the background does. An error that ends it before is
+    /// The work of a thread in the background. It continues until the end, or until the pool is closed, and rests as long
+    /// as it works unless an operation needs the space. An error that ends it before is
     /// that of every operation, as after a close, or shows as [`CollectionState::Failed`].
     pub fn run(&self) {
         loop {

@@ -1,4 +1,4 @@
-//! What a tree offers to a collection.
+//! The interface of a tree to a collection.
 
 use crate::Result;
 use crate::media::Media;
@@ -6,7 +6,7 @@ use crate::pool::pins::guard::Guard;
 
 /// A walk over chunks that a map reaches: all of them, or those of one part.
 pub trait GcWalk<M: Media>: Send {
-    /// Goes on: tells `visit` of about `bite` chunks more, where each is and its bytes as asked for.
+    /// Continues the walk: calls `visit` with about `bite` more chunks, the offset of each and its bytes as requested.
     /// Whether that was the end.
     ///
     /// Others write meanwhile. All walks of a map together must meet every chunk that is reachable
@@ -28,7 +28,7 @@ pub trait GcWalk<M: Media>: Send {
     ) -> Result<bool>;
 }
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GcStep {
     /// Something was done.

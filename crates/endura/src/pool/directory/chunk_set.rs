@@ -1,4 +1,4 @@
-//! A set of chunks, in a bit for each.
+//! A set of chunks, one bit each.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::{Error, Result};
 /// Chunks anywhere in the pool: takes 1/256 of the memory of their pages, or less.
 #[derive(Default)]
 pub(crate) struct ChunkSet {
-    /// By page. What counts as free in the bitmap is in the set.
+    /// By page. A chunk that is free in the bitmap is in the set.
     slabs: BTreeMap<u64, (Class, Bitmap)>,
-    /// Chunks that take whole pages, with their bytes as asked for.
+    /// Chunks that take whole pages, with their bytes as requested.
     large: BTreeMap<u64, u64>,
 }
 
 impl ChunkSet {
-    /// Adds a chunk of `bytes` bytes, as asked for; whether it was not in the set.
+    /// Adds a chunk of `bytes` bytes, as requested; whether it was not in the set.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! What is counted of a map, in counters that no two threads share.
+//! Counters of a map, sharded so that no two threads share one.
 //!
-//! They are made by the first thread that counts: a map that nobody writes to has none.
+//! The first thread that counts makes them: a map that is only read has none.
 
 use crate::runtime::once_slice::OnceSlice;
 use crate::runtime::thread;
@@ -26,7 +26,7 @@ struct Shard {
 #[derive(Debug)]
 pub(crate) struct Counters {
     own: OnceSlice<Shard>,
-    /// Of all other threads, and of what was there before anybody counted.
+    /// Of all other threads, and of the entries from before the first count.
     rest: Shard,
 }
 
@@ -62,7 +62,7 @@ impl Counters {
         }
     }
 
-    /// The same where the thread has none of its own, or nobody has one yet.
+    /// The same for a thread without a shard of its own, or before there are shards.
     #[cold]
     #[inline(never)]
     fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {
@@ -75,8 +75,8 @@ impl Counters {
         }
     }
 
-    /// The sum of one counter over all threads. Where there are no shards nobody had counted anything at a moment
-    /// of the call, as where all counters are 0: who has seen what a counting thread did later sees its shard.
+    /// The sum of one counter over all threads. Without shards the sum is right for a moment of the call, as with counters
+    /// of 0: a thread that has seen the effect of a counted operation sees the shard of the counting thread.
     fn total(&self, counter: fn(&Shard) -> &AtomicU64) -> u64 {
         // Acquire: what is read later is no older. Pairs with the Release of `add_to`.
         let counts = self.own.all().iter().chain([&self.rest]);
@@ -90,9 +90,9 @@ impl Counters {
 
     /// How many entries there are, of those that are counted.
     ///
-    /// Exact when no operation is under way. Beside writers what the map had at one moment of the call, but
-    /// for operations that were under way then. (Where in each of many short counts in a row some entries came
-    /// and some went: off by no more than did so in one of them.)
+    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
+    /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
+    /// than came and went in one of them.)
     pub(crate) fn sum(&self) -> u64 {
         let (mut best, mut error) = self.count();
         for _ in 1..MOST_COUNTS {
@@ -130,9 +130,9 @@ impl Counters {
 /// Adds to a counter that no other thread adds to.
 #[inline(always)]
 fn add_alone(counter: &AtomicU64, n: u64) {
-    // Release: pairs with the Acquire of those who sum up: of `count`, so that who sees that an entry went
-    // sees that it had come. A thread's own counter needs no locked instruction, which would hold up the misses
-    // of the next operation; who inherits a thread's number has seen all that the thread did.
+    // Release: pairs with the Acquire of a thread that sums up: of `count`, so that a thread which sees that an entry
+    // went sees that it had come. A thread's own counter needs no locked instruction, which would delay the misses
+    // of the next operation. A thread that inherits the number has seen all stores of the thread before.
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Release);
 }
 

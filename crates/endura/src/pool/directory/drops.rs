@@ -7,7 +7,7 @@ use crate::pool::directory::chunk_set::ChunkSet;
 use crate::pool::directory::map_state::MapState;
 use crate::runtime::epoch::RetireTag;
 
-/// Tells of the chunks of a map, about so many in each call; whether that was the end.
+/// Lists the chunks of a map, about so many in each call; whether that was the end.
 pub type Inventory<M> =
     dyn FnMut(&M, &MapState, &mut dyn FnMut(u64, u64) -> bool, usize) -> Result<bool> + Send;
 
@@ -16,7 +16,7 @@ pub(crate) struct Dropped<M> {
     pub(crate) tag: RetireTag,
     pub(crate) map: Arc<MapState>,
     pub(crate) inventory: Box<Inventory<M>>,
-    /// What is to be freed.
+    /// The chunks that are to be freed.
     pub(crate) chunks: ChunkSet,
     pub(crate) is_noted: bool,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Dropped<M> {
 /// The dropped maps of a pool.
 pub(crate) struct Drops<M> {
     pub(crate) waiting: Vec<Dropped<M>>,
-    /// The entries of those that somebody is at work on.
+    /// The entries of those that a thread is freeing.
     pub(crate) under_way: Vec<u64>,
 }
 

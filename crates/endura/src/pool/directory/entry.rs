@@ -33,8 +33,8 @@ pub(crate) const PARAMETER_BITS: u32 = 48;
 
 pub(crate) type Entry<'m, M> = Span<'m, M, WORDS>;
 
-/// The place of a new name: it is laid out as an entry is, and has the name, and in place of the root where the
-/// entry is that it is for.
+/// The place of a new name. It is laid out as an entry: it has the name, and in place of the root the offset of the
+/// entry that the name is for.
 fn new_name<M: Media>(media: &M) -> Result<Entry<'_, M>> {
     Entry::new(media, NEW_NAME)
 }
@@ -156,6 +156,6 @@ pub(crate) fn settle<M: Media>(entry: Entry<'_, M>, name: &str) {
     media.fence();
     set_state(entry, LIVE);
     media.mark(Mark::Step("pool.rename.live"));
-    // Before the next one is written to the place of new names, and before the caller is told.
+    // Before the next new name is written to that place, and before the call returns.
     media.drain();
 }

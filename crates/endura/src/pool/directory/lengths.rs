@@ -15,7 +15,7 @@ const LEN_GENERATION: usize = 4;
 /// An entry takes at least so many bytes of the pool: a key and a value, or a record of its own.
 const LEAST_BYTES: u64 = 16;
 
-/// What the last session recorded in the directory entry at `entry`, if it was closed and knew.
+/// The number of entries that the last session recorded in the directory entry at `entry`, if it was closed and knew it.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub(crate) fn recorded<M: Media>(media: &M, entry: u64, session: Session) -> Res
     Ok(Some(len))
 }
 
-/// Writes down how many entries a map has that knows it. The caller fences.
+/// Records how many entries a map has, if it knows. The caller fences.
 pub(crate) fn record<M: Media>(media: &M, map: &MapState, session: Session) -> Result<()> {
     if map.counted() == Counted::All {
         let header = Header::new(media, map.entry())?;

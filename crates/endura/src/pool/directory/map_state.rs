@@ -1,4 +1,4 @@
-//! What all handles of one map share, in DRAM.
+//! The state in DRAM that all handles of one map share.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::types::Types;
 pub enum Counted {
     /// All of them.
     All,
-    /// Those with a key below this one: a count is under way, or has not begun.
+    /// Those with a key below this one: a count is running, or has not begun.
     Below(u64),
 }
 
-/// What is recorded of a map, and does not change.
+/// The recorded facts about a map, which do not change.
 #[derive(Debug)]
 pub(crate) struct MapFacts {
     pub(crate) kind: u8,
@@ -116,7 +116,7 @@ impl MapState {
         first.map_or_else(|known| known, |_| word)
     }
 
-    /// Tells all threads of a new root, once it is durable and before the old one is retired.
+    /// Publishes a new root to all threads, once it is durable and before the old one is retired.
     pub fn set_known_root(&self, word: u64) {
         self.known_root.store(word, Ordering::Release);
     }
@@ -131,8 +131,8 @@ impl MapState {
         entry + ENTRY - 3 * LINE
     }
 
-    /// Whether the map was dropped. To be asked after the pin: a drop waits for all pins that may
-    /// have been told no.
+    /// Whether the map was dropped. To be read after the pin: a drop waits for every pin that may have read "not
+    /// dropped".
     #[inline]
     pub fn is_dropped(&self) -> bool {
         // Pairs with `mark_dropped`; the grace period behind it does the rest.
@@ -144,7 +144,7 @@ impl MapState {
     }
 
     /// Counts entries that came (positive) or went, on the calling thread's counter. To be called before the
-    /// operation's last locked instruction, so that who looks after it has returned finds them counted.
+    /// operation's last locked instruction, so that every count after the operation has returned includes them.
     #[inline(always)]
     pub fn add(&self, entries: i64) {
         self.counters.add(entries);
@@ -156,18 +156,18 @@ impl MapState {
         self.counters.note_retired();
     }
 
-    /// How many leaves and nodes were retired. Where that is the same before and after, no chunk of the
-    /// map's that was seen in between and before has been reused: whoever reuses one comes after
-    /// [`note_retired`](Self::note_retired), and who sees what he stored sees that (both Acquire).
+    /// How many leaves and nodes were retired. If the number is the same before and after, no chunk of the map that was
+    /// seen before and in between has been reused: a reuse follows [`note_retired`](Self::note_retired), and a thread that
+    /// sees a store of the new owner sees that count (both Acquire).
     pub(crate) fn retired(&self) -> u64 {
         self.counters.retired()
     }
 
     /// How many entries there are of those that [`counted`](Self::counted) names.
     ///
-    /// Exact when no operation is under way. Beside writers what the map had at one moment of the call, but
-    /// for operations that were under way then. (Where in each of many short counts in a row some entries came
-    /// and some went: off by no more than did so in one of them.)
+    /// Exact when no operation is running. Beside writers it is the number at one moment of the call, except for operations
+    /// that were running then. (If entries came and went during each of many short counts in a row, it is off by no more
+    /// than came and went in one of them.)
     pub fn sum(&self) -> u64 {
         self.counters.sum()
     }
@@ -189,7 +189,7 @@ impl MapState {
         if let Counted::Below(key) = counted {
             self.counted_below.store(key, Ordering::Release);
         }
-        // Release: whoever sees that all are counted sees the counters that say so.
+        // Release: a thread that sees that all are counted sees their counters.
         self.all_counted.store(counted == Counted::All, Ordering::Release);
     }
 
@@ -199,8 +199,8 @@ impl MapState {
         !self.counting.swap(true, Ordering::Relaxed)
     }
 
-    /// The same for a count in the background, which is tried once: what failed there would fail again, and who
-    /// asks for an exact number is told why.
+    /// The same for a count in the background, which is tried once: after a failure it would fail again, and a caller of
+    /// the exact number gets the error.
     pub(crate) fn claim_background_count(&self) -> bool {
         !self.background_count.swap(true, Ordering::Relaxed) && self.claim_count()
     }
@@ -210,13 +210,13 @@ impl MapState {
         self.counting.store(false, Ordering::Relaxed);
     }
 
-    /// What the tree keeps in DRAM beside its words in the pool, shared by all handles of the map;
-    /// made by the first that asks. `None` if an earlier one made something else.
+    /// The tree's own state in DRAM, shared by all handles of the map and made by the first that needs it. `None` if an
+    /// earlier one made something else.
     pub(crate) fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.beside.get_or_init(|| Arc::new(make()))).downcast().ok()
     }
 
-    /// The pop that is under way.
+    /// The running pop.
     #[inline(always)]
     pub(crate) fn pops(&self) -> &Pops {
         &self.pops

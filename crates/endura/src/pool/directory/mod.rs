@@ -54,11 +54,11 @@
 //! in the entry stays as and where it is, so that operations go on in the map meanwhile. A read-only open takes
 //! the name from there and leaves the rest to the next one that writes.
 //!
-//! None of these orders rests on the lock that passes an entry from thread to thread: whoever lets go of it has
-//! made durable what it stored in there.
+//! None of these orders relies on the lock that passes an entry from thread to thread: before a thread releases the lock,
+//! its stores to the entry are durable.
 //!
-//! All of it happens under one lock, which is taken inside a pin, never the other way round: whoever
-//! waits for writers to leave must not hold it.
+//! All of it happens under one lock. It is taken inside a pin, never the other way round: a thread that waits for writers
+//! to leave must not hold it.
 
 pub(crate) mod chunk_set;
 pub(crate) mod counters;

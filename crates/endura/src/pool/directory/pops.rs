@@ -6,19 +6,19 @@
 //! | who | what | why |
 //! | --- | --- | --- |
 //! | pop | announces its key: OPEN | |
-//! | pop | looks again whether that is the end of the map, and that nobody who has not seen OPEN is entering a key in front of it | who begins later sees OPEN |
+//! | pop | checks again that this is the end of the map, and that no insert that has not seen OPEN is entering a key in front of it | later inserts see OPEN |
 //! | insert | once it has its lock, or slot, and before others see its key: looks for an announcement | of the two, one sees the other |
-//! | insert | in front of a key that is OPEN: makes it GIVEN_UP, and goes on | it waits for no search |
-//! | pop | OPEN to DECIDED; where it was GIVEN_UP, begins anew | an insert has got on |
-//! | insert | in front of a key that is DECIDED: gives up its lock, or slot, waits, begins anew | |
-//! | pop | takes its entry out: this is its moment; then NONE, before it does anything else | |
+//! | insert | in front of a key that is OPEN: makes it GIVEN_UP, and continues | it waits for no search |
+//! | pop | OPEN to DECIDED; if it was GIVEN_UP, starts again | an insert has made progress |
+//! | insert | in front of a key that is DECIDED: gives up its lock, or slot, waits, starts again | |
+//! | pop | removes its entry: this is its linearization point; then NONE, before it does anything else | |
 //!
-//! Only inserts of new keys look: nothing else puts a key in front of another. One pop is under way at a time in
-//! a map. Its turn is no lock that is held while a closure of the user's runs.
+//! Only inserts of new keys look for an announcement: nothing else puts a key in front of another. One pop at a time runs
+//! in a map. No closure of the user runs during its turn.
 
 use crate::sync::{AtomicBool, AtomicU64, Backoff, Mutex, Ordering, fence_behind_exchange};
 
-/// What the pop that is under way has come to: the low bits of the word. Above them an end, and a round, so that no
+/// The state of the running pop: the low bits of the word. Above them are the end (first or last) and a round, so that no
 /// two announcements are the same.
 const NONE: u64 = 0;
 const OPEN: u64 = 1;
@@ -54,7 +54,7 @@ pub(crate) trait NewKey {
 impl NewKey for u64 {
     #[inline(always)]
     fn goes_before(&self, pops: &Pops, smallest: bool) -> bool {
-        // Acquire: pairs with the Release in `announce`. Who reads the key of a later announcement sees that the
+        // Acquire: pairs with the Release in `announce`. A thread that reads the key of a later announcement sees that the
         // earlier one has ended.
         let announced = pops.number.load(Ordering::Acquire);
         if smallest { *self < announced } else { *self > announced }
@@ -77,9 +77,9 @@ impl Pops {
         is_mine.then(|| Turn { pops: self })
     }
 
-    /// Whether `key`, which is not there, may be entered now. To be asked by who holds the lock of its place (or
-    /// has entered it as undecided), which a pop that is announced later comes across. `false`: the insert has to
-    /// give that up, [wait](Self::wait_for), and begin anew.
+    /// Whether `key`, which is absent, may be inserted now. The caller holds the lock of its place (or has entered it as
+    /// undecided), which a pop that is announced later comes across. `false`: the insert has to give that up,
+    /// [wait](Self::wait_for), and start again.
     #[inline(always)]
     pub(crate) fn admit<K: NewKey + ?Sized>(&self, key: &K) -> bool {
         // Pairs with that of `announce`: of an insert that has its lock and a pop that is announced, one sees the
@@ -124,8 +124,8 @@ impl Pops {
         }
     }
 
-    /// Lets inserts go on that wait for `key` to be taken out, which it is: before work of which they need not wait
-    /// for the end. (If it was not the pop that took it out, that one does not either: it asks again.)
+    /// Releases the inserts that wait for the removal of `key`, which is done: before further work that they need not wait
+    /// for. (If another operation than the pop removed it, the pop does not: it searches again.)
     pub(crate) fn is_out<K: NewKey + ?Sized>(&self, key: &K) {
         let word = self.word.load(Ordering::Acquire);
         if word & STATE == DECIDED && key.is_announced(self) {
@@ -166,7 +166,7 @@ pub(crate) struct Turn<'p> {
 impl Turn<'_> {
     /// Announces a key of a map of numbers.
     pub(crate) fn announce_number(&self, smallest: bool, key: u64) {
-        // Release: behind the end of the announcement before. Pairs with the Acquire of who reads it.
+        // Release: after the end of the announcement before. Pairs with the Acquire of the thread that reads it.
         self.pops.number.store(key, Ordering::Release);
         self.announce(smallest);
     }
@@ -182,7 +182,7 @@ impl Turn<'_> {
 
     fn announce(&self, smallest: bool) {
         let end = if smallest { SMALLEST } else { 0 };
-        // Relaxed: only who has the turn ends an announcement or makes one, and there is none.
+        // Relaxed: only the owner of the turn ends an announcement or makes one, and there is none.
         let round =
             (self.pops.word.load(Ordering::Relaxed) & !(STATE | SMALLEST)).wrapping_add(ROUND);
         self.pops.word.store(round | end | OPEN, Ordering::SeqCst);
@@ -191,8 +191,8 @@ impl Turn<'_> {
         fence_behind_exchange();
     }
 
-    /// Lets nobody enter a key before the announced one any more, until that is out or the turn ends. `false`:
-    /// somebody has, or has taken it out.
+    /// Keeps inserts in front of the announced key out until that is removed or the turn ends. `false`: an insert was
+    /// faster, or the key was removed.
     pub(crate) fn decide(&self) -> bool {
         let word = self.pops.word.load(Ordering::Relaxed);
         match word & STATE {

@@ -1,4 +1,4 @@
-//! What is read of the directory when a pool is opened, and how an entry changes.
+//! The registry of maps: how an open reads it from the directory, and how an entry changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -97,17 +97,17 @@ impl<M: Media> Directory<M> {
         }
         if !session.read_only {
             // Before a collection frees the nodes of a map whose drop a killed process had not made
-            // durable, and before anyone uses a map that one had just made. And before what an open found
-            // to be free without a collection (`Allocator::load`) is handed out. A drain: FREE in place of DROPPING
-            // must not come behind the LIVE of another thread, which goes by this one's word only.
+            // durable, and before the first use of a map that a killed process had just made. And before space is
+            // allocated that the open found to be free without a collection (`Allocator::load`). A drain: FREE in place
+            // of DROPPING must not come after the LIVE of another thread, which knows of FREE only through DRAM.
             media.drain();
         }
         Ok(Self { registry: Mutex::new(registry) })
     }
 }
 
-/// Whether what the directory says may not be durable: a killed process may have stored it last. What
-/// this session does rests on it, and must not outlive it.
+/// Whether words of the directory may not be durable, because a killed process stored them last. The work of this
+/// session relies on them, and must not outlive them.
 fn may_be_volatile(session: Session) -> bool {
     !session.clean && !session.read_only
 }
@@ -117,7 +117,7 @@ pub(crate) fn directory_pages<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
     let mut pages = BTreeSet::new();
     let mut link = DIRECTORY_NEXT;
     loop {
-        // Acquire: pairs with the Release of whoever appended the page.
+        // Acquire: pairs with the Release of the thread that appended the page.
         let page = word(media, link)?.load(0, Ordering::Acquire);
         if page == 0 {
             return Ok(pages);
@@ -155,7 +155,7 @@ impl<M: Media> Registry<M> {
                 LIVE | RENAMED => self.load_map(entry, state, session)?,
                 DROPPING => {
                     if !session.read_only {
-                        // What is written into the entry next follows in its line.
+                        // The next stores to the entry follow in the same line.
                         set_state(entry, FREE);
                     }
                     self.free.insert(self.next);
@@ -205,7 +205,7 @@ impl<M: Media> Registry<M> {
         let Some(map) = self.maps.get(name).cloned() else { return Ok(None) };
         set_state(Entry::new(media, map.entry())?, DROPPING);
         media.mark(Mark::Step("pool.drop.dropping"));
-        // Before the caller is told, and before any node of the map is reused.
+        // Before the call returns, and before any node of the map is reused.
         media.drain();
         self.maps.remove(name);
         Ok(Some(map))
@@ -243,7 +243,7 @@ impl<M: Media> Registry<M> {
         // A leaf that a cursor remembers may have been where this page is.
         before_reuse();
         for at in (block.from..block.to).step_by(ENTRY as usize) {
-            // The page may have been used for something else; one line tells that it is not.
+            // The page may have had another use; one line of zeros makes the entry an unused one.
             let line = Span::<M, 8>::new(media, at)?;
             // Relaxed: the fence before the link, and its Release.
             (0..8).for_each(|i| line.store(i, 0, Ordering::Relaxed));
