@@ -167,7 +167,7 @@ pub enum Error {
     /// Stored bytes do not decode as the type that the map has.
     #[error(
         "an entry does not decode as `{type_name}`: {source}; was the type changed since it was written? Read \
-         it with the type as it was, or remove it with `remove_range`"
+         it with the type as it was, overwrite it with `put`, or remove it with `delete` or `pop_first_key`"
     )]
     Decode {
         /// The type, by its recorded name.
@@ -239,6 +239,16 @@ pub enum Error {
         /// Bytes that would be free if that thread left.
         waiting: u64,
     },
+    /// The closure of [`alter`](crate::Map::alter), [`update`](crate::Map::update) or
+    /// [`retain`](crate::Map::retain) writes the key that it decides about, each time another value.
+    #[error(
+        "the closure of an update has written to the map in {runs} runs, and each time the value of its key had \
+         changed when it returned: return the new value from the closure, do not write it there"
+    )]
+    RecursiveUpdate {
+        /// How often it ran.
+        runs: u32,
+    },
     /// The call waits for all operations to end, and the calling thread is inside one.
     #[error("this thread is inside an operation of the pool: let it return, then try again")]
     InsideOperation,
@@ -304,6 +314,7 @@ impl Error {
             Self::Dropped => "dropped",
             Self::Closed => "closed",
             Self::ReclaimStalled { .. } => "reclaim_stalled",
+            Self::RecursiveUpdate { .. } => "recursive_update",
             Self::InsideOperation => "inside_operation",
             Self::WritersStay { .. } => "writers_stay",
             Self::ReadOnly => "read_only",

@@ -137,6 +137,8 @@ pub(crate) struct Slot<T> {
     /// How many pins are nested, readers' in the lower half, writers' in the upper. Only the owner touches
     /// it.
     depths: AtomicU64,
+    /// How many writers' pins were nested in others. Only the owner touches it.
+    nested_writers: AtomicU64,
     /// The owner's own state in the pool.
     pub(crate) contents: T,
 }
@@ -161,6 +163,11 @@ impl<T> Slot<T> {
             Mode::Reader => depths != mode as u64,
             Mode::Writer => depths >> WRITERS != 1,
         }
+    }
+
+    /// How many writers' pins of the owner were nested in others so far.
+    pub(crate) fn nested_writers(&self) -> u64 {
+        self.nested_writers.load(Ordering::Relaxed)
     }
 
     /// The stamp of what the owner reaches now, inside a pin.
@@ -256,6 +263,7 @@ impl<T: Default> Epochs<T> {
             .map(|_| Slot {
                 word: AtomicU64::new(0),
                 depths: AtomicU64::new(0),
+                nested_writers: AtomicU64::new(0),
                 contents: T::default(),
             })
             .collect()
@@ -285,6 +293,10 @@ impl<T> Epochs<T> {
             // A nested pin keeps the epoch of the outer one, which protects longer.
             _ => {
                 assert!(depths & TOO_MANY == 0, "2^31 guards of one thread");
+                if mode == Mode::Writer {
+                    let nested = slot.nested_writers.load(Ordering::Relaxed);
+                    slot.nested_writers.store(nested.wrapping_add(1), Ordering::Relaxed);
+                }
                 slot.word.load(Ordering::Relaxed) | flags
             }
         };

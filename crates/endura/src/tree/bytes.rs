@@ -42,9 +42,10 @@ pub trait ByteIndex: Send + Sync + 'static {
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
 
     /// Applies what `decide` makes of the present value of `key`, atomically. No lock is held while
-    /// `decide` runs; it runs again whenever another thread was faster, and where the operation ran
-    /// out of space. What its last call saw is what was changed. In a process that is forked inside of it the
-    /// operation does nothing more ([`Error::Forked`](crate::Error::Forked)).
+    /// `decide` runs; it runs again whenever the value has changed before the operation got to it (whoever changed
+    /// it, also `decide` itself), and where the operation ran out of space. What its last call saw is what was
+    /// changed. In a process that is forked inside of it the operation does nothing more
+    /// ([`Error::Forked`](crate::Error::Forked)).
     ///
     /// Begins anew only because another write has got on, and so often as that happens: some write gets on
     /// always, but not necessarily this one. It waits for a thread that stands inside a write to the same
@@ -364,6 +365,18 @@ impl PartialEq<[u8]> for Bytes<'_> {
                 let piece = &mut piece[..chunk.len()];
                 self.copy_to(256 * i, piece);
                 piece == chunk
+            })
+    }
+}
+
+impl PartialEq<Bytes<'_>> for Bytes<'_> {
+    fn eq(&self, other: &Bytes<'_>) -> bool {
+        let mut piece = [0; 256];
+        self.len == other.len
+            && (0..self.len).step_by(piece.len()).all(|from| {
+                let piece = &mut piece[..(self.len - from).min(256)];
+                self.copy_to(from, piece);
+                Bytes { from: other.from + from as u64, len: piece.len(), ..*other } == *piece
             })
     }
 }

@@ -30,6 +30,7 @@ mod pins;
 mod pools;
 mod pops;
 mod read_only;
+mod recursive;
 mod refill;
 mod renames;
 mod rivals;

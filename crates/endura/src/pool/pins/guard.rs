@@ -50,4 +50,11 @@ impl<'s, M: Media> Guard<'s, M> {
     pub(crate) fn stamp(&self) -> EpochStamp {
         self.slot.stamp()
     }
+
+    /// Whether `work` enters operations that write, on this thread: calls of a closure inside of this pin.
+    pub(crate) fn sees_writes<R>(&self, work: impl FnOnce() -> R) -> (R, bool) {
+        let before = self.slot.nested_writers();
+        let result = work();
+        (result, self.slot.nested_writers() != before)
+    }
 }

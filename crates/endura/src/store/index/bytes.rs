@@ -4,6 +4,7 @@ use std::io;
 use std::ops::{Bound, ControlFlow};
 
 use crate::media::{Mapped, Media};
+use crate::pool::Guard;
 use crate::tree::byte_range::ByteRange;
 use crate::tree::{ByteChange, ByteIndex, Bytes, Len, Popped, roart};
 use crate::{Error, Result};
@@ -23,6 +24,11 @@ macro_rules! on_tree {
 }
 
 impl ByteTree<Mapped> {
+    /// Starts an operation that reads: for work that has to be inside of one.
+    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+        on_tree!(self, tree => tree.open.pin())
+    }
+
     /// How many entries there are, counted first where that is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
         on_tree!(self, tree => tree.exact_len())

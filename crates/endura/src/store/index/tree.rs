@@ -4,6 +4,7 @@ use super::bytes::ByteTree;
 use super::words::WordTree;
 use crate::Result;
 use crate::media::{Mapped, Media};
+use crate::pool::Guard;
 use crate::tree::Len;
 
 /// The index of an open map. The form is that of the index and not of the map's types: a [`Roart`](crate::Kind::Roart)
@@ -16,6 +17,14 @@ pub(crate) enum Tree<M: Media> {
 }
 
 impl Tree<Mapped> {
+    /// Starts an operation that reads: for work that has to be inside of one.
+    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+        match self {
+            Self::Words(tree) => tree.pin(),
+            Self::Bytes(tree) => tree.pin(),
+        }
+    }
+
     /// How many entries there are, counted first where that is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
         match self {

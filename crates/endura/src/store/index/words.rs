@@ -7,6 +7,7 @@ use std::ops::{Bound, ControlFlow};
 
 use super::sizes::{NarrowLeaves, NbTree, Wide};
 use crate::media::{Mapped, Media};
+use crate::pool::Guard;
 use crate::tree::word_range::WordRange;
 use crate::tree::{Index, Len, Near, Popped, fast_fair, nbtree};
 use crate::{Error, Result};
@@ -30,6 +31,11 @@ macro_rules! on_tree {
 }
 
 impl WordTree<Mapped> {
+    /// Starts an operation that reads: for work that has to be inside of one.
+    pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
+        on_tree!(self, tree => tree.open.pin())
+    }
+
     /// How many entries there are, counted first where that is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
         on_tree!(self, tree => tree.exact_len())

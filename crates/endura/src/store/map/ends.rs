@@ -60,7 +60,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write.
+    /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
+    /// where the entry is none of the types. [`pop_first_key`](Self::pop_first_key) then takes it out.
     pub fn pop_first(&self) -> Result<Option<(K::Owned, V::Owned)>> {
         self.pop(true)
     }
@@ -75,19 +76,37 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     fn pop(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+        self.pop_as(
+            smallest,
+            |key, value| Ok((from_word::<K>(key)?, from_word::<V>(value)?)),
+            |key, value| Ok((decode::<K>(key)?, decode::<V>(value)?)),
+        )
+    }
+
+    /// Takes out the entry at one end, of which two closures say what it is. What they fail at is not taken out.
+    pub(crate) fn pop_as<R>(
+        &self,
+        smallest: bool,
+        of_words: impl Fn(u64, u64) -> Result<R>,
+        of_bytes: impl Fn(&[u8], &[u8]) -> Result<R>,
+    ) -> Result<Option<R>> {
         match self.words() {
-            Some(words) => Self::pop_words(words, smallest),
-            None => self.pop_bytes(smallest),
+            Some(words) => Self::pop_words(words, smallest, of_words),
+            None => self.pop_bytes(smallest, of_bytes),
         }
     }
 
-    fn pop_words(words: &WordTree<Mapped>, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+    fn pop_words<R>(
+        words: &WordTree<Mapped>,
+        smallest: bool,
+        decode: impl Fn(u64, u64) -> Result<R>,
+    ) -> Result<Option<R>> {
         let mut missed = None;
         loop {
             let entry = if smallest { words.first()? } else { words.last()? };
             let Some((key, value)) = entry else { return Ok(None) };
             // Decoded first: what cannot be is not taken out.
-            let decoded = (from_word::<K>(key)?, from_word::<V>(value)?);
+            let decoded = decode(key, value)?;
             match words.pop(smallest, (key, value))? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}
@@ -98,7 +117,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    fn pop_bytes(&self, smallest: bool) -> Result<Option<(K::Owned, V::Owned)>> {
+    fn pop_bytes<R>(
+        &self,
+        smallest: bool,
+        decode: impl Fn(&[u8], &[u8]) -> Result<R>,
+    ) -> Result<Option<R>> {
         let mut missed = None;
         let (mut key, mut value) = (Vec::new(), Vec::new());
         loop {
@@ -111,7 +134,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             if !found {
                 return Ok(None);
             }
-            let decoded = (decode::<K>(&key)?, decode::<V>(&value)?);
+            let decoded = decode(&key, &value)?;
             match self.bytes().pop(smallest, &key, &value)? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use crate::Result;
 use crate::store::encoding::bound::KeyRange;
 use crate::store::encoding::value::{Key, PrefixKey, Value};
 use crate::store::map::convert::{
@@ -11,9 +10,11 @@ use crate::store::map::convert::{
 };
 use crate::store::map::handle::Map;
 use crate::store::map::range::{Entries, Keys, Range, Values};
+use crate::store::map::runs::Runs;
 use crate::store::map::visit::Visit;
 use crate::tree::byte_range::behind;
 use crate::tree::{ByteChange, Near};
+use crate::{Error, Result};
 
 /// How many lookups take turns.
 const BATCH: usize = 64;
@@ -100,7 +101,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at some moment of
     /// the call to `next` that returned it; keys come in order and none twice; a key that stays in the map for as
     /// long as the range lasts is not passed over. An empty or inverted range yields nothing. A key that cannot be
-    /// encoded is an error of the first `next`.
+    /// encoded is an error of the first `next`. Behind an entry that does not decode
+    /// ([`Error::Decode`]) the range goes on with the next; any other error ends it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -132,6 +134,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Shows `visit` the entries with keys in `keys`, in order, without a copy of them on the heap:
     /// `range(keys).visit(visit)`. Faster than the range, where entries are only looked at.
     ///
+    /// `visit` may call the map. The range is live: keys that `visit` enters further on may be shown as well, and it
+    /// ends when no key is left in it.
+    ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let pool = endura::Pool::open(folder.path().join("data.endura"))?;
@@ -151,7 +156,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that read, and [`Error::Encode`](crate::Error::Encode).
+    /// Those that [`Map`] names for methods that read, and [`Error::Encode`].
     pub fn range_with<R: Visit>(
         &self,
         keys: impl KeyRange<K>,
@@ -276,7 +281,10 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep` runs outside any
-    /// lock, again if the value changed meanwhile, and may call the map.
+    /// lock, again if the value changed meanwhile, and may call the map: as the closure of [`alter`](Self::alter) does.
+    /// The range is live, so keys that `keep` enters further on may be shown to it as well.
+    ///
+    /// An entry that does not decode stays. All others are looked at first, then that is the error.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -289,16 +297,21 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write; then some entries have gone.
+    /// Those that [`Map`] names for methods that write, and [`Error::RecursiveUpdate`]; then some entries have gone.
     pub fn retain(&self, mut keep: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> bool) -> Result<usize> {
-        let mut removed = 0;
+        let (mut removed, mut unread) = (0, None);
         for entry in self {
-            let (key, value) = entry?;
-            if !keep(K::lend(&key), V::lend(&value)) {
-                removed += usize::from(self.remove_unless(&key, value, &mut keep)?);
+            let removal = entry.and_then(|(key, value)| {
+                Ok(!keep(K::lend(&key), V::lend(&value))
+                    && self.remove_unless(&key, value, &mut keep)?)
+            });
+            match removal {
+                Ok(is_out) => removed += usize::from(is_out),
+                Err(error @ Error::Decode { .. }) => _ = unread.get_or_insert(error),
+                Err(error) => return Err(error),
             }
         }
-        Ok(removed)
+        unread.map_or(Ok(removed), Err)
     }
 
     /// Takes an entry out whose value was one not to be kept, if it still is; whether it did.
@@ -310,7 +323,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ) -> Result<bool> {
         if let Some(words) = self.words() {
             let key_word = K::to_word(K::lend(key));
-            let mut value = V::to_word(V::lend(&value));
+            let (mut value, mut runs) = (V::to_word(V::lend(&value)), Runs::new(self.tree()));
             loop {
                 match words.compare_exchange(key_word, Some(value), None)? {
                     Ok(()) => return Ok(true),
@@ -318,31 +331,26 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                     Err(Some(found)) => value = found,
                 }
                 let Some(now) = from_words::<V>(Some(value))? else { return Ok(false) };
-                if keep(K::lend(key), V::lend(&now)) {
+                if runs.run(|| keep(K::lend(key), V::lend(&now)))? {
                     return Ok(false);
                 }
             }
         }
-        let (mut goes, mut failed) = (false, None);
+        let (mut goes, mut runs) = (Ok(false), Runs::new(self.tree()));
         // The bytes of a value that has some are not copied again.
         encoded::<V, _>(V::lend(&value), |value| {
             encoded::<K, _>(K::lend(key), |encoded_key| {
                 self.bytes().modify(encoded_key, &mut |old| {
                     goes = match old {
-                        None => false,
-                        Some(old) if old == *value => true,
-                        Some(old) => match read::<V>(old) {
-                            Ok(now) => !keep(K::lend(key), V::lend(&now)),
-                            Err(error) => {
-                                failed = Some(error);
-                                false
-                            }
-                        },
+                        None => Ok(false),
+                        Some(old) if old == *value => Ok(true),
+                        Some(old) => read::<V>(old)
+                            .and_then(|now| Ok(!runs.run(|| keep(K::lend(key), V::lend(&now)))?)),
                     };
-                    if goes { ByteChange::Remove } else { ByteChange::Keep }
+                    if matches!(goes, Ok(true)) { ByteChange::Remove } else { ByteChange::Keep }
                 })
             })
         })?;
-        failed.map_or(Ok(goes), Err)
+        goes
     }
 }

@@ -8,6 +8,8 @@ mod many;
 mod open;
 mod point;
 mod range;
+mod runs;
+mod unread;
 mod visit;
 
 pub use handle::Map;

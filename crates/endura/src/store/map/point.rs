@@ -8,6 +8,7 @@ use crate::store::encoding::value::{Key, Value};
 use crate::store::index::WordTree;
 use crate::store::map::convert::{decode_error, encode, encoded, from_words, read};
 use crate::store::map::handle::Map;
+use crate::store::map::runs::Runs;
 use crate::tree::{ByteChange, Bytes};
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
@@ -100,8 +101,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write and need room; [`Error::Decode`](crate::Error::Decode), with
-    /// nothing changed, where the old value is none of the type. (Of values of at most 8 bytes only damage makes such
-    /// a one; the new value has then replaced it.)
+    /// nothing changed, where the old value is none of the type: [`put`](Self::put) replaces it unread. (Of values of
+    /// at most 8 bytes only damage makes such a one; the new value has then replaced it.)
     #[inline]
     pub fn insert(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
@@ -167,7 +168,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
-    /// where the value is none of the type ([`remove_range`](Self::remove_range) takes such an entry out).
+    /// where the value is none of the type: [`delete`](Self::delete) takes it out unread. (Of values of at most 8 bytes
+    /// only damage makes such a one; it is then out.)
     pub fn remove(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
             return from_words::<V>(words.remove(K::to_word(key))?);
@@ -248,7 +250,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// Replaces the value of `key` (`None`: absent) by what `change` makes of it (`None`: takes it out), in one step;
     /// returns the value it had.
     ///
-    /// `change` runs outside any lock, again whenever another thread was faster, and may call the map.
+    /// `change` runs outside any lock, and may call the map. It runs again whenever the value of `key` has changed by
+    /// the time it returns, whoever has changed it. Writes to other keys do not make it run again.
+    ///
+    /// So a `change` that writes `key` itself runs once more, and sees what it has written. If it writes another value
+    /// each time, some ten thousand runs later that is an error.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -263,14 +269,15 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write and need room.
+    /// Those that [`Map`] names for methods that write and need room, and
+    /// [`Error::RecursiveUpdate`](crate::Error::RecursiveUpdate).
     pub fn alter(
         &self,
         key: K::Ref<'_>,
         mut change: impl FnMut(Option<V::Ref<'_>>) -> Option<V::Owned>,
     ) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
-            return Self::alter_word(words, K::to_word(key), &mut |old| {
+            return self.alter_word(words, K::to_word(key), &mut |old| {
                 change(old.as_ref().map(V::lend)).map(|new| V::to_word(V::lend(&new)))
             });
         }
@@ -296,7 +303,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write and need room.
+    /// As for [`alter`](Self::alter).
     pub fn update(
         &self,
         key: K::Ref<'_>,
@@ -304,7 +311,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ) -> Result<V::Owned> {
         let mut made = None;
         if let Some(words) = self.words() {
-            Self::alter_word(words, K::to_word(key), &mut |old| {
+            self.alter_word(words, K::to_word(key), &mut |old| {
                 let new = made.insert(make(old.as_ref().map(V::lend)));
                 Some(V::to_word(V::lend(new)))
             })?;
@@ -319,13 +326,15 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     }
 
     fn alter_word(
+        &self,
         words: &WordTree<Mapped>,
         key: u64,
         change: &mut dyn FnMut(Option<V::Owned>) -> Option<u64>,
     ) -> Result<Option<V::Owned>> {
-        let mut old = words.get(key)?;
+        let (mut old, mut runs) = (words.get(key)?, Runs::new(self.tree()));
         loop {
-            let new = change(from_words::<V>(old)?);
+            let seen = from_words::<V>(old)?;
+            let new = runs.run(|| change(seen))?;
             match words.compare_exchange(key, old, new)? {
                 Ok(()) => return from_words::<V>(old),
                 Err(found) => old = found,
@@ -339,12 +348,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         key: K::Ref<'_>,
         decide: &mut dyn FnMut(Option<&V::Owned>) -> Result<ByteChange<'v>>,
     ) -> Result<Option<V::Owned>> {
-        let mut old = Ok(None);
+        let (mut old, mut runs) = (Ok(None), Runs::new(self.tree()));
         encoded::<K, _>(key, |key| {
             self.bytes().modify(key, &mut |bytes| {
                 old = Ok(None);
                 let seen = bytes.map(read::<V>).transpose();
-                let decided = seen.and_then(|seen| Ok((decide(seen.as_ref())?, seen)));
+                let decided =
+                    seen.and_then(|seen| Ok((runs.run(|| decide(seen.as_ref()))??, seen)));
                 match decided {
                     Ok((change, seen)) => {
                         old = Ok(seen);

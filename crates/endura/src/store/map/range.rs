@@ -22,7 +22,7 @@ pub(crate) enum Entries {
 
 /// The entries of a map with keys between two bounds; see [`Map::range`].
 ///
-/// After an error the range ends.
+/// Behind an entry that does not decode ([`Error::Decode`]) it goes on; any other error ends it.
 #[must_use = "a range does nothing before it is asked for entries"]
 pub struct Range<K: ?Sized, V: ?Sized> {
     map: Map<K, V>,
@@ -125,21 +125,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                 false => range.next_back_key(words, &mut value),
             };
             if let Some(key) = key {
-                // Made where it is given out: each move of a result goes through memory.
-                return match of_words(key, value) {
-                    Ok(item) => Some(Ok(item)),
-                    Err(error) => Some(Err(self.fail(error))),
-                };
+                // What does not decode ends nothing: the next entry may.
+                return Some(of_words(key, value));
             }
         }
         self.other_step(upwards, of_bytes)
-    }
-
-    /// Ends the range with an error.
-    #[cold]
-    fn fail(&mut self, error: Error) -> Error {
-        self.entries = Entries::Failed(None);
-        error
     }
 
     /// A step in a range of byte strings, or behind the last word.
@@ -148,22 +138,24 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         upwards: bool,
         of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
     ) -> Option<Result<A>> {
-        let item = match &mut self.entries {
-            Entries::Words(range) => Err(range.take_failure()?),
+        let failure = match &mut self.entries {
+            Entries::Words(range) => range.take_failure()?,
             Entries::Bytes(range) => {
                 let (mut entry, mut read) = (None, Some(of_bytes));
                 let found = range.next(self.map.bytes(), upwards, &mut |key, value| {
                     entry = read.take().map(|read| read(key, value));
                 });
                 match found {
-                    Ok(true) => entry?,
+                    // As for words.
+                    Ok(true) => return entry,
                     Ok(false) => return None,
-                    Err(error) => Err(error),
+                    Err(error) => error,
                 }
             }
-            Entries::Failed(error) => Err(error.take()?),
+            Entries::Failed(error) => error.take()?,
         };
-        Some(item.map_err(|error| self.fail(error)))
+        self.entries = Entries::Failed(None);
+        Some(Err(failure))
     }
 
     #[inline]

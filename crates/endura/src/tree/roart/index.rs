@@ -15,6 +15,7 @@ use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::upkeep::check::check_tree;
+use crate::tree::roart::write::entry::Basis;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Checks the whole tree and tells `visit` of every chunk, records included: its offset and its
@@ -50,7 +51,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
         self.open.space().with_room(|| {
-            self.write(key, &mut |old: Option<Bytes<'_>>| {
+            self.write(key, Basis::Shown, &mut |old: Option<Bytes<'_>>| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -62,9 +63,9 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         key: &[u8],
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
-        self.open
-            .space()
-            .with_room(|| self.write(key, &mut |old: Option<Bytes<'_>>| Some(decide(old))))
+        self.open.space().with_room(|| {
+            self.write(key, Basis::Value, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
+        })
     }
 
     #[inline(always)]
@@ -119,7 +120,8 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
             || self.is_end(smallest, key, value),
             |decide| {
                 let mut is_taken = false;
-                self.write(key, &mut |old: Option<Bytes<'_>>| {
+                // The turn may have ended with the record: then another in its place is not to be taken out.
+                self.write(key, Basis::Record, &mut |old: Option<Bytes<'_>>| {
                     is_taken = old.is_some_and(|old| old == *value) && decide();
                     Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })
                 })?;

@@ -3,6 +3,9 @@
 //! Nothing is decided under a lock but whether the place is still what it was: the same record
 //! stands for the key, or none. Records never change, and none is reused while this operation is
 //! under way, so the same record means the same value.
+//!
+//! A write whose place has moved keeps its decision as long as that rests on the same thing: the key is still absent,
+//! or has the same value. Neighbours that come and go do not make it decide again, whoever enters them.
 
 use std::borrow::Cow;
 use std::io;
@@ -38,17 +41,44 @@ fn check_lengths(key: usize, value: usize) -> Result<()> {
     }
 }
 
+/// What a decision about a key that is there rests on. (That the key is absent is the same at all times.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// Its value: it may have gone and come back.
+    Value,
+    /// The same, shown to a closure of the caller's, which may have written itself. So that there is nothing to do
+    /// is looked at again.
+    Shown,
+    /// Its record: what else was seen while that was there counts as well.
+    Record,
+}
+
+impl Basis {
+    /// Whether a decision about `old` holds of what was found since, in the same pin.
+    #[cold]
+    fn holds<M: Media>(self, old: Option<Record<'_, M>>, now: Option<Record<'_, M>>) -> bool {
+        match (old, now) {
+            (Some(old), Some(now)) => {
+                // A record that another has replaced stays what it was until the pin ends.
+                old.at() == now.at() || self != Self::Record && old.value() == now.value()
+            }
+            (old, now) => old.is_none() && now.is_none(),
+        }
+    }
+}
+
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Applies what `decide` makes of the present value of `key`. `None` says that this is a child of a fork
     /// by now: nothing is stored any more.
     pub(crate) fn write<'v>(
         &self,
         key: &[u8],
+        basis: Basis,
         decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<()> {
         check_lengths(key.len(), 0)?;
         let key = Sought::new(key);
-        while !self.write_in_one_pin(&key, decide)? {
+        while !self.write_in_one_pin(&key, basis, decide)? {
             self.open.map().pops().wait_for(key.bytes);
         }
         Ok(())
@@ -58,41 +88,54 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     fn write_in_one_pin<'v>(
         &self,
         key: &Sought<'_>,
+        basis: Basis,
         decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<bool> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let (mut fresh, mut draft) = (Fresh::new(&guard), Draft::default());
         let mut attempts = Attempts::new();
+        let mut spot = self.find(&guard, key, Care::Hope)?;
         loop {
-            let spot = self.find(&guard, key, Care::Hope)?;
-            let old = spot.record();
+            let decided = spot.record();
             guard.media().mark(Mark::Step("write.found"));
-            let Some(change) = decide(old.map(|record| record.value())) else {
+            let Some(change) = decide(decided.map(|record| record.value())) else {
                 return Err(Error::Forked);
             };
-            let attempt = match (change, old) {
-                (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
-                (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
-                (ByteChange::Put(value), _) => {
-                    check_lengths(0, value.len())?;
-                    let source = match &value {
-                        Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
-                        Cow::Owned(_) => None,
-                    };
-                    let new = draft.of(&guard, &mut fresh, key, (&value, source))?;
-                    self.put(&guard, key, spot, &mut fresh, &new)?
+            loop {
+                let attempt = match (&change, spot.record()) {
+                    (ByteChange::Remove, None) if basis == Basis::Shown => {
+                        let again = self.find(&guard, key, Care::Hope)?;
+                        again.outcome(again.record().is_none())
+                    }
+                    (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
+                    (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
+                    (ByteChange::Put(value), _) => {
+                        check_lengths(0, value.len())?;
+                        let source = match value {
+                            Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
+                            Cow::Owned(_) => None,
+                        };
+                        let new = draft.of(&guard, &mut fresh, key, (value, source))?;
+                        self.put(&guard, key, spot, &mut fresh, &new)?
+                    }
+                };
+                match attempt {
+                    Attempt::Done => {
+                        guard.media().mark(Mark::Acknowledged);
+                        return Ok(true);
+                    }
+                    Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
+                    Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
                 }
-            };
-            match attempt {
-                Attempt::Done => break,
-                Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
-                Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
+                fresh.keep_first();
+                spot = self.find(&guard, key, Care::Hope)?;
+                if !basis.holds(decided, spot.record()) {
+                    break;
+                }
+                guard.media().mark(Mark::Step("write.found"));
             }
-            fresh.keep_first();
         }
-        guard.media().mark(Mark::Acknowledged);
-        Ok(true)
     }
 
     fn no_place(&self) -> Error {
