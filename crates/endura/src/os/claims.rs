@@ -188,6 +188,32 @@ mod tests {
         });
     }
 
+    #[cfg(not(loom))]
+    #[test]
+    fn a_real_time_thread_lets_an_ordinary_owner_run() {
+        use crate::os::real_time::{TOO_LONG, beside, work_for};
+        use std::time::Duration;
+
+        let claim = || Claim::wait(Right::Length, 1_000_005, 7, true);
+        let hold = |ready: &dyn Fn()| {
+            let _claim = claim();
+            ready();
+            work_for(Duration::from_millis(5));
+        };
+        if let Some((_, time)) = beside(hold, claim) {
+            assert!(time < TOO_LONG, "a claim: {time:?}");
+        }
+        let take = || Turn::take(ForkGuard::here().number());
+        let hold = |ready: &dyn Fn()| {
+            let _turn = take();
+            ready();
+            work_for(Duration::from_millis(5));
+        };
+        if let Some((_, time)) = beside(hold, take) {
+            assert!(time < TOO_LONG, "a turn: {time:?}");
+        }
+    }
+
     #[test]
     fn a_child_inherits_none() {
         let own = Claim::new(Right::Open, 1_000_004, 7, true).unwrap();

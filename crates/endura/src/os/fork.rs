@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use super::descriptors;
+use crate::sync::Backoff;
 
 /// The word that a fork empties: the number of this process among its forebears, 0 = unknown.
 static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
@@ -130,6 +131,7 @@ extern "C" fn in_child() {
 /// meanwhile, the outcome is dropped and `work` runs again.
 pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
     process();
+    let mut backoff = Backoff::default();
     loop {
         let begun = BEGUN.load(Ordering::SeqCst);
         if OVER.load(Ordering::SeqCst) == begun {
@@ -138,13 +140,30 @@ pub(super) fn undisturbed<T>(work: impl Fn() -> T) -> T {
                 return outcome;
             }
         }
-        std::thread::yield_now();
+        backoff.wait();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(not(loom))]
+    #[test]
+    fn a_real_time_thread_lets_an_ordinary_one_end_its_fork() {
+        use crate::os::real_time::{TOO_LONG, beside, work_for};
+
+        process();
+        let fork = |ready: &dyn Fn()| {
+            before();
+            ready();
+            work_for(std::time::Duration::from_millis(5));
+            in_parent();
+        };
+        if let Some((_, time)) = beside(fork, || undisturbed(|| ())) {
+            assert!(time < TOO_LONG, "{time:?}");
+        }
+    }
 
     #[test]
     fn a_child_knows_that_it_is_one() {

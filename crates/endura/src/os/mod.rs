@@ -12,4 +12,6 @@ mod locked_file;
 mod slots;
 pub(crate) mod thread_end;
 
+#[cfg(all(test, not(loom)))]
+pub(crate) use linux::real_time;
 pub(crate) use linux::{disk, filesystem, identity, memory, new_file, pmem};

@@ -29,8 +29,9 @@ use crate::sync::Backoff;
 const BITE: usize = 512;
 /// Steps that an operation takes which has no room: a small map is then gone.
 const STEPS_AT_ONCE: usize = 4;
-/// How often the thread that drops a map checks whether all operations have left it.
-const LOOKS: usize = 64;
+/// How often a thread that drops a map looks whether all others have left it: some milliseconds, of which it sleeps
+/// most.
+const LOOKS: u32 = Backoff::AWAKE + 10;
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::pool::session::Session;
 use crate::pool::stamps::Stamps;
 use crate::runtime::epoch::{Epochs, RetireTag};
 use crate::runtime::thread::Heir;
-use crate::sync::{Mutex, OnceLock};
+use crate::sync::{AtomicU64, Mutex, OnceLock};
 
 /// An open pool over any medium: who may use which bytes, and until when.
 ///
@@ -53,6 +53,8 @@ pub struct Space<M: Media> {
     pub(crate) damage: OnceLock<(u64, &'static str)>,
     /// Held by a thread that keeps writers out.
     pub(crate) quiescing: Mutex<()>,
+    /// Writers that wait until the pool is no longer quiesced.
+    pub(crate) kept_out: AtomicU64,
     /// Finishes a pending collection; returns whether it is done.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,
     /// Receives events, if anyone listens.
@@ -123,6 +125,7 @@ impl<M: Media> Space<M> {
             stamps: Stamps::new(),
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
+            kept_out: AtomicU64::new(0),
             finish_collection: OnceLock::new(),
             events: OnceLock::new(),
             heir: OnceLock::new(),

@@ -19,8 +19,9 @@ use crate::runtime::retired::Retired;
 use crate::runtime::thread;
 use crate::sync::{AtomicU32, Mutex, OnceLock, Ordering};
 
-/// Nodes in the first bucket that is used; each has twice as many as the one before.
-const FIRST: u32 = 64;
+/// Nodes in the first bucket that is used; each has twice as many as the one before. Few: most maps of a pool with
+/// many maps are small.
+const FIRST: u32 = 4;
 /// Bucket `b` is for the places `1 << b` to twice that, where the place of a node is its number and
 /// [`FIRST`]. Enough for all numbers of 32 bits.
 const BUCKETS: usize = 33;
@@ -67,7 +68,8 @@ pub(crate) struct Arena<T> {
     /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
     /// not made yet.
     origins: [AtomicPtr<T>; BUCKETS],
-    own: Box<[OwnNodes; PLACES]>,
+    /// Made when a thread with that place takes or gives back its first node: most maps are written by few threads.
+    own: Box<[OnceLock<Box<OwnNodes>>; PLACES]>,
     /// Surplus nodes of threads.
     surplus: Mutex<Vec<u32>>,
     next: AtomicU32,
@@ -78,7 +80,7 @@ impl<T: Default> Arena<T> {
         Self {
             buckets: [const { OnceLock::new() }; BUCKETS],
             origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
-            own: Box::new(std::array::from_fn(|_| OwnNodes::default())),
+            own: Box::new([const { OnceLock::new() }; PLACES]),
             surplus: Mutex::default(),
             next: AtomicU32::new(1),
         }
@@ -156,7 +158,7 @@ impl<T: Default> Arena<T> {
     }
 
     fn own(&self) -> &Mutex<FreeNodes> {
-        &self.own[thread::current() % PLACES].0
+        &self.own[thread::current() % PLACES].get_or_init(Box::default).0
     }
 
     /// How many nodes were ever in use at once, those that wait for an epoch included.

@@ -2,6 +2,7 @@
 //! ([`thread`]), nodes of structures in DRAM ([`arena`]). One of the doors for `unsafe`.
 
 pub(crate) mod arena;
+pub(crate) mod calls;
 pub(crate) mod epoch;
 #[cfg(all(test, loom))]
 mod loom;

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 pub(crate) use super::thread_numbers::system_id;
 use super::thread_numbers::{give_back, note_owner, take};
 use crate::os::thread_end;
+use crate::sync::Backoff;
 
 const NONE: usize = usize::MAX;
 
@@ -21,9 +22,9 @@ const NONE: usize = usize::MAX;
 pub(crate) type Heir = dyn Fn(usize) + Send + Sync;
 
 static HEIRS: Mutex<Vec<Weak<Heir>>> = Mutex::new(Vec::new());
-/// How often a thread looks for the list of heirs while others have it. It is held for moments, but a child of
-/// a fork may have inherited it locked, by a thread that it does not have.
-const LOOKS: usize = 1_000;
+/// How often a thread looks for the list of heirs while others have it: some 40 ms, of which it sleeps most. It is held
+/// for moments, but a child of a fork may have inherited it locked, by a thread that it does not have.
+const LOOKS: u32 = Backoff::AWAKE + 40;
 
 /// Makes each exiting thread call `heir`, as long as the caller keeps it. If the list of heirs stays locked in this
 /// process, `heir` is not called: other threads then free the rest later.
@@ -35,11 +36,12 @@ pub(crate) fn on_exit(heir: &Arc<Heir>) {
 }
 
 fn heirs() -> Option<MutexGuard<'static, Vec<Weak<Heir>>>> {
+    let mut backoff = Backoff::default();
     for _ in 0..LOOKS {
         match HEIRS.try_lock() {
             Ok(heirs) => return Some(heirs),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            Err(TryLockError::WouldBlock) => backoff.wait(),
         }
     }
     None
@@ -229,6 +231,21 @@ mod tests {
         assert!(heard.lock().unwrap().contains(&(number, number)));
         drop(heir);
         std::thread::spawn(current).join().unwrap();
+    }
+
+    /// The list is had in the end, so that what a thread leaves goes to the pools.
+    #[test]
+    fn a_real_time_thread_lets_an_ordinary_one_give_up_the_list() {
+        use crate::os::real_time::{TOO_LONG, beside, work_for};
+
+        let hold = |ready: &dyn Fn()| {
+            let _heirs = heirs();
+            ready();
+            work_for(std::time::Duration::from_millis(5));
+        };
+        if let Some((is_had, time)) = beside(hold, || heirs().is_some()) {
+            assert!(is_had && time < TOO_LONG, "{is_had} {time:?}");
+        }
     }
 
     #[test]

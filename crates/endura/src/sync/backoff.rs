@@ -1,9 +1,30 @@
-//! Waiting for a short critical section.
+//! Waiting for another thread: for the holder of a lock, the end of a pop, an operation that has to end.
+//!
+//! | waits | how | why |
+//! | --- | --- | --- |
+//! | the first few | spin | a critical section is a few stores, and its holder runs on another processor |
+//! | some more | yield | the holder was preempted, and others are in line for its processor |
+//! | all others | sleep, 50 µs first, up to 1 ms | a yield hands the processor to threads of the same priority only: a real-time thread that yields to an ordinary holder runs on by itself |
+//!
+//! A sleep is never longer than [`SHORTEST`] and all sleeps before it. So a waiter that is pinned stays
+//! pinned at most about twice as long as it has to, and never [`LONGEST`] longer.
+
+#[cfg(not(all(test, loom)))]
+use std::time::Duration;
 
 use super::waiting::WAITING;
 
-/// Waiting for a short critical section of another thread: spins a little, then lets others run.
-/// (Spinning on with more threads than cores is what gave RNTree a p99.9 of 31 ms.)
+/// The first sleep: about what the system takes to switch to another thread and back.
+#[cfg(not(all(test, loom)))]
+const SHORTEST: Duration = Duration::from_micros(50);
+/// The longest one: who looks a thousand times a second leaves the processor to the holder, and notices soon.
+#[cfg(not(all(test, loom)))]
+const LONGEST: Duration = Duration::from_millis(1);
+
+const SPINS: u32 = 6;
+const YIELDS: u32 = 32;
+
+/// One wait: each step takes longer than the one before.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     #[cfg_attr(all(test, loom), expect(dead_code, reason = "models do not spin"))]
@@ -11,29 +32,36 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    #[cfg(not(all(test, loom)))]
-    const SPINS: u32 = 6;
+    /// So many steps of a wait do not sleep: for a thread that may not, and gives up instead.
+    pub(crate) const AWAKE: u32 = SPINS + YIELDS;
 
+    /// A wait that sleeps from its first step on, by a thread that has spun and yielded.
+    pub(crate) fn asleep() -> Self {
+        Self { step: Self::AWAKE }
+    }
+
+    /// Lets other threads run, a little longer than the last time.
     pub(crate) fn wait(&mut self) {
         if let Some(turn) = WAITING.get() {
             return turn();
         }
-        // A model that spins never ends.
+        // A model that spins never ends, and in one nobody sleeps.
         #[cfg(all(test, loom))]
         return loom::thread::yield_now();
         #[cfg(not(all(test, loom)))]
-        self.spin_or_yield();
+        self.spin_yield_or_sleep();
     }
 
     #[cfg(not(all(test, loom)))]
-    fn spin_or_yield(&mut self) {
-        if self.step < Self::SPINS {
-            for _ in 0..1 << self.step {
-                std::hint::spin_loop();
+    fn spin_yield_or_sleep(&mut self) {
+        match self.step {
+            0..SPINS => (0..1 << self.step).for_each(|_| std::hint::spin_loop()),
+            SPINS..Self::AWAKE => std::thread::yield_now(),
+            _ => {
+                let doublings = (self.step - Self::AWAKE).min(LONGEST.as_micros().ilog2());
+                std::thread::sleep(LONGEST.min(SHORTEST * (1 << doublings)));
             }
-            self.step += 1;
-        } else {
-            std::thread::yield_now();
         }
+        self.step = self.step.saturating_add(1);
     }
 }

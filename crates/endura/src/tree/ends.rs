@@ -48,7 +48,8 @@ pub(crate) enum Trust {
     Quiet,
 }
 
-/// How long a look waits for a holder of a lock to let go of it: a little, for it has a pin.
+/// How long a look waits for a holder of a lock to let go of it: as long as a wait does not sleep, for the look has a
+/// pin. Its caller sleeps outside of the pin ([`pop`](crate::tree::pops::pop)).
 #[derive(Default)]
 pub(crate) struct Wait {
     backoff: Backoff,
@@ -56,7 +57,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    const MOST: u32 = if cfg!(all(test, loom)) { 1 } else { 32 };
+    const MOST: u32 = if cfg!(all(test, loom)) { 1 } else { Backoff::AWAKE };
 
     /// Waits, if it is not too long by now.
     pub(crate) fn goes_on(&mut self) -> bool {
@@ -105,21 +106,42 @@ pub(crate) trait Leaves<const UP: bool> {
     fn is_lost(&self, leaf: &Self::Leaf, entry: (u64, u64)) -> Result<bool>;
 }
 
+/// What an attempt to find an end came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// The entry, if there is one.
+    Found(Option<(u64, u64)>),
+    /// A writer came between.
+    Disturbed,
+    /// A leaf was not quiet for as long as a look waits.
+    Held,
+}
+
+/// What a pop learns of the entry that it has chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// It is the end, and all is [quiet](Trust::Quiet) up to it.
+    End,
+    /// It is not, or a writer came between.
+    Another,
+    /// The holder of a lock up to it keeps that: to be asked again when it has had time to go on.
+    Held,
+}
+
 /// The first entry; for `UP` = false the last.
 pub(crate) fn end<const UP: bool>(
     tree: &impl Leaves<UP>,
     trust: Trust,
 ) -> Result<Option<(u64, u64)>> {
     loop {
-        if let Some(answer) = try_end(tree, trust)? {
+        if let Attempt::Found(answer) = try_end(tree, trust)? {
             return Ok(answer);
         }
     }
 }
 
-/// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it. `false`
-/// also if a writer came between.
-pub(crate) fn is_end<T>(tree: &T, smallest: bool, entry: (u64, u64)) -> Result<bool>
+/// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it.
+pub(crate) fn is_end<T>(tree: &T, smallest: bool, entry: (u64, u64)) -> Result<Choice>
 where
     T: Leaves<true> + Leaves<false>,
 {
@@ -127,14 +149,14 @@ where
         true => try_end::<true, T>(tree, Trust::Quiet)?,
         false => try_end::<false, T>(tree, Trust::Quiet)?,
     };
-    Ok(end == Some(Some(entry)))
+    Ok(match end {
+        Attempt::Found(Some(found)) if found == entry => Choice::End,
+        Attempt::Found(_) | Attempt::Disturbed => Choice::Another,
+        Attempt::Held => Choice::Held,
+    })
 }
 
-/// `None`: a writer came between.
-fn try_end<const UP: bool, T: Leaves<UP>>(
-    tree: &T,
-    trust: Trust,
-) -> Result<Option<Option<(u64, u64)>>> {
+fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Attempt> {
     let begin = if UP { 0 } else { u64::MAX };
     tree.prepare(begin)?;
     let mut guard = tree.pin(trust)?;
@@ -143,7 +165,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
     while let Some(key) = next {
         let look = tree.look(&guard, key, trust)?;
         if !look.is_quiet {
-            return Ok(None);
+            return Ok(Attempt::Held);
         }
         if let Some(entry) = look.entry {
             if trust == Trust::Checked && tree.is_lost(&look.leaf, entry)? {
@@ -160,7 +182,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
                 // Before the second look: what it still finds in its place was not counted.
                 retired = Some(tree.map().retired());
                 if !passed.iter().all(|leaf| tree.was_empty(leaf)) {
-                    return Ok(None);
+                    return Ok(Attempt::Disturbed);
                 }
             }
             drop(guard);
@@ -171,7 +193,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
     let mut bites = passed.chunks(BITE).peekable();
     while let Some(bite) = bites.next() {
         if !bite.iter().all(|leaf| tree.was_empty(leaf)) {
-            return Ok(None);
+            return Ok(Attempt::Disturbed);
         }
         if bites.peek().is_some() {
             drop(guard);
@@ -180,7 +202,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(
     }
     // Behind the second look (Acquire): if a leaf was another one by then, its end was counted before.
     let is_one_moment = retired.is_none_or(|before| before == tree.map().retired());
-    Ok(is_one_moment.then_some(answer))
+    Ok(if is_one_moment { Attempt::Found(answer) } else { Attempt::Disturbed })
 }
 
 /// What no search finds.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::media::Media;
 use crate::pool::{Counted, MapState, OpenMap};
+use crate::sync;
 use crate::tree::index::Len;
 
 /// Between two looks at a count that another thread is at.
@@ -72,7 +73,7 @@ pub(crate) fn exact_len<M: Media, T>(
             count_all(tree)?;
         } else {
             // Who counts gets on: it pins a bite at a time, and gives the claim back when it fails.
-            std::thread::sleep(pause);
+            sync::rest(Some(pause));
             pause = (2 * pause).min(LONGEST_PAUSE);
         }
     }

@@ -3,6 +3,8 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::{OpenMap, Turn};
+use crate::sync::Backoff;
+use crate::tree::ends::Choice;
 
 /// What came of an attempt to take out an entry that was the first, or the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,21 +19,27 @@ pub enum Popped {
 
 /// Takes out the entry at one end if it is still the one that the caller knows.
 ///
-/// `announce` names its key. `is_end` looks whether the entry is that end, and nobody is entering a key before it
+/// `announce` names its key. `choice` looks whether the entry is that end, and nobody is entering a key before it
 /// who has not seen the announcement. `take` takes the entry out if it has the same value, and if the closure that it
 /// is given says yes; whether it has.
 pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
     announce: impl Fn(&Turn<'_>),
-    is_end: impl Fn() -> Result<bool>,
+    choice: impl Fn() -> Result<Choice>,
     take: impl Fn(&dyn Fn() -> bool) -> Result<bool>,
 ) -> Result<Popped> {
     // Who waits for room has no turn.
     open.space().with_room(|| {
         let turn = open.begin_pop()?;
         announce(&turn);
-        if !is_end()? {
-            return Ok(Popped::Beaten);
+        // Outside of pins. The turn goes on: other pops would wait for the same holder.
+        let mut backoff = Backoff::asleep();
+        loop {
+            match choice()? {
+                Choice::End => break,
+                Choice::Another => return Ok(Popped::Beaten),
+                Choice::Held => backoff.wait(),
+            }
         }
         // Around all pins of `take`: who holds inserts up does not wait for a verification, which may wait for them.
         let _pin = open.pin_mut()?;
@@ -56,11 +64,11 @@ pub(crate) fn pop_number<M: Media>(
     open: &OpenMap<M>,
     smallest: bool,
     (key, value): (u64, u64),
-    is_end: impl Fn() -> Result<bool>,
+    choice: impl Fn() -> Result<Choice>,
     write: impl Fn(TakesOut<'_>) -> Result<()>,
 ) -> Result<Popped> {
     let announce = |turn: &Turn<'_>| turn.announce_number(smallest, key);
-    pop(open, announce, is_end, |decide| {
+    pop(open, announce, choice, |decide| {
         let mut is_taken = false;
         write(&mut |old| {
             is_taken = old == Some(value) && decide();

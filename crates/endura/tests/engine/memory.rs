@@ -1,10 +1,10 @@
-//! What is removed is copied at most once, for whom it is given to; what is popped, twice.
+//! What is removed is copied at most once, for whom it is given to; what is popped, twice. And what a map takes that is there.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{self, Read};
 
-use endura::{Map, Pool};
+use endura::{Kind, Map, MapOptions, Pool};
 
 thread_local! {
     /// Bytes that the calling thread has on the heap, and the most there were of them.
@@ -85,5 +85,27 @@ fn a_value_that_is_removed_is_copied_no_more_often_than_it_must() {
     ];
     for (what, copies) in two {
         assert!((0.9..2.1).contains(&copies), "{what}: {copies} copies");
+    }
+}
+
+/// What a pool keeps on the heap for a map that has one entry, until the map is dropped or the pool closed. The first
+/// map of each kind makes what all of them share, and is not counted.
+#[test]
+fn a_map_with_one_entry_takes_a_few_kilobytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = Pool::options().max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
+    let touched = |name: &str, kind| {
+        let options = MapOptions::new().kind(kind);
+        pool.map_with::<u64, u64>(name, options).unwrap().insert(1, 1).unwrap();
+    };
+    for (kind, most) in
+        [(Kind::FastFair, 10 << 10), (Kind::Roart, 10 << 10), (Kind::NbTree, 24 << 10)]
+    {
+        touched(&format!("first {kind}"), kind);
+        let (before, _) = HELD.get();
+        (0..20).for_each(|n| touched(&format!("{kind} {n}"), kind));
+        let bytes = (HELD.get().0 - before) / 20;
+        println!("{kind}: {bytes} bytes of memory for a map with one entry");
+        assert!(bytes <= most, "{kind}: {bytes} bytes");
     }
 }

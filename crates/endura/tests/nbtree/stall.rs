@@ -83,6 +83,36 @@ fn is_passed_by(step: &'static str, visit: u64) -> bool {
     met
 }
 
+/// N10. Neither does it stop who asks for the ends of a map that runs empty: what lies before them is being replaced.
+#[test]
+fn the_ends_are_found_beside_a_thread_that_stands_at_any_step() {
+    for step in STEPS {
+        ends(step, || (1..100).find(|&visit| !leaves_ends(step, visit)));
+    }
+}
+
+/// Whether the thread that empties the map came to the step for the `visit`-th time.
+fn leaves_ends(step: &'static str, visit: u64) -> bool {
+    const KEYS: u64 = 16;
+    let world = World::<Slots3>::with((0..KEYS).map(|key| (2 * key, key)));
+    let remove = |map: &MapOf<Slots3>, n: u64| _ = map.remove(2 * n).unwrap();
+    // From both ends.
+    let empty = |map: &MapOf<Slots3>| {
+        (0..KEYS / 2).for_each(|n| {
+            remove(map, n);
+            remove(map, KEYS - 1 - n);
+        });
+    };
+    stopped(&world, Stop::at(step).visit(visit), empty, || {
+        let map = world.map();
+        let entries: Vec<_> = map.iter().map(|entry| entry.unwrap()).collect();
+        assert_eq!(map.first().unwrap(), entries.first().copied(), "{step} {visit}");
+        assert_eq!(map.last().unwrap(), entries.last().copied(), "{step} {visit}");
+        let popped = map.pop_first().unwrap();
+        assert_eq!(popped, entries.first().copied(), "{step} {visit}");
+    })
+}
+
 /// N12. Sixteen threads add to few counters: none of the additions is lost, whatever happens to the
 /// leaves around them.
 #[test]

@@ -7,3 +7,5 @@ pub(crate) mod membarrier;
 pub(crate) mod memory;
 pub(crate) mod new_file;
 pub(crate) mod pmem;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod real_time;

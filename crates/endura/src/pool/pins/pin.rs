@@ -19,7 +19,7 @@ use crate::pool::session::{CLOSED, NO_READERS, NO_WRITERS, POISONED, QUIESCED};
 use crate::pool::space::Space;
 use crate::runtime::epoch::{Mode, Slot};
 use crate::runtime::thread;
-use crate::sync::{Backoff, Mutex};
+use crate::sync::{Backoff, Mutex, Ordering};
 use crate::{Error, Result};
 
 impl<M: Media> Space<M> {
@@ -80,6 +80,20 @@ impl<M: Media> Space<M> {
     #[cold]
     #[inline(never)]
     fn stay_in_shut(
+        &self,
+        slot: &Slot<Mutex<ThreadCache>>,
+        mode: Mode,
+        shut_by: u64,
+        gate: u64,
+    ) -> Result<()> {
+        // Relaxed: a hint for the next one that quiesces the pool, which looks again and again.
+        self.kept_out.fetch_add(1, Ordering::Relaxed);
+        let outcome = self.wait_for_gate(slot, mode, shut_by, gate);
+        self.kept_out.fetch_sub(1, Ordering::Relaxed);
+        outcome
+    }
+
+    fn wait_for_gate(
         &self,
         slot: &Slot<Mutex<ThreadCache>>,
         mode: Mode,

@@ -7,11 +7,14 @@ use crate::pool::session::{CLOSED, NO_READERS, QUIESCED};
 use crate::pool::space::Space;
 use crate::runtime::epoch::Mode;
 use crate::runtime::thread;
-use crate::sync::{self, Backoff, MutexGuard};
+use crate::sync::{self, Backoff, MutexGuard, Ordering};
 use crate::{Error, Result};
 
 /// How long writers are kept out while one of them stays inside.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often it is looked whether the writers are in that were kept out: some five milliseconds, in which each of them
+/// looks several times.
+const LOOKS: u32 = Backoff::AWAKE + 8;
 /// Between two looks at whose turn it is.
 const PAUSE: Duration = Duration::from_micros(250);
 
@@ -56,6 +59,7 @@ impl<M: Media> Space<M> {
             return Err(Error::InsideOperation);
         }
         let turn = self.turn_to_quiesce()?;
+        self.let_writers_in();
         let gate = self.epochs.shut(QUIESCED);
         // From here on the bit is cleared on every way out.
         let quiesced = Quiesced { space: self, _turn: turn };
@@ -80,6 +84,19 @@ impl<M: Media> Space<M> {
             }
             // A verification takes its time.
             sync::rest(Some(PAUSE));
+        }
+    }
+
+    /// Waits a little for the writers that the one before has kept out: they sleep, and would come too late each time
+    /// where verifications follow each other.
+    fn let_writers_in(&self) {
+        let mut backoff = Backoff::default();
+        for _ in 0..LOOKS {
+            // Relaxed: a hint.
+            if self.kept_out.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            backoff.wait();
         }
     }
 

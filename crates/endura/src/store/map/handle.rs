@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::media::Mapped;
+use crate::runtime::calls::Call;
 use crate::store::encoding::value::{Key, Value, is_word};
 use crate::store::index::{ByteTree, Tree, WordTree};
 use crate::types::Types;
@@ -70,7 +71,7 @@ pub(crate) struct Handle {
     pub(crate) kind: Kind,
     pub(crate) types: Types,
     /// Stays open for as long as the handle is there.
-    pub(crate) _pool: Arc<dyn Send + Sync>,
+    pub(crate) pool: Arc<dyn Send + Sync>,
 }
 
 impl<K: ?Sized, V: ?Sized> Clone for Map<K, V> {
@@ -115,6 +116,12 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
             Tree::Bytes(tree) => tree,
             Tree::Words(_) => not_bytes(),
         }
+    }
+
+    /// To be held by a method while it may run code of its caller's: the pool cannot be closed or verified in there.
+    #[inline]
+    pub(crate) fn call(&self) -> Call {
+        Call::begin(Arc::as_ptr(&self.handle.pool))
     }
 }
 

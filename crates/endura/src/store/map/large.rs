@@ -37,6 +37,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
         len: usize,
         mut write: impl FnMut(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<()> {
+        let _call = self.call();
         encoded::<K, _>(key, |key| {
             self.bytes().insert_from(key, len, &mut |out| {
                 let mut out = Exactly { out, left: len };
@@ -60,7 +61,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
         key: K::Ref<'_>,
         look: impl FnOnce(Bytes<'_>) -> R,
     ) -> Result<Option<R>> {
-        let (mut result, mut look) = (None, Some(look));
+        let (mut result, mut look, _call) = (None, Some(look), self.call());
         encoded::<K, _>(key, |key| {
             self.bytes().read_with(key, &mut |bytes| result = look.take().map(|look| look(bytes)))
         })?;

@@ -42,6 +42,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         &self,
         keys: impl IntoIterator<Item = K::Ref<'a>>,
     ) -> Result<Vec<Option<V::Owned>>> {
+        let _call = self.call();
         let mut keys = keys.into_iter();
         let mut values = Vec::with_capacity(keys.size_hint().0.min(LARGEST_GUESS));
         if let Some(words) = self.words() {
@@ -80,7 +81,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         &self,
         entries: impl IntoIterator<Item = (K::Ref<'a>, V::Ref<'a>)>,
     ) -> Result<usize> {
-        let (mut count, mut near) = (0, Near::default());
+        let (mut count, mut near, _call) = (0, Near::default(), self.call());
         for (key, value) in entries {
             if let Some(words) = self.words() {
                 words.insert_near(&mut near, K::to_word(key), V::to_word(value))?;
@@ -299,7 +300,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// Those that [`Map`] names for methods that write, and [`Error::RecursiveUpdate`]; then some entries have gone.
     pub fn retain(&self, mut keep: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> bool) -> Result<usize> {
-        let (mut removed, mut unread) = (0, None);
+        let (mut removed, mut unread, _call) = (0, None, self.call());
         for entry in self {
             let removal = entry.and_then(|(key, value)| {
                 Ok(!keep(K::lend(&key), V::lend(&value))

@@ -133,7 +133,7 @@ impl Pool {
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
         let tree = structure.open(self.space(), map)?;
-        Ok(Handle { tree, name, kind, types, _pool: self.keep_open() })
+        Ok(Handle { tree, name, kind, types, pool: self.keep_open() })
     }
 
     fn find_or_make(

@@ -61,6 +61,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         key: K::Ref<'_>,
         look: impl FnOnce(V::Ref<'_>) -> R,
     ) -> Result<Option<R>> {
+        let _call = self.call();
         if let Some(words) = self.words() {
             let value = from_words::<V>(words.get(K::to_word(key))?)?;
             return Ok(value.map(|value| look(V::lend(&value))));
@@ -276,6 +277,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         key: K::Ref<'_>,
         mut change: impl FnMut(Option<V::Ref<'_>>) -> Option<V::Owned>,
     ) -> Result<Option<V::Owned>> {
+        let _call = self.call();
         if let Some(words) = self.words() {
             return self.alter_word(words, K::to_word(key), &mut |old| {
                 change(old.as_ref().map(V::lend)).map(|new| V::to_word(V::lend(&new)))
@@ -309,7 +311,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         key: K::Ref<'_>,
         mut make: impl FnMut(Option<V::Ref<'_>>) -> V::Owned,
     ) -> Result<V::Owned> {
-        let mut made = None;
+        let (mut made, _call) = (None, self.call());
         if let Some(words) = self.words() {
             self.alter_word(words, K::to_word(key), &mut |old| {
                 let new = made.insert(make(old.as_ref().map(V::lend)));

@@ -75,6 +75,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         upwards: bool,
         mut visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
     ) -> Result<R> {
+        // Ends before the range does, which may be the last handle and close the pool.
+        let _call = self.map.call();
         let (mut last, mut failed) = (R::GO_ON, Ok(()));
         let mut step = |result: Result<R>| match result {
             Ok(answer) if answer.is_break() => {

@@ -12,6 +12,7 @@ use super::options::PoolOptions;
 use crate::media::{Domain, Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
 use crate::pool::{Collection, PartlyUsed, PoolFile, Session, Space};
+use crate::runtime::calls::Call;
 use crate::store::index::table;
 use crate::sync::Mutex;
 use crate::{Error, Result};
@@ -220,6 +221,9 @@ impl Pool {
     /// calling thread is inside one; [`Error::WritersStay`] if another one stays inside an operation that writes
     /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
     pub fn verify(&self) -> Result<Report> {
+        if Call::is_inside(&*self.inner) {
+            return Err(Error::InsideOperation);
+        }
         check::verify(&self.inner.space)
     }
 
@@ -300,6 +304,9 @@ impl Inner {
     fn close(&self) -> Result<()> {
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
+        }
+        if Call::is_inside(self) {
+            return Err(Error::InsideOperation);
         }
         // Fails where an operation may go on; the pool then stays open, and locked. No lock is held while it
         // waits for them but the turn to do so.

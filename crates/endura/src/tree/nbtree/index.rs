@@ -93,8 +93,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
     }
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
-        let is_end = || map_ends::is_end(self, smallest, entry);
-        pops::pop_number(&self.open, smallest, entry, is_end, |takes_out| {
+        let choice = || map_ends::is_end(self, smallest, entry);
+        pops::pop_number(&self.open, smallest, entry, choice, |takes_out| {
             let decide =
                 &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });
             self.write(entry.0, decide).map(drop)

@@ -6,7 +6,9 @@
 //!
 //! A leaf in which nothing was found (there are eight partitions, and removes merge what is nearly empty) that has
 //! no successor at the second look was current up to there, so that all
-//! writes to its keys were writes to its block. The answer's own leaf need not be current, as for lookups: what
+//! writes to its keys were writes to its block. So it was if it has one and the bodies still lead to it behind that
+//! look: nobody writes to a successor before they lead there, and a thread that is preempted before it makes them do
+//! so must not keep others from an answer. The answer's own leaf need not be current, as for lookups: what
 //! a frozen block says is true up to a moment after the bodies led to it, and they did so after all the others
 //! had been looked at.
 //!
@@ -72,6 +74,7 @@ impl Look {
 
 /// A leaf, and the key from which on it was looked at.
 pub(crate) struct Passed {
+    partition: usize,
     key: Local,
     leaf: u32,
     block: u64,
@@ -113,7 +116,8 @@ where
             self.decide_inserts(guard, partition, &place);
         }
         let (look, entry) = look_for_end::<UP, M, W, D>(guard, &place, local);
-        let leaf = Passed { key: local, leaf: place.number, block: place.block.offset(), look };
+        let (leaf, block) = (place.number, place.block.offset());
+        let leaf = Passed { partition, key: local, leaf, block, look };
         Ok(Seen {
             entry: entry.map(|(key, value)| (join(partition, key), value)),
             beyond: beyond::<UP>(partition, place.leaf.low(), place.leaf.high()),
@@ -123,16 +127,21 @@ where
     }
 
     fn was_empty(&self, passed: &Passed) -> bool {
-        let &Passed { key, leaf, block, look } = passed;
+        let &Passed { partition, key, leaf: number, block, look } = passed;
         let media = self.open.space().media();
         let (Some(leaf), Some(block)) =
-            (self.meta.leaves.get_made(leaf), Block::<M, W>::within(media, block))
+            (self.meta.leaves.get_made(number), Block::<M, W>::within(media, block))
         else {
             return false;
         };
         let keys = leaf.low()..leaf.high();
-        // The slots first (Acquire): what has no successor afterwards had none before.
-        Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look) && leaf.successor() == 0
+        let agrees = Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look);
+        // Behind the slots (Acquire): what has no successor afterwards had none before.
+        let is_current = || {
+            leaf.successor() == 0
+                || self.meta.descend(self.meta.roots[partition].load(), key) == number
+        };
+        agrees && is_current()
     }
 
     /// Searches find every key that lies between a leaf's bounds, and no other is seen here. But of two slots with

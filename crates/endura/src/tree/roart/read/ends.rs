@@ -24,7 +24,7 @@ use std::ops::Range;
 use crate::media::{Media, Region};
 use crate::pool::{Guard, Space};
 use crate::tree::Bytes;
-use crate::tree::ends::{BITE, Trust, Wait, lost};
+use crate::tree::ends::{BITE, Choice, Trust, Wait, lost};
 use crate::tree::lock_word::IMPOSSIBLE;
 use crate::{Error, Result};
 
@@ -73,6 +73,8 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     entered: Entered,
     seen: Vec<Seen<'g, M>>,
     slots: Vec<Slot>,
+    /// Whether a chunk was not quiet for as long as a look waits.
+    is_held: bool,
     /// The order of the last array, if it was not remembered.
     sorted: Option<Box<Sorted>>,
 }
@@ -93,18 +95,21 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 
     /// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it.
-    /// `false` also if a writer came between.
-    pub(crate) fn is_end(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub(crate) fn is_end(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Choice> {
         match smallest {
             true => self.is_end_of::<true>(key, value),
             false => self.is_end_of::<false>(key, value),
         }
     }
 
-    fn is_end_of<const UP: bool>(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+    fn is_end_of<const UP: bool>(&self, key: &[u8], value: &[u8]) -> Result<Choice> {
         let mut edge = Edge::<M, T, UP>::new(self, Trust::Quiet)?;
         let end = self.try_end(&mut edge)?.flatten();
-        Ok(end.is_some_and(|end| end.key() == *key && end.value() == *value))
+        Ok(match end {
+            Some(end) if end.key() == *key && end.value() == *value => Choice::End,
+            None if edge.is_held => Choice::Held,
+            _ => Choice::Another,
+        })
     }
 
     /// `None`: a writer came between.
@@ -151,7 +156,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         let (guard, seen) = (Some(tree.open.pin()?), Vec::with_capacity(8));
         let (slots, entered) = (Vec::new(), Entered::default());
         let (retired, before, sorted) = (None, 0, None);
-        Ok(Self { tree, trust, guard, retired, before, entered, seen, slots, sorted })
+        let is_held = false;
+        Ok(Self { tree, trust, guard, retired, before, entered, seen, slots, is_held, sorted })
     }
 
     fn space(&self) -> &'g Space<M> {
@@ -251,7 +257,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     }
 
     /// The lock word of a chunk that is about to be looked at. `None`: it has to be quiet, and is not.
-    fn version(&self, words: &Region<'g, M>) -> Result<Option<LockWord>> {
+    fn version(&mut self, words: &Region<'g, M>) -> Result<Option<LockWord>> {
         let generation = self.space().generation();
         let mut version = LockWord::read(words);
         // Who enters a key has held the lock since before it looked for an announced pop.
@@ -266,7 +272,10 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             return Ok(Some(version));
         }
         match self.space().has_set_lock(words.offset()) {
-            true => Ok(None),
+            true => {
+                self.is_held = true;
+                Ok(None)
+            }
             false => Err(Error::Corrupt { offset: words.offset(), what: IMPOSSIBLE }),
         }
     }
