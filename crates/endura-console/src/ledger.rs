@@ -30,7 +30,7 @@ pub struct Account<'l>(Span<'l, Mapped, 8>);
 impl Ledger {
     /// A ledger of zeros.
     pub fn create(path: &Path) -> Result<Self> {
-        let failure = |e| Failure::io(format!("cannot create {}", path.display()), &e);
+        let failure = |e| Failure::at_path("cannot create", path, &e);
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(failure)?;
@@ -40,7 +40,7 @@ impl Ledger {
 
     /// The ledger that another process made.
     pub fn open(path: &Path) -> Result<Self> {
-        let failure = |e| Failure::io(format!("cannot open {}", path.display()), &e);
+        let failure = |e| Failure::at_path("cannot open", path, &e);
         Self::map(path, File::options().read(true).write(true).open(path).map_err(failure)?)
     }
 

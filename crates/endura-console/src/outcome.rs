@@ -44,9 +44,15 @@ pub enum Failure {
 pub type Result<T = Answer, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// What the operating system refused.
+    /// What the operating system refused, of its own.
     pub fn io(doing: impl std::fmt::Display, source: &io::Error) -> Self {
-        Self::Message(format!("{doing}: {source}{}", act(source.kind())))
+        Self::Message(format!("{doing}: {source}{}", act_on_space(source.kind())))
+    }
+
+    /// What it refused at a path that the user gave, or in a folder that the user gave.
+    pub fn at_path(doing: &str, path: &Path, source: &io::Error) -> Self {
+        let act = act_on_path(source.kind());
+        Self::Message(format!("{doing} {}: {source}{act}", path.display()))
     }
 
     /// What went wrong with the file at `path`.
@@ -77,15 +83,23 @@ impl Failure {
     }
 }
 
-/// What helps where the system refuses a file.
-fn act(kind: io::ErrorKind) -> &'static str {
+/// What helps where the system refuses a file of the user's.
+fn act_on_path(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::NotFound => "; check the path",
         io::ErrorKind::IsADirectory => "; name a file in it",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "; check who may read and write there"
         }
+        other => act_on_space(other),
+    }
+}
+
+/// What helps where it has no space, whatever for.
+fn act_on_space(kind: io::ErrorKind) -> &'static str {
+    match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
+        io::ErrorKind::FileTooLarge => "; raise the limit on the size of files (`ulimit -f`)",
         _ => "",
     }
 }

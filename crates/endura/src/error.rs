@@ -1,6 +1,7 @@
 //! One error type for the whole library.
 
 use std::io;
+use std::path::Path;
 
 use crate::kind::Kind;
 use crate::types::Types;
@@ -273,7 +274,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The operating system refused.
-    #[error("{doing}: {source}{}", act(source.kind()))]
+    #[error("{doing}: {source}{}", act(doing, source.kind()))]
     Io {
         /// What was being done, with the path where one is involved.
         doing: String,
@@ -327,17 +328,41 @@ impl Error {
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing: doing.into(), source: source.into() }
     }
+
+    /// The path that the caller gave could not be opened.
+    pub(crate) fn opening(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::io(format!("{OPENING}{}", path.display()), source)
+    }
+
+    /// Nothing could be made at the path that the caller gave.
+    pub(crate) fn creating(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::io(format!("{CREATING}{}", path.display()), source)
+    }
 }
 
-/// What helps where the system refuses.
-fn act(kind: io::ErrorKind) -> &'static str {
+/// What was being done with a path that the caller gave begins like this.
+const OPENING: &str = "opening ";
+const CREATING: &str = "creating ";
+
+/// What helps where the system refuses. Advice about a path is for a path that the caller gave: what else may be
+/// missing or forbidden is not of the caller's choice.
+fn act(doing: &str, kind: io::ErrorKind) -> &'static str {
+    let is_callers_path = [OPENING, CREATING].iter().any(|begin| doing.starts_with(begin));
     match kind {
-        io::ErrorKind::NotFound => "; check the path",
-        io::ErrorKind::AlreadyExists => "; open it as it is, or choose another path",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+        io::ErrorKind::NotFound if is_callers_path => "; check the path",
+        io::ErrorKind::AlreadyExists if is_callers_path => {
+            "; open it as it is, or choose another path"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if is_callers_path => {
             "; check who may read and write there"
         }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; the kernel's log says why it became read-only: solve that, then open the pool again"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
+        io::ErrorKind::FileTooLarge => {
+            "; raise the limit on the size of files (`ulimit -f`), then try again"
+        }
         io::ErrorKind::OutOfMemory => "; free memory or addresses, or ask for a smaller `max_size`",
         _ => "; solve that, then try again",
     }

@@ -103,7 +103,7 @@ fn open(path: &Path) -> Result<(Box<dyn BufRead>, ProgressBar)> {
     if path == Path::new("-") {
         return Ok((Box::new(io::stdin().lock()), progress::spinner()));
     }
-    let failure = |error: io::Error| Failure::io(format!("cannot open {}", path.display()), &error);
+    let failure = |error: io::Error| Failure::at_path("cannot open", path, &error);
     let file = File::open(path).map_err(failure)?;
     let facts = file.metadata().map_err(failure)?;
     if facts.is_dir() {

@@ -77,7 +77,7 @@ fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u
 
 /// What is in a file, or a little more of it than a value can have: some have no end.
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let failure = |error: io::Error| Failure::io(format!("cannot read {}", path.display()), &error);
+    let failure = |error: io::Error| Failure::at_path("cannot read", path, &error);
     let mut bytes = Vec::new();
     let (most, mut length) = (LONGEST_VALUE as u64 + 1, 0);
     let read = if path == Path::new("-") {

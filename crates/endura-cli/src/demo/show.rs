@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if report.lost_nothing() {
         let path = folder.path().to_path_buf();
         let deleted = folder.close();
-        deleted.map_err(|e| Failure::io(format!("cannot delete {}", path.display()), &e))?;
+        deleted.map_err(|e| Failure::at_path("cannot delete", &path, &e))?;
     } else {
         doomed.keep();
         say(&format!("The pool is kept: {}", folder.keep().display()))?;
@@ -102,8 +102,9 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, Doomed, String), Tro
     let section = interrupt::section();
     let folder =
         tempfile::Builder::new().prefix("endura-demo-").tempdir_in(place).map_err(|e| {
-            Trouble::Failure(Failure::io(
-                format!("cannot make a folder in {}", place.display()),
+            Trouble::Failure(Failure::at_path(
+                "cannot make a folder in",
+                place,
                 // Without the name that was tried.
                 &e.kind().into(),
             ))

@@ -149,7 +149,7 @@ fn is_file_of(stream: impl AsFd, facts: &Metadata) -> bool {
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-        _ => Failure::io(format!("cannot write {}", path.display()), error),
+        _ => Failure::at_path("cannot write", path, error),
     }
 }
 

@@ -29,9 +29,8 @@ impl Place {
         let _section = interrupt::section();
         let made = tempfile::Builder::new().prefix("endura-torture-").tempdir_in(&dir);
         // Without the name that was tried.
-        let failure = |e: std::io::Error| {
-            Failure::io(format!("cannot make a folder in {}", dir.display()), &e.kind().into())
-        };
+        let failure =
+            |e: std::io::Error| Failure::at_path("cannot make a folder in", &dir, &e.kind().into());
         let made = made.map_err(failure)?;
         let doomed = interrupt::doomed(made.path());
         Ok(Self::Temporary(made, doomed))
@@ -50,8 +49,7 @@ impl Place {
         match self {
             Self::Temporary(dir, _) if sound => {
                 let path = dir.path().to_path_buf();
-                dir.close()
-                    .map_err(|e| Failure::io(format!("cannot delete {}", path.display()), &e))?;
+                dir.close().map_err(|e| Failure::at_path("cannot delete", &path, &e))?;
                 Ok(None)
             }
             Self::Temporary(dir, doomed) => {

@@ -164,7 +164,7 @@ impl Campaign {
         let bytes = open.file_bytes()?;
         open.close()?;
         let removed = std::fs::remove_file(&self.ledger);
-        removed.map_err(|e| Failure::io(format!("cannot delete {}", self.ledger.display()), &e))?;
+        removed.map_err(|e| Failure::at_path("cannot delete", &self.ledger, &e))?;
         Ok(bytes)
     }
 }

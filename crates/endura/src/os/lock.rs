@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use rustix::io::Errno;
 
 use super::claims::{Claim, Right};
-use super::linux::identity::FileId;
+use super::linux::file_identity::FileId;
 use super::locked_file::LockedFile;
 use crate::{Error, Result};
 
@@ -36,7 +36,7 @@ impl FileLock {
     /// [`Error::Io`].
     pub(crate) fn acquire(path: &Path, read_only: bool) -> Result<Self> {
         let held = LockedFile::new(|| open(path, read_only))
-            .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
+            .map_err(|error| Error::opening(path, error))?;
         let Some(descriptor) = held.descriptor() else { return Err(Error::Forked) };
         let facts = fstat(descriptor).map_err(|e| Error::io("identifying the pool's file", e))?;
         let file = FileId { device: facts.st_dev, inode: facts.st_ino };

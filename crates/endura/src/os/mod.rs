@@ -14,4 +14,6 @@ pub(crate) mod thread_end;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use linux::real_time;
-pub(crate) use linux::{disk, filesystem, identity, memory, new_file, pmem};
+pub(crate) use linux::{
+    disk, file_identity, filesystem, identity, memory, new_file, pmem, session_mark,
+};

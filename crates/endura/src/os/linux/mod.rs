@@ -1,6 +1,7 @@
 //! Linux.
 
 pub(crate) mod disk;
+pub(crate) mod file_identity;
 pub(crate) mod filesystem;
 pub(crate) mod identity;
 pub(crate) mod membarrier;
@@ -9,3 +10,4 @@ pub(crate) mod new_file;
 pub(crate) mod pmem;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod real_time;
+pub(crate) mod session_mark;

@@ -1,11 +1,12 @@
 //! A file that has no name until it is whole.
 //!
-//! At the end it is linked under its name, which fails if the name is taken. On a file system without nameless files
-//! it has a temporary name in the same folder. A crash may leave the temporary name, never the real one.
+//! At the end it is linked under its name, which fails if the name is taken. On a file system without nameless files,
+//! or without `/proc`, through which they are opened and linked, it has a temporary name in the same folder. A crash may
+//! leave the temporary name, never the real one.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with};
@@ -23,7 +24,10 @@ impl NewFile {
     pub(crate) fn new(folder: &Path, path: &Path) -> std::io::Result<Self> {
         let nameless = OFlags::TMPFILE.bits() as i32;
         match OpenOptions::new().read(true).write(true).custom_flags(nameless).open(folder) {
-            Ok(file) => Ok(Self { file, temporary: None }),
+            Ok(file) => {
+                let new = Self { file, temporary: None };
+                if new.has_path() { Ok(new) } else { Self::named(folder, path) }
+            }
             Err(error) if is_unknown_flag(&error) => Self::named(folder, path),
             Err(error) => Err(error),
         }
@@ -41,6 +45,12 @@ impl NewFile {
     /// A path by which the file can be opened now.
     pub(crate) fn path(&self) -> PathBuf {
         self.temporary.clone().unwrap_or_else(|| self.path_by_descriptor())
+    }
+
+    /// Whether the path leads to the file.
+    fn has_path(&self) -> bool {
+        let facts = (self.file.metadata(), fs::metadata(self.path()));
+        matches!(facts, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
     }
 
     fn path_by_descriptor(&self) -> PathBuf {

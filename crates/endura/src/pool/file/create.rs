@@ -3,6 +3,7 @@
 //! The file has no name until everything in it is durable and it is locked ([`new_file`](crate::os::new_file)).
 
 use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 
 use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
@@ -30,22 +31,19 @@ impl PoolFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let doing = || format!("creating {}", path.display());
-        let folder_file = File::open(folder).map_err(|error| Error::io(doing(), error))?;
+        let failed = |error: io::Error| Error::creating(path, error);
+        let folder_file = File::open(folder).map_err(failed)?;
         Filesystem::of(&folder_file, access.any_filesystem)?;
         if fs::symlink_metadata(path).is_ok() {
-            return Err(Error::io(
-                doing(),
-                std::io::Error::from(std::io::ErrorKind::AlreadyExists),
-            ));
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        let mut draft = NewFile::new(folder, path).map_err(|error| Error::io(doing(), error))?;
+        let mut draft = NewFile::new(folder, path).map_err(failed)?;
         format(&draft.file)?;
         // Locked before it has a name, so that no other process can lock it first.
         let lock = FileLock::acquire(&draft.path(), false)?;
-        let file = draft.file.try_clone().map_err(|error| Error::io(doing(), error))?;
+        let file = draft.file.try_clone().map_err(failed)?;
         let made = Self::of_locked(file, lock, access)?;
-        draft.publish(path).map_err(|error| Error::io(doing(), error))?;
+        draft.publish(path).map_err(failed)?;
         folder_file.sync_all().map_err(|error| {
             // Still locked: no process has been able to use it.
             let _ = fs::remove_file(path);

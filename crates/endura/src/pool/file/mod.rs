@@ -1,5 +1,6 @@
 //! The file of a pool.
 
 pub(crate) mod create;
+mod doubt;
 pub(crate) mod pool_file;
 pub mod superblock;

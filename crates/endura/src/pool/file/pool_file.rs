@@ -1,18 +1,38 @@
 //! The file of a pool, from the moment it is locked until it is marked clean.
 //!
 //! Nothing is written before everything was checked. A session that writes announces itself first:
-//! generation, boot, inode and "not clean" are durable before its first store, so that the next open notices any
-//! other end than a close. It ends with the data synced, then "clean" written, then that synced.
+//! generation, boot, file, session number and "not clean" are durable before its first store, so that the next open
+//! notices any other end than a close. It ends with the data synced, then "clean" written, then that synced.
+//!
+//! The session number is in two places, the superblock and the [mark](session_mark) of the file. `S` is the number of
+//! the last session, `T` that of this one. A process that is killed between two steps leaves a pool that opens:
+//!
+//! | after the step | superblock | mark | the next open |
+//! | --- | --- | --- | --- |
+//! | before an open | `S` closed | none | nothing to compare |
+//! | | `S` not closed | `S` | they agree |
+//! | 1 mark | `S` closed | `T` | nothing to compare |
+//! | | `S` not closed | `T` and `S` | they agree |
+//! | 2 superblock, durable | `T` not closed | `T`, or `T` and `S` | they agree |
+//! | 3 mark, if `S` is in it | `T` not closed | `T` | they agree |
+//! | 4 close: superblock, durable | `T` closed | `T` | nothing to compare |
+//! | 5 mark removed | `T` closed | none | nothing to compare |
+//!
+//! Where step 1 fails the superblock says that there is no mark, and step 3 removes the one of `S`. The mark is not
+//! synced: another boot makes a pool on a disk doubtful whatever it says. Where the pool is safe from power loss, the
+//! mark is synced between steps 1 and 2, and names `S` and `T` until step 3 is on the disk as well.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use crate::media::Placement;
+use crate::os::file_identity::{FileId, FileIdentity};
 use crate::os::filesystem::Filesystem;
-use crate::os::identity::FileId;
 use crate::os::lock::{self, FileLock};
+use crate::os::session_mark::{self, Mark};
 use crate::os::{disk, identity};
+use crate::pool::file::doubt::{Here, NO_BIRTH, doubt, silence};
 use crate::pool::file::superblock::Superblock;
 use crate::pool::layout::{NEXT_PAGE, PAGE};
 use crate::pool::session::Session;
@@ -43,12 +63,11 @@ pub(crate) struct PoolFile {
 impl PoolFile {
     /// Locks the file at `path` and checks all that can be checked without writing or mapping.
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
-        let facts = fs::metadata(path)
-            .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
+        let facts = fs::metadata(path).map_err(|error| Error::opening(path, error))?;
         refuse_other_than_file(&facts)?;
         let lock = FileLock::acquire(path, access.read_only)?;
-        let file = lock::open(path, access.read_only)
-            .map_err(|error| Error::io(format!("opening {}", path.display()), error))?;
+        let file =
+            lock::open(path, access.read_only).map_err(|error| Error::opening(path, error))?;
         Self::of_locked(file, lock, access)
     }
 
@@ -104,10 +123,9 @@ impl PoolFile {
     }
 
     /// Warns if the memory below cannot report data loss.
-    pub(crate) fn warn_of_silence(&mut self, placement: &Placement) -> Result<()> {
-        let what = silence(&self.superblock, identity::boot()?, placement);
+    pub(crate) fn warn_of_silence(&mut self, placement: &Placement) {
+        let what = silence(&self.superblock, identity::boot(), placement);
         what.into_iter().for_each(|what| self.warn(what));
-        Ok(())
     }
 
     /// Adds a warning for the user, once.
@@ -119,8 +137,17 @@ impl PoolFile {
 
     /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
     /// order of the kernel's choice.
-    pub(crate) fn doubt(&self, placement: &Placement) -> Result<Option<&'static str>> {
-        Ok(doubt(&self.superblock, self.lock.file(), identity::boot()?, placement))
+    pub(crate) fn doubt(&self, placement: &Placement) -> Option<&'static str> {
+        if self.superblock.clean {
+            return None;
+        }
+        let here =
+            Here { file: self.identity(), mark: Mark::of(&self.file), boot: identity::boot() };
+        doubt(&self.superblock, here, placement)
+    }
+
+    fn identity(&self) -> FileIdentity {
+        FileIdentity::of(&self.file, self.lock.file())
     }
 
     /// The session that [`begin`](Self::begin) would begin.
@@ -147,21 +174,43 @@ impl PoolFile {
         }
         if !session.read_only {
             self.fill_holes()?;
-            let FileId { device, inode } = self.lock.file();
-            self.superblock = Superblock {
-                generation: session.generation,
-                boot: identity::boot()?,
-                device,
-                inode,
-                dirty_shutdowns: placement.dirty_shutdowns,
-                clean: false,
-                domain: placement.domain,
-                power_safe: placement.is_power_safe(),
-                ..last
-            };
-            self.superblock.write(&self.file)?;
+            self.announce(&session, placement)?;
         }
         Ok(session)
+    }
+
+    /// Steps 1 to 3 of the table above.
+    fn announce(&mut self, session: &Session, placement: &Placement) -> Result<()> {
+        let last = self.superblock;
+        let (number, file) = (identity::random()?, self.identity());
+        let replaced = (!last.clean && last.is_marked).then_some(last.session);
+        let is_marked = session_mark::set(&self.file, number, replaced);
+        if is_marked && placement.is_power_safe() {
+            // Before the superblock that wants this mark.
+            self.file.sync_all().map_err(|e| Error::io("syncing the pool's attributes", e))?;
+        }
+        self.superblock = Superblock {
+            generation: session.generation,
+            boot: identity::boot().unwrap_or_default(),
+            file,
+            session: number,
+            is_marked,
+            dirty_shutdowns: placement.dirty_shutdowns,
+            clean: false,
+            domain: placement.domain,
+            power_safe: placement.is_power_safe(),
+            ..last
+        };
+        self.superblock.write(&self.file)?;
+        if !is_marked {
+            session_mark::clear(&self.file);
+        } else if replaced.is_some() {
+            session_mark::set(&self.file, number, None);
+        }
+        if !is_marked && !file.has_birth() {
+            self.warn(NO_BIRTH);
+        }
+        Ok(())
     }
 
     /// Gives blocks to the holes that a copying tool may have left: a store to one of them on a
@@ -186,50 +235,12 @@ impl PoolFile {
             return Ok(());
         }
         self.superblock.clean = true;
-        self.superblock.write(&self.file)
-    }
-}
-
-/// Why a pool with this superblock may be torn, seen from this file, boot and memory.
-fn doubt(
-    last: &Superblock,
-    here: FileId,
-    boot: [u8; 16],
-    placement: &Placement,
-) -> Option<&'static str> {
-    let same_boot = last.boot == boot;
-    // Each boot numbers devices again.
-    let same_file = last.inode == here.inode && (!same_boot || last.device == here.device);
-    if last.clean {
-        None
-    } else if !same_file {
-        Some("the file is a copy of a pool that was open")
-    } else if same_boot {
-        None
-    } else if !last.power_safe || !placement.direct {
-        Some("the machine went down while the pool was open")
-    } else if last.dirty_shutdowns != placement.dirty_shutdowns {
-        Some("the persistent memory reports that it lost data while the pool was open")
-    } else {
-        None
-    }
-}
-
-/// A warning for a pool on persistent memory that does not count its dirty shutdowns.
-fn silence(last: &Superblock, boot: [u8; 16], placement: &Placement) -> Option<&'static str> {
-    if !placement.is_power_safe() || placement.dirty_shutdowns.is_some() {
-        None
-    } else if last.clean || last.boot == boot {
-        Some(
-            "this persistent memory does not count dirty shutdowns: if it fails to save its contents at a \
-             power loss, nothing will say so",
-        )
-    } else {
-        Some(
-            "the machine went down while the pool was open, and this persistent memory does not count dirty \
-             shutdowns: whether it lost what had been acknowledged is not known; `endura check` finds what \
-             contradicts itself",
-        )
+        self.superblock.write(&self.file)?;
+        if self.superblock.is_marked {
+            // A copy of this session that comes in place of the closed pool is known by that.
+            session_mark::clear(&self.file);
+        }
+        Ok(())
     }
 }
 
@@ -267,67 +278,5 @@ fn check_length(file: &File, have: u64) -> Result<()> {
         Some(need) if need <= have => Ok(()),
         Some(need) => Err(Error::Truncated { have, need }),
         None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible number of pages" }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::media::{Domain, FlushInstruction};
-
-    #[test]
-    fn what_is_doubted() {
-        let left = Superblock {
-            clean: false,
-            boot: [1; 16],
-            device: 5,
-            inode: 6,
-            ..Superblock::of_new_pool([0; 16])
-        };
-        let safe = Superblock { power_safe: true, dirty_shutdowns: Some(2), ..left };
-        let here = FileId { device: 5, inode: 6 };
-        let disk = Placement {
-            domain: Domain::Adr,
-            instruction: FlushInstruction::Clflush,
-            direct: false,
-            dirty_shutdowns: None,
-        };
-        let memory = Placement { direct: true, dirty_shutdowns: Some(2), ..disk };
-        let failed = Placement { dirty_shutdowns: Some(3), ..memory };
-        let unknown = Placement { dirty_shutdowns: None, ..memory };
-        let (this_boot, next_boot) = ([1; 16], [2; 16]);
-        let is_doubted = |last: &Superblock, here, boot, placement: &Placement| {
-            doubt(last, here, boot, placement).is_some()
-        };
-
-        let closed = Superblock { clean: true, ..left };
-        let elsewhere = FileId { device: 9, inode: 9 };
-        assert!(!is_doubted(&closed, elsewhere, next_boot, &disk));
-        assert!(!is_doubted(&left, here, this_boot, &disk));
-        for copy in [FileId { inode: 7, ..here }, FileId { device: 7, ..here }] {
-            assert!(is_doubted(&left, copy, this_boot, &disk));
-        }
-        // The promise of the page cache ends with the boot, whatever instructions were used.
-        assert!(is_doubted(&left, here, next_boot, &disk));
-        assert!(is_doubted(&left, here, next_boot, &memory));
-        assert!(is_doubted(&safe, here, next_boot, &disk));
-        // That of persistent memory does not, unless the memory itself says so.
-        let renumbered = FileId { device: 7, ..here };
-        assert!(!is_doubted(&safe, renumbered, next_boot, &memory));
-        assert!(is_doubted(&safe, FileId { inode: 7, ..here }, next_boot, &memory));
-        assert!(is_doubted(&safe, here, next_boot, &failed));
-        // Where it cannot say so, the user hears of that.
-        let uncounted = Superblock { dirty_shutdowns: None, ..safe };
-        assert!(!is_doubted(&uncounted, here, next_boot, &unknown));
-        let warned = |last: &Superblock, boot, placement: &Placement| {
-            silence(last, boot, placement).map_or("", |what| &what[..11])
-        };
-        assert_eq!(warned(&uncounted, next_boot, &unknown), "the machine");
-        assert_eq!(warned(&uncounted, this_boot, &unknown), "this persis");
-        assert_eq!(warned(&closed, next_boot, &unknown), "this persis");
-        assert_eq!(warned(&safe, next_boot, &memory), "");
-        let cached = Placement { domain: Domain::PageCache, ..unknown };
-        assert_eq!([&disk, &cached].map(|placement| warned(&left, next_boot, placement)), ["", ""]);
-        assert!(is_doubted(&safe, here, next_boot, &unknown));
     }
 }

@@ -1,6 +1,6 @@
 //! The superblock: the identity of a pool, and how its last session ended.
 //!
-//! Two copies of 128 bytes, in two pages of the file system. Of two whole copies the one with the
+//! Two copies of 192 bytes, in two pages of the file system. Of two whole copies the one with the
 //! higher sequence number counts. A write goes to one copy, waits until it is durable, and only
 //! then goes to the other, without waiting. The next write begins with that other copy: so the one
 //! that is not being written is always whole, durable and the latest, at the price of one sync.
@@ -16,7 +16,7 @@
 //! | 40..44, 44..48 | bytes of a page and of a line |
 //! | 48..64 | the pool's own random number |
 //! | 64..72 | generation: how often it was opened for writing |
-//! | 72..88 | boot of the last writer |
+//! | 72..88 | boot of the last writer, zeros if it could not know |
 //! | 88..96, 96..104 | device and inode of the file, as the last writer saw them |
 //! | 104..112 | sequence number of this superblock |
 //! | 112..120 | dirty shutdowns of the memory below, as the last writer saw them |
@@ -25,21 +25,36 @@
 //! | 122 | 1 = it was promised that acknowledged stores survive a power loss |
 //! | 123 | 1 = the count at 112 is known |
 //! | 124..128 | CRC32C of bytes 0..124, in every version |
+//! | 128..144 | the file system of the last writer's file: `f_fsid` and subvolume, or UUID |
+//! | 144..152, 152..156 | birth time (nanoseconds since 1970) and inode generation of that file |
+//! | 156 | what 128 holds: 0 = nothing, 1 = `f_fsid`, 2 = UUID |
+//! | 157, 158 | 1 = the birth time is known; the generation |
+//! | 159 | 1 = the file's extended attribute names the session as well |
+//! | 160..176 | random number of the last writer's session |
+//! | 176..188 | zero |
+//! | 188..192 | CRC32C of bytes 0..188 |
+//!
+//! The first checksum lets every build read the version. The second covers it, so that no half of a copy goes with
+//! the other half of an earlier one.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use crate::media::{Domain, LINE};
-use crate::os::disk::write_durably;
+use crate::os::disk::{write, write_durably};
+use crate::os::file_identity::{FileIdentity, Volume};
 use crate::pool::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::{Error, Result};
 
 /// Bytes of one copy.
-pub const BYTES: usize = 128;
+pub const BYTES: usize = 192;
 /// The number of the file format that this build reads and writes. A pool of another one is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
+/// Where the checksums are: of what precedes each.
+const SUM: usize = 124;
+const WHOLE_SUM: usize = 188;
 
 /// Features that this build knows, one bit each, of the three kinds.
 const KNOWN_INCOMPATIBLE: u64 = 0;
@@ -64,12 +79,14 @@ pub struct Superblock {
     pub uuid: [u8; 16],
     /// How often the pool was opened for writing.
     pub generation: u64,
-    /// The boot of the last writer.
+    /// The boot of the last writer; zeros if it could not know.
     pub boot: [u8; 16],
-    /// The device on which the last writer saw the file.
-    pub device: u64,
-    /// The file's inode as the last writer saw it.
-    pub inode: u64,
+    /// Which file the last writer saw.
+    pub file: FileIdentity,
+    /// The random number of the last writer's session.
+    pub session: [u8; 16],
+    /// Whether the file was marked with that number.
+    pub is_marked: bool,
     /// Counts the writes of the superblock.
     pub sequence: u64,
     /// Dirty shutdowns of the persistent memory below, where the last writer could know.
@@ -95,8 +112,9 @@ impl Superblock {
             uuid,
             generation: 0,
             boot: [0; 16],
-            device: 0,
-            inode: 0,
+            file: FileIdentity::default(),
+            session: [0; 16],
+            is_marked: false,
             sequence: 0,
             dirty_shutdowns: None,
             clean: true,
@@ -119,8 +137,8 @@ impl Superblock {
         put(48, &self.uuid);
         put(64, &self.generation.to_le_bytes());
         put(72, &self.boot);
-        put(88, &self.device.to_le_bytes());
-        put(96, &self.inode.to_le_bytes());
+        put(88, &self.file.device.to_le_bytes());
+        put(96, &self.file.inode.to_le_bytes());
         put(104, &self.sequence.to_le_bytes());
         put(112, &self.dirty_shutdowns.unwrap_or(0).to_le_bytes());
         let domain = match self.domain {
@@ -130,19 +148,39 @@ impl Superblock {
         };
         let known = self.dirty_shutdowns.is_some().into();
         put(120, &[self.clean.into(), domain, self.power_safe.into(), known]);
+        let FileIdentity { volume, birth, generation, .. } = self.file;
+        let kind = match volume {
+            Volume::Unknown => 0,
+            Volume::Number([number, subvolume]) => {
+                put(128, &number.to_le_bytes());
+                put(136, &subvolume.to_le_bytes());
+                1
+            }
+            Volume::Uuid(uuid) => {
+                put(128, &uuid);
+                2
+            }
+        };
+        put(144, &birth.unwrap_or(0).to_le_bytes());
+        put(152, &generation.unwrap_or(0).to_le_bytes());
+        let known = [birth.is_some().into(), generation.is_some().into()];
+        put(156, &[kind, known[0], known[1], self.is_marked.into()]);
+        put(160, &self.session);
         seal(&mut bytes);
         bytes
     }
 
-    /// The contents of a copy, if it is whole: if its magic and its checksum are right.
+    /// The contents of a copy, if it is whole: if its magic and its checksums are right. Of another version only the
+    /// first checksum counts.
     pub fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
-        let sum = u32::from_le_bytes(field(bytes, 124));
-        if field(bytes, 0) != MAGIC || sum != crc32c::crc32c(&bytes[..124]) {
+        let is_whole = |at| u32::from_le_bytes(field(bytes, at)) == crc32c::crc32c(&bytes[..at]);
+        let version = u32::from_le_bytes(field(bytes, 8));
+        if field(bytes, 0) != MAGIC || !is_whole(SUM) || version == FORMAT && !is_whole(WHOLE_SUM) {
             return None;
         }
         let word = |at| u64::from_le_bytes(field(bytes, at));
         Some(Self {
-            version: u32::from_le_bytes(field(bytes, 8)),
+            version,
             incompatible: word(16),
             writable_with: word(24),
             compatible: word(32),
@@ -151,8 +189,9 @@ impl Superblock {
             uuid: field(bytes, 48),
             generation: word(64),
             boot: field(bytes, 72),
-            device: word(88),
-            inode: word(96),
+            file: decode_file(bytes),
+            session: field(bytes, 160),
+            is_marked: bytes[159] == 1,
             sequence: word(104),
             dirty_shutdowns: (bytes[123] == 1).then_some(word(112)),
             clean: bytes[120] == 1,
@@ -204,7 +243,7 @@ impl Superblock {
         let bytes = self.encode();
         let (first, second) = self.order();
         write_durably(file, &bytes, first)
-            .and_then(|()| file.write_all_at(&bytes, second))
+            .and_then(|()| write(file, &bytes, second))
             .map_err(|error| Error::io("writing the pool's superblock", error))
     }
 
@@ -241,10 +280,27 @@ impl Superblock {
     }
 }
 
-/// Writes the checksum of a copy.
+/// Writes the checksums of a copy.
 pub fn seal(bytes: &mut [u8; BYTES]) {
-    let sum = crc32c::crc32c(&bytes[..124]);
-    bytes[124..].copy_from_slice(&sum.to_le_bytes());
+    for at in [SUM, WHOLE_SUM] {
+        let sum = crc32c::crc32c(&bytes[..at]);
+        bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
+fn decode_file(bytes: &[u8; BYTES]) -> FileIdentity {
+    let word = |at| u64::from_le_bytes(field(bytes, at));
+    FileIdentity {
+        device: word(88),
+        inode: word(96),
+        volume: match bytes[156] {
+            1 => Volume::Number([word(128), word(136)]),
+            2 => Volume::Uuid(field(bytes, 128)),
+            _ => Volume::Unknown,
+        },
+        birth: (bytes[157] == 1).then(|| i64::from_le_bytes(field(bytes, 144))),
+        generation: (bytes[158] == 1).then(|| u32::from_le_bytes(field(bytes, 152))),
+    }
 }
 
 fn field<const N: usize>(bytes: &[u8; BYTES], at: usize) -> [u8; N] {
@@ -274,8 +330,15 @@ mod tests {
             compatible: 1 << 63,
             generation: 0x0102_0304_0506_0708,
             boot: [7; 16],
-            device: 0xfe00,
-            inode: 4711,
+            file: FileIdentity {
+                device: 0xfe00,
+                inode: 4711,
+                volume: Volume::Uuid(*b"fedcba9876543210"),
+                birth: Some(-1),
+                generation: Some(u32::MAX),
+            },
+            session: [9; 16],
+            is_marked: true,
             sequence: 9,
             dirty_shutdowns: Some(3),
             clean: false,
@@ -294,6 +357,26 @@ mod tests {
         }
         let unknown = Superblock { dirty_shutdowns: None, ..sample() };
         assert_eq!(Superblock::decode(&unknown.encode()), Some(unknown));
+        let volumes = [Volume::Unknown, Volume::Number([1 << 63, 5]), sample().file.volume];
+        let births = [(None, None), (Some(0), None), (None, Some(0)), (Some(1 << 60), Some(3))];
+        for (volume, (birth, generation)) in
+            volumes.into_iter().flat_map(|volume| births.map(|birth| (volume, birth)))
+        {
+            let file = FileIdentity { volume, birth, generation, ..sample().file };
+            let superblock = Superblock { file, is_marked: birth.is_some(), ..sample() };
+            assert_eq!(Superblock::decode(&superblock.encode()), Some(superblock));
+        }
+    }
+
+    /// The version of a pool is told to builds that know neither its other fields nor their checksum.
+    #[test]
+    fn another_version_is_read_by_the_first_checksum() {
+        let mut bytes = Superblock { version: FORMAT + 1, ..sample() }.encode();
+        bytes[128..].fill(0xEE);
+        assert_eq!(Superblock::decode(&bytes).unwrap().version, FORMAT + 1);
+        let mut torn = sample().encode();
+        torn[128..].copy_from_slice(&Superblock { session: [1; 16], ..sample() }.encode()[128..]);
+        assert_eq!(Superblock::decode(&torn), None, "two halves of different copies");
     }
 
     #[test]

@@ -134,13 +134,13 @@ impl PoolOptions {
     fn begin(&self, file: &mut PoolFile) -> Result<(Arc<Space<Mapped>>, Placement, Session)> {
         self.check_max_size()?;
         let placement = Placement::of(file.file(), !self.read_only, self.media)?;
-        if let Some(reason) = file.doubt(&placement)? {
+        if let Some(reason) = file.doubt(&placement) {
             if !self.accept_unclean {
                 return Err(Error::NeedsRestore { reason });
             }
             self.verify_before_accepting(file, placement)?;
         }
-        file.warn_of_silence(&placement)?;
+        file.warn_of_silence(&placement);
         let (space, session) = self.mount(file, placement)?;
         Ok((space, placement, session))
     }

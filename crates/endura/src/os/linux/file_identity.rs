@@ -1,0 +1,269 @@
+//! Which file this is: told from every copy of it, and found again after its file system was mounted anew.
+//!
+//! An inode number alone does neither. File systems give the number of a deleted file to the next one, and the
+//! number of a device changes when an image is mounted behind another loop device. So an identity has three parts:
+//!
+//! | part | from | what a copy made later has |
+//! | --- | --- | --- |
+//! | inode | `stat` | mostly another one; on ext4 the same one after `rm` and `cp` |
+//! | birth | birth time (`statx`), and the inode's generation number (`FS_IOC_GETVERSION`) | another one |
+//! | volume | the number of the file system, in place of that of the device | the same one, on the same file system |
+//!
+//! What each file system says of itself. `f_fsid` (`statfs`) counts where it is made from a number that the volume
+//! keeps; elsewhere it is made from the number of the device.
+//!
+//! | file system | volume | birth |
+//! | --- | --- | --- |
+//! | ext4, ext3, ext2 | `f_fsid`, of its UUID | time (not with inodes of 128 bytes), generation |
+//! | xfs | UUID (`XFS_IOC_FSGEOMETRY_V1`) | time (format v5), generation |
+//! | btrfs | `f_fsid`, of UUID and subvolume: a snapshot has another one | time, generation |
+//! | zfs, bcachefs | `f_fsid`, of the data set; of the UUID, and the subvolume (`statx`) | time |
+//! | overlayfs | `f_fsid`: its own UUID, or that of the upper file system | time, of the upper file |
+//! | tmpfs | `f_fsid`, random for each mount | its inode numbers are not given out twice |
+//! | f2fs and others | UUID (`FS_IOC_GETFSUUID`), else unknown | what they have |
+//!
+//! A part that either side does not know proves nothing and contradicts nothing. Without a volume the device must be
+//! the same, within one boot. An inode alone is no proof: the file is then [`Unproven`](Likeness::Unproven).
+
+use std::fs;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{AtFlags, Statx, StatxFlags, fstatfs, fstatvfs, statx};
+use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
+
+/// A file among those of the running system, whatever it is called: for locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+impl FileId {
+    pub(crate) fn of(facts: &fs::Metadata) -> Self {
+        Self { device: facts.dev(), inode: facts.ino() }
+    }
+}
+
+/// A file system, whatever device it is mounted from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Volume {
+    /// It does not say which one it is.
+    #[default]
+    Unknown,
+    /// Its `f_fsid`, and the number of the subvolume where there are any, else 0.
+    Number([u64; 2]),
+    /// Its UUID.
+    Uuid([u8; 16]),
+}
+
+/// What stays with a file for as long as it is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileIdentity {
+    /// The device, which is numbered anew by each boot and mount.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+    /// The file system.
+    pub volume: Volume,
+    /// When the file was made, in nanoseconds since 1970, if that is recorded.
+    pub birth: Option<i64>,
+    /// The inode's generation, if it has one.
+    pub generation: Option<u32>,
+}
+
+/// Whether a file is the one that was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Likeness {
+    /// It is.
+    Same,
+    /// It is another file.
+    Other,
+    /// Nothing contradicts it, but a later file could have the same inode.
+    Unproven,
+}
+
+impl FileIdentity {
+    /// Finds out which file this is: `statx`, `statfs` twice, and two `ioctl`s at most, a microsecond each.
+    pub(crate) fn of(file: &File, at: FileId) -> Self {
+        let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME | SUBVOLUME).ok();
+        let kind = fstatfs(file).map_or(0, |facts| u64::from(facts.f_type as u32));
+        Self {
+            device: at.device,
+            inode: at.inode,
+            volume: volume(file, kind, facts.as_ref()),
+            birth: facts.as_ref().and_then(birth),
+            generation: generation(file, kind),
+        }
+    }
+
+    /// Whether `here` is the file that was recorded as `self`, in this boot or in an earlier one.
+    pub(crate) fn compare(&self, here: &Self, is_same_boot: bool) -> Likeness {
+        let volume = match (self.volume, here.volume) {
+            (Volume::Unknown, _) | (_, Volume::Unknown) => {
+                !is_same_boot || self.device == here.device
+            }
+            (recorded, found) => recorded == found,
+        };
+        let births = [known(self.birth, here.birth), known(self.generation, here.generation)];
+        if self.inode != here.inode || !volume || births.contains(&Some(false)) {
+            Likeness::Other
+        } else if births.contains(&Some(true)) {
+            Likeness::Same
+        } else {
+            Likeness::Unproven
+        }
+    }
+
+    /// Whether the file can be told from a later one with its inode.
+    pub(crate) fn has_birth(&self) -> bool {
+        self.birth.is_some() || self.generation.is_some()
+    }
+}
+
+/// Whether both are the same; none if one of them is not known.
+fn known<T: PartialEq>(recorded: Option<T>, found: Option<T>) -> Option<bool> {
+    Some(recorded? == found?)
+}
+
+/// Asks for the number of the subvolume (`STATX_SUBVOL`, Linux 6.10).
+const SUBVOLUME: StatxFlags = StatxFlags::from_bits_retain(0x8000);
+
+const EXT4: u64 = libc::EXT4_SUPER_MAGIC as u64;
+const XFS: u64 = libc::XFS_SUPER_MAGIC as u64;
+const BTRFS: u64 = libc::BTRFS_SUPER_MAGIC as u64;
+const TMPFS: u64 = libc::TMPFS_MAGIC as u64;
+const OVERLAYFS: u64 = libc::OVERLAYFS_SUPER_MAGIC as u64;
+const RAMFS: u64 = 0x8584_58F6;
+const ZFS: u64 = 0x2FC1_2FC1;
+const BCACHEFS: u64 = 0xCA45_1A4E;
+
+fn volume(file: &File, kind: u64, facts: Option<&Statx>) -> Volume {
+    match kind {
+        EXT4 | BTRFS | ZFS | BCACHEFS | OVERLAYFS | TMPFS => {
+            let number = fstatvfs(file).map_or(0, |facts| facts.f_fsid);
+            let subvolume = facts
+                .filter(|facts| facts.stx_mask & SUBVOLUME.bits() != 0)
+                .map_or(0, |facts| facts.stx_subvol);
+            if number == 0 { Volume::Unknown } else { Volume::Number([number, subvolume]) }
+        }
+        XFS => uuid(ask::<XFS_GEOMETRY>(file).map(|answer| part(&answer, 64))),
+        _ => {
+            let told = ask::<FILESYSTEM_UUID>(file).filter(|answer| answer[0] == 16);
+            uuid(told.map(|answer| part(&answer, 1)))
+        }
+    }
+}
+
+/// A file system without a UUID says that it is zero.
+fn uuid(found: Option<[u8; 16]>) -> Volume {
+    found.filter(|&id| id != [0; 16]).map_or(Volume::Unknown, Volume::Uuid)
+}
+
+fn birth(facts: &Statx) -> Option<i64> {
+    let is_known = facts.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let nanoseconds = i64::from(facts.stx_btime.tv_nsec);
+    let time = facts.stx_btime.tv_sec.checked_mul(1_000_000_000)?.checked_add(nanoseconds)?;
+    // A file system that keeps no time may say that it is zero.
+    (is_known && time != 0).then_some(time)
+}
+
+fn generation(file: &File, kind: u64) -> Option<u32> {
+    match kind {
+        // They count their inodes upwards: each number is given out once.
+        TMPFS | RAMFS => Some(0),
+        // The kernel writes 32 bits, whatever the size in the number of the call says.
+        _ => ask::<INODE_GENERATION>(file).map(|answer| u32::from_ne_bytes(part(&answer, 0))),
+    }
+}
+
+/// The UUID of a file system (Linux 6.9): its length, 16, and the UUID.
+const FILESYSTEM_UUID: Opcode = opcode::read::<[u8; 17]>(0x15, 0);
+const INODE_GENERATION: Opcode = opcode::read::<libc::c_long>(b'v', 1);
+/// `struct xfs_fsop_geom_v1`; the UUID begins at byte 64.
+const XFS_GEOMETRY: Opcode = opcode::read::<[u8; ANSWER]>(b'X', 100);
+/// Bytes of the longest answer, which is that of xfs.
+const ANSWER: usize = 112;
+
+/// What the call, which only reads, tells of the file; none where the file system does not know it.
+fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {
+    let mut answer = [0; ANSWER];
+    // SAFETY: none of the three calls writes more bytes than the answer has room for, and any bytes are an answer.
+    unsafe { ioctl(file, Updater::<CALL, [u8; ANSWER]>::new(&mut answer)) }.ok()?;
+    Some(answer)
+}
+
+fn part<const N: usize>(answer: &[u8; ANSWER], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| answer[at + i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> FileIdentity {
+        FileIdentity {
+            device: 5,
+            inode: 6,
+            volume: Volume::Number([7, 0]),
+            birth: Some(8),
+            generation: Some(9),
+        }
+    }
+
+    #[test]
+    fn a_file_is_found_again_and_told_from_its_copies() {
+        use Likeness::{Other, Same, Unproven};
+        let file = identity();
+        let whenever = |here: FileIdentity| {
+            let both = [true, false].map(|is_same_boot| file.compare(&here, is_same_boot));
+            assert_eq!(both[0], both[1], "{here:?}");
+            both[0]
+        };
+        assert_eq!(whenever(file), Same);
+        // Mounted anew, the image is behind another device.
+        assert_eq!(whenever(FileIdentity { device: 50, ..file }), Same);
+        for copy in [
+            FileIdentity { inode: 60, ..file },
+            // The number of a deleted inode is given out again.
+            FileIdentity { birth: Some(80), ..file },
+            FileIdentity { generation: Some(90), ..file },
+            // Another file system, or another subvolume: a snapshot has all else in common.
+            FileIdentity { volume: Volume::Number([70, 0]), ..file },
+            FileIdentity { volume: Volume::Number([7, 1]), ..file },
+            FileIdentity { volume: Volume::Uuid([7; 16]), ..file },
+        ] {
+            assert_eq!(whenever(copy), Other, "{copy:?}");
+        }
+        // One part of a birth is enough; without both an inode could be a later one.
+        assert_eq!(whenever(FileIdentity { birth: None, ..file }), Same);
+        assert_eq!(whenever(FileIdentity { generation: None, ..file }), Same);
+        assert_eq!(whenever(FileIdentity { birth: None, generation: None, ..file }), Unproven);
+    }
+
+    /// Devices are numbered anew by each boot, and stand for an unknown volume within one.
+    #[test]
+    fn a_device_counts_where_the_volume_is_unknown() {
+        let file = FileIdentity { volume: Volume::Unknown, ..identity() };
+        for here in [file, identity()] {
+            assert_eq!(file.compare(&here, true), Likeness::Same);
+            let moved = FileIdentity { device: 50, ..here };
+            assert_eq!(file.compare(&moved, true), Likeness::Other);
+            assert_eq!(file.compare(&moved, false), Likeness::Same);
+        }
+    }
+
+    #[test]
+    fn files_of_this_machine() {
+        for folder in ["/dev/shm", env!("CARGO_MANIFEST_DIR"), "/tmp"] {
+            let Ok(made) = tempfile::tempfile_in(folder) else { continue };
+            let of = |file: &File| FileIdentity::of(file, FileId::of(&file.metadata().unwrap()));
+            let first = of(&made);
+            println!("{folder}: {first:?}");
+            assert_eq!(first.compare(&of(&made.try_clone().unwrap()), true), Likeness::Same);
+            drop(made);
+            let second = of(&tempfile::tempfile_in(folder).unwrap());
+            assert_eq!(first.compare(&second, true), Likeness::Other, "{first:?}, {second:?}");
+        }
+    }
+}

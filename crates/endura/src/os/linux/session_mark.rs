@@ -1,0 +1,91 @@
+//! The number of a pool's session, in an extended attribute of its file.
+//!
+//! A program that copies a pool over the file copies its contents, and mostly not its attributes: the superblock then
+//! names another session than the file does. Not every file system has attributes, and not every one has space for this
+//! one; then there is no mark, which the superblock records.
+//!
+//! Two numbers of 16 bytes: the session's own, and zeros or the number that the superblock may still hold, while a
+//! session replaces that of one that was not closed.
+
+use std::fs::File;
+
+use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr};
+use rustix::io::Errno;
+
+const NAME: &str = "user.endura.session";
+const BYTES: usize = 32;
+
+/// What a file says of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Its numbers; zeros are none.
+    Numbers([[u8; 16]; 2]),
+    /// It has none, or something that is none.
+    Absent,
+    /// Attributes cannot be read here.
+    Unreadable,
+}
+
+impl Mark {
+    /// That of a file: one system call.
+    pub(crate) fn of(file: &File) -> Self {
+        let mut bytes = [0; BYTES];
+        match fgetxattr(file, NAME, &mut bytes) {
+            Ok(BYTES) => {
+                let half = |at| std::array::from_fn(|i| bytes[at + i]);
+                Self::Numbers([half(0), half(16)])
+            }
+            Ok(_) | Err(Errno::NODATA | Errno::RANGE) => Self::Absent,
+            Err(_) => Self::Unreadable,
+        }
+    }
+
+    /// Whether it names the session; none if that cannot be known.
+    pub(crate) fn names(&self, session: [u8; 16]) -> Option<bool> {
+        match self {
+            Self::Numbers(numbers) => Some(session != [0; 16] && numbers.contains(&session)),
+            Self::Absent => Some(false),
+            Self::Unreadable => None,
+        }
+    }
+}
+
+/// Marks the file. Whether it did: file systems without attributes, without space for one, and files whose attributes
+/// this process may not change are no error.
+pub(crate) fn set(file: &File, session: [u8; 16], earlier: Option<[u8; 16]>) -> bool {
+    let mut bytes = [0; BYTES];
+    bytes[..16].copy_from_slice(&session);
+    bytes[16..].copy_from_slice(&earlier.unwrap_or_default());
+    fsetxattr(file, NAME, &bytes, XattrFlags::empty()).is_ok()
+}
+
+/// Removes the mark. Where that fails the file keeps one, which names no session to come.
+pub(crate) fn clear(file: &File) {
+    let _ = fremovexattr(file, NAME);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_names_its_sessions() {
+        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        if !set(&file, [1; 16], None) {
+            println!("this file system has no extended attributes");
+            return;
+        }
+        let names = |number| Mark::of(&file).names([number; 16]);
+        assert_eq!([names(1), names(2), names(0)], [Some(true), Some(false), Some(false)]);
+        assert!(set(&file, [2; 16], Some([1; 16])));
+        assert_eq!([names(1), names(2), names(3)], [Some(true), Some(true), Some(false)]);
+        for foreign in [&b"x"[..], &[1; 40]] {
+            fsetxattr(&file, NAME, foreign, XattrFlags::empty()).unwrap();
+            assert_eq!(Mark::of(&file), Mark::Absent);
+        }
+        clear(&file);
+        clear(&file);
+        assert_eq!(names(1), Some(false));
+        assert_eq!(Mark::Unreadable.names([1; 16]), None);
+    }
+}
