@@ -20,23 +20,30 @@ static SECTION: Mutex<()> = Mutex::new(());
 static DOOMED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Blocks the signals, and starts the thread that waits for them. To be called before other threads are
-/// started. A file that grows beyond `ulimit -f` is an error from then on, and not the end.
+/// started. Files have [limits without a signal](limit_files_by_errors) from then on.
 pub fn watch() {
+    limit_files_by_errors();
     let mut blocked = SigSet::empty();
     let ignored = ignored();
     let ends = |signal: &Signal| ignored & 1 << (*signal as u64 - 1) == 0;
     ENDING.into_iter().filter(ends).for_each(|signal| blocked.add(signal));
-    let waited_for = blocked;
-    // Blocked, it does nothing; the write that it comes with fails (EFBIG).
-    blocked.add(Signal::SIGXFSZ);
     let started = blocked.thread_block().and_then(|()| {
         let waiter = std::thread::Builder::new().name("signals".into());
-        waiter.spawn(move || end(&waited_for)).map(drop).map_err(|_| nix::errno::Errno::EAGAIN)
+        waiter.spawn(move || end(&blocked)).map(drop).map_err(|_| nix::errno::Errno::EAGAIN)
     });
     if started.is_err() {
         // Without the thread the signals must end the process as ever.
         let _ = blocked.thread_unblock();
     }
+}
+
+/// Makes a file that would grow beyond `ulimit -f` an error, and not the end. To be called before other threads are
+/// started.
+pub fn limit_files_by_errors() {
+    let mut blocked = SigSet::empty();
+    // Blocked, it does nothing; the write that it comes with fails (EFBIG).
+    blocked.add(Signal::SIGXFSZ);
+    let _ = blocked.thread_block();
 }
 
 /// The signals that this process was started to ignore, as a mask (`nohup`, and `&` in scripts).

@@ -16,6 +16,7 @@ use clap::Parser;
 
 use args::Args;
 use campaign::{Campaign, Sum};
+use endura_console::interrupt;
 use endura_console::outcome::{Answer, Result, exit};
 use endura_console::progress;
 use endura_console::text::grouped;
@@ -43,6 +44,7 @@ fn run(args: &Args) -> Result {
 }
 
 fn main() -> ExitCode {
+    interrupt::limit_files_by_errors();
     exit("endura-explore", run(&Args::parse()))
 }
 

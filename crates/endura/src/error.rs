@@ -41,7 +41,8 @@ pub enum Error {
     /// written to a new pool.
     #[error(
         "no room for {need} bytes: the file can grow by {free}, and free space in partly used pages is for entries \
-         of the same size only; remove entries, raise `max_size` (`--max-size`), or free disk space"
+         of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size of files \
+         (`ulimit -f`), or free disk space"
     )]
     Full {
         /// How many bytes were asked for.

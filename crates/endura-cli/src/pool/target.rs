@@ -76,9 +76,10 @@ impl Target {
         options.write(true).mode(0o666);
         let flags = OFlags::TMPFILE.bits() as i32;
         let (file, place) = match options.clone().custom_flags(flags).open(folder) {
-            Ok(file) => (file, Place::Nameless(path.into())),
+            // It gets its name through /proc, which is not mounted everywhere.
+            Ok(file) if own_path(&file).exists() => (file, Place::Nameless(path.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
-            Err(_) => {
+            _ => {
                 let _section = interrupt::section();
                 let beside = beside(path);
                 let file = options.create_new(true).open(&beside)?;
@@ -109,7 +110,7 @@ impl Target {
                 Ok(())
             }
             Place::Nameless(path) => {
-                let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+                let own = own_path(&self.file);
                 let link = |to: &Path| linkat(CWD, &own, CWD, to, AtFlags::SYMLINK_FOLLOW);
                 match link(&path) {
                     Err(rustix::io::Errno::EXIST) => {}
@@ -159,6 +160,11 @@ pub(crate) fn folder(path: &Path) -> &Path {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     }
+}
+
+/// A path that leads to an open file, whatever it is called.
+fn own_path(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
 /// A name that nobody else uses.

@@ -4,6 +4,7 @@
 mod create;
 mod full;
 mod generation_turn;
+mod identity;
 mod open;
 mod process;
 mod restore;

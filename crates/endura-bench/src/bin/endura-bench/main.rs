@@ -103,5 +103,6 @@ fn run(cli: &Cli) -> Result {
 }
 
 fn main() -> ExitCode {
+    endura_console::interrupt::limit_files_by_errors();
     exit("endura-bench", run(&Cli::parse()))
 }

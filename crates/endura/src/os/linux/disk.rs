@@ -110,9 +110,10 @@ fn may_have(len: u64) -> bool {
     !known || limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur
 }
 
-/// The limit holds for each byte that is written, also inside of a file that is longer already.
-fn refuse_beyond_limit(bytes: &[u8], at: u64) -> std::io::Result<()> {
-    if may_have(at + bytes.len() as u64) { Ok(()) } else { Err(Errno::FBIG.into()) }
+/// To be asked before anything is written up to `end`: the limit counts inside of a file that is longer already,
+/// too, and the kernel sends its signal there as well.
+pub(crate) fn refuse_beyond_limit(end: u64) -> std::io::Result<()> {
+    if may_have(end) { Ok(()) } else { Err(Errno::FBIG.into()) }
 }
 
 fn allocate(file: &File, from: u64, to: u64) -> Result<(), Errno> {
@@ -136,20 +137,9 @@ fn write_zeros(file: &File, from: u64, to: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Writes these bytes. Beyond the limit on the size of files that is an error, and no signal.
-pub(crate) fn write(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
-    refuse_beyond_limit(bytes, at)?;
-    file.write_all_at(bytes, at)
-}
-
 /// Writes and syncs these bytes alone: after a crash of the process the file may have gigabytes
 /// of other dirty pages, and an open should not wait for them.
-///
-/// # Errors
-///
-/// As for [`write`].
 pub(crate) fn write_durably(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
-    refuse_beyond_limit(bytes, at)?;
     let slice = [std::io::IoSlice::new(bytes)];
     match pwritev2(file, &slice, at, ReadWriteFlags::DSYNC) {
         Ok(written) if written == bytes.len() => Ok(()),

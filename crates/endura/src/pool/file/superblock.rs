@@ -32,16 +32,17 @@
 //! | 159 | 1 = the file's extended attribute names the session as well |
 //! | 160..176 | random number of the last writer's session |
 //! | 176..188 | zero |
-//! | 188..192 | CRC32C of bytes 0..188 |
+//! | 188..192 | CRC32C of bytes 0..124 and 128..188 |
 //!
-//! The first checksum lets every build read the version. The second covers it, so that no half of a copy goes with
-//! the other half of an earlier one.
+//! The first checksum lets every build read the version. The second covers the same bytes again, so that no half of a
+//! copy goes with the other half of an earlier one. It leaves the first checksum out: a CRC that runs over data and
+//! then their CRC is in the same state whatever the data are.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use crate::media::{Domain, LINE};
-use crate::os::disk::{write, write_durably};
+use crate::os::disk;
 use crate::os::file_identity::{FileIdentity, Volume};
 use crate::pool::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::{Error, Result};
@@ -52,7 +53,7 @@ pub const BYTES: usize = 192;
 /// ([`Error::Version`]).
 pub const FORMAT: u32 = 4;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
-/// Where the checksums are: of what precedes each.
+/// Where the checksums are.
 const SUM: usize = 124;
 const WHOLE_SUM: usize = 188;
 
@@ -173,9 +174,11 @@ impl Superblock {
     /// The contents of a copy, if it is whole: if its magic and its checksums are right. Of another version only the
     /// first checksum counts.
     pub fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
-        let is_whole = |at| u32::from_le_bytes(field(bytes, at)) == crc32c::crc32c(&bytes[..at]);
         let version = u32::from_le_bytes(field(bytes, 8));
-        if field(bytes, 0) != MAGIC || !is_whole(SUM) || version == FORMAT && !is_whole(WHOLE_SUM) {
+        let sums = sums(bytes);
+        let has = |at, sum| u32::from_le_bytes(field(bytes, at)) == sum;
+        let is_whole = has(SUM, sums[0]) && (version != FORMAT || has(WHOLE_SUM, sums[1]));
+        if field(bytes, 0) != MAGIC || !is_whole {
             return None;
         }
         let word = |at| u64::from_le_bytes(field(bytes, at));
@@ -242,8 +245,10 @@ impl Superblock {
         self.sequence = next.ok_or(Error::Corrupt { offset: SUPERBLOCK_A, what })?;
         let bytes = self.encode();
         let (first, second) = self.order();
-        write_durably(file, &bytes, first)
-            .and_then(|()| write(file, &bytes, second))
+        // Of two copies of which one may not be written neither is.
+        disk::refuse_beyond_limit(first.max(second) + BYTES as u64)
+            .and_then(|()| disk::write_durably(file, &bytes, first))
+            .and_then(|()| file.write_all_at(&bytes, second))
             .map_err(|error| Error::io("writing the pool's superblock", error))
     }
 
@@ -282,10 +287,14 @@ impl Superblock {
 
 /// Writes the checksums of a copy.
 pub fn seal(bytes: &mut [u8; BYTES]) {
-    for at in [SUM, WHOLE_SUM] {
-        let sum = crc32c::crc32c(&bytes[..at]);
-        bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
-    }
+    let [first, whole] = sums(bytes).map(u32::to_le_bytes);
+    bytes[SUM..SUM + 4].copy_from_slice(&first);
+    bytes[WHOLE_SUM..].copy_from_slice(&whole);
+}
+
+fn sums(bytes: &[u8; BYTES]) -> [u32; 2] {
+    let first = crc32c::crc32c(&bytes[..SUM]);
+    [first, crc32c::crc32c_append(first, &bytes[SUM + 4..WHOLE_SUM])]
 }
 
 fn decode_file(bytes: &[u8; BYTES]) -> FileIdentity {

@@ -1,0 +1,346 @@
+//! Which file a pool is: copies that come in its place are refused, and the pool itself is found again wherever its
+//! file system is mounted.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use endura::{Error, Pool};
+
+use crate::process::*;
+
+#[test]
+fn role_insert_and_stay() {
+    let Some(path) = role_path() else { return };
+    let pool = Pool::options().open_existing(path).unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
+    let last = map.iter().next_back().map_or(0, |entry| entry.unwrap().0);
+    for key in last..last + 1000 {
+        map.insert(key, !key).unwrap();
+    }
+    say("inserted");
+    wait_to_be_killed();
+}
+
+/// A writer that is inside the pool.
+fn writer_of(path: &Path) -> Process {
+    let mut writer = Process::start(role("role_insert_and_stay", path));
+    assert_eq!(writer.hear(), "inserted");
+    writer
+}
+
+fn opens(path: &Path) -> bool {
+    let reading = outcome(&Pool::options().read_only(true).open_existing(path));
+    let writing = Pool::options().open_existing(path);
+    let said = outcome(&writing);
+    assert_eq!(reading, said);
+    writing.map(|pool| pool.close().unwrap()).is_ok()
+}
+
+fn is_refused(path: &Path) -> bool {
+    matches!(refusal(path), Error::NeedsRestore { .. })
+}
+
+/// Whether the tool is there and worked.
+fn run(command: &str) -> bool {
+    let output = Command::new("sh").args(["-ec", command]).output().unwrap();
+    if !output.status.success() {
+        println!("left out: {command}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    output.status.success()
+}
+
+/// The inode of a deleted file is given to the next one on many file systems. Whether it was, in one of the rounds.
+fn put_back_a_live_copy(folder: &Path) -> bool {
+    let (path, copy) = (folder.join("pool"), folder.join("copy"));
+    let mut is_reused = false;
+    for _ in 0..5 {
+        let _ = fs::remove_file(&path);
+        Pool::options().create_new(&path).unwrap().close().unwrap();
+        let writer = writer_of(&path);
+        fs::copy(&path, &copy).unwrap();
+        let inode = fs::metadata(&path).unwrap().ino();
+        writer.kill();
+        fs::remove_file(&path).unwrap();
+        fs::copy(&copy, &path).unwrap();
+        is_reused |= fs::metadata(&path).unwrap().ino() == inode;
+        assert!(is_refused(&path));
+        fs::remove_file(&copy).unwrap();
+    }
+    is_reused
+}
+
+#[test]
+fn a_live_copy_that_is_put_back_is_refused() {
+    for folder in folders() {
+        let is_reused = put_back_a_live_copy(folder.path());
+        println!("{}: inode given again: {is_reused}", folder.path().display());
+    }
+}
+
+/// Whether files in the folder can be marked.
+fn has_attributes(folder: &Path) -> bool {
+    let file = fs::File::create(folder.join("attribute")).unwrap();
+    let path = std::ffi::CString::new(folder.join("attribute").to_str().unwrap()).unwrap();
+    drop(file);
+    // SAFETY: both names end with a zero, and the value has one byte.
+    unsafe {
+        libc::setxattr(path.as_ptr(), c"user.endura".as_ptr(), b"x".as_ptr().cast(), 1, 0) == 0
+    }
+}
+
+/// Written over the same file, a copy has its birth and its inode. The mark of the file tells it, unless the copy
+/// is of the last session, which ended without a close.
+#[test]
+fn a_copy_of_another_session_over_the_same_file() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        if !has_attributes(folder.path()) {
+            left_out("no extended attributes");
+            continue;
+        }
+        let copy = folder.path().join("copy");
+        let writer = writer_of(&path);
+        fs::copy(&path, &copy).unwrap();
+        writer.kill();
+        // What nothing tells: the copy is of the last session.
+        fs::copy(&copy, &path).unwrap();
+        assert!(opens(&path));
+        // The session has been closed since, and another one begun and killed.
+        fs::copy(&copy, &path).unwrap();
+        assert!(is_refused(&path), "closed since");
+        fs::remove_file(&path).unwrap();
+        Pool::options().create_new(&path).unwrap().close().unwrap();
+        for _ in 0..2 {
+            let writer = writer_of(&path);
+            fs::copy(&path, &copy).unwrap();
+            writer.kill();
+            writer_of(&path).kill();
+            let whole = folder.path().join("whole");
+            fs::copy(&path, &whole).unwrap();
+            fs::copy(&copy, &path).unwrap();
+            assert!(is_refused(&path), "of the session before");
+            // The right contents are accepted.
+            fs::copy(&whole, &path).unwrap();
+            assert!(opens(&path));
+        }
+        // Over a running writer, which is killed then.
+        let writer = writer_of(&path);
+        fs::copy(&copy, &path).unwrap();
+        writer.kill();
+        assert!(is_refused(&path), "of an earlier session, over a running one");
+    }
+}
+
+#[test]
+fn tools_that_copy_and_tools_that_move() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        fs::create_dir(folder.path().join("other")).unwrap();
+        let inside = |name: &str| folder.path().join(name);
+        let (dir, other) = (folder.path().display(), inside("other/pool"));
+        let writer = writer_of(&path);
+        for copy in [
+            "cp pool other/pool",
+            "cp -a pool other/pool",
+            "cp --reflink=auto pool other/pool",
+            "rsync --inplace pool other/pool",
+            "rsync -aX pool other/pool",
+            "tar cf archive pool; tar xf archive -C other",
+            "tar --xattrs -cf archive pool; tar --xattrs -xf archive -C other",
+        ] {
+            if run(&format!("cd {dir}; {copy}")) {
+                assert!(is_refused(&other), "{copy}");
+                fs::remove_file(&other).unwrap();
+            }
+        }
+        writer.kill();
+        // Other names of the same file.
+        for step in ["mv pool other/pool", "mv other/pool pool", "ln pool other/pool", "rm pool"] {
+            assert!(run(&format!("cd {dir}; {step}")));
+            let path = if path.exists() { &path } else { &other };
+            writer_of(path).kill();
+        }
+        assert!(opens(&other));
+    }
+}
+
+/// A namespace of mounts for this process and its children.
+fn may_mount() -> bool {
+    // SAFETY: changes which mounts this process sees, and nothing else.
+    let own = unsafe { libc::unshare(libc::CLONE_NEWNS) } == 0;
+    let may = own && run("mount --make-rprivate /");
+    if !may {
+        say("skipped: only the superuser can mount");
+    }
+    may
+}
+
+/// Runs a role that mounts, and hears how it went.
+fn mounting(test: &str, path: &Path) {
+    let mut process = Process::start(role(test, path));
+    let said = process.hear();
+    println!("{test}: {said}");
+    process.finish();
+    if said.starts_with("skipped") {
+        left_out(&said);
+    }
+}
+
+/// Makes and mounts a file system, and gives where.
+fn mounted(folder: &Path, make: &str) -> Option<PathBuf> {
+    let at = folder.join("at");
+    fs::create_dir_all(&at).unwrap();
+    let image = folder.join("image");
+    let (image, at_text) = (image.display(), at.display());
+    let made =
+        run(&format!("truncate -s 320M {image}; {make} {image}; mount -o loop {image} {at_text}"));
+    made.then_some(at)
+}
+
+#[test]
+fn role_mount_anew() {
+    let Some(folder) = role_path() else { return };
+    if !may_mount() {
+        return;
+    }
+    let mut tried = 0;
+    for make in ["mkfs.ext4 -q -F", "mkfs.ext4 -q -F -I 128", "mkfs.xfs -q -f", "mkfs.btrfs -q -f"]
+    {
+        let Some(at) = mounted(&folder, make) else { continue };
+        tried += 1;
+        let is_reused = put_back_a_live_copy(&at);
+        println!("{make}: inode given again: {is_reused}");
+        let path = at.join("pool");
+        fs::remove_file(&path).unwrap();
+        Pool::options().create_new(&path).unwrap().close().unwrap();
+        let bound = folder.join("bound");
+        fs::create_dir_all(&bound).unwrap();
+        let (image, at_text) = (folder.join("image").display().to_string(), at.display());
+        writer_of(&path).kill();
+        assert!(run(&format!("mount --bind {at_text} {}", bound.display())));
+        writer_of(&bound.join("pool")).kill();
+        assert!(run(&format!("umount {}", bound.display())));
+        // A snapshot of a subvolume has the inodes and births of its origin.
+        if make.contains("btrfs") && run(&format!("btrfs subvolume snapshot {at_text} {at_text}/s"))
+        {
+            assert!(is_refused(&at.join("s/pool")), "a snapshot");
+        }
+        // Behind another loop device.
+        let device = || fs::metadata(&at).unwrap().dev();
+        let before = device();
+        let other = folder.join("other");
+        assert!(run(&format!(
+            "umount {at_text}; truncate -s 1M {0}; losetup -f {0}",
+            other.display()
+        )));
+        assert!(run(&format!("mount -o loop {image} {at_text}")));
+        println!("{make}: device {before:#x}, then {:#x}", device());
+        assert!(opens(&path), "{make}: mounted anew");
+        assert!(run(&format!(
+            "umount {at_text}; losetup -j {0} -O NAME -n | xargs losetup -d",
+            other.display()
+        )));
+    }
+    say(&format!("as it should be on {tried} kinds of file systems"));
+    assert!(tried > 0);
+}
+
+#[test]
+fn a_killed_writer_and_a_file_system_that_is_mounted_anew() {
+    mounting("role_mount_anew", folders()[0].path());
+}
+
+#[test]
+fn role_restart_a_container() {
+    let Some(folder) = role_path() else { return };
+    if !may_mount() {
+        return;
+    }
+    let dir = folder.display();
+    // As a container has it: what the image holds below, what it wrote itself above.
+    let layers = format!("lowerdir={dir}/lower,upperdir={dir}/upper,workdir={dir}/work");
+    assert!(run(&format!("cd {dir}; mkdir lower upper work merged")));
+    let path = folder.join("merged/pool");
+    let below = folder.join("lower/pool");
+    Pool::options().create_new(&below).unwrap().close().unwrap();
+    for round in 0..3 {
+        // Another mount of that kind has taken the number of the device meanwhile.
+        if !run(&format!("mount -t overlay overlay -o {layers} {dir}/merged")) {
+            say("skipped: no overlayfs");
+            return;
+        }
+        assert!(opens(&path), "round {round}");
+        let inner = folder.join("merged/inner");
+        if round == 0 {
+            Pool::options().create_new(&inner).unwrap().close().unwrap();
+        }
+        assert!(opens(&inner), "round {round}");
+        writer_of(&path).kill();
+        writer_of(&inner).kill();
+        assert!(run(&format!(
+            "umount {dir}/merged; mount -t tmpfs none {dir}/merged; mkdir {dir}/merged/{round}"
+        )));
+        assert!(run(&format!("umount {dir}/merged")));
+    }
+    say("as it should be");
+}
+
+#[test]
+fn a_container_that_is_restarted_after_a_kill() {
+    mounting("role_restart_a_container", folders()[0].path());
+}
+
+#[test]
+fn role_without_proc() {
+    let Some(folder) = role_path() else { return };
+    if !may_mount() {
+        return;
+    }
+    let killed = folder.join("killed");
+    let writer = role("role_open_and_stay", &folder.join("new"));
+    let mut writer = Some(writer);
+    for hide in ["mount -t proc -o subset=pid proc /proc", "mount -t tmpfs none /proc"] {
+        if !run(hide) {
+            continue;
+        }
+        assert!(fs::metadata("/proc/sys/kernel").is_err());
+        let path = folder.join("new");
+        let _ = fs::remove_file(&path);
+        let pool = Pool::options().create_new(&path).unwrap();
+        pool.map::<u64, u64>("map").unwrap().insert(1, 2).unwrap();
+        pool.close().unwrap();
+        assert!(opens(&path), "{hide}");
+        // What was not closed is refused, and the reason given.
+        let error = refusal(&killed);
+        let is_told = matches!(error, Error::NeedsRestore { reason } if reason.contains("boot_id"));
+        assert!(is_told, "{error}");
+        unchanged(&killed, || {
+            let options = Pool::options().accept_unclean(true).read_only(true);
+            options.open_existing(&killed).unwrap();
+        });
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing else stays");
+    }
+    let mut writer = Process::start(writer.take().unwrap());
+    let _ = writer.hear();
+    writer.kill();
+    say("as it should be");
+}
+
+/// A container with `subset=pid`, a `chroot`: only what was not closed needs the number of the boot.
+#[test]
+fn without_proc_what_was_closed_opens() {
+    let folder = &folders()[0];
+    let killed = folder.path().join("killed");
+    Pool::options().create_new(&killed).unwrap().close().unwrap();
+    writer_of(&killed).kill();
+    mounting("role_without_proc", folder.path());
+    assert!(opens(&killed), "where the number is known");
+    let left = folder.path().join("new");
+    if left.exists() {
+        let error = refusal(&left);
+        let is_told = matches!(error, Error::NeedsRestore { reason } if reason.contains("boot_id"));
+        assert!(is_told, "{error}");
+    }
+}
