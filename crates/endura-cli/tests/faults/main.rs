@@ -9,6 +9,7 @@
 //! | [`input`] | numbers, marks and names that are almost right |
 //! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
 //! | [`maps`] | maps that nobody asked for; dropping, renaming |
+//! | [`system`] | what the system may not give: `/proc`, files of any size |
 //! | [`texts`] | what people read |
 //! | [`waiting`] | several processes that want one pool |
 
@@ -22,5 +23,6 @@ mod left_over;
 mod maps;
 #[path = "../support/mod.rs"]
 mod support;
+mod system;
 mod texts;
 mod waiting;

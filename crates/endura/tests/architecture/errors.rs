@@ -126,6 +126,26 @@ fn every_error_says_what_to_do() {
     assert_eq!(codes, variants, "a variant without a code, or not tried here");
 }
 
+/// A path that the caller gave can be checked by the caller; what else fails has other causes.
+#[test]
+fn advice_about_a_path_is_for_the_callers_path() {
+    let text = |doing: &str, kind| Error::io(doing, io::Error::from(kind)).to_string();
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied];
+    for kind in kinds {
+        for doing in ["opening data.endura", "creating data.endura"] {
+            assert!(text(doing, kind).contains("; check "), "{}", text(doing, kind));
+        }
+        for doing in ["syncing the pool's file", "reading /proc/sys/kernel/random/boot_id"] {
+            let text = text(doing, kind);
+            assert!(!text.contains("check") && names_an_act(&text), "{text}");
+        }
+    }
+    let broken = text("syncing the pool's file", io::ErrorKind::ReadOnlyFilesystem);
+    assert!(broken.contains("kernel's log") && names_an_act(&broken), "{broken}");
+    let long = text("writing the pool's superblock", io::ErrorKind::FileTooLarge);
+    assert!(long.contains("ulimit -f") && names_an_act(&long), "{long}");
+}
+
 /// The texts of `Error::Unsupported { what: "…" }`.
 #[derive(Default)]
 struct Unsupported(Vec<String>);

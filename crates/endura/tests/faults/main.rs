@@ -5,6 +5,7 @@ mod create;
 mod full;
 mod generation_turn;
 mod identity;
+mod limit;
 mod open;
 mod process;
 mod restore;

@@ -1,0 +1,65 @@
+//! What the system may not give: `/proc`, and files of any size.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use crate::support::{Place, code, ends_with, in_namespace, left_out, program, text, works};
+
+fn limited(script: &str, arguments: &[&str]) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(program()).args(arguments);
+    shell.output().expect("a shell")
+}
+
+/// What `sh` would call "File size limit exceeded" is an error that names the limit, and leaves nothing behind.
+#[test]
+fn a_limit_on_the_size_of_files() {
+    let place = Place::new();
+    let (pool, out, folder) = (&*place.pool(), &*place.text("out"), &*place.text("folder"));
+    let lines: String = (0..2000).map(|i| format!("{i}\t{i}\n")).collect();
+    fs::write(place.path("in"), &lines).expect("a file");
+    works(&["import", pool, &place.text("in")]);
+    let before = fs::read(pool).expect("the pool");
+    for arguments in [
+        &["put", pool, "1", "2"][..],
+        &["del", pool, "1"],
+        &["export", pool, out],
+        &["export", pool, "--all", folder],
+        &["import", pool, &place.text("in")],
+        &["import", &place.text("new"), &place.text("in")],
+        &["put", &place.text("new"), "1", "2"],
+    ] {
+        let output = limited("ulimit -f 2; exec \"$0\" \"$@\"", arguments);
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), 3, "{arguments:?}: {output:?}");
+        assert!(said.contains("ulimit -f"), "{arguments:?}: {said}");
+        assert_eq!(place.names(), ["in", "pool"], "{arguments:?}");
+        assert!(fs::read(pool).expect("the pool") == before, "{arguments:?}");
+    }
+    assert_eq!(works(&["count", pool]).trim(), "2000");
+}
+
+/// A container or a `chroot` without `/proc`.
+#[test]
+fn no_proc() {
+    let place = Place::new();
+    let (pool, out) = (&*place.pool(), &*place.text("out"));
+    works(&["put", pool, "1", "2"]);
+    let program = program();
+    let program = program.to_string_lossy();
+    let script = format!(
+        "mount -t tmpfs none /proc && '{program}' put '{pool}' 2 3 && '{program}' put '{out}.new' 1 1 \
+         && '{program}' export '{pool}' '{out}' && '{program}' check '{pool}'; code=$?; \
+         '{program}' torture --rounds 1 --dir '{}'; exit $code",
+        place.text("")
+    );
+    let Some(output) = in_namespace(&script) else { return left_out("it takes a namespace") };
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(fs::read(out).expect("the export"), b"1\t2\n2\t3\n");
+    assert_eq!(place.names(), ["out", "out.new", "pool"]);
+    // A program that starts itself again cannot; that is no path of the user's.
+    assert!(said.contains("/proc") && !said.contains("check the path"), "{said}");
+    let complaint = ends_with(3, &["get", &place.text("nothing"), "1"]);
+    assert!(complaint.contains("check the path"), "{complaint}");
+}
