@@ -33,8 +33,8 @@ const HUGETLB: &str = "hugetlbfs has no write and no sync; put the pool on ext4,
 const COPY_ON_WRITE: &str = "a copy-on-write file system may run out of space in a block that is \
                              already allocated, which kills the process; keep free space, or use \
                              ext4 or xfs (on btrfs, `chattr +C` on the folder helps)";
-const OVERLAY: &str = "overlayfs shows a file under another inode once it is first written; put \
-                       the pool on a volume of its own";
+const OVERLAY: &str = "overlayfs copies a file of a lower layer when it is first opened for writing, and \
+                       who reads it then keeps the old one; put the pool on a volume of its own";
 
 /// Magic numbers as in `statfs(2)` and the kernel's sources.
 const KNOWN: [(u64, &str, Verdict); 26] = [
