@@ -90,7 +90,7 @@ mod tests {
 
         let mut second = NewFile::named(folder.path(), &path).unwrap();
         let error = second.publish(&path).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         drop(second);
         assert_eq!(names(), 1);
         assert!(fs::read(&path).unwrap() == first);
