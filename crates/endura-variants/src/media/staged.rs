@@ -44,6 +44,7 @@ pub struct Staged<M> {
     until_refusal: AtomicU64,
     granted: AtomicU64,
     poisons: AtomicBool,
+    is_sealed: AtomicBool,
 }
 
 /// What a chunk is overwritten with when it is handed out.
@@ -234,6 +235,7 @@ impl<M> Staged<M> {
             until_refusal: AtomicU64::new(0),
             granted: AtomicU64::new(0),
             poisons: AtomicBool::new(false),
+            is_sealed: AtomicBool::new(false),
         }
     }
 
@@ -282,12 +284,20 @@ impl<M> Staged<M> {
         self.poisons.store(true, Ordering::Relaxed);
     }
 
+    /// From now on a store panics, and so does an exchange that fails: as where a file is mapped to be read only.
+    pub fn seal(&self) {
+        self.is_sealed.store(true, Ordering::Relaxed);
+    }
+
     /// Chunks granted since the beginning.
     pub fn granted(&self) -> u64 {
         self.granted.load(Ordering::Relaxed)
     }
 
+    #[track_caller]
     fn event(&self, event: Event) {
+        let is_sealed = self.is_sealed.load(Ordering::Relaxed);
+        assert!(!(is_sealed && event == Event::Store), "a store to a medium that is only read");
         if self.armed.load(Ordering::Relaxed) == 0 {
             return;
         }

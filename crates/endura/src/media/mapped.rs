@@ -24,7 +24,8 @@ const MOST_HOLES: usize = 8_192;
 /// Properties of the memory below a mapped file, and how the mapping may be used.
 #[derive(Debug, Clone, Copy)]
 pub struct Mapping {
-    /// Whether nothing may be written: stores then change a private copy, never the file.
+    /// Whether the pages are mapped for loads only. Whoever uses such a medium stores nothing to it: a store ends the
+    /// process, by a panic where debug assertions are on, else by SIGSEGV, and changes nothing.
     pub read_only: bool,
     /// Whether the file is mapped directly (DAX), which [`Placement`](super::Placement) finds out.
     pub direct: bool,
@@ -44,6 +45,14 @@ pub struct Mapping {
 /// extend it or map it. A growth that fails takes back only what it added. The caller ensures that no other process
 /// grows the file at the same time, and that no process shortens it ([`Pool`](crate::Pool) has a lock for it). An
 /// access beyond the end of the file ends the process by `SIGBUS`; so does a block that the disk cannot read.
+///
+/// # Read-only
+///
+/// A session that only reads maps the file shared and without the right to store. It then has no page of its own:
+/// what it touches is page cache, which the kernel takes back as it likes, and which no limit on data
+/// (`ulimit -d`), no strict accounting (`vm.overcommit_memory=2`) and no `mlockall` turns into a copy. So such a
+/// session must not store, not even a word that means something to itself alone. The gate of the pool ensures that:
+/// all stores are made inside a writer's pin, which the gate refuses to such a session.
 pub struct Mapped {
     base: NonNull<u8>,
     len: AtomicU64,
@@ -65,7 +74,8 @@ unsafe impl Sync for Mapped {}
 
 impl Mapped {
     /// Maps the whole 2 MiB pages of the file. A rest at its end is left out until growth covers it. Holes of a file
-    /// on tmpfs get memory, which changes no byte. If the file is only read, that memory is the medium's own.
+    /// on tmpfs get memory, which changes no byte. If the file is only read, the kernel's page of zeros takes their
+    /// place.
     ///
     /// # Errors
     ///
@@ -140,10 +150,18 @@ impl Mapped {
     /// `at` is a multiple of 8 and `at + 8 <= self.len()`.
     #[inline(always)]
     unsafe fn word(&self, at: u64) -> &AtomicU64 {
-        // SAFETY: the caller keeps `at` inside `len`, all of which is mapped readable and writable
-        // (privately where the file may not change) until `self` is dropped; the base is 2 MiB
-        // aligned, and every access to the words is atomic.
+        // SAFETY: the caller keeps `at` inside `len`, all of which is mapped readable until `self` is dropped, and
+        // writable unless it is read-only; the base is 2 MiB aligned, and every access to the words is atomic. On
+        // read-only pages they are only loaded from: one instruction that only reads, on x86-64 and AArch64 and in
+        // every order (`mov`, `ldar`).
         unsafe { self.base.add(at as usize).cast().as_ref() }
+    }
+
+    /// Names the caller of a store that a read-only mapping is about to trap.
+    #[inline(always)]
+    #[track_caller]
+    fn expect_writable(&self) {
+        debug_assert!(!self.mapping.read_only, "a store to a mapping that can only be read");
     }
 
     /// Makes the file `grown` bytes long and maps what is new.
@@ -184,8 +202,8 @@ impl Mapped {
     }
 }
 
-/// Fills the holes in the first `len` bytes of a file on tmpfs, so that no access meets one. A reader covers them with
-/// memory of its own; a writer has the file system allocate them.
+/// Fills the holes in the first `len` bytes of a file on tmpfs, so that no access meets one. A reader maps pages of zeros
+/// over them; a writer has the file system allocate them.
 fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) -> Result<()> {
     let holes = disk::holes(file, len)?;
     let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
@@ -201,14 +219,14 @@ fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) 
     for hole in holes {
         // SAFETY: the range was mapped by the caller, and nothing refers into it so far.
         unsafe { range.blank(&hole) }
-            .map_err(|error| Error::io("mapping memory in place of a hole", error))?;
+            .map_err(|error| Error::io("mapping zeros in place of a hole", error))?;
     }
     Ok(())
 }
 
 fn sharing(mapping: Mapping) -> Sharing {
     match mapping {
-        Mapping { read_only: true, .. } => Sharing::Private,
+        Mapping { read_only: true, .. } => Sharing::ReadOnly,
         Mapping { direct: true, .. } => Sharing::SharedDax,
         Mapping { .. } => Sharing::Shared,
     }
@@ -259,12 +277,14 @@ unsafe impl Media for Mapped {
 
     #[inline(always)]
     unsafe fn store(&self, at: u64, value: u64, order: Ordering) {
+        self.expect_writable();
         // SAFETY: the caller's promise.
         unsafe { self.word(at) }.store(value, order);
     }
 
     #[inline(always)]
     unsafe fn compare_exchange(&self, at: u64, old: u64, new: u64) -> Result<u64, u64> {
+        self.expect_writable();
         // SAFETY: the caller's promise.
         unsafe { self.word(at) }.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
     }
@@ -276,6 +296,7 @@ unsafe impl Media for Mapped {
         old: [u64; 2],
         new: [u64; 2],
     ) -> Result<(), [u64; 2]> {
+        self.expect_writable();
         // SAFETY: as in `word`; the caller keeps all 16 bytes inside `len`, and aligned.
         let pair: &Pair = unsafe { self.base.add(at as usize).cast().as_ref() };
         pair::exchange(pair, old, new)
@@ -295,6 +316,7 @@ unsafe impl Media for Mapped {
 
     #[inline(always)]
     unsafe fn stream(&self, at: u64, value: u64) {
+        self.expect_writable();
         if cfg!(target_arch = "x86_64") && self.needs_flush() {
             // SAFETY: the caller keeps the aligned word inside `len`, and fences before anything relies
             // on the order.
@@ -338,136 +360,4 @@ unsafe impl Media for Mapped {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::fd::{AsRawFd, FromRawFd};
-
-    use super::*;
-    use crate::media::Region;
-
-    fn map(file: &File, read_only: bool) -> Result<Mapped> {
-        map_in(Domain::PageCache, file, read_only)
-    }
-
-    fn map_in(domain: Domain, file: &File, read_only: bool) -> Result<Mapped> {
-        let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-        let mapping = Mapping { read_only, direct: false, domain, instruction };
-        Mapped::new(file.try_clone().unwrap(), Reservation::new(64 << 20).unwrap(), mapping)
-    }
-
-    fn exercise(domain: Domain) {
-        let file = tempfile::tempfile().unwrap();
-        let medium = map_in(domain, &file, false).unwrap();
-        assert_eq!((medium.len(), medium.limit()), (0, 64 << 20));
-        medium.grow(1).unwrap();
-        let base = medium.base;
-        assert_eq!(medium.len(), HUGE_PAGE);
-        let region = Region::new(&medium, 4096, 16).unwrap();
-        for word in 0..16 {
-            assert_eq!(region.load(word, Ordering::Acquire), 0);
-            region.store(word, word as u64 + 1, Ordering::Release);
-        }
-        assert_eq!(region.compare_exchange(0, 7, 8), Err(1));
-        assert_eq!(region.compare_exchange(0, 1, 8), Ok(1));
-        // Both ends inside a line, over the end of the medium's last line too.
-        region.flush(3, 11);
-        Region::new(&medium, medium.len() - 8, 1).unwrap().flush(0, 1);
-        medium.fence();
-        region.stream(15, 16);
-        medium.drain();
-        medium.prefetch(0, 1 << 20);
-        medium.prefetch(u64::MAX - 64, 128);
-        medium.prefetch(0, u64::MAX);
-        medium.prefetch(u64::MAX, u64::MAX);
-        medium.grow(20 << 20).unwrap();
-        assert_eq!(medium.base, base);
-        assert_eq!(region.load(0, Ordering::Acquire), 8);
-        medium.sync().unwrap();
-        let too_much = medium.grow((64 << 20) + 1).unwrap_err();
-        let left = (64 << 20) - medium.len();
-        assert!(matches!(too_much, Error::Full { free, .. } if free == left), "{too_much}");
-        assert!(matches!(medium.grow(u64::MAX), Err(Error::Full { .. })));
-        drop(medium);
-        let again = map_in(domain, &file, false).unwrap();
-        assert_eq!(Region::new(&again, 4096, 16).unwrap().load(15, Ordering::Acquire), 16);
-    }
-
-    #[test]
-    fn keeps_what_is_stored_in_every_domain() {
-        [Domain::PageCache, Domain::Eadr, Domain::Adr].into_iter().for_each(exercise);
-    }
-
-    #[test]
-    fn every_instruction_of_this_cpu_runs() {
-        use FlushInstruction::{Clflush, ClflushOpt, Clwb, Cvap};
-        let file = tempfile::tempfile().unwrap();
-        for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
-            let domain = Domain::Adr;
-            let mapping = Mapping { read_only: false, direct: false, domain, instruction };
-            let reservation = Reservation::new(2 << 20).unwrap();
-            let medium = Mapped::new(file.try_clone().unwrap(), reservation, mapping);
-            assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");
-            let Ok(medium) = medium else { continue };
-            medium.grow(2 << 20).unwrap();
-            let region = Region::new(&medium, 0, 512).unwrap();
-            region.store(9, 9, Ordering::Release);
-            region.flush(0, 512);
-            medium.fence();
-            assert_eq!(region.load(9, Ordering::Acquire), 9);
-        }
-    }
-
-    #[test]
-    fn a_stray_store_to_a_read_only_mapping_stays_out_of_the_file() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        file.as_file().set_len(4 << 20).unwrap();
-        let reading = File::open(file.path()).unwrap();
-        let medium = map(&reading, true).unwrap();
-        let region = Region::new(&medium, 1 << 20, 1).unwrap();
-        region.store(0, 7, Ordering::Release);
-        assert!(matches!(medium.grow(5 << 20), Err(Error::ReadOnly)));
-        medium.sync().unwrap();
-        drop(medium);
-        assert!(std::fs::read(file.path()).unwrap().iter().all(|&byte| byte == 0));
-    }
-
-    #[test]
-    fn an_odd_rest_of_the_file_stays_out_until_growth_covers_it() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len((2 << 20) + 4097).unwrap();
-        let medium = map(&file, false).unwrap();
-        assert_eq!(medium.len(), 2 << 20);
-        medium.grow((2 << 20) + 8).unwrap();
-        let new = Region::new(&medium, 2 << 20, 262_144).unwrap();
-        assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
-    }
-
-    /// A sealed file stands in for a disk that is full: it cannot grow, but could be cut.
-    #[test]
-    fn a_growth_that_fails_leaves_what_others_added() {
-        // SAFETY: the descriptor was just made, and no other thread has it.
-        let file = unsafe {
-            File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), libc::MFD_ALLOW_SEALING))
-        };
-        let [first, second] = [(), ()].map(|()| map(&file, false).unwrap());
-        first.grow(8 << 20).unwrap();
-        let word = Region::new(&first, 6 << 20, 1).unwrap();
-        word.store(0, 7, Ordering::Release);
-        // SAFETY: the descriptor is open.
-        let sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_GROW) };
-        assert_eq!(sealed, 0);
-        let error = second.grow(16 << 20).unwrap_err();
-        assert!(matches!(error, Error::Io { .. }), "{error}");
-        assert_eq!((file.metadata().unwrap().len(), second.len()), (8 << 20, 0));
-        // What the others added is there, and theirs as well now.
-        second.grow(8 << 20).unwrap();
-        let seen = Region::new(&second, 6 << 20, 1).unwrap();
-        assert_eq!([&word, &seen].map(|word| word.load(0, Ordering::Acquire)), [7, 7]);
-    }
-
-    #[test]
-    fn a_file_beyond_the_reservation_is_refused() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(66 << 20).unwrap();
-        assert!(matches!(map(&file, false), Err(Error::Full { .. })));
-    }
-}
+mod tests;

@@ -53,6 +53,9 @@ pub enum Mark {
 /// Every access is one atomic operation on one aligned word (two for a pair). Any number of threads
 /// may use a medium at once.
 ///
+/// A medium may be one that can only be read ([`Mapping::read_only`](super::Mapping::read_only)). A store to it, an
+/// exchange that fails included, is a mistake of the caller's that ends the process and changes nothing.
+///
 /// # Safety
 ///
 /// An implementor promises that every word in `0..len()` stays accessible for the life of the

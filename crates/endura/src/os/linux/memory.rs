@@ -29,9 +29,25 @@ pub(crate) enum Sharing {
     Shared,
     /// Stores reach the file, and block allocation is durable before they do (DAX).
     SharedDax,
-    /// Stores reach a private copy: the file cannot be changed through the mapping, and a stray
-    /// store is no memory error either.
-    Private,
+    /// Loads only: a store ends the process by SIGSEGV. Such pages are page cache and nothing else. No limit on a
+    /// process's data counts them, the kernel commits no memory to them, and `mlockall` makes no copy of them.
+    ReadOnly,
+}
+
+impl Sharing {
+    fn protection(self) -> ProtFlags {
+        match self {
+            Self::ReadOnly => ProtFlags::READ,
+            Self::Shared | Self::SharedDax => ProtFlags::READ | ProtFlags::WRITE,
+        }
+    }
+
+    fn flags(self) -> MapFlags {
+        match self {
+            Self::ReadOnly | Self::Shared => MapFlags::SHARED,
+            Self::SharedDax => MapFlags::SHARED_VALIDATE | MapFlags::SYNC,
+        }
+    }
 }
 
 /// The size of the pages that a mapping has in the page cache.
@@ -170,12 +186,7 @@ impl Reservation {
         if self.lost.get().is_some_and(|lost| lost.start < to as usize) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        let flags = match sharing {
-            Sharing::Shared => MapFlags::SHARED,
-            Sharing::SharedDax => MapFlags::SHARED_VALIDATE | MapFlags::SYNC,
-            Sharing::Private => MapFlags::PRIVATE | MapFlags::NORESERVE,
-        };
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let (protection, flags) = (sharing.protection(), sharing.flags());
         for from in (from..to).step_by(AT_ONCE as usize) {
             let part = from as usize..to.min(from + AT_ONCE) as usize;
             // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing, and no other thread
@@ -197,8 +208,8 @@ impl Reservation {
         Ok(())
     }
 
-    /// Makes `hole` of what [`map`](Self::map) mapped memory of its own, which is zero: as a hole of the file
-    /// is, but without the file system.
+    /// Replaces `hole` of what [`map`](Self::map) mapped by anonymous memory that can only be read. It is zero, as
+    /// a hole of the file is, but without the file system: all its pages are the kernel's page of zeros.
     ///
     /// # Safety
     ///
@@ -207,10 +218,9 @@ impl Reservation {
         assert!(hole.start <= hole.end && hole.end <= self.len() && self.lost.get().is_none());
         let part = hole.start as usize..hole.end as usize;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: as in `map`.
         unsafe {
-            let elsewhere = mmap_anonymous(ptr::null_mut(), part.len(), protection, flags)?;
+            let elsewhere = mmap_anonymous(ptr::null_mut(), part.len(), ProtFlags::READ, flags)?;
             self.put(elsewhere, part)
         }
     }
@@ -362,7 +372,7 @@ mod tests {
         own.set_len(4 << 20).unwrap();
         vec![
             (by_its_mode, Sharing::Shared),
-            (by_itself, Sharing::Private),
+            (by_itself, Sharing::ReadOnly),
             // No ordinary disk has it.
             (own, Sharing::SharedDax),
         ]
