@@ -284,9 +284,10 @@ impl<M> Staged<M> {
         self.poisons.store(true, Ordering::Relaxed);
     }
 
-    /// From now on a store panics, and so does an exchange that fails: as where a file is mapped to be read only.
-    pub fn seal(&self) {
-        self.is_sealed.store(true, Ordering::Relaxed);
+    /// Whether from now on a store panics, an exchange that fails included: both would end the process where a
+    /// file is mapped to be read only.
+    pub fn set_sealed(&self, is_sealed: bool) {
+        self.is_sealed.store(is_sealed, Ordering::Relaxed);
     }
 
     /// Chunks granted since the beginning.

@@ -1,6 +1,7 @@
 //! A mapped file as a medium.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::slice;
@@ -17,7 +18,7 @@ use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
-/// The most holes of a file that a reader covers with memory of its own. Each takes one mapping, and a process has
+/// The most holes of a file that a reader maps zeros over. Each makes two mappings, and a process has
 /// 65,530.
 const MOST_HOLES: usize = 8_192;
 
@@ -119,12 +120,10 @@ impl Mapped {
         let is_tmpfs = disk::is_tmpfs(&file);
         let stays = mapping.direct || is_tmpfs;
         let folios = if stays { Folios::Huge } else { where_written_back };
+        let holes = if is_tmpfs { holes(&file, len, mapping.read_only)? } else { Vec::new() };
         // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
-        unsafe { reservation.map(&file, 0, len, sharing(mapping), folios) }
+        unsafe { map_around(&holes, &file, &reservation, len, (sharing(mapping), folios)) }
             .map_err(|error| Error::io("mapping the pool's file", error))?;
-        if is_tmpfs {
-            keep_from_holes(&file, &reservation, len, mapping.read_only)?;
-        }
         Ok(Self {
             base: reservation.base(),
             len: AtomicU64::new(len),
@@ -202,13 +201,14 @@ impl Mapped {
     }
 }
 
-/// Fills the holes in the first `len` bytes of a file on tmpfs, so that no access meets one. A reader maps pages of zeros
-/// over them; a writer has the file system allocate them.
-fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) -> Result<()> {
+/// The holes among the first `len` bytes, over which a reader maps zeros. Only tmpfs has any: it needs memory to read a
+/// hole. Those of a writer are filled.
+fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<u64>>> {
     let holes = disk::holes(file, len)?;
-    let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
-    if !read_only {
-        return if missing > 0 { disk::fill_holes(file, len, missing).map(drop) } else { Ok(()) };
+    if !read_only && !holes.is_empty() {
+        let missing = holes.iter().map(|hole| hole.end - hole.start).sum();
+        disk::fill_holes(file, len, missing)?;
+        return Ok(Vec::new());
     }
     if holes.len() > MOST_HOLES {
         return Err(Error::Unsupported {
@@ -216,10 +216,30 @@ fn keep_from_holes(file: &File, range: &Reservation, len: u64, read_only: bool) 
                    writing once, or copy it without holes (`cp --sparse=never`)",
         });
     }
-    for hole in holes {
-        // SAFETY: the range was mapped by the caller, and nothing refers into it so far.
-        unsafe { range.blank(&hole) }
-            .map_err(|error| Error::io("mapping zeros in place of a hole", error))?;
+    Ok(holes)
+}
+
+/// Maps the first `len` bytes of the file, and zeros in place of its holes. A hole is not mapped even for a moment:
+/// where the process locks all that it maps (`mlockall`), that would fill it.
+///
+/// # Safety
+///
+/// Nothing refers into the range, and the file has `len` bytes.
+unsafe fn map_around(
+    holes: &[Range<u64>],
+    file: &File,
+    range: &Reservation,
+    len: u64,
+    (sharing, folios): (Sharing, Folios),
+) -> std::io::Result<()> {
+    let mut from = 0;
+    for hole in holes.iter().chain([&(len..len)]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            range.map(file, from, hole.start, sharing, folios)?;
+            range.blank(hole)?;
+        }
+        from = hole.end;
     }
     Ok(())
 }

@@ -8,4 +8,5 @@ mod identity;
 mod limit;
 mod open;
 mod process;
+mod readers;
 mod restore;

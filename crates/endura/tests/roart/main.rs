@@ -12,6 +12,7 @@ mod model;
 mod policies;
 mod races;
 mod ranges;
+mod readers;
 mod shapes;
 mod soak;
 mod streams;

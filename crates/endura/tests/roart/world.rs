@@ -11,6 +11,8 @@ use endura::lab::tree::{Len, TreeCheck};
 use endura_variants::handles::{ByteEntry, ByteMap};
 use endura_variants::media::Staged;
 
+use crate::readers::read_in_every_way;
+
 /// The medium below a map under test. The test keeps one owner, the map has the other.
 pub(crate) type Medium = Arc<Staged<Heap>>;
 
@@ -61,6 +63,10 @@ impl<T: Techniques> World<T> {
 
     fn mount(medium: Medium, generation: u64, clean: bool) -> Result<Self> {
         let session = Session { generation, clean, read_only: false };
+        if generation > 1 {
+            // Whatever a test does to a pool: who only reads what it left stores nothing.
+            read_in_every_way::<T>(&medium, session);
+        }
         let space = Arc::new(Space::mount(Arc::clone(&medium), session)?);
         let map = ByteMap::over(Tree::open(&space, "map")?);
         Ok(Self { medium, generation, space, map })

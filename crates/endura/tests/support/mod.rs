@@ -11,6 +11,7 @@ pub(crate) mod map;
 pub(crate) mod model;
 pub(crate) mod ops;
 pub(crate) mod races;
+pub(crate) mod readers;
 pub(crate) mod soak;
 pub(crate) mod stage;
 pub(crate) mod world;

@@ -13,6 +13,8 @@ use endura_variants::fast_fair::{Binary, Linear};
 use endura_variants::handles::WordMap;
 use endura_variants::media::Staged;
 
+use super::readers::read_in_every_way;
+
 /// The medium below a map under test. The test keeps one owner, the map has the other.
 pub(crate) type Medium = Arc<Staged<Heap>>;
 
@@ -142,6 +144,10 @@ impl<S: Shape> World<S> {
 
     fn mount(medium: Medium, generation: u64, clean: bool) -> Result<Self> {
         let session = Session { generation, clean, read_only: false };
+        if generation > 1 {
+            // Whatever a test does to a pool: who only reads what it left stores nothing.
+            read_in_every_way::<S>(&medium, session);
+        }
         let space = Arc::new(Space::mount(Arc::clone(&medium), session)?);
         let map = WordMap::over(S::open(&space)?);
         Ok(Self { medium, generation, space, map })

@@ -160,7 +160,8 @@ impl Reservation {
         self.base
     }
 
-    /// Makes bytes `from..to` of the file appear at the same distance from the base. One call at a time.
+    /// Makes bytes `from..to` of the file appear at the same distance from the base. `from` is the start of a page.
+    /// One call at a time.
     ///
     /// # Errors
     ///
@@ -179,7 +180,7 @@ impl Reservation {
         sharing: Sharing,
         folios: Folios,
     ) -> io::Result<()> {
-        assert!(from <= to && to <= self.len() && from.is_multiple_of(HUGE_PAGE));
+        assert!(from <= to && to <= self.len());
         if from == to {
             return Ok(());
         }
@@ -208,14 +209,17 @@ impl Reservation {
         Ok(())
     }
 
-    /// Replaces `hole` of what [`map`](Self::map) mapped by anonymous memory that can only be read. It is zero, as
-    /// a hole of the file is, but without the file system: all its pages are the kernel's page of zeros.
+    /// Makes `hole` of the range readable, without a file: all its pages are the kernel's page of zeros, which is
+    /// what a hole of a file reads as.
     ///
     /// # Safety
     ///
     /// Nothing refers to it, and no thread accesses it meanwhile.
     pub(crate) unsafe fn blank(&self, hole: &Range<u64>) -> io::Result<()> {
         assert!(hole.start <= hole.end && hole.end <= self.len() && self.lost.get().is_none());
+        if hole.is_empty() {
+            return Ok(());
+        }
         let part = hole.start as usize..hole.end as usize;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: as in `map`.
