@@ -35,8 +35,7 @@ fn read(pool: &Pool) {
         assert_eq!(blobs.get_with(n, is_right).unwrap(), Some(true));
     }
     for kind in [Kind::FastFair, Kind::NbTree, Kind::Roart] {
-        let map =
-            pool.map_with::<u64, u64>(kind.name(), MapOptions::new().kind(kind)).unwrap();
+        let map = pool.map_with::<u64, u64>(kind.name(), MapOptions::new().kind(kind)).unwrap();
         assert_eq!(map.len().unwrap() as u64, KEYS);
         assert!(map.iter().map(Result::unwrap).eq((0..KEYS).map(|n| (n, !n))));
         assert_eq!(map.get(KEYS / 2).unwrap(), Some(!(KEYS / 2)));
@@ -132,7 +131,10 @@ fn mappings(path: &Path) -> Vec<Mapped> {
 /// counts what is writable and private as data, and commits memory to it where it accounts strictly.)
 fn is_only_read(path: &Path) {
     let mapped = mappings(path);
-    assert!(mapped.iter().map(|mapped| mapped.bytes).sum::<u64>() >= BLOBS * BLOB as u64, "{mapped:?}");
+    assert!(
+        mapped.iter().map(|mapped| mapped.bytes).sum::<u64>() >= BLOBS * BLOB as u64,
+        "{mapped:?}"
+    );
     let has_none = |mapped: &Mapped| mapped.rights == "r--s" && mapped.own == 0;
     assert!(mapped.iter().all(has_none), "{mapped:?}");
 }
@@ -260,7 +262,8 @@ fn a_reader_fills_no_hole() {
 fn role_read_beside_a_child() {
     let Some(path) = role_path() else { return };
     let pool = open(&path).unwrap();
-    let map = pool.map_with::<u64, u64>(Kind::FastFair.name(), MapOptions::new().kind(Kind::FastFair));
+    let map =
+        pool.map_with::<u64, u64>(Kind::FastFair.name(), MapOptions::new().kind(Kind::FastFair));
     let map = map.unwrap();
     // SAFETY: the child asks for two answers and leaves by `_exit`; the parent waits for it.
     let status = unsafe {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use endura::{Map, Pool, Value};
 
 use crate::cases::{self, Case, Visitor, scatter};
+use crate::readers::read_in_every_way;
 
 const ROUNDS: u64 = 6;
 const SIGKILL: i32 = 9;
@@ -149,6 +150,7 @@ fn all_maps_survive_kills() {
     let mut starts = vec![0; names().len()];
     for round in 0..ROUNDS {
         let mut next = run_and_kill(&path, &starts, round);
+        read_in_every_way(&path);
         let pool = Pool::open(&path).unwrap();
         pool.verify().unwrap();
         let names = names();

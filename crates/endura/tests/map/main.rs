@@ -10,6 +10,7 @@ mod model;
 #[path = "../ui/pass.rs"]
 mod must_compile;
 mod operations;
+mod readers;
 mod sources;
 mod threads;
 mod types;
