@@ -3,4 +3,5 @@
 
 mod eager;
 mod hygiene;
+mod readers;
 mod shrink;
