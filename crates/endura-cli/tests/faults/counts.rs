@@ -55,3 +55,27 @@ fn counts_are_unknown_after_a_kill_and_come_back() {
         }
     }
 }
+
+/// Their file is mapped without the right to store: a store would end them by a signal.
+#[test]
+fn commands_that_read_leave_a_killed_pool_as_it_is() {
+    for kind in ["fast-fair", "nbtree", "roart"] {
+        let place = Place::in_memory();
+        let (pool, maps) = (&*place.pool(), &*place.text("maps"));
+        killed_import(pool, kind);
+        let before = std::fs::read(pool).expect("the pool");
+        let lines = works(&["scan", pool]).lines().count();
+        assert!(lines > 10_000, "{lines}");
+        let mut backward: Vec<String> =
+            works(&["scan", pool, "--reverse"]).lines().map(String::from).collect();
+        backward.reverse();
+        assert!(works(&["scan", pool]).lines().eq(backward));
+        assert_eq!(works(&["get", pool, "77"]).trim(), "77");
+        works(&["info", pool]);
+        works(&["export", pool]);
+        works(&["export", pool, "--all", maps]);
+        assert!(std::fs::read(pool).expect("the pool") == before, "{kind}");
+        works(&["check", pool]);
+        works(&["count", pool]);
+    }
+}
