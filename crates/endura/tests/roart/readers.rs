@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use endura::Error;
-use endura::lab::handles::{ByteEntry, ByteMap};
 use endura::lab::pool::{Session, Space};
 use endura::lab::tree::roart::{Techniques, Tree};
 use endura::lab::tree::{ByteIndex, Bytes};
+use endura_variants::handles::{ByteEntry, ByteMap};
 
 use crate::world::{MapOf, Medium};
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use endura::Error;
-use endura::lab::handles::WordMap;
 use endura::lab::pool::{Session, Space};
 use endura::lab::tree::Index;
+use endura_variants::handles::WordMap;
 
 use super::world::{MapOf, Medium, Shape};
 
@@ -26,7 +26,10 @@ pub(crate) fn read_in_every_way<S: Shape>(medium: &Medium, session: Session) {
         }
     }
     assert!(matches!(space.relieve(), Err(Error::ReadOnly)));
-    assert!(matches!(space.drop_map("map", |_, _, _, _| Ok(true)), Err(Error::ReadOnly)));
+    assert!(matches!(
+        space.drop_map("map", |_| Ok(Box::new(|_, _, _, _| Ok(true)))),
+        Err(Error::ReadOnly)
+    ));
     space.stats();
     assert!(space.close().unwrap());
     assert!(matches!(space.save(), Err(Error::ReadOnly)));

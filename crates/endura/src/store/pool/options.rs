@@ -81,7 +81,8 @@ impl PoolOptions {
     }
 
     /// Whether to write nothing at all. Any number of processes may read a pool at once, while
-    /// nobody writes it.
+    /// nobody writes it. The file is mapped shared and read-only: the session copies no page of it, and limits on
+    /// data (`ulimit -d`) do not count it.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
