@@ -6,6 +6,8 @@
 //! `endura_console`, for the lab's programs need them too: [`hand_over`] starts those.
 
 #![forbid(unsafe_code)]
+// They panic where the line cannot be written: `outcome::tell`, and `writeln!` to standard output.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;
 mod demo;
@@ -22,7 +24,7 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{check, count, del, drop, export, get, import, info, put, rename, scan, shell};
 use endura_console::interrupt;
-use endura_console::outcome::{Result, exit_with};
+use endura_console::outcome::{Result, arguments, exit_with};
 
 const EXAMPLES: &str = "\
 A pool is a file of named maps. Each map has one type of keys and one of values:
@@ -144,6 +146,8 @@ impl Command {
 
 fn main() -> ExitCode {
     interrupt::watch();
-    let command = Cli::parse().command;
-    exit_with("endura", command.run(), command.wants_json())
+    match arguments::<Cli>("endura") {
+        Ok(Cli { command }) => exit_with("endura", command.run(), command.wants_json()),
+        Err(code) => code,
+    }
 }

@@ -5,6 +5,8 @@
 //! and what it had been told.
 
 #![forbid(unsafe_code)]
+// They panic where the line cannot be written: `outcome::tell`, and `writeln!` to standard output.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod args;
 pub mod child;

@@ -1,8 +1,10 @@
 //! How a command ends: exit codes that scripts can trust. 0 is yes, 1 is no, 2 a usage error, 3 a failure.
 
-use std::io;
+use std::io::{self, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
+
+use clap::Parser;
 
 use crate::text::printable;
 
@@ -36,6 +38,13 @@ pub enum Failure {
         /// Its text.
         text: String,
     },
+    /// A failure, and a sentence about what it leaves or what helps.
+    Noted {
+        /// What failed.
+        failure: Box<Failure>,
+        /// The sentence: a line of its own in text, part of the message in JSON.
+        note: String,
+    },
     /// Whoever read the output has closed it, and wants no more.
     ClosedPipe,
 }
@@ -68,7 +77,38 @@ impl Failure {
             Self::Usage(text) => Self::Usage(text),
             Self::Message(text) => Self::Message(reword(text)),
             Self::Pool { code, text } => Self::Pool { code, text: reword(text) },
+            Self::Noted { failure, note } => {
+                Self::Noted { failure: Box::new(failure.reworded(reword)), note }
+            }
             Self::ClosedPipe => Self::ClosedPipe,
+        }
+    }
+
+    /// The same failure with one more sentence; an empty one adds nothing.
+    #[must_use]
+    pub fn noted(self, note: impl Into<String>) -> Self {
+        let note = note.into();
+        if note.is_empty() {
+            return self;
+        }
+        Self::Noted { failure: Box::new(self), note }
+    }
+
+    /// Whether a command that fails like this has done its work: its reader left before the end of the output.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::ClosedPipe)
+    }
+
+    /// The sentences, the first of which says what failed; none for a closed pipe.
+    fn sentences(&self) -> Vec<&str> {
+        match self {
+            Self::Usage(text) | Self::Message(text) | Self::Pool { text, .. } => vec![text],
+            Self::Noted { failure, note } => {
+                let mut all = failure.sentences();
+                all.push(note);
+                all
+            }
+            Self::ClosedPipe => Vec::new(),
         }
     }
 
@@ -78,6 +118,7 @@ impl Failure {
             Self::Usage(_) => "usage",
             Self::Message(_) => "failed",
             Self::Pool { code, .. } => code,
+            Self::Noted { failure, .. } => failure.code(),
             Self::ClosedPipe => "closed_pipe",
         }
     }
@@ -135,6 +176,27 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+/// Prints a line on standard error. That it cannot be written (a full disk, a closed terminal) changes nothing about how
+/// the command ends: nobody could be told of it.
+pub fn tell(line: impl std::fmt::Display) {
+    let _ = writeln!(stderr(), "{line}");
+}
+
+/// The arguments of this process, or the exit code if they ask for a page of help, or are none that the program takes.
+///
+/// # Errors
+///
+/// 0 after the help or the version, 2 after a usage error, 3 if standard output does not take the help.
+pub fn arguments<P: Parser>(program: &str) -> std::result::Result<P, ExitCode> {
+    P::try_parse().map_err(|error| {
+        let printed = error.print();
+        if error.use_stderr() {
+            return ExitCode::from(2);
+        }
+        exit(program, printed.map(|()| Answer::Yes).map_err(Failure::from))
+    })
+}
+
 /// The exit code of `program`, after a word on standard error if it failed.
 pub fn exit(program: &str, result: Result) -> ExitCode {
     exit_with(program, result, false)
@@ -142,22 +204,38 @@ pub fn exit(program: &str, result: Result) -> ExitCode {
 
 /// The same; `json`: what failed is told as `{"error":{"code":C,"message":M}}`.
 pub fn exit_with(program: &str, result: Result, json: bool) -> ExitCode {
-    let failure = match result {
+    // What is still buffered would be lost without a word when the process ends.
+    let flushed = |answer| match stdout().flush().map_err(Failure::from) {
+        Ok(()) | Err(Failure::ClosedPipe) => Ok(answer),
+        Err(failure) => Err(failure),
+    };
+    let failure = match result.and_then(flushed) {
         Ok(Answer::Yes) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
         Ok(Answer::No) => return ExitCode::from(1),
         Err(failure) => failure,
     };
-    let (status, code) = (if matches!(failure, Failure::Usage(_)) { 2 } else { 3 }, failure.code());
-    let (Failure::Usage(text) | Failure::Message(text) | Failure::Pool { text, .. }) = failure
-    else {
-        return ExitCode::SUCCESS;
-    };
+    let (code, sentences) = (failure.code(), failure.sentences());
     if json {
-        let error = serde_json::json!({ "error": { "code": code, "message": text } });
-        eprintln!("{error}");
+        let message = sentences.join("; ");
+        tell(serde_json::json!({ "error": { "code": code, "message": message } }));
     } else {
         // Names and lines of files may hold what a terminal takes for a command.
-        eprintln!("{program}: {}", printable(&text, true));
+        sentences.iter().for_each(|text| tell(format_args!("{program}: {}", printable(text, true))));
     }
-    ExitCode::from(status)
+    ExitCode::from(if code == "usage" { 2 } else { 3 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_one_more_sentence() {
+        let failure = Failure::Usage("a".into()).noted("").noted("b");
+        assert_eq!((failure.code(), failure.sentences()), ("usage", vec!["a", "b"]));
+        let failure = failure.noted("c").reworded(|text| text + "!");
+        assert_eq!(failure.sentences(), ["a", "b", "c"]);
+        let failure = Failure::Message("a".into()).noted("b").reworded(|text| text + "!");
+        assert_eq!((failure.code(), failure.sentences()), ("failed", vec!["a!", "b"]));
+    }
 }

@@ -19,22 +19,20 @@ pub fn parse_number(text: &str) -> Result<u64, String> {
     if grouped && (!in_threes || text.contains(['_', 'x', 'X'])) {
         return Err(NO_NUMBER.into());
     }
-    parse_plain_number(&text.replace(',', ""))
+    let number = parse_plain_number(&text.replace(',', ""));
+    number.and_then(|number| number.try_into().ok()).ok_or_else(|| NO_NUMBER.into())
 }
 
-/// The same without commas: one could be meant to separate two numbers.
-///
-/// # Errors
-///
-/// What is wrong with it, in words.
-pub fn parse_plain_number(text: &str) -> Result<u64, String> {
+/// A whole number without a sign and without commas, one of which could be meant to separate two numbers; `None` if it
+/// is none, or has more than 128 bits.
+pub fn parse_plain_number(text: &str) -> Option<u128> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |hex| (hex, 16));
     let group = |group: &str| !group.is_empty() && group.chars().all(|c| c.is_digit(radix));
     if !digits.split('_').all(group) {
-        return Err(NO_NUMBER.into());
+        return None;
     }
-    u64::from_str_radix(&digits.replace('_', ""), radix).map_err(|_| NO_NUMBER.into())
+    u128::from_str_radix(&digits.replace('_', ""), radix).ok()
 }
 
 const NO_NUMBER: &str = "not a number between 0 and 18446744073709551615";
@@ -212,7 +210,9 @@ mod tests {
         ] {
             assert!(parse_number(bad).is_err(), "{bad}");
         }
-        assert!(parse_plain_number("1,000").is_err());
+        assert_eq!(parse_plain_number("1,000"), None);
+        assert_eq!(parse_plain_number("0xffffffff_ffffffff_ffffffff_ffffffff"), Some(u128::MAX));
+        assert_eq!(parse_plain_number("340282366920938463463374607431768211456"), None);
         assert!(parse_number("18446744073709551616").is_err());
         assert!(parse_number("-1").is_err());
         assert!(parse_number("").is_err());

@@ -17,7 +17,7 @@ use clap::Parser;
 use args::Args;
 use campaign::{Campaign, Sum};
 use endura_console::interrupt;
-use endura_console::outcome::{Answer, Result, exit};
+use endura_console::outcome::{Answer, Result, arguments, exit};
 use endura_console::progress;
 use endura_console::text::grouped;
 use report::Summary;
@@ -45,7 +45,10 @@ fn run(args: &Args) -> Result {
 
 fn main() -> ExitCode {
     interrupt::limit_files_by_errors();
-    exit("endura-explore", run(&Args::parse()))
+    match arguments::<Args>("endura-explore") {
+        Ok(args) => exit("endura-explore", run(&args)),
+        Err(code) => code,
+    }
 }
 
 fn progress_text(sum: &Sum, passed: Duration) -> String {

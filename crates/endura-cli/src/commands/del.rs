@@ -6,7 +6,7 @@ use std::io::{Write, stdout};
 use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::pool::uncounted::count_unknown;
 use crate::values::escape::NOTATION;
-use crate::values::map::OpenMap;
+use crate::values::map::{OpenMap, Schema};
 use endura_console::outcome::{Answer, Result};
 
 #[derive(clap::Args)]
@@ -33,9 +33,21 @@ pub(crate) fn run(args: &Args) -> Result {
 fn remove(args: &Args, map: &OpenMap) -> Result {
     let key = parse_key(&map.schema, &args.key)?;
     let previous = map.remove(&key)?;
-    if args.json {
-        let (key, old) = (map.schema.key_json(&key)?, map.schema.value_json(previous.as_ref())?);
-        writeln!(stdout(), "{{\"key\":{key},\"previous\":{old}}}")?;
+    let was_there = previous.is_some();
+    match told(args, &map.schema, &key, previous.as_ref()) {
+        Err(failure) if was_there && !failure.is_closed_pipe() => {
+            Err(map.taken_back(&key, previous, failure))
+        }
+        told => told.map(|()| Answer::yes_if(was_there)),
     }
-    Ok(Answer::yes_if(previous.is_some()))
+}
+
+fn told(args: &Args, schema: &Schema, key: &[u8], previous: Option<&Vec<u8>>) -> Result<()> {
+    if args.json {
+        let (key, old) = (schema.key_json(key)?, schema.value_json(previous)?);
+        let mut out = stdout().lock();
+        writeln!(out, "{{\"key\":{key},\"previous\":{old}}}")?;
+        out.flush()?;
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::pool::uncounted::counted as counted_entries;
 use crate::values::escape::NOTATION;
 use crate::values::map::OpenMap;
 use endura_console::interrupt;
-use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::outcome::{Answer, Failure, Result, tell};
 use endura_console::progress;
 use endura_console::text::{counted, grouped, printable};
 
@@ -72,8 +72,8 @@ fn one(args: &Args, style: Style) -> Result<()> {
         let total = info.as_ref().and_then(counted_entries);
         let (target, written) =
             export(args, &map, &mut sink, (map_bytes, total), target, &args.file)?;
+        print(&[counted(written, "entry")])?;
         target.publish().map_err(|error| cannot_write(&args.file, &error))?;
-        writeln!(stdout(), "{}", counted(written, "entry"))?;
     }
     tell_beyond_lmdb(&sink);
     Ok(())
@@ -112,15 +112,27 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
         target.publish().map_err(failure)?;
         tell_beyond_lmdb(&sink);
         let map = shown_name(&info.name);
-        lines.push(format!("{map}: {}, {}", counted(written, "entry"), name.display()));
+        let line = format!("{map}: {}, {}", counted(written, "entry"), name.display());
+        lines.push(printable(&line, false));
     }
+    print(&lines)?;
     fs::set_permissions(made.path(), Permissions::from_mode(0o755)).map_err(failure)?;
     let _section = interrupt::section();
     fs::rename(made.path(), folder).map_err(failure)?;
     doomed.keep();
     let _moved = made.keep();
-    lines.iter().try_for_each(|line| writeln!(stdout(), "{}", printable(line, false)))?;
     Ok(())
+}
+
+/// Says what was written, before it gets its name: a command that cannot say so leaves nothing. A reader that has left
+/// is no reason to leave nothing.
+fn print(lines: &[String]) -> Result<()> {
+    let mut out = stdout().lock();
+    let printed = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
+    match printed.and_then(|()| out.flush()).map_err(Failure::from) {
+        Err(failure) if !failure.is_closed_pipe() => Err(failure),
+        _ => Ok(()),
+    }
 }
 
 /// A file name for a map: bytes that could mislead are their two digits behind `%`.
@@ -145,9 +157,9 @@ fn file_name(map: &str, style: Style) -> String {
 fn tell_beyond_lmdb(sink: &Sink) {
     if sink.beyond_lmdb() > 0 {
         let count = grouped(sink.beyond_lmdb());
-        eprintln!(
+        tell(format_args!(
             "endura: keys that mdb_load will refuse, empty or longer than 511 bytes: {count}"
-        );
+        ));
     }
 }
 

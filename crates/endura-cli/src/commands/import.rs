@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 
 use crate::format::{FORMATS, Flaw, FormatName, Source};
+use crate::pool::made::Writing;
 use crate::pool::pool_args::{NewMapArgs, shown_name};
 use crate::values::escape::NOTATION;
 use crate::values::map::{Entry, OpenMap, Schema};
-use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::outcome::{Answer, Failure, Result, tell};
 use endura_console::progress;
-use endura_console::text::{counted, grouped};
+use endura_console::text::{counted, grouped, printable};
 
 /// How many entries go by between two looks at the progress bar.
 const ENTRIES_PER_TICK: u64 = 4096;
@@ -68,35 +69,63 @@ pub(crate) fn run(args: &Args) -> Result {
     // The input first: without an entry nothing is made, and nobody waits for a slow one.
     let (input, bar) = open(&args.file)?;
     let source = Source::new(input, &args.file, args.format, args.header);
-    let mut tally = Tally::default();
-    let mut source = source.map_err(|(line, flaw)| wrong(args, &tally, line, flaw, false))?;
-    let schema = args.map.schema(|| {
+    let nothing = |failure: Failure| failure.noted(NOTHING);
+    let mut source = source.map_err(|(line, flaw)| nothing(wrong(args, line, flaw, false)))?;
+    let chosen = args.map.types_with(|| {
         let types = source.first_types();
-        types.map_err(|flaw| wrong(args, &tally, source.line(), flaw, source.has_columns()))
+        types.map_err(|flaw| nothing(wrong_in(args, &source, flaw)))
     })?;
-    let read = match schema {
-        Some(schema) => {
-            let suits = source.expect(&schema);
-            suits.map_err(|what| Failure::Message(format!("{}: {what}", name_of(args))))?;
+    let mut tally = Tally::default();
+    let read = match chosen {
+        Some(chosen) => {
+            let schema = source.expect(chosen);
+            let schema =
+                schema.map_err(|what| Failure::Message(format!("{}: {what}", name_of(args))))?;
             read_all(args, &mut source, &schema, &mut tally, &bar)
         }
-        None => Ok(()),
+        None => Ok(None),
     };
     if source.has_bom() {
-        eprintln!("endura: {}: the byte order mark at the beginning is skipped", name_of(args));
+        let name = printable(&name_of(args), false);
+        tell(format_args!("endura: {name}: the byte order mark at the beginning is skipped"));
     }
     bar.finish_and_clear();
-    read?;
+    finish(args, &tally, read?)
+}
+
+/// Says what was done, and lets it stay.
+fn finish(args: &Args, tally: &Tally, writing: Option<Writing>) -> Result {
+    let told = print(args, tally);
+    let Some(mut writing) = writing else { return told.map(|()| Answer::Yes) };
+    match told {
+        Err(failure) if !failure.is_closed_pipe() => {
+            let gone = writing.abandon();
+            let map = shown_name(&args.map.map);
+            Err(failure.noted(match gone {
+                true => GONE.into(),
+                false => format!("all entries are in the map `{map}`: {}", tally.text()),
+            }))
+        }
+        _ => {
+            writing.keep();
+            writing.close()?;
+            Ok(Answer::Yes)
+        }
+    }
+}
+
+fn print(args: &Args, tally: &Tally) -> Result<()> {
+    let mut out = stdout().lock();
     if args.json {
         let whole = serde_json::json!({
             "entries": tally.entries, "added": tally.added,
             "replaced": tally.replaced, "kept": tally.kept,
         });
-        writeln!(stdout(), "{whole}")?;
+        writeln!(out, "{whole}")?;
     } else {
-        writeln!(stdout(), "{}: {}", counted(tally.entries, "entry"), tally.text())?;
+        writeln!(out, "{}: {}", counted(tally.entries, "entry"), tally.text())?;
     }
-    Ok(Answer::Yes)
+    Ok(out.flush()?)
 }
 
 fn open(path: &Path) -> Result<(Box<dyn BufRead>, ProgressBar)> {
@@ -113,43 +142,44 @@ fn open(path: &Path) -> Result<(Box<dyn BufRead>, ProgressBar)> {
     Ok((Box::new(BufReader::with_capacity(1 << 16, file)), progress::bytes_bar(length)))
 }
 
+/// Why an import ends before its input does.
+enum Stop {
+    Flaw(Flaw),
+    NotStored(endura::Error),
+}
+
+/// Reads and stores all entries. What was made for them stays with `Writing::keep`; `None` if there are none.
 fn read_all(
     args: &Args,
     source: &mut Source,
     schema: &Schema,
     tally: &mut Tally,
     bar: &ProgressBar,
-) -> Result<()> {
-    let wrong = |tally: &Tally, source: &Source, flaw| {
-        wrong(args, tally, source.line(), flaw, source.has_columns())
-    };
-    let next = |tally: &Tally, source: &mut Source| {
-        source.next().map_err(|flaw| wrong(tally, source, flaw))
-    };
-    let Some(first) = next(tally, source)? else { return Ok(()) };
+) -> Result<Option<Writing>> {
+    let nothing = |failure: Failure| failure.noted(NOTHING);
+    let first = source.next().map_err(|flaw| nothing(wrong_in(args, source, flaw)))?;
+    let Some(first) = first else { return Ok(None) };
     let too_long = Schema::check_lengths(&first);
-    too_long.map_err(|error| wrong(tally, source, error.to_string().into()))?;
+    too_long.map_err(|error| nothing(wrong_in(args, source, error.to_string().into())))?;
     let (mut writing, map) = args.map.open(schema)?;
     let mut next_entry = Some(first);
     let mut read = || {
         while let Some(entry) = next_entry.take() {
-            let stored = store(args, &map, &entry, tally);
-            stored.map_err(|error| not_stored(args, tally, source.line(), &error))?;
-            if tally.entries == 1 {
-                writing.keep();
-            }
+            store(args, &map, &entry, tally).map_err(Stop::NotStored)?;
+            writing.begun();
             if tally.entries.is_multiple_of(ENTRIES_PER_TICK) {
                 bar.set_position(source.bytes());
                 bar.set_message(counted(tally.entries, "entry"));
             }
-            next_entry = next(tally, source)?;
+            next_entry = source.next().map_err(Stop::Flaw)?;
         }
         Ok(())
     };
     let read = read();
     drop(map);
-    writing.close()?;
-    read
+    let Err(stop) = read else { return Ok(Some(writing)) };
+    let gone = writing.abandon();
+    Err(stopped(args, tally, source, stop, gone))
 }
 
 fn store(args: &Args, map: &OpenMap, entry: &Entry, tally: &mut Tally) -> endura::Result<()> {
@@ -171,10 +201,10 @@ fn name_of(args: &Args) -> String {
     }
 }
 
-/// What went wrong where, what had been imported before, and what to do. `columns`: the first line may name them.
-fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw, columns: bool) -> Failure {
+/// What is wrong with the file, and where. `columns`: the first line may name them.
+fn wrong(args: &Args, line: u64, flaw: Flaw, columns: bool) -> Failure {
     let file = name_of(args);
-    let text = match flaw {
+    Failure::Message(match flaw {
         Flaw::Io(error) if line == 0 => format!("{file}: {error}"),
         Flaw::Io(error) => format!("{file}, after line {line}: {error}"),
         Flaw::Wrong(what) if line == 0 => format!("{file}: the file is empty: {what}"),
@@ -182,31 +212,42 @@ fn wrong(args: &Args, tally: &Tally, line: u64, flaw: Flaw, columns: bool) -> Fa
             format!("{file}, line 1: {what} (--header skips the first line)")
         }
         Flaw::Wrong(what) => format!("{file}, line {line}: {what}"),
+    })
+}
+
+/// The same, of the line that was read last.
+fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
+    wrong(args, source.line(), flaw, source.has_columns())
+}
+
+const NOTHING: &str = "nothing was imported";
+const GONE: &str = "nothing was imported: the map was new, and is gone with its entries";
+
+/// Why an import ended, and what it leaves. `gone`: the map was new, and is no more.
+fn stopped(args: &Args, tally: &Tally, source: &Source, stop: Stop, gone: bool) -> Failure {
+    let left = |act: &str| match (gone, tally.entries) {
+        (_, 0) => NOTHING.to_owned(),
+        (true, _) => GONE.to_owned(),
+        (false, _) => format!(
+            "the entries before it are in the map `{}`: {}; {act}; entries that are already there do no harm",
+            shown_name(&args.map.map),
+            tally.text()
+        ),
     };
-    Failure::Message(format!(
-        "{text}\nendura: {}",
-        done(args, tally, "correct the file and import it again")
-    ))
-}
-
-/// The same where nothing is wrong with the file.
-fn not_stored(args: &Args, tally: &Tally, line: u64, error: &endura::Error) -> Failure {
-    if matches!(error, endura::Error::KeyTooLong { .. } | endura::Error::ValueTooLong { .. }) {
-        return wrong(args, tally, line, error.to_string().into(), false);
+    const CORRECT: &str = "correct the file and import it again";
+    match stop {
+        Stop::Flaw(flaw) => wrong_in(args, source, flaw).noted(left(CORRECT)),
+        Stop::NotStored(
+            error @ (endura::Error::KeyTooLong { .. } | endura::Error::ValueTooLong { .. }),
+        ) => {
+            let flaw = error.to_string().into();
+            wrong(args, source.line(), flaw, false).noted(left(CORRECT))
+        }
+        // Nothing is wrong with the file.
+        Stop::NotStored(error) => {
+            let (file, line) = (name_of(args), source.line());
+            let left = left("solve that and import the file again");
+            Failure::at(&args.map.pool, &error).noted(format!("{file}, line {line}: {left}"))
+        }
     }
-    let file = name_of(args);
-    let done = done(args, tally, "solve that and import the file again");
-    let failure = Failure::at(&args.map.pool, error);
-    failure.reworded(|text| format!("{text}\nendura: {file}, line {line}: {done}"))
-}
-
-fn done(args: &Args, tally: &Tally, act: &str) -> String {
-    if tally.entries == 0 {
-        return "nothing was imported".into();
-    }
-    format!(
-        "the entries before it are in the map `{}`: {}; {act}; entries that are already there do no harm",
-        shown_name(&args.map.map),
-        tally.text()
-    )
 }

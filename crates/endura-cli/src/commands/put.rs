@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 
 use endura::{LONGEST_VALUE, Types};
 
+use crate::pool::made::Writing;
 use crate::pool::pool_args::{NewMapArgs, about, parse_key, parse_value};
 use crate::values::escape::NOTATION;
 use crate::values::guess;
 use crate::values::map::{Entry, OpenMap, Schema};
 use crate::values::notation::Notation;
+use crate::values::scalar::Reading;
 use endura_console::outcome::{Answer, Failure, Result};
 
 #[derive(clap::Args)]
@@ -45,13 +47,19 @@ pub(crate) fn run(args: &Args) -> Result {
     let checked = Schema::check_lengths(&entry);
     checked.map_err(|error| about(&args.map.pool, error.into()))?;
     let (mut writing, map) = args.map.open(&schema)?;
-    let answer = store(args, &entry, &map);
-    if answer.is_ok() {
-        writing.keep();
-    }
+    let answer = store(args, &entry, &map, &mut writing);
     drop(map);
-    writing.close()?;
-    answer.map_err(|failure| about(&args.map.pool, failure))
+    match answer {
+        Err(failure) if !failure.is_closed_pipe() => {
+            writing.abandon();
+            Err(about(&args.map.pool, failure))
+        }
+        answer => {
+            writing.keep();
+            writing.close()?;
+            answer
+        }
+    }
 }
 
 /// The types of a map whose first entry this is. What a file holds is bytes.
@@ -70,7 +78,10 @@ fn argument(args: &Args) -> &OsStr {
 
 fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u8>> {
     match content {
-        Some(bytes) => schema.value.read(Notation::Plain, &bytes).map_err(Failure::Message),
+        Some(bytes) => {
+            let read = schema.value.read(Notation::Plain, &bytes, Reading::Lenient);
+            read.map_err(Failure::Message)
+        }
         None => parse_value(schema, argument(args)),
     }
 }
@@ -98,13 +109,30 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn store(args: &Args, entry: &Entry, map: &OpenMap) -> Result {
+fn store(args: &Args, entry: &Entry, map: &OpenMap, writing: &mut Writing) -> Result {
     let previous = if args.new { map.insert_new(entry) } else { map.insert(entry) }?;
     let stored = !args.new || previous.is_none();
-    if args.json {
-        let (key, old) =
-            (map.schema.key_json(&entry.0)?, map.schema.value_json(previous.as_ref())?);
-        writeln!(stdout(), "{{\"key\":{key},\"stored\":{stored},\"previous\":{old}}}")?;
+    writing.begun();
+    match told(args, &map.schema, &entry.0, previous.as_ref(), stored) {
+        Err(failure) if stored && !failure.is_closed_pipe() => {
+            Err(map.taken_back(&entry.0, previous, failure))
+        }
+        told => told.map(|()| Answer::yes_if(stored)),
     }
-    Ok(Answer::yes_if(stored))
+}
+
+fn told(
+    args: &Args,
+    schema: &Schema,
+    key: &[u8],
+    previous: Option<&Vec<u8>>,
+    stored: bool,
+) -> Result<()> {
+    if args.json {
+        let (key, old) = (schema.key_json(key)?, schema.value_json(previous)?);
+        let mut out = stdout().lock();
+        writeln!(out, "{{\"key\":{key},\"stored\":{stored},\"previous\":{old}}}")?;
+        out.flush()?;
+    }
+    Ok(())
 }

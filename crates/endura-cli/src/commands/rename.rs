@@ -37,5 +37,6 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn told(args: &Args, what: &str) -> Failure {
     let (path, name) = (args.pool.pool.display(), shown_name(&args.name));
-    Failure::Message(format!("{path}: `{name}` {what}"))
+    let code = Error::MapExists { name: args.name.clone() }.code();
+    Failure::Pool { code, text: format!("{path}: `{name}` {what}") }
 }

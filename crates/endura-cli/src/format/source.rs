@@ -7,17 +7,19 @@ use super::dump::{Dump, MAGIC};
 use super::lines::{Flaw, Lines};
 use super::tsv::Numbers;
 use super::{FormatName, Style, csv, json, tsv};
-use crate::values::guess;
+use crate::values::guess::{self, Chosen, Origin};
 use crate::values::map::{Entry, Schema};
 use crate::values::notation::Notation;
+use crate::values::scalar::Reading;
+use crate::values::types::Type;
 use endura::Types;
 
 /// A file of entries.
 pub(crate) struct Source {
     lines: Lines,
     syntax: Syntax,
-    /// What the entries are to be, once that is known.
-    schema: Option<Schema>,
+    /// What the entries are to be, once that is known, and who says so of keys and values.
+    schema: Option<(Schema, [Origin; 2])>,
     /// An entry whose types were looked at.
     held: Option<Entry>,
 }
@@ -47,10 +49,13 @@ impl Source {
     }
 
     /// Says what the entries are to be. Fails if they cannot be that.
-    pub(crate) fn expect(&mut self, schema: &Schema) -> Result<(), String> {
+    pub(crate) fn expect(&mut self, chosen: Chosen) -> Result<Schema, String> {
+        let origins = [chosen.key, chosen.value];
+        let schema = Schema::of(chosen.types);
+        let none = schema.value.read(Notation::Plain, b"", Reading::Exact);
         match &self.syntax {
-            Syntax::Dump(dump) => dump.suits(schema)?,
-            Syntax::Lines if schema.value.read(Notation::Plain, b"").is_err() => {
+            Syntax::Dump(dump) => dump.suits(&schema)?,
+            Syntax::Lines if none.is_err() => {
                 return Err(format!(
                     "--format lines gives every key an empty value, and the values of the map are `{}`: import it \
                      with a --map of its own",
@@ -59,8 +64,8 @@ impl Source {
             }
             _ => {}
         }
-        self.schema = Some(schema.clone());
-        Ok(())
+        self.schema = Some((schema.clone(), origins));
+        Ok(schema)
     }
 
     /// The types of the first entry, for a map that is to be made; `None` if there is no entry.
@@ -94,17 +99,21 @@ impl Source {
     /// The next entry as it is stored; none at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, Flaw> {
         let fields = if self.held.is_some() { self.held.take() } else { self.fields()? };
-        let (Some((key, value)), Some(schema)) = (fields, &self.schema) else { return Ok(None) };
-        let notation = self.notation();
-        let wrong = |what, kind: &str, error| {
-            format!(
-                "the {what}: {error} ({what}s of the map are `{kind}`; --{what}s chooses the type in a new map)"
-            )
+        let (Some((key, value)), Some((schema, [of_keys, of_values]))) = (fields, &self.schema)
+        else {
+            return Ok(None);
         };
-        let key = schema.key.read(notation, &key);
-        let key = key.map_err(|error| wrong("key", &schema.types.key, error))?;
-        let value = schema.value.read(notation, &value);
-        let value = value.map_err(|error| wrong("value", &schema.types.value, error))?;
+        let notation = self.notation();
+        let read = |field: &Field<'_>, text: &[u8]| {
+            let read = field.kind.read(notation, text, field.origin.reading());
+            read.map_err(|error| {
+                format!("the {}: {error} ({})", field.what, field.way_out(notation, text))
+            })
+        };
+        let (name, kind) = (&*schema.types.key, &schema.key);
+        let key = read(&Field { what: "key", name, kind, origin: *of_keys }, &key)?;
+        let (name, kind) = (&*schema.types.value, &schema.value);
+        let value = read(&Field { what: "value", name, kind, origin: *of_values }, &value)?;
         Ok(Some((key, value)))
     }
 
@@ -112,7 +121,7 @@ impl Source {
     fn fields(&mut self) -> Result<Option<Entry>, Flaw> {
         let numbers = match &self.schema {
             None => Numbers::Perhaps,
-            Some(schema) if schema.key.is_int() && schema.value.is_int() => Numbers::Yes,
+            Some((schema, _)) if schema.key.is_int() && schema.value.is_int() => Numbers::Yes,
             Some(_) => Numbers::No,
         };
         let lines = &mut self.lines;
@@ -141,6 +150,56 @@ impl Source {
     /// Bytes read so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.lines.bytes
+    }
+}
+
+/// What the keys, or the values, are to be.
+struct Field<'s> {
+    /// `key` or `value`.
+    what: &'static str,
+    /// The type, by name.
+    name: &'s str,
+    kind: &'s Type,
+    origin: Origin,
+}
+
+impl Field<'_> {
+    /// What to do about a text that is none of these.
+    fn way_out(&self, notation: Notation, text: &[u8]) -> String {
+        let Self { what, name, kind, origin } = self;
+        let as_number = match kind.read(notation, text, Reading::Lenient) {
+            Ok(_) => format!("--{what}s '{name}' stores that"),
+            Err(_) => String::new(),
+        };
+        match origin {
+            Origin::Named => {
+                format!("{what}s of the map are `{name}`; --{what}s chooses the type in a new map")
+            }
+            Origin::Recorded if as_number.is_empty() => {
+                format!("{what}s of the map are `{name}`; --{what}s chooses the type in a new map")
+            }
+            Origin::Recorded => format!("{what}s of the map are `{name}`; {as_number}"),
+            Origin::Guessed => {
+                let wide = match self.wide_type(notation, text) {
+                    Some(wide) => format!("--{what}s {wide} takes them as they are"),
+                    None => format!("--{what}s names another type"),
+                };
+                let or = if as_number.is_empty() { "" } else { ", and " };
+                format!("the first {what} makes them `{name}`; {wide}{or}{as_number}")
+            }
+        }
+    }
+
+    /// A type that takes all keys, or all values, of such a file.
+    fn wide_type(&self, notation: Notation, text: &[u8]) -> Option<&'static str> {
+        match notation {
+            Notation::Binary if self.kind.is_lmdb_integer() && self.what == "key" => None,
+            Notation::Binary => Some("bytes"),
+            Notation::Json if self.what == "key" => None,
+            Notation::Json => Some("json"),
+            _ if Type::Str.read(notation, text, Reading::Lenient).is_err() => Some("bytes"),
+            _ => Some("str"),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A pool that is written to, and what of it the command has made: without an entry nothing of that stays.
+//! A pool that is written to, and what of it the command has made: if the command fails, nothing of that stays.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) struct Writing {
     name: String,
     made_pool: bool,
     made_map: bool,
-    /// Until the first entry is stored no signal ends the process.
+    /// Until the first entry is stored no signal ends the process: what was made for it goes first.
     section: Option<Section>,
 }
 
@@ -68,7 +68,12 @@ impl Writing {
         Ok((writing, map?))
     }
 
-    /// The first entry is stored: the pool and the map stay.
+    /// The first entry is stored: from now on a signal ends the process, and leaves what there is.
+    pub(crate) fn begun(&mut self) {
+        self.section = None;
+    }
+
+    /// The command has done its work: the pool and the map stay.
     pub(crate) fn keep(&mut self) {
         (self.made_pool, self.made_map) = (false, false);
         self.section = None;
@@ -82,19 +87,29 @@ impl Writing {
         closed.map_err(|error| Failure::at(&self.path, &error))
     }
 
-    /// What was made for an entry that did not come is removed while the pool is still locked: nobody has
-    /// been able to use it.
-    fn undo(&mut self) {
-        if let Some(pool) = &self.pool
-            && self.made_map
-        {
+    /// Removes the map if the command made it, and the pool likewise; whether the map is gone. To be called when the
+    /// map's handle is gone, after a failure that is reported in place of any that comes up here.
+    pub(crate) fn abandon(mut self) -> bool {
+        let gone = self.undo();
+        let _ = self.close();
+        gone
+    }
+
+    /// What was made for a command that failed is removed while the pool is still locked: nobody has been able to use
+    /// it. Whether the map is gone.
+    fn undo(&mut self) -> bool {
+        if !(self.made_map || self.made_pool) {
+            return false;
+        }
+        let _section = self.section.take().unwrap_or_else(interrupt::section);
+        let gone = if self.made_pool {
+            fs::remove_file(&self.path).is_ok()
+        } else {
             // A pool that cannot drop it is full or broken, and has been reported as that.
-            let _ = pool.drop_map(&self.name);
-        }
-        if self.made_pool {
-            let _ = fs::remove_file(&self.path);
-        }
+            self.pool.as_ref().is_some_and(|pool| pool.drop_map(&self.name).is_ok())
+        };
         (self.made_pool, self.made_map) = (false, false);
+        gone
     }
 }
 

@@ -12,8 +12,10 @@ use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
 use crate::pool::made::Writing;
+use crate::values::guess::{Chosen, Origin};
 use crate::values::map::{OpenMap, Schema};
 use crate::values::notation::Notation;
+use crate::values::scalar::Reading;
 use crate::values::types::Type;
 
 /// How long to wait for a pool that somebody else has open.
@@ -77,14 +79,34 @@ pub(crate) struct NewMapArgs {
 /// The name of a type, as an argument.
 fn parse_type(text: &str) -> Result<String, String> {
     // As it is recorded, or with other spaces.
-    let given = if text == "bytes" { "[u8]" } else { text };
-    let spaced = given.replace(' ', "").replace(',', ", ").replace(';', "; ").replace(':', ": ");
+    let given = words_of(text);
+    let spaced = given.replace(' ', "").replace(',', ", ").replace(';', "; ");
+    // The path of a newtype has colons of its own.
+    let spaced = spaced.replace("::", "\0").replace(':', ": ").replace('\0', "::");
     let is_known = |name: &String| !matches!(Type::named(name), Type::Unknown(_));
-    [given.to_owned(), spaced].into_iter().find(is_known).ok_or_else(|| {
+    [given, spaced].into_iter().find(is_known).ok_or_else(|| {
         "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
              (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; a `String` is `str`"
             .into()
     })
+}
+
+/// The name of a type with `[u8]` for each `bytes` that is a type, and no part of a newtype's name.
+fn words_of(text: &str) -> String {
+    let mut words = String::new();
+    let mut done = 0;
+    for (at, word) in text.match_indices("bytes") {
+        let before = text[..at].trim_end();
+        let behind = text[at + word.len()..].trim_start();
+        let begins = before.is_empty() || before.ends_with(['(', '<', ',', ':']);
+        let ends = behind.is_empty() || behind.starts_with([')', '>', ',']);
+        if begins && ends && !before.ends_with("::") {
+            words.push_str(&text[done..at]);
+            words.push_str("[u8]");
+            done = at + word.len();
+        }
+    }
+    words + &text[done..]
 }
 
 fn parse_key_type(text: &str) -> Result<String, String> {
@@ -188,8 +210,9 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> 
         all => format!("it has {names} and {} more, which `endura info` lists", all - MOST_NAMES),
     };
     let option = if maps.is_empty() || option.is_empty() { "" } else { &format!(" ({option})") };
-    let (path, name) = (path.display(), shown_name(name));
-    Err(Failure::Message(format!("{path}: the pool has no map `{name}`: {others}{option}")))
+    let (path, shown) = (path.display(), shown_name(name));
+    let text = format!("{path}: the pool has no map `{shown}`: {others}{option}");
+    Err(Failure::Pool { code: Error::NoSuchMap { name: name.into() }.code(), text })
 }
 
 /// The key that an argument stands for.
@@ -203,7 +226,7 @@ pub(crate) fn parse_value(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> 
 }
 
 fn parse(kind: &Type, what: &str, name: &str, argument: &OsStr) -> Result<Vec<u8>> {
-    let parsed = kind.read(Notation::Escaped, argument.as_bytes());
+    let parsed = kind.read(Notation::Escaped, argument.as_bytes(), Reading::Lenient);
     parsed.map_err(|error| {
         Failure::Usage(format!(
             "{error} (the {what} of this map are `{name}`; --keys and --values choose the types of \
@@ -220,15 +243,13 @@ impl NewMapArgs {
 
     /// What the keys and values are, or will be: `first` says what those of the first entry are, if there is one.
     /// Nothing is made.
-    pub(crate) fn schema(
+    pub(crate) fn types_with(
         &self,
         first: impl FnOnce() -> Result<Option<Types>>,
-    ) -> Result<Option<Schema>> {
-        let types = match self.known_types()? {
-            Some(known) => Some(known),
-            None => first()?,
-        };
-        Ok(types.map(|types| self.schema_of(types)))
+    ) -> Result<Option<Chosen>> {
+        let (known, unnamed) = self.known_types()?;
+        let types = if known.is_some() { known } else { first()? };
+        Ok(types.map(|types| self.chosen(types, unnamed)))
     }
 
     /// The same where there is a first entry.
@@ -236,28 +257,30 @@ impl NewMapArgs {
         &self,
         first: impl FnOnce() -> Result<Types>,
     ) -> Result<Schema> {
-        let types = match self.known_types()? {
-            Some(known) => known,
-            None => first()?,
-        };
-        Ok(self.schema_of(types))
+        let (known, unnamed) = self.known_types()?;
+        let types = known.map_or_else(first, Ok)?;
+        Ok(Schema::of(self.chosen(types, unnamed).types))
     }
 
-    /// The types that the map has or, if it is not there, those that were asked for.
-    fn known_types(&self) -> Result<Option<Types>> {
+    /// The types that the map has or, if it is not there, those that were asked for; and who says those that were not
+    /// asked for.
+    fn known_types(&self) -> Result<(Option<Types>, Origin)> {
         Ok(match (self.types()?, &self.keys, &self.values) {
+            (Some(found), ..) => (Some(found), Origin::Recorded),
             (None, Some(key), Some(value)) => {
-                Some(Types { key: key.clone(), value: value.clone() })
+                (Some(Types { key: key.clone(), value: value.clone() }), Origin::Named)
             }
-            (found, ..) => found,
+            (None, ..) => (None, Origin::Guessed),
         })
     }
 
-    fn schema_of(&self, mut types: Types) -> Schema {
+    fn chosen(&self, mut types: Types, unnamed: Origin) -> Chosen {
+        let origin =
+            |named: &Option<String>| if named.is_some() { Origin::Named } else { unnamed };
         // Asked for as other types than it has, the library says what it is.
         types.key = self.keys.clone().unwrap_or(types.key);
         types.value = self.values.clone().unwrap_or(types.value);
-        Schema::of(types)
+        Chosen { types, key: origin(&self.keys), value: origin(&self.values) }
     }
 
     /// The types of the map, if it is there.
@@ -286,5 +309,30 @@ impl NewMapArgs {
             None => MapOptions::new(),
         };
         Writing::begin(&self.options(), &self.pool, &self.map, options, schema)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types_as_people_write_them() {
+        for (text, name) in [
+            ("bytes", "[u8]"),
+            ("Option<bytes>", "Option<[u8]>"),
+            ("(bytes,bytes)", "([u8], [u8])"),
+            ("( u8, Reverse< bytes > )", "(u8, Reverse<[u8]>)"),
+            ("[u8;32]", "[u8; 32]"),
+            ("my::Id:u64", "my::Id: u64"),
+            ("my::bytes: u64", "my::bytes: u64"),
+            ("(bytes: bytes, u8)", "(bytes: [u8], u8)"),
+            ("json<User>", "json<User>"),
+        ] {
+            assert_eq!(parse_type(text).as_deref(), Ok(name), "{text}");
+        }
+        for text in ["mybytes", "bytesbytes", "my::bytes", "Option<bytes", "(bytes)"] {
+            assert!(parse_type(text).is_err(), "{text}");
+        }
     }
 }

@@ -51,12 +51,12 @@ pub(crate) fn run(args: &Args) -> Result {
     let place = Place::of(args.pool.as_deref(), args.dir.as_deref())?;
     let report = match rounds(args, &place.pool()) {
         Ok(report) => report,
-        Err(failure @ (Failure::Message(_) | Failure::Pool { .. })) => {
+        Err(failure) if !failure.is_closed_pipe() => {
             // Where not even the pool could be made, there is nothing to look at.
             let nothing = !place.pool().exists();
             let kept = place.close(nothing)?;
             let kept = kept_line(kept.as_deref()).unwrap_or_default();
-            return Err(failure.reworded(|text| format!("{text}\n{kept}")));
+            return Err(failure.noted(kept));
         }
         Err(failure) => return Err(failure),
     };

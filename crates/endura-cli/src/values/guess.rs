@@ -1,20 +1,52 @@
 //! The types of a new map, from its first key and value.
+//!
+//! A type is guessed only where it prints the first key or value as it was read; what follows is held to the same
+//! ([`Reading::Exact`]).
 
-use serde_json::Value;
+use endura::Types;
 
+use crate::values::json::{self, Shape, elements, hex_object, shape};
 use crate::values::notation::Notation;
+use crate::values::scalar::{self, Reading};
+use crate::values::types::Type;
+
+/// Who says what the keys of an import are, or its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The command line.
+    Named,
+    /// The map, which is there.
+    Recorded,
+    /// The first entry.
+    Guessed,
+}
+
+impl Origin {
+    /// What may stand for such a key or value. Only the user knows that `00501` is a number.
+    pub(crate) fn reading(self) -> Reading {
+        if self == Self::Named { Reading::Lenient } else { Reading::Exact }
+    }
+}
+
+/// The types of a map, with where each comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) types: Types,
+    pub(crate) key: Origin,
+    pub(crate) value: Origin,
+}
 
 /// The name of the type of a key.
 pub(crate) fn key(notation: Notation, text: &[u8], is_integer: bool) -> Result<String, String> {
     let name = match notation {
-        Notation::Json => json(text, 0),
-        Notation::Binary if is_integer => "u64".into(),
-        _ => of(notation, text),
+        Notation::Json => json_type(text, 0),
+        Notation::Binary if is_integer => lmdb_integer(text),
+        _ => text_type(notation, text),
     };
     if name == "json" {
-        return Err(
-            "no key: keys are numbers, strings, bytes, or arrays of two to four of them".into()
-        );
+        return Err("no key: keys are numbers, strings, bytes, or arrays of two to four of them (a number that neither \
+                    128 bits nor f64 hold exactly is a key as a string, or with --keys f64)"
+            .into());
     }
     Ok(name)
 }
@@ -22,26 +54,41 @@ pub(crate) fn key(notation: Notation, text: &[u8], is_integer: bool) -> Result<S
 /// The name of the type of a value.
 pub(crate) fn value(notation: Notation, text: &[u8], has_integer_key: bool) -> String {
     match notation {
-        Notation::Json => json(text, 1),
-        Notation::Binary if has_integer_key && matches!(text.len(), 4 | 8) => "u64".into(),
+        Notation::Json => json_type(text, 1),
+        Notation::Binary if has_integer_key && matches!(text.len(), 4 | 8) => lmdb_integer(text),
         Notation::Plain if text.is_empty() => "()".into(),
-        _ => of(notation, text),
+        _ => text_type(notation, text),
     }
 }
 
-fn of(notation: Notation, text: &[u8]) -> String {
+/// LMDB has unsigned numbers of two widths.
+fn lmdb_integer(bytes: &[u8]) -> String {
+    if bytes.len() == 4 { "u32".into() } else { "u64".into() }
+}
+
+fn text_type(notation: Notation, text: &[u8]) -> String {
     let is = |name: &str| name.to_owned();
     if notation == Notation::Binary {
         return is("[u8]");
     }
     match str::from_utf8(text) {
         Err(_) => is("[u8]"),
-        // Whatever would be printed in another way is no number: `007`, `+1`.
-        Ok(text) if text.parse::<u64>().is_ok_and(|number| number.to_string() == text) => is("u64"),
-        Ok(text) if text.parse::<i64>().is_ok_and(|number| number.to_string() == text) => is("i64"),
-        Ok(text) if notation == Notation::Escaped && has_other_bytes(text) => is("[u8]"),
-        Ok(_) => is("str"),
+        Ok(text) => match int_type(text) {
+            Some(name) => is(name),
+            None if notation == Notation::Escaped && has_other_bytes(text) => is("[u8]"),
+            None => is("str"),
+        },
     }
+}
+
+/// The narrowest type of whole numbers that prints such a text. Whatever would be printed in another way is no number:
+/// `007`, `+1`.
+fn int_type(text: &str) -> Option<&'static str> {
+    ["u64", "i64", "u128", "i128"].into_iter().find(|name| is_exact(name, text))
+}
+
+fn is_exact(name: &str, text: &str) -> bool {
+    scalar::parse(&Type::named(name), text, Reading::Exact).is_some_and(|parsed| parsed.is_ok())
 }
 
 /// Whether what a text with escapes stands for is not UTF-8.
@@ -51,25 +98,25 @@ fn has_other_bytes(text: &str) -> bool {
 }
 
 /// The name of the type of a JSON text; `json` where that has no other.
-fn json(text: &[u8], depth: usize) -> String {
-    match serde_json::from_slice(text) {
-        Ok(value) => of_value(&value, depth),
+fn json_type(text: &[u8], depth: usize) -> String {
+    match str::from_utf8(text) {
+        Ok(text) if json::parse(&Type::Json, text, Reading::Exact).is_ok() => type_of(text, depth),
         // Whoever reads it says what is wrong.
-        Err(_) => "str".into(),
+        _ => "str".into(),
     }
 }
 
-fn of_value(value: &Value, depth: usize) -> String {
-    let name = match value {
-        Value::Number(number) if number.is_u64() => "u64",
-        Value::Number(number) if number.is_i64() => "i64",
-        Value::Number(_) => "f64",
-        Value::String(_) => "str",
-        Value::Bool(_) => "bool",
-        Value::Object(fields) if fields.contains_key("hex") => "[u8]",
-        Value::Array(parts) if depth == 0 && (2..=4).contains(&parts.len()) => {
-            let names: Vec<_> = parts.iter().map(|part| of_value(part, 1)).collect();
-            if names.iter().all(|name| name != "json") {
+fn type_of(text: &str, depth: usize) -> String {
+    let text = text.trim_ascii();
+    let name = match shape(text) {
+        Shape::Number => number_type(text),
+        Shape::String => "str",
+        Shape::Bool => "bool",
+        Shape::Object if matches!(hex_object(text), Some(Ok(_))) => "[u8]",
+        Shape::Array if depth == 0 => {
+            let parts = elements(text).unwrap_or_default();
+            let names: Vec<_> = parts.iter().map(|part| type_of(part, 1)).collect();
+            if (2..=4).contains(&names.len()) && names.iter().all(|name| name != "json") {
                 return format!("({})", names.join(", "));
             }
             "json"
@@ -77,4 +124,14 @@ fn of_value(value: &Value, depth: usize) -> String {
         _ => "json",
     };
     name.into()
+}
+
+/// Digits alone are a whole number, which an `f64` would hold in part at best.
+fn number_type(text: &str) -> &'static str {
+    let is_float = text.contains(['.', 'e', 'E']) || text == "-0";
+    match int_type(text) {
+        Some(name) => name,
+        None if is_float && is_exact("f64", text) => "f64",
+        None => "json",
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use endura::dynamic::{DynamicMap, UntypedMap};
 use endura::{Error, LONGEST_KEY, LONGEST_VALUE, MapOptions, Pool, Result, Types};
 
-use endura_console::outcome::{self, Failure};
+use endura_console::outcome::{self, Failure, tell};
 use endura_console::text::printable;
 
 use crate::values::notation::Notation;
@@ -55,9 +55,9 @@ impl Schema {
         for (kind, what) in [(&self.key, "keys"), (&self.value, "values")] {
             if let Type::Unknown(name) = kind {
                 let name = printable(name, false);
-                eprintln!(
+                tell(format_args!(
                     "endura: the {what} are `{name}`, which only its program can read: bytes follow"
-                );
+                ));
             }
         }
     }
@@ -152,6 +152,26 @@ impl OpenMap {
         match &self.map {
             UntypedMap::Words(map) => self.value(map.remove(word(key))),
             UntypedMap::Bytes(map) => map.remove(key),
+        }
+    }
+
+    /// Puts back what `key` had before a command changed it, because the command could not say so; `failure` is why.
+    /// No other process has seen the change: this one has the pool locked.
+    pub(crate) fn taken_back(
+        &self,
+        key: &[u8],
+        previous: Option<Vec<u8>>,
+        failure: Failure,
+    ) -> Failure {
+        let restored = match previous {
+            Some(value) => self.insert(&(key.to_vec(), value)),
+            None => self.remove(key),
+        };
+        match restored {
+            Ok(_) => failure,
+            Err(error) => {
+                failure.noted(format!("the change is done, and could not be undone: {error}"))
+            }
         }
     }
 

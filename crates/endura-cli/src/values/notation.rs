@@ -1,8 +1,11 @@
 //! Keys and values between what people and files write and what a map stores.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
+use crate::values::datum::Datum;
 use crate::values::escape::{escape, unescape};
+use crate::values::scalar::Reading;
 use crate::values::types::Type;
 use crate::values::{json, scalar};
 
@@ -24,55 +27,87 @@ pub(crate) enum Notation {
 
 impl Type {
     /// The encoding of what is written.
-    pub(crate) fn read(&self, notation: Notation, text: &[u8]) -> Result<Vec<u8>, String> {
+    pub(crate) fn read(
+        &self,
+        notation: Notation,
+        text: &[u8],
+        reading: Reading,
+    ) -> Result<Vec<u8>, String> {
+        let mut encoded = Vec::new();
+        self.encode(&self.datum(notation, text, reading)?, false, &mut encoded)?;
+        Ok(encoded)
+    }
+
+    /// The value of what is written.
+    fn datum<'t>(
+        &self,
+        notation: Notation,
+        text: &'t [u8],
+        reading: Reading,
+    ) -> Result<Datum<'t>, String> {
         match notation {
-            Notation::Binary => self.read_binary(text),
-            Notation::Json => json::parse(self, utf8(text)?),
-            Notation::Escaped | Notation::Plain => self.read_text(notation, text),
+            Notation::Binary => self.binary_datum(text, reading),
+            Notation::Json => json::parse(self, utf8(text)?, reading),
+            Notation::Escaped | Notation::Plain => self.text_datum(notation, text, reading),
         }
     }
 
-    fn read_text(&self, notation: Notation, text: &[u8]) -> Result<Vec<u8>, String> {
-        if self.is_scalar() {
-            let text = String::from_utf8_lossy(text);
-            let parsed = scalar::parse(self, unquoted(text.trim()));
-            return parsed.unwrap_or_else(|| Err("nothing that can be written".into()));
-        }
-        if matches!(self, Self::Json | Self::Tuple(_) | Self::Option(_)) {
-            return json::parse(self, utf8(text)?);
-        }
-        if let Self::Reverse(inner) = self {
-            let mut encoded = inner.as_part(inner.read_text(notation, text)?)?;
-            encoded.iter_mut().for_each(|byte| *byte = !*byte);
-            return Ok(encoded);
-        }
-        let bytes = if notation == Notation::Escaped { unescape(text)? } else { text.to_vec() };
+    fn text_datum<'t>(
+        &self,
+        notation: Notation,
+        text: &'t [u8],
+        reading: Reading,
+    ) -> Result<Datum<'t>, String> {
         match self {
-            Self::Unit if bytes.is_empty() => Ok(bytes),
-            Self::Unit => Err("nothing is expected: the map has no values".into()),
-            Self::Char => json::char_bytes(utf8(&bytes)?).map(Vec::from),
-            Self::Str => utf8(&bytes).map(|_| ()).map(|()| bytes),
-            Self::Array(width) if bytes.len() != *width => {
-                Err(format!("{} bytes in place of {width}", bytes.len()))
+            Self::Int { .. } | Self::Float { .. } | Self::Bool => {
+                let text = String::from_utf8_lossy(text);
+                let word = match reading {
+                    Reading::Lenient => unquoted(text.trim()),
+                    Reading::Exact => &text,
+                };
+                let parsed = scalar::parse(self, word, reading);
+                return parsed.unwrap_or_else(|| Err("nothing that can be written".into()));
             }
-            _ => Ok(bytes),
+            Self::Json | Self::Tuple(_) | Self::Option(_) => {
+                return json::parse(self, utf8(text)?, reading);
+            }
+            Self::Reverse(inner) => return inner.text_datum(notation, text, reading),
+            _ => {}
+        }
+        let bytes = match notation {
+            Notation::Escaped => Cow::Owned(unescape(text)?),
+            _ => Cow::Borrowed(text),
+        };
+        match self {
+            Self::Unit if bytes.is_empty() => Ok(Datum::Unit),
+            Self::Unit => Err("nothing is expected: the map has no values".into()),
+            Self::Char => json::one_char(utf8(&bytes)?).map(Datum::Char),
+            Self::Str => utf8(&bytes).map(|text| Datum::Str(text.to_owned().into())),
+            _ => Ok(Datum::Bytes(bytes)),
         }
     }
 
-    fn read_binary(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    fn binary_datum<'t>(&self, bytes: &'t [u8], reading: Reading) -> Result<Datum<'t>, String> {
         if self.is_lmdb_integer() {
+            let found = bytes.len();
+            if reading == Reading::Exact && self.width() != Some(found) {
+                return Err(format!("{found} bytes, where others have {}", self.width().unwrap_or(0)));
+            }
             let number = if let Ok(bytes) = bytes.try_into() {
                 u64::from_ne_bytes(bytes)
             } else if let Ok(bytes) = bytes.try_into() {
                 u32::from_ne_bytes(bytes).into()
             } else {
-                let found = bytes.len();
                 return Err(format!("a number of 4 or 8 bytes is expected, found {found} bytes"));
             };
-            return self.read_text(Notation::Plain, number.to_string().as_bytes());
+            // As text, for its range and what is said about it.
+            return self.text_datum(Notation::Plain, number.to_string().as_bytes(), reading).map(Datum::into_owned);
         }
-        json::write(self, bytes, &mut Vec::new())?;
-        Ok(bytes.to_vec())
+        let datum = self.decode(bytes)?;
+        if *self == Self::Json {
+            json::write(self, &datum, &mut Vec::new())?;
+        }
+        Ok(datum)
     }
 
     /// Appends what [`read`](Self::read) reads as this encoding.
@@ -82,41 +117,36 @@ impl Type {
         encoded: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
+        if notation == Notation::Binary {
+            return self.write_binary(encoded, out);
+        }
+        let datum = self.decode(encoded)?;
         match notation {
-            Notation::Binary => self.write_binary(encoded, out),
-            Notation::Json => json::write(self, encoded, out),
-            Notation::Escaped | Notation::Plain => self.write_text(notation, encoded, out),
+            Notation::Json => json::write(self, &datum, out),
+            _ => self.write_text(notation, &datum, out),
         }
     }
 
     fn write_text(
         &self,
         notation: Notation,
-        encoded: &[u8],
+        datum: &Datum<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        if self.width().is_some_and(|width| width != encoded.len()) {
-            return Err(format!("{} bytes, which is no such value", encoded.len()));
-        }
-        match self {
-            Self::Json | Self::Tuple(_) | Self::Option(_) => {
-                return json::write(self, encoded, out);
+        let mut put = |bytes: &[u8]| match notation {
+            Notation::Escaped => escape(bytes, out),
+            _ => out.extend_from_slice(bytes),
+        };
+        match (self, datum) {
+            (Self::Json | Self::Tuple(_) | Self::Option(_), _) => json::write(self, datum, out)?,
+            (Self::Reverse(inner), _) => inner.write_text(notation, datum, out)?,
+            (_, Datum::Char(c)) => put(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            (_, Datum::Str(text)) => put(text.as_bytes()),
+            (_, Datum::Bytes(bytes)) => put(bytes),
+            (_, datum) => {
+                let text = scalar::text(datum).unwrap_or_default();
+                out.extend_from_slice(text.as_bytes());
             }
-            Self::Reverse(inner) => {
-                let turned: Vec<u8> = encoded.iter().map(|byte| !byte).collect();
-                return inner.write_text(notation, &inner.whole(turned)?, out);
-            }
-            Self::Char => {
-                let text = json::char_of(encoded)?.to_string();
-                return Self::Str.write_text(notation, text.as_bytes(), out);
-            }
-            Self::Str => drop(utf8(encoded)?),
-            _ => {}
-        }
-        match scalar::text(self, encoded) {
-            Some(text) => out.extend_from_slice(text?.as_bytes()),
-            None if notation == Notation::Escaped => escape(encoded, out),
-            None => out.extend_from_slice(encoded),
         }
         Ok(())
     }
@@ -134,41 +164,18 @@ impl Type {
         Ok(())
     }
 
-    fn is_scalar(&self) -> bool {
-        matches!(self, Self::Int { .. } | Self::Float { .. } | Self::Bool)
-    }
-
-    /// The encoding as a part of a tuple, where it tells where it ends.
-    fn as_part(&self, encoded: Vec<u8>) -> Result<Vec<u8>, String> {
-        if !matches!(self, Self::Str | Self::Bytes) {
-            return Ok(encoded);
-        }
-        let mut part = Vec::with_capacity(encoded.len() + 2);
-        json::string(&encoded, true, &mut part)?;
-        Ok(part)
-    }
-
-    /// The encoding of what is a part of a tuple.
-    fn whole(&self, part: Vec<u8>) -> Result<Vec<u8>, String> {
-        if !matches!(self, Self::Str | Self::Bytes) {
-            return Ok(part);
-        }
-        let whole = <[u8] as endura::Key>::decode_part(&mut &part[..]);
-        whole.map_err(|error| error.to_string())
-    }
-
     /// The range of the keys that begin with what is written: with its bytes, or with a tuple's first field. `None` if no
     /// keys of this type begin with anything.
     pub(crate) fn prefix(&self, text: &[u8]) -> Option<Result<Bounds, String>> {
-        let prefix = match self {
-            Self::Str | Self::Bytes => self.read(Notation::Escaped, text),
-            Self::Tuple(parts) => {
-                let first = parts.first()?;
-                first.read(Notation::Escaped, text).and_then(|first_key| first.as_part(first_key))
-            }
+        let (kind, part) = match self {
+            Self::Str | Self::Bytes => (self, false),
+            Self::Tuple(parts) => (parts.first()?, true),
             _ => return None,
         };
-        Some(prefix.map(|prefix| (Bound::Included(prefix.clone()), behind(prefix))))
+        let mut prefix = Vec::new();
+        let read = kind.datum(Notation::Escaped, text, Reading::Lenient);
+        let encoded = read.and_then(|datum| kind.encode(&datum, part, &mut prefix));
+        Some(encoded.map(|()| (Bound::Included(prefix.clone()), behind(prefix))))
     }
 }
 

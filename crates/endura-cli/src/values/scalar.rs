@@ -1,99 +1,171 @@
-//! Types of a fixed width that text writes as one word: numbers, truth values, characters.
+//! Types that text writes as one word: numbers and truth values.
+//!
+//! Whole numbers are exact or refused. A float is the nearest one to what is written, as everywhere; refused is what
+//! would come back as another number by more than that: whole numbers that the type does not hold, numbers beyond its
+//! range, and numbers so small that nothing of them is left. A NaN that is not the usual one is written with its bits:
+//! `NaN(0x7ff8000000000001)`.
+
+use std::fmt::Display;
 
 use endura_console::text::parse_plain_number;
 
+use crate::values::datum::{Datum, sign, signed_range, unsigned_most};
+use crate::values::decimal::{Decimal, significant};
 use crate::values::escape::shown;
 use crate::values::types::Type;
 
-/// The encoding of the text of a scalar; `None` if the type is none.
-pub(crate) fn parse(kind: &Type, text: &str) -> Option<Result<Vec<u8>, String>> {
-    Some(match *kind {
+/// What may stand for a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Whatever has a meaning for a type that somebody has named: `0x1F`, `1_000`, `00501`.
+    Lenient,
+    /// Only what is printed as it was read. In a file whose types nobody named, `00501` may be no number.
+    Exact,
+}
+
+/// The bits of the NaN that is printed without them.
+const SINGLE_NAN: u32 = 0x7fc0_0000;
+const DOUBLE_NAN: u64 = 0x7ff8_0000_0000_0000;
+
+/// No float has more digits before they repeat zeros.
+const MOST_DIGITS: usize = 800;
+
+/// The value of the text of a scalar; `None` if the type is none.
+pub(crate) fn parse(
+    kind: &Type,
+    text: &str,
+    reading: Reading,
+) -> Option<Result<Datum<'static>, String>> {
+    let parsed = match *kind {
         Type::Int { width, signed } => int(text, width, signed),
-        Type::Float { width: 4 } => {
-            let parsed = text.parse::<f32>().map(|number| flipped(number.to_bits().into(), 4));
-            parsed.map_err(|_| wrong(text, "a number"))
-        }
-        Type::Float { .. } => {
-            let parsed = text.parse::<f64>().map(|number| flipped(number.to_bits(), 8));
-            parsed.map_err(|_| wrong(text, "a number"))
-        }
+        Type::Float { width } => float(text, width, reading),
         Type::Bool => match text {
-            "true" => Ok(vec![1]),
-            "false" => Ok(vec![0]),
+            "true" => Ok(Datum::Bool(true)),
+            "false" => Ok(Datum::Bool(false)),
             _ => Err(wrong(text, "`true` or `false`")),
         },
         _ => return None,
-    })
+    };
+    Some(parsed.and_then(|datum| {
+        let printed = self::text(&datum).unwrap_or_default();
+        if reading == Reading::Lenient || printed == text || same_float(&datum, text, &printed) {
+            return Ok(datum);
+        }
+        Err(format!("`{}` would be stored as {printed}", shown(text.as_bytes())))
+    }))
 }
 
-/// The text of an encoding; `None` if the type is no scalar. Bytes are as many as the type is wide.
-pub(crate) fn text(kind: &Type, bytes: &[u8]) -> Option<Result<String, String>> {
-    let bits = bytes.iter().fold(0, |bits: u128, &byte| bits << 8 | u128::from(byte));
-    Some(match *kind {
-        Type::Int { signed: false, .. } => Ok(bits.to_string()),
-        Type::Int { width, .. } => {
-            let unused = 128 - 8 * width;
-            Ok((((bits ^ sign(width)) << unused) as i128 >> unused).to_string())
+/// Whether `printed` is another way to write the same float.
+fn same_float(datum: &Datum<'_>, text: &str, printed: &str) -> bool {
+    matches!(datum, Datum::Single(_) | Datum::Double(_))
+        && Decimal::parse(text).is_some_and(|number| Some(number) == Decimal::parse(printed))
+}
+
+/// The text of a scalar; `None` if the value is none.
+pub(crate) fn text(datum: &Datum<'_>) -> Option<String> {
+    Some(match *datum {
+        Datum::Unsigned(number) => number.to_string(),
+        Datum::Signed(number) => number.to_string(),
+        Datum::Single(number) if number.is_nan() && number.to_bits() != SINGLE_NAN => {
+            format!("NaN({:#x})", number.to_bits())
         }
-        Type::Float { width: 4 } => Ok(format!("{:?}", f32::from_bits(unflipped(bits, 4) as u32))),
-        Type::Float { .. } => Ok(format!("{:?}", f64::from_bits(unflipped(bits, 8)))),
-        Type::Bool => match bits {
-            0 => Ok("false".into()),
-            1 => Ok("true".into()),
-            _ => Err("neither true nor false".into()),
-        },
+        Datum::Double(number) if number.is_nan() && number.to_bits() != DOUBLE_NAN => {
+            format!("NaN({:#x})", number.to_bits())
+        }
+        Datum::Single(number) => format!("{number:?}"),
+        Datum::Double(number) => format!("{number:?}"),
+        Datum::Bool(value) => value.to_string(),
         _ => return None,
     })
 }
 
-fn wrong(text: &str, expected: &str) -> String {
+fn wrong(text: &str, expected: impl Display) -> String {
     format!("`{}` is not {expected}", shown(text.as_bytes()))
 }
 
-/// The bit that tells negative numbers.
-fn sign(width: usize) -> u128 {
-    1 << (8 * width - 1)
-}
-
-fn int(text: &str, width: usize, signed: bool) -> Result<Vec<u8>, String> {
-    let plain = text.replace('_', "");
-    let bits = match (signed, plain.strip_prefix('-')) {
-        (false, _) => magnitude(text).filter(|&number| number <= (sign(width) - 1) * 2 + 1),
-        (true, None) => magnitude(text)
+fn int(text: &str, width: usize, signed: bool) -> Result<Datum<'static>, String> {
+    let number = match (signed, text.strip_prefix('-')) {
+        (false, _) => parse_plain_number(text)
+            .filter(|&number| number <= unsigned_most(width))
+            .map(Datum::Unsigned),
+        (true, None) => parse_plain_number(text)
             .filter(|&number| number < sign(width))
-            .map(|number| number | sign(width)),
-        (true, Some(digits)) => magnitude(digits)
+            .map(|number| Datum::Signed(number as i128)),
+        // The least number of 128 bits has no positive counterpart.
+        (true, Some(digits)) => parse_plain_number(digits)
             .filter(|&number| number <= sign(width))
-            .map(|number| sign(width) - number),
+            .map(|number| Datum::Signed(0_i128.wrapping_sub_unsigned(number))),
     };
-    let Some(bits) = bits else {
-        let (least, most) = match signed {
-            true => (-((sign(width) - 1) as i128) - 1, sign(width) - 1),
-            false => (0, (sign(width) - 1) * 2 + 1),
-        };
-        return Err(wrong(text, &format!("a number between {least} and {most}")));
-    };
-    Ok(bits.to_be_bytes()[16 - width..].to_vec())
+    number.ok_or_else(|| match signed {
+        true => {
+            let (least, most) = signed_range(width);
+            wrong(text, format_args!("a number between {least} and {most}"))
+        }
+        false => wrong(text, format_args!("a number between 0 and {}", unsigned_most(width))),
+    })
 }
 
-/// A number without a sign, in decimal or behind `0x`.
-fn magnitude(text: &str) -> Option<u128> {
-    match parse_plain_number(text) {
-        Ok(number) => Some(number.into()),
-        // Of more than 64 bits.
-        Err(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-        Err(_) => None,
+fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, String> {
+    if let Some(number) = nan(text, width) {
+        return number;
+    }
+    let name = if width == 4 { "f32" } else { "f64" };
+    let parsed = match width {
+        4 => text.parse().ok().map(Datum::Single),
+        _ => text.parse().ok().map(Datum::Double),
+    };
+    let datum = parsed.ok_or_else(|| wrong(text, "a number"))?;
+    let Some(written) = Decimal::parse(text) else { return Ok(datum) };
+    let printed = self::text(&datum).unwrap_or_default();
+    match Decimal::parse(&printed) {
+        None => {
+            let most = if width == 4 { f64::from(f32::MAX) } else { f64::MAX };
+            let most = if width == 4 { format!("{:?}", most as f32) } else { format!("{most:?}") };
+            Err(wrong(text, format_args!("a number between -{most} and {most}")))
+        }
+        Some(number) if number.is_zero() && !written.is_zero() => {
+            Err(wrong(text, format_args!("a number that {name} tells from zero")))
+        }
+        Some(number) if number != written && reading == Reading::Lenient => {
+            let is_rounded = Decimal::parse(&rounded(&datum, significant(text))) == Some(written.clone());
+            if is_rounded || !written.is_whole() {
+                return Ok(datum);
+            }
+            Err(wrong(text, format_args!("a number that {name} holds; the nearest is {printed}")))
+        }
+        Some(_) => Ok(datum),
     }
 }
 
-/// The bits of a float as they are stored: in the order of the numbers.
-fn flipped(bits: u64, width: usize) -> Vec<u8> {
-    let sign = sign(width) as u64;
-    let bits = if bits & sign == 0 { bits | sign } else { !bits };
-    bits.to_be_bytes()[8 - width..].to_vec()
+/// A float with so many digits, of which those beyond the shortest text are as they are.
+fn rounded(datum: &Datum<'_>, digits: usize) -> String {
+    let behind_point = digits.clamp(1, MOST_DIGITS) - 1;
+    match datum {
+        Datum::Single(number) => format!("{number:.behind_point$e}"),
+        Datum::Double(number) => format!("{number:.behind_point$e}"),
+        _ => String::new(),
+    }
 }
 
-fn unflipped(bits: u128, width: usize) -> u64 {
-    let (bits, sign) = (bits as u64, sign(width) as u64);
-    if bits & sign == 0 { !bits } else { bits & !sign }
+/// The NaN of a text, with its bits or without; `None` if it is none.
+fn nan(text: &str, width: usize) -> Option<Result<Datum<'static>, String>> {
+    let bits = match text.strip_prefix("NaN(0x") {
+        Some(rest) => rest.strip_suffix(')').filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|digits| u64::from_str_radix(digits, 16).ok()),
+        None => {
+            let is_negative = text.starts_with('-');
+            let name = text.strip_prefix(['-', '+']).unwrap_or(text);
+            if !name.eq_ignore_ascii_case("nan") {
+                return None;
+            }
+            let usual = if width == 4 { SINGLE_NAN.into() } else { DOUBLE_NAN };
+            Some(if is_negative { usual | sign(width) as u64 } else { usual })
+        }
+    };
+    let datum = bits.and_then(|bits| match width {
+        4 => u32::try_from(bits).ok().map(f32::from_bits).filter(|n| n.is_nan()).map(Datum::Single),
+        _ => Some(f64::from_bits(bits)).filter(|n| n.is_nan()).map(Datum::Double),
+    });
+    let name = if width == 4 { "f32" } else { "f64" };
+    Some(datum.ok_or_else(|| wrong(text, format_args!("the bits of a NaN of {name}"))))
 }

@@ -1,5 +1,10 @@
 //! The types of keys and values, by the names that a pool records.
 
+use endura::LONGEST_VALUE;
+
+/// No program has types nested deeper: the compiler's own limit.
+const DEEPEST: usize = 128;
+
 /// A type that the command can read and write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Type {
@@ -37,7 +42,7 @@ impl Type {
             return Self::Json;
         }
         let mut rest = name;
-        match parse(&mut rest) {
+        match parse(&mut rest, DEEPEST) {
             Some(found) if rest.is_empty() => found,
             _ => Self::Unknown(name.to_owned()),
         }
@@ -72,21 +77,22 @@ impl Type {
     }
 }
 
-/// Takes the name of a type off the front.
-fn parse(rest: &mut &str) -> Option<Type> {
+/// Takes the name of a type off the front, nested no deeper than `depth`.
+fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
+    let depth = depth.checked_sub(1)?;
     if take(rest, "()") {
         return Some(Type::Unit);
     }
     if take(rest, "(") {
-        let mut parts = vec![parse(rest)?];
+        let mut parts = vec![parse(rest, depth)?];
         while take(rest, ", ") {
-            parts.push(parse(rest)?);
+            parts.push(parse(rest, depth)?);
         }
         return (take(rest, ")") && (2..=4).contains(&parts.len())).then_some(Type::Tuple(parts));
     }
     for (name, wrap) in [("Option<", Type::Option as fn(_) -> _), ("Reverse<", Type::Reverse)] {
         if take(rest, name) {
-            let inner = parse(rest)?;
+            let inner = parse(rest, depth)?;
             return take(rest, ">").then(|| wrap(Box::new(inner)));
         }
     }
@@ -96,7 +102,9 @@ fn parse(rest: &mut &str) -> Option<Type> {
     if take(rest, "[u8; ") {
         let (digits, behind) = rest.split_once(']')?;
         *rest = behind;
-        return digits.parse().ok().map(Type::Array);
+        let width = digits.parse().ok().filter(|&width| width <= LONGEST_VALUE);
+        // As the library writes it: of `[u8; 03]` no program can have a map.
+        return width.filter(|width: &usize| width.to_string() == digits).map(Type::Array);
     }
     let end = rest.find([',', ')', '>']).unwrap_or(rest.len());
     if let Some(found) = plain(&rest[..end]) {
@@ -106,7 +114,7 @@ fn parse(rest: &mut &str) -> Option<Type> {
     // A newtype: its name, and what it is stored as.
     let (_, stored) = rest.split_once(": ")?;
     *rest = stored;
-    parse(rest)
+    parse(rest, depth)
 }
 
 fn take(rest: &mut &str, token: &str) -> bool {
@@ -157,7 +165,26 @@ mod tests {
             assert_eq!(Type::named(name), found, "{name}");
             assert_eq!(found.width(), width, "{name}");
         }
-        for name in ["postcard<User>", "u7", "(u64)", "(u64, ", "", "[u8; x]", "i64x"] {
+        let deep = format!("{}u8{}", "Option<".repeat(127), ">".repeat(127));
+        assert!(matches!(Type::named(&deep), Type::Option(_)));
+        let deeper = format!("{}u8{}", "Reverse<".repeat(100_000), ">".repeat(100_000));
+        for name in [
+            "postcard<User>",
+            "u7",
+            "(u64)",
+            "(u64, ",
+            "",
+            "[u8; x]",
+            "[u8; 03]",
+            "[u8; +3]",
+            "[u8; 18446744073709551615]",
+            "i64x",
+            "bytes",
+            "Option<json>",
+            "(json, u8)",
+            "(u8, u8, u8, u8, u8)",
+            &deeper,
+        ] {
             assert_eq!(Type::named(name), Type::Unknown(name.to_owned()));
         }
     }

@@ -22,7 +22,7 @@ mod table;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use endura_console::outcome::{Result, exit};
+use endura_console::outcome::{Result, arguments, exit};
 use suites::{after_kill, mixes, pibench, sweep, tpcc, ycsb};
 
 const EXIT_CODES: &str = "\
@@ -104,5 +104,8 @@ fn run(cli: &Cli) -> Result {
 
 fn main() -> ExitCode {
     endura_console::interrupt::limit_files_by_errors();
-    exit("endura-bench", run(&Cli::parse()))
+    match arguments::<Cli>("endura-bench") {
+        Ok(cli) => exit("endura-bench", run(&cli)),
+        Err(code) => code,
+    }
 }
