@@ -220,7 +220,9 @@ pub fn exit_with(program: &str, result: Result, json: bool) -> ExitCode {
         tell(serde_json::json!({ "error": { "code": code, "message": message } }));
     } else {
         // Names and lines of files may hold what a terminal takes for a command.
-        sentences.iter().for_each(|text| tell(format_args!("{program}: {}", printable(text, true))));
+        sentences
+            .iter()
+            .for_each(|text| tell(format_args!("{program}: {}", printable(text, true))));
     }
     ExitCode::from(if code == "usage" { 2 } else { 3 })
 }

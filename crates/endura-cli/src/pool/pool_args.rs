@@ -275,8 +275,7 @@ impl NewMapArgs {
     }
 
     fn chosen(&self, mut types: Types, unnamed: Origin) -> Chosen {
-        let origin =
-            |named: &Option<String>| if named.is_some() { Origin::Named } else { unnamed };
+        let origin = |named: &Option<String>| if named.is_some() { Origin::Named } else { unnamed };
         // Asked for as other types than it has, the library says what it is.
         types.key = self.keys.clone().unwrap_or(types.key);
         types.value = self.values.clone().unwrap_or(types.value);

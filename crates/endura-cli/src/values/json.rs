@@ -94,8 +94,7 @@ fn datum(kind: &Type, text: &str, reading: Reading) -> Result<Datum<'static>, St
         (Type::Int { width: 16, .. } | Type::Float { .. }, Shape::String) => {
             let datum = number(kind, &string(text)?, reading)?;
             if reading == Reading::Exact && is_plain_number(&datum) {
-                let printed = scalar::text(&datum).unwrap_or_default();
-                return Err(format!("`{}` would be stored as {printed}", shown(text.as_bytes())));
+                return Err(scalar::stored_otherwise(text, &datum));
             }
             datum
         }
@@ -104,7 +103,9 @@ fn datum(kind: &Type, text: &str, reading: Reading) -> Result<Datum<'static>, St
         (Type::Unit, Shape::Null) => Datum::Unit,
         (Type::Char, Shape::String) => Datum::Char(one_char(&string(text)?)?),
         (Type::Str, Shape::String) => Datum::Str(string(text)?.into()),
-        (Type::Bytes | Type::Array(_) | Type::Unknown(_), _) => Datum::Bytes(bytes_of(text)?.into()),
+        (Type::Bytes | Type::Array(_) | Type::Unknown(_), _) => {
+            Datum::Bytes(bytes_of(text)?.into())
+        }
         (Type::Option(_), Shape::Null) => Datum::Option(None),
         (Type::Option(inner), found) => {
             let text = match found {

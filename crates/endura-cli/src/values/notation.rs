@@ -61,12 +61,13 @@ impl Type {
         match self {
             Self::Int { .. } | Self::Float { .. } | Self::Bool => {
                 let text = String::from_utf8_lossy(text);
-                let word = match reading {
-                    Reading::Lenient => unquoted(text.trim()),
-                    Reading::Exact => &text,
-                };
+                let word = unquoted(text.trim());
                 let parsed = scalar::parse(self, word, reading);
-                return parsed.unwrap_or_else(|| Err("nothing that can be written".into()));
+                let datum = parsed.unwrap_or_else(|| Err("nothing that can be written".into()))?;
+                if reading == Reading::Exact && word != text {
+                    return Err(scalar::stored_otherwise(&text, &datum));
+                }
+                return Ok(datum);
             }
             Self::Json | Self::Tuple(_) | Self::Option(_) => {
                 return json::parse(self, utf8(text)?, reading);
@@ -91,7 +92,10 @@ impl Type {
         if self.is_lmdb_integer() {
             let found = bytes.len();
             if reading == Reading::Exact && self.width() != Some(found) {
-                return Err(format!("{found} bytes, where others have {}", self.width().unwrap_or(0)));
+                return Err(format!(
+                    "{found} bytes, where others have {}",
+                    self.width().unwrap_or(0)
+                ));
             }
             let number = if let Ok(bytes) = bytes.try_into() {
                 u64::from_ne_bytes(bytes)
@@ -101,7 +105,9 @@ impl Type {
                 return Err(format!("a number of 4 or 8 bytes is expected, found {found} bytes"));
             };
             // As text, for its range and what is said about it.
-            return self.text_datum(Notation::Plain, number.to_string().as_bytes(), reading).map(Datum::into_owned);
+            return self
+                .text_datum(Notation::Plain, number.to_string().as_bytes(), reading)
+                .map(Datum::into_owned);
         }
         let datum = self.decode(bytes)?;
         if *self == Self::Json {

@@ -51,8 +51,14 @@ pub(crate) fn parse(
         if reading == Reading::Lenient || printed == text || same_float(&datum, text, &printed) {
             return Ok(datum);
         }
-        Err(format!("`{}` would be stored as {printed}", shown(text.as_bytes())))
+        Err(stored_otherwise(text, &datum))
     }))
+}
+
+/// What is wrong with a text that is not printed as it was read.
+pub(crate) fn stored_otherwise(text: &str, datum: &Datum<'_>) -> String {
+    let printed = self::text(datum).unwrap_or_default();
+    format!("`{}` would be stored as {printed}", shown(text.as_bytes()))
 }
 
 /// Whether `printed` is another way to write the same float.
@@ -127,7 +133,8 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
             Err(wrong(text, format_args!("a number that {name} tells from zero")))
         }
         Some(number) if number != written && reading == Reading::Lenient => {
-            let is_rounded = Decimal::parse(&rounded(&datum, significant(text))) == Some(written.clone());
+            let is_rounded =
+                Decimal::parse(&rounded(&datum, significant(text))) == Some(written.clone());
             if is_rounded || !written.is_whole() {
                 return Ok(datum);
             }
@@ -150,7 +157,9 @@ fn rounded(datum: &Datum<'_>, digits: usize) -> String {
 /// The NaN of a text, with its bits or without; `None` if it is none.
 fn nan(text: &str, width: usize) -> Option<Result<Datum<'static>, String>> {
     let bits = match text.strip_prefix("NaN(0x") {
-        Some(rest) => rest.strip_suffix(')').filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+        Some(rest) => rest
+            .strip_suffix(')')
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
             .and_then(|digits| u64::from_str_radix(digits, 16).ok()),
         None => {
             let is_negative = text.starts_with('-');
