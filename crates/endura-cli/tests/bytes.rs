@@ -214,31 +214,44 @@ fn dumps_of_lmdb_are_read_and_written() {
     assert_eq!(works(&["scan", other]), "258\t7\n");
 }
 
-/// A format, a file of it, a part of the complaint, and what is in the map then.
+/// A format, a file of it, a part of the complaint, and what it adds to a map that is there.
 type Bad<'a> = (&'a str, String, &'a str, &'a str);
 
-/// Each file is refused on its line; what stood before that is in the map, and no map is made for
-/// nothing.
+/// Each file is refused on its line. A new map goes with its pool; in a map that was there, what stood before that line
+/// is kept.
 fn complaints(cases: &[Bad<'_>]) {
     let place = Place::new();
     for (i, (format, input, part, kept)) in cases.iter().enumerate() {
         let pool = &*place.path(&i.to_string()).display().to_string();
         let arguments = ["import", pool, "--map", "roart", "--format", format];
-        let output = endura_with(&arguments, input.as_bytes());
-        let complaint = text(&output.stderr);
-        assert_eq!(code(&output), 3, "case {i}: {complaint}");
-        assert!(complaint.contains(part), "case {i}: {complaint}");
-        if kept.is_empty() {
-            assert!(!std::path::Path::new(pool).exists(), "case {i}: a pool was made");
-        } else {
+        let import = || {
+            let output = endura_with(&arguments, input.as_bytes());
+            let complaint = text(&output.stderr).to_owned();
+            assert_eq!(code(&output), 3, "case {i}: {complaint}");
+            assert!(complaint.contains(part), "case {i}: {complaint}");
+            complaint
+        };
+        let complaint = import();
+        assert!(complaint.contains("nothing was imported"), "case {i}: {complaint}");
+        assert!(!std::path::Path::new(pool).exists(), "case {i}: a pool was made");
+        if !kept.is_empty() {
+            let (keys, values) = match *format {
+                "mdb" => ("bytes", "bytes"),
+                "lines" => ("str", "()"),
+                _ => ("str", "str"),
+            };
+            let types = ["--keys", keys, "--values", values];
+            works(&[&["put", pool, "z", "", "--map", "roart"][..], &types].concat());
+            let complaint = import();
             assert!(complaint.contains("1 added"), "case {i}: {complaint}");
-            assert_eq!(works(&["scan", pool, "--map", "roart"]), *kept, "case {i}");
+            let all = works(&["scan", pool, "--map", "roart"]);
+            assert_eq!(all, format!("{kept}z\t\n"), "case {i}");
         }
     }
 }
 
 #[test]
-fn bad_lines_are_named_and_what_was_before_them_is_kept() {
+fn bad_lines_are_named_and_what_was_before_them_is_kept_in_a_map_that_was_there() {
     let json = |line: &str| format!("{{\"key\":\"a\",\"value\":\"b\"}}\n{line}\n");
     let long = format!("a\tb\n{}\tv\n", "k".repeat(65_537));
     complaints(&[

@@ -82,13 +82,14 @@ fn import_and_export_round_trip() {
 fn a_bad_line_says_where_it_is_and_what_was_done() {
     let place = Place::new();
     let pool = &*place.pool();
+    works(&["put", pool, "0", "0"]);
     let output = endura_with(&["import", pool], b"1\t2\n3\t4\n5\tx\n7\t8\n");
     assert_eq!(code(&output), 3);
     let complaint = text(&output.stderr);
     for part in ["line 3", "`x`", "2 added"] {
         assert!(complaint.contains(part), "{complaint}");
     }
-    assert_eq!(works(&["scan", pool]), "1\t2\n3\t4\n");
+    assert_eq!(works(&["scan", pool]), "0\t0\n1\t2\n3\t4\n");
     let headed = endura_with(&["import", pool], b"key,value\n");
     assert!(text(&headed.stderr).contains("--header"));
 }
@@ -244,7 +245,9 @@ fn failures_are_told_as_json_where_that_is_asked_for() {
     for (status, code, arguments) in [
         (3, "io", &["info", &missing, "--json"][..]),
         (3, "not_a_pool", &["get", &text_file, "x", "--json"]),
-        (3, "failed", &["get", pool, "x", "--map", "typo", "--json"]),
+        (3, "no_such_map", &["get", pool, "x", "--map", "typo", "--json"]),
+        (3, "no_such_map", &["count", pool, "--map", "typo", "--json"]),
+        (3, "failed", &["put", pool, "x", "--file", &missing, "--json"]),
         (3, "wrong_types", &["put", pool, "1", "1", "--values", "u64", "--json"]),
         (3, "key_too_long", &["put", pool, &long, "1", "--json"]),
         (2, "usage", &["scan", pool, "--from", "b", "--to", "a", "--json"]),

@@ -220,18 +220,20 @@ fn a_full_disk_keeps_what_was_there() {
         assert!(said.contains(&folder), "{arguments}: {said}");
         assert!(!said.contains("endura-export"), "a name that nobody chose: {said}");
     }
-    // What was imported before the disk was full is there, and the pool is sound.
-    let script = format!(
-        "D='{folder}'; mount -t tmpfs -o size=9m none $D\nif $ENDURA import $D/new '{many}'; then echo worked; fi\n\
-         $ENDURA check $D/new; $ENDURA rename $D/new main x || true; $ENDURA count $D/new"
-    );
-    let output = in_namespace(&script).expect("a namespace");
-    let (out, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(
-        out.contains("sound") && out.contains("main") && !out.contains("worked"),
-        "{out}{said}"
-    );
-    assert!(said.contains("added"), "{said}");
+    // A map that was new goes. In one that was there, what was imported before the disk was full stays.
+    for (before, left) in [("true", ""), ("$ENDURA put $D/new 0 7", "sound")] {
+        let script = format!(
+            "D='{folder}'; mount -t tmpfs -o size=9m none $D\n{before}\n\
+             if $ENDURA import $D/new '{many}'; then echo worked; fi\n\
+             if [ -e $D/new ]; then $ENDURA check $D/new; $ENDURA count $D/new; fi"
+        );
+        let output = in_namespace(&script).expect("a namespace");
+        let (out, said) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success() && !out.contains("worked"), "{out}{said}");
+        assert!(out.contains(left) && out.is_empty() == left.is_empty(), "{out}{said}");
+        let hint = if left.is_empty() { "nothing was imported" } else { " added" };
+        assert!(said.contains(hint), "{said}");
+    }
 }
 
 /// Whatever it is that a process lacks, it makes a whole pool or none.

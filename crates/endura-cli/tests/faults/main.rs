@@ -9,6 +9,8 @@
 //! | [`input`] | numbers, marks and names that are almost right |
 //! | [`left_over`] | every command, with each kind of failure: what remains in the folder and in the pool |
 //! | [`maps`] | maps that nobody asked for; dropping, renaming |
+//! | [`numbers`] | numbers that a type does not hold, types guessed from one line, NaNs |
+//! | [`output`] | standard output and standard error that take nothing |
 //! | [`system`] | what the system may not give: `/proc`, files of any size |
 //! | [`texts`] | what people read |
 //! | [`waiting`] | several processes that want one pool |
@@ -21,6 +23,8 @@ mod hand_over;
 mod input;
 mod left_over;
 mod maps;
+mod numbers;
+mod output;
 #[path = "../support/mod.rs"]
 mod support;
 mod system;
