@@ -6,7 +6,7 @@ mod support;
 
 use std::cmp::Reverse;
 
-use endura::{Json, Pool, Postcard};
+use endura::{Json, Newtype, Pool, Postcard, Value as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use support::{Place, code, ends_with, endura, endura_with, text, works};
@@ -168,5 +168,121 @@ fn every_type_goes_through_every_format() {
             );
             std::fs::remove_file(again).expect("removed");
         }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Id(u32);
+
+impl Newtype for Id {
+    type Stored = u32;
+    const NAME: Option<&'static str> = Some("my::Id");
+
+    fn to_stored(self) -> u32 {
+        self.0
+    }
+
+    fn from_stored(stored: u32) -> Self {
+        Self(stored)
+    }
+}
+
+/// Makes a map with the command, its types as `$name` writes them, and opens it as a program does. What is a key is a
+/// value as well.
+macro_rules! shapes {
+    ($place:ident; $($role:ident $name:literal $text:literal: $type:ty;)*) => { $({
+        let pool = &*$place.text(stringify!($role));
+        let _ = std::fs::remove_file(pool);
+        shapes!($role pool, $name, $text, $type);
+    })* };
+    (key $pool:ident, $name:literal, $text:literal, $type:ty) => {
+        let types = ["--keys", $name, "--values", $name];
+        works(&[&["put", $pool][..], &types, &["--", $text, $text]].concat());
+        let name = <$type>::type_name();
+        assert_eq!(types_of($pool), [["main".into(), name.clone().into_owned(), name.into_owned()]]);
+        let opened = Pool::open($pool).expect("a pool");
+        let map = opened.map::<$type, $type>("main").expect($name);
+        assert_eq!(map.iter().filter(Result::is_ok).count(), 1, $name);
+    };
+    (value $pool:ident, $name:literal, $text:literal, $type:ty) => {
+        works(&["put", $pool, "1", $text, "--values", $name]);
+        let opened = Pool::open($pool).expect("a pool");
+        let map = opened.map::<u64, $type>("main").expect($name);
+        assert_eq!(map.iter().filter(Result::is_ok).count(), 1, $name);
+    };
+}
+
+/// Every shape of type that both have; the grammar of names is tested beside it (`values/types.rs`).
+#[test]
+fn every_type_that_the_command_takes_is_one_that_programs_open() {
+    let place = Place::in_memory();
+    shapes! { place;
+        key "u8" "7": u8;
+        key "u16" "7": u16;
+        key "u32" "7": u32;
+        key "u64" "7": u64;
+        key "u128" "7": u128;
+        key "i8" "-7": i8;
+        key "i16" "-7": i16;
+        key "i32" "-7": i32;
+        key "i64" "-7": i64;
+        key "i128" "-7": i128;
+        key "f32" "0.5": f32;
+        key "f64" "-0.5": f64;
+        key "bool" "true": bool;
+        key "char" "x": char;
+        key "str" "x": str;
+        key "bytes" "x": [u8];
+        key "[u8]" "x": Vec<u8>;
+        key "[u8; 0]" "": [u8; 0];
+        key "[u8;8]" "12345678": [u8; 8];
+        key "[u8; 9]" "123456789": [u8; 9];
+        key "my::Id:u32" "7": Id;
+        key "Option<u64>" "7": Option<u64>;
+        key "Option<bytes>" "null": Option<Vec<u8>>;
+        key "Option<Option<bool>>" "[true]": Option<Option<bool>>;
+        key "Option<(str,f64)>" "[\"x\",1]": Option<(String, f64)>;
+        key "Reverse<u64>" "7": Reverse<u64>;
+        key "Reverse<bytes>" "x": Reverse<Vec<u8>>;
+        key "Reverse<Reverse<char>>" "x": Reverse<Reverse<char>>;
+        key "Reverse<Option<str>>" "null": Reverse<Option<String>>;
+        key "(u64,u64)" "[1,2]": (u64, u64);
+        key "(bytes, bytes)" "[\"x\",\"y\"]": (Vec<u8>, [u8]);
+        key "(my::Id: u32, str)" "[1,\"x\"]": (Id, str);
+        key "(i8, bool, char)" "[1,true,\"x\"]": (i8, bool, char);
+        key "(str, [u8; 2], f32, Reverse<i16>)" "[\"x\",\"ab\",1,2]": (String, [u8; 2], f32, Reverse<i16>);
+        key "((u8, u8), Option<(u8, bytes)>)" "[[1,2],[3,\"x\"]]": ((u8, u8), Option<(u8, Vec<u8>)>);
+        value "()" "": ();
+        value "json" "{\"name\":\"Ada\",\"age\":36}": Json<Value>;
+        value "json<User>" "{\"name\":\"Ada\",\"age\":36}": Json<User>;
+    }
+    for refused in [
+        "",
+        "u7",
+        "usize",
+        "String",
+        "&str",
+        "Vec<u8>",
+        "[u16; 3]",
+        "[u8; 03]",
+        "[u8; +3]",
+        "[u8; -3]",
+        "[u8; 18446744073709551615]",
+        "(u64)",
+        "(u64,)",
+        "(u8, u8, u8, u8, u8)",
+        "Option<>",
+        "Option<u8",
+        "Option<u8>>",
+        "Option<json>",
+        "Reverse<json<User>>",
+        "(json, u8)",
+        "postcard<User>",
+        "Box<u8>",
+    ] {
+        let pool = &*place.text("refused");
+        ends_with(2, &["put", pool, "1", "1", "--keys", refused]);
+        ends_with(2, &["put", pool, "1", "1", "--values", refused]);
+        assert!(!place.names().contains(&"refused".into()), "{refused}");
     }
 }

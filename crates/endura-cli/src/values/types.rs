@@ -141,6 +141,10 @@ fn plain(name: &str) -> Option<Type> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
 
     #[test]
@@ -188,4 +192,47 @@ mod tests {
             assert_eq!(Type::named(name), Type::Unknown(name.to_owned()));
         }
     }
+
+    /// The name that the library records for a type.
+    fn name_of(kind: &Type) -> String {
+        match kind {
+            Type::Int { width, signed } => {
+                format!("{}{}", if *signed { 'i' } else { 'u' }, 8 * width)
+            }
+            Type::Float { width } => format!("f{}", 8 * width),
+            Type::Bool => "bool".into(),
+            Type::Char => "char".into(),
+            Type::Unit => "()".into(),
+            Type::Str => "str".into(),
+            Type::Bytes => "[u8]".into(),
+            Type::Array(width) => format!("[u8; {width}]"),
+            Type::Option(inner) => format!("Option<{}>", name_of(inner)),
+            Type::Reverse(inner) => format!("Reverse<{}>", name_of(inner)),
+            Type::Tuple(parts) => {
+                format!("({})", parts.iter().map(name_of).collect::<Vec<_>>().join(", "))
+            }
+            Type::Json => "json".into(),
+            Type::Unknown(name) => name.clone(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+
+        /// A name that is understood is the one that the library records: under no other would a program find its map.
+        /// (Those of newtypes left out: they may be any text.)
+        #[test]
+        fn only_names_of_the_library_are_understood(tokens in vec(select(TOKENS), 1..9)) {
+            let name = tokens.concat();
+            let found = Type::named(&name);
+            if found != Type::Unknown(name.clone()) {
+                prop_assert_eq!(name_of(&found), name);
+            }
+        }
+    }
+
+    const TOKENS: &[&str] = &[
+        "u8", "i128", "f32", "bool", "char", "str", "[u8]", "[u8; ", "4", "04", "]", "()", "(",
+        ")", ", ", ",", "Option<", "Reverse<", ">", " ", "json",
+    ];
 }

@@ -213,7 +213,8 @@ fn floats_come_back_bit_by_bit() {
             let dump = |pool, map| works(&["export", pool, "--map", map, "--format", "mdb"]);
             let data =
                 |dump: String| dump.split_once("HEADER=END").map(|(_, data)| data.to_owned());
-            assert_eq!(data(dump(again, "main")), data(dump(pool, map)), "{map} {format}");
+            let same = data(dump(again, "main")) == data(dump(pool, map));
+            assert!(same, "{map} {format}: other bits");
             std::fs::remove_file(again).expect("removed");
         }
         // What a scan prints, a look finds.
