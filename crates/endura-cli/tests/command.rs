@@ -242,12 +242,15 @@ fn failures_are_told_as_json_where_that_is_asked_for() {
         .expect("a file");
     let text_file = place.path("text").display().to_string();
     let long = "k".repeat(65_537);
+    let hole = place.path("hole").display().to_string();
+    std::fs::File::create(&hole).and_then(|file| file.set_len(2 << 30)).expect("a hole");
     for (status, code, arguments) in [
         (3, "io", &["info", &missing, "--json"][..]),
         (3, "not_a_pool", &["get", &text_file, "x", "--json"]),
         (3, "no_such_map", &["get", pool, "x", "--map", "typo", "--json"]),
         (3, "no_such_map", &["count", pool, "--map", "typo", "--json"]),
         (3, "failed", &["put", pool, "x", "--file", &missing, "--json"]),
+        (3, "value_too_long", &["put", pool, "x", "--file", &hole, "--json"]),
         (3, "wrong_types", &["put", pool, "1", "1", "--values", "u64", "--json"]),
         (3, "key_too_long", &["put", pool, &long, "1", "--json"]),
         (2, "usage", &["scan", pool, "--from", "b", "--to", "a", "--json"]),

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write, stdout};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use endura::{LONGEST_VALUE, Types};
+use endura::{Error, LONGEST_VALUE, Types};
 
 use crate::pool::made::Writing;
 use crate::pool::pool_args::{NewMapArgs, about, parse_key, parse_value};
@@ -101,10 +101,12 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     };
     read.map_err(failure)?;
     if length.max(bytes.len() as u64) >= most {
-        return Err(Failure::Message(format!(
+        let too_long = Error::ValueTooLong { len: most, max: LONGEST_VALUE as u64 };
+        let text = format!(
             "{} is longer than a value can be, which has at most {LONGEST_VALUE} bytes",
             path.display()
-        )));
+        );
+        return Err(Failure::Pool { code: too_long.code(), text });
     }
     Ok(bytes)
 }

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
-use endura::Pool;
+use endura::{Error, Pool};
 
 use crate::format::{Sink, Style};
 use crate::pool::pool_args::{MapArgs, about, parse_key};
@@ -95,7 +95,9 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
         let (opened, found) = args.map.open_read_only()?;
         if found.schema != schema {
             let text = "the map was replaced by one of other types during the scan";
-            return Err(Failure::Message(text.into()));
+            let (found, want) = (found.schema.types.into(), schema.types.into());
+            let code = Error::WrongTypes { name: args.map.map.clone(), found, want }.code();
+            return Err(Failure::Pool { code, text: text.into() });
         }
         (pool, map) = (opened, found);
     }

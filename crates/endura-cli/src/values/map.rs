@@ -81,7 +81,11 @@ pub(crate) fn write(
     out: &mut Vec<u8>,
 ) -> outcome::Result<()> {
     let written = kind.write(notation, encoded, out);
-    written.map_err(|what| Failure::Message(format!("an entry is none of the map's types: {what}")))
+    written.map_err(|what| {
+        let text = format!("an entry is none of the map's types: {what}");
+        let code = Error::Decode { type_name: String::new(), source: what.into() }.code();
+        Failure::Pool { code, text }
+    })
 }
 
 fn json(kind: &Type, encoded: &[u8]) -> outcome::Result<String> {
