@@ -12,7 +12,6 @@ use std::io::{Write, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
-
 use args::Args;
 use campaign::{Campaign, Sum};
 use endura_console::interrupt;

@@ -1,5 +1,6 @@
 //! One error type for the whole library.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -251,7 +252,8 @@ pub enum Error {
         /// How often it ran.
         runs: u32,
     },
-    /// The call waits for all operations to end, and the calling thread is inside one.
+    /// The call waits for all operations of the pool to end, and the calling thread is inside one: it was made in a
+    /// closure that a method of a map runs, or an iterator that it was given.
     #[error("this thread is inside an operation of the pool: let it return, then try again")]
     InsideOperation,
     /// The call keeps writers out, and some have stayed inside one operation for as long as it waits.
@@ -332,12 +334,24 @@ impl Error {
 
     /// The path that the caller gave could not be opened.
     pub(crate) fn opening(path: &Path, source: impl Into<io::Error>) -> Self {
-        Self::io(format!("{OPENING}{}", path.display()), source)
+        Self::io(format!("{OPENING}{}", named(path)), source)
     }
 
     /// Nothing could be made at the path that the caller gave.
     pub(crate) fn creating(path: &Path, source: impl Into<io::Error>) -> Self {
-        Self::io(format!("{CREATING}{}", path.display()), source)
+        Self::io(format!("{CREATING}{}", named(path)), source)
+    }
+}
+
+/// How an error names a path: with where it leads, if it is a link that leads nowhere.
+fn named(path: &Path) -> String {
+    let shown = path.display();
+    match fs::read_link(path) {
+        Ok(to) if !path.exists() => format!(
+            "{shown}, a symbolic link to {} where there is no file (no pool is made through a link)",
+            to.display()
+        ),
+        _ => shown.to_string(),
     }
 }
 

@@ -49,13 +49,11 @@ impl World {
     }
 }
 
-/// What is inside of what while a closure runs.
+/// What a closure runs in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
-    /// Nothing: the operation goes on with another step.
-    Nothing,
-    /// A pin.
-    Pin,
+    /// A method of a map.
+    Method,
     /// A pin, and perhaps the lock of a leaf: the closure must not call its own index.
     Index(&'static str),
 }
@@ -63,45 +61,51 @@ pub(crate) enum Around {
 /// Runs an operation of a world that calls the closure.
 type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
 
-pub(crate) const CLOSURES: [(&str, Around, Run); 16] = [
-    ("roart.get_with", Around::Pin, |world, nested| {
+pub(crate) const CLOSURES: [(&str, Around, Run); 26] = [
+    ("roart.get_with", Around::Method, |world, nested| {
         world.roart.get_with(KEY, |_| nested()).map(drop)
     }),
-    ("roart.range_with", Around::Pin, |world, nested| {
+    ("roart.read_with", Around::Method, |world, nested| {
+        world.roart.read_with(KEY, |_| nested()).map(drop)
+    }),
+    ("roart.get_many", Around::Method, |world, nested| {
+        world.roart.get_many(source(nested)).map(drop)
+    }),
+    ("roart.range_with", Around::Method, |world, nested| {
         let once = world.roart.range_with(.., |_, _| {
             nested();
             ControlFlow::Break(())
         });
         once.map(drop)
     }),
-    ("roart.iter().visit_rev", Around::Pin, |world, nested| {
+    ("roart.iter().visit_rev", Around::Method, |world, nested| {
         let once = world.roart.iter().visit_rev(|_, _| {
             nested();
             ControlFlow::Break(())
         });
         once.map(drop)
     }),
-    ("roart.insert_from", Around::Pin, |world, nested| {
+    ("roart.insert_from", Around::Method, |world, nested| {
         world.roart.insert_from(KEY, 8, |out| {
             nested();
             out.write_all(&[1; 8])
         })
     }),
-    ("roart.update", Around::Pin, |world, nested| {
+    ("roart.update", Around::Method, |world, nested| {
         let make = |_: Option<&[u8]>| {
             nested();
             vec![1; 8]
         };
         world.roart.update(KEY, make).map(drop)
     }),
-    ("roart.alter", Around::Pin, |world, nested| {
+    ("roart.alter", Around::Method, |world, nested| {
         let change = |_: Option<&[u8]>| {
             nested();
             Some(vec![1; 8])
         };
         world.roart.alter(KEY, change).map(drop)
     }),
-    ("roart.retain", Around::Nothing, |world, nested| {
+    ("roart.retain", Around::Method, |world, nested| {
         let mut first = true;
         let keep = |_: u64, _: &[u8]| {
             if std::mem::take(&mut first) {
@@ -111,24 +115,40 @@ pub(crate) const CLOSURES: [(&str, Around, Run); 16] = [
         };
         world.roart.retain(keep).map(drop)
     }),
-    ("roart.extend", Around::Nothing, |world, nested| {
+    ("roart.extend", Around::Method, |world, nested| {
         let source = source(nested).map(|key| (key, &[1; 8][..]));
         world.roart.extend(source).map(drop)
     }),
     ("tree of fast_fair.modify", Around::Index("fast_fair"), |world, nested| {
         modify(&world.trees.0, nested)
     }),
-    ("fast_fair.alter", Around::Nothing, |world, nested| alter(&world.fast_fair, nested)),
-    ("fast_fair.retain", Around::Nothing, |world, nested| retain(&world.fast_fair, nested)),
-    ("fast_fair.extend", Around::Nothing, |world, nested| {
+    ("fast_fair.get_with", Around::Method, |world, nested| {
+        world.fast_fair.get_with(KEY, |_| nested()).map(drop)
+    }),
+    ("fast_fair.get_many", Around::Method, |world, nested| {
+        world.fast_fair.get_many(source(nested)).map(drop)
+    }),
+    ("fast_fair.update", Around::Method, |world, nested| update(&world.fast_fair, nested)),
+    ("fast_fair.range_with", Around::Method, |world, nested| range_with(&world.fast_fair, nested)),
+    ("fast_fair.alter", Around::Method, |world, nested| alter(&world.fast_fair, nested)),
+    ("fast_fair.retain", Around::Method, |world, nested| retain(&world.fast_fair, nested)),
+    ("fast_fair.extend", Around::Method, |world, nested| {
         world.fast_fair.extend(source(nested).map(|key| (key, 1))).map(drop)
     }),
     ("tree of nbtree.modify", Around::Index("nbtree"), |world, nested| {
         modify(&world.trees.1, nested)
     }),
-    ("nbtree.alter", Around::Nothing, |world, nested| alter(&world.nbtree, nested)),
-    ("nbtree.retain", Around::Nothing, |world, nested| retain(&world.nbtree, nested)),
-    ("nbtree.extend", Around::Nothing, |world, nested| {
+    ("nbtree.get_with", Around::Method, |world, nested| {
+        world.nbtree.get_with(KEY, |_| nested()).map(drop)
+    }),
+    ("nbtree.get_many", Around::Method, |world, nested| {
+        world.nbtree.get_many(source(nested)).map(drop)
+    }),
+    ("nbtree.update", Around::Method, |world, nested| update(&world.nbtree, nested)),
+    ("nbtree.range_with", Around::Method, |world, nested| range_with(&world.nbtree, nested)),
+    ("nbtree.alter", Around::Method, |world, nested| alter(&world.nbtree, nested)),
+    ("nbtree.retain", Around::Method, |world, nested| retain(&world.nbtree, nested)),
+    ("nbtree.extend", Around::Method, |world, nested| {
         world.nbtree.extend(source(nested).map(|key| (key, 1))).map(drop)
     }),
 ];
@@ -156,6 +176,22 @@ fn alter(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {
         Some(1)
     };
     map.alter(KEY, change).map(drop)
+}
+
+fn update(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {
+    let make = |_| {
+        nested();
+        1
+    };
+    map.update(KEY, make).map(drop)
+}
+
+fn range_with(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {
+    let once = map.range_with(.., |_, _| {
+        nested();
+        ControlFlow::Break(())
+    });
+    once.map(drop)
 }
 
 fn retain(map: &Map<u64, u64>, nested: &mut dyn FnMut()) -> Outcome {

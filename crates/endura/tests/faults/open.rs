@@ -201,6 +201,15 @@ fn links_lead_to_pools() {
         let missing = matches!(&error, Error::Io { source, .. }
             if source.kind() == std::io::ErrorKind::NotFound);
         assert!(missing, "{error}");
+        let created = Pool::options().create_new(&link).unwrap_err();
+        let exists = matches!(&created, Error::Io { source, .. }
+            if source.kind() == std::io::ErrorKind::AlreadyExists);
+        assert!(exists, "{created}");
+        for text in [error.to_string(), created.to_string()] {
+            let names_both = text.contains(&*link.to_string_lossy())
+                && text.contains(&format!("a symbolic link to {}", path.display()));
+            assert!(names_both, "{text}");
+        }
         assert!(!path.exists(), "nothing is made through a link that leads nowhere");
     }
 }

@@ -52,8 +52,8 @@ impl PoolOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] with `AlreadyExists` if there is something at `path`; [`Error::Full`];
-    /// otherwise as for [`open_existing`](Self::open_existing).
+    /// [`Error::Io`] with `AlreadyExists` if there is something at `path`, also a link that leads nowhere;
+    /// [`Error::Full`]; otherwise as for [`open_existing`](Self::open_existing).
     pub fn create_new(&self, path: impl AsRef<Path>) -> Result<Pool> {
         self.check_max_size()?;
         let path = path.as_ref();
@@ -73,7 +73,9 @@ impl PoolOptions {
     }
 
     /// Opens the pool at `path`, made first if there is nothing, unless it is to be read only. Of several processes
-    /// that do this at once, one makes the pool.
+    /// that do this at once, one makes the pool. A symbolic link is followed to a pool that is there; of one that leads
+    /// nowhere no pool is made, neither in its place nor where it leads: that is [`Error::Io`] with `NotFound`, which
+    /// says so.
     ///
     /// # Errors
     ///

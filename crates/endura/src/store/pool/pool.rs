@@ -111,7 +111,8 @@ pub struct Stats {
 }
 
 impl Pool {
-    /// Opens the pool at `path`; makes it if there is nothing. Takes a few milliseconds, however large it is.
+    /// Opens the pool at `path`; makes it if there is nothing. Takes a few milliseconds, however large it is. A symbolic
+    /// link is followed to a pool that is there, and no pool is made where one leads nowhere.
     ///
     /// # Errors
     ///
@@ -217,8 +218,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] at the first claim that does not hold; [`Error::InsideOperation`] if the
-    /// calling thread is inside one; [`Error::WritersStay`] if another one stays inside an operation that writes
+    /// [`Error::Corrupt`] at the first claim that does not hold; [`Error::InsideOperation`] if the calling thread is
+    /// inside an operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another one stays inside an operation that writes
     /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
     pub fn verify(&self) -> Result<Report> {
         if Call::is_inside(&*self.inner) {
@@ -289,10 +290,15 @@ impl Pool {
     /// pool clean and unlocks it. All handles of the pool and of its maps answer
     /// [`Error::Closed`] from now on.
     ///
+    /// A thread cannot wait for an operation of its own. So `close` and [`verify`](Self::verify) fail with
+    /// [`Error::InsideOperation`] in all code that a method of one of the pool's maps, of any kind, runs for its caller:
+    /// in closures (of `update`, `range_with`, `retain` and the like), and in the iterators given to `extend` and
+    /// `get_many`. They work there on another pool, and between two entries of a `for` loop over a map.
+    ///
     /// # Errors
     ///
     /// [`Error::Closed`] if it was closed before; [`Error::Forked`] in a child;
-    /// [`Error::InsideOperation`] if the calling thread is inside one: the pool then stays open.
+    /// [`Error::InsideOperation`] if the calling thread is inside an operation of this pool: the pool then stays open.
     /// [`Error::Io`] if something could not be written, [`Error::Poisoned`] and [`Error::Corrupt`]
     /// if the pool is in doubt: it is then unlocked, but not marked clean.
     pub fn close(&self) -> Result<()> {
