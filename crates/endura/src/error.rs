@@ -205,7 +205,10 @@ pub enum Error {
     #[error("a map's name has 1 to 255 bytes of UTF-8 without NUL: choose another")]
     BadName,
     /// The name of a type cannot be recorded.
-    #[error("a type's name has up to 255 bytes without NUL, and `{name}` does not: choose another")]
+    #[error(
+        "a type's name has 1 to 255 bytes without control characters, and `{}` does not: choose another",
+        name.escape_debug()
+    )]
     BadTypeName {
         /// The name.
         name: String,

@@ -3,6 +3,7 @@
 
 mod bulk;
 mod cases;
+mod codecs;
 mod dynamic;
 mod killed;
 mod model;

@@ -156,6 +156,8 @@ fn keys_of_all_types() {
             i8, |&b| b as i8; i16, |&b| b as i16; i32, |&b| b as i32; i64, |&b| b as i64; isize, |&b| b as isize;
             bool, |&b| b % 2 == 0; char, |&b| char::from_u32(b as u32 & 0xFFFF).unwrap_or('x');
             [u8; 0], |_| []; [u8; 3], |&b| b.to_be_bytes()[5..].try_into().unwrap(); [u8; 8], |&b| b.to_be_bytes();
+            (), |_| (); (u64, ()), |&b| (b, ()); ((), u8), |&b| ((), b as u8); Reverse<()>, |_| Reverse(());
+            (u16, (), Reverse<()>), |&b| (b as u16, (), Reverse(()));
             Reverse<u64>, |&b| Reverse(b); Reverse<i16>, |&b| Reverse(b as i16);
             (u32, i32), |&b| ((b >> 32) as u32 % 3, b as i32); (bool, u8, i16), |&b| (b % 2 == 0, b as u8, b as i16);
             (u8, Reverse<(i8, u16)>), |&b| (b as u8 % 4, Reverse((b as i8, b as u16)));
@@ -169,6 +171,7 @@ fn keys_of_all_types() {
         u128, |(&b, _)| u128::from(b) << 60; i128, |(&b, _)| i128::from(b as i64) << 60;
         [u8; 20], |(&b, _)| { let mut a = [0; 20]; a[..8].copy_from_slice(&b.to_be_bytes()); a };
         str, |(&b, t)| format!("{t}{}", b % 5); String, |(_, t)| t.clone();
+        Option<()>, |(&b, _)| (b % 2 > 0).then_some(()); ((), String, ()), |(_, t)| ((), t.clone(), ());
         Option<u32>, |(&b, _)| (b % 9 > 0).then_some(b as u32); Option<String>, |(&b, t)| (b % 9 > 0).then(|| t.clone());
         Reverse<String>, |(_, t)| Reverse(t.clone()); Reverse<u128>, |(&b, _)| Reverse(u128::from(b));
         (String, u64), |(&b, t)| (t.clone(), b % 7); (u64, String), |(&b, t)| (b % 3, t.clone());
@@ -242,6 +245,9 @@ fn values_of_all_types() {
     check::<Option<(u8, String)>>(&pool, &[None, Some((1, "x".to_owned()))]);
     check::<[u8; 32]>(&pool, &[[7; 32]]);
     check::<(u32, u32)>(&pool, &[(1, 2), (u32::MAX, 0)]);
+    check::<Option<()>>(&pool, &[None, Some(())]);
+    check::<(u64, ())>(&pool, &[(1, ()), (u64::MAX, ())]);
+    check::<Reverse<()>>(&pool, &[Reverse(())]);
 }
 
 #[test]
@@ -267,6 +273,9 @@ fn prefixes() {
         ])
         .unwrap();
     assert_eq!(nested.prefix(("a", "b")).count(), 2);
+    let units = pool.map::<((), u8), ()>("units").unwrap();
+    units.extend([(((), 1), ()), (((), 2), ())]).unwrap();
+    assert_eq!(units.prefix(()).count(), 2);
     let bytes = pool.map::<[u8], ()>("bytes").unwrap();
     bytes.extend([(&b"\xFF"[..], ()), (b"\xFF\xFF", ()), (b"\xFE", ()), (b"", ())]).unwrap();
     assert_eq!((bytes.prefix(b"\xFF").count(), bytes.prefix(b"").count()), (2, 4));

@@ -2,7 +2,7 @@
 
 use crate::store::index::Tree;
 use crate::store::map::handle::Handle;
-use crate::store::map::{Map, MapOptions};
+use crate::store::map::{Map, MapOptions, check_names};
 use crate::store::pool::pool::Pool;
 use crate::types::Types;
 use crate::{Error, Result};
@@ -37,6 +37,7 @@ pub(super) fn open_as(
     types: Types,
     are_words: bool,
 ) -> Result<UntypedMap> {
+    check_names(&types)?;
     pool.open_map(name, options, types, are_words).map(UntypedMap::over)
 }
 

@@ -110,7 +110,7 @@ signed! {
 }
 floats! { f32, u32, "f32"; f64, u64, "f64"; }
 
-/// Nothing: the value of a set.
+/// Nothing: the value of a set, and the one key of a map with one entry.
 impl Value for () {
     type Ref<'a> = ();
     type Owned = ();
@@ -123,8 +123,8 @@ impl Value for () {
     fn encode(_: (), _: &mut Vec<u8>) -> Result<(), BoxError> {
         Ok(())
     }
-    fn decode(_: &[u8]) -> Result<(), BoxError> {
-        Ok(())
+    fn decode(bytes: &[u8]) -> Result<(), BoxError> {
+        array::<0>(bytes).map(drop)
     }
     fn to_word(_: ()) -> u64 {
         0
@@ -135,10 +135,12 @@ impl Value for () {
     fn with_encoded<R>(_: (), f: impl FnOnce(&[u8]) -> R) -> Result<R, BoxError> {
         Ok(f(&[]))
     }
-    fn read(_: Bytes<'_>) -> Result<(), BoxError> {
-        Ok(())
+    fn read(bytes: Bytes<'_>) -> Result<(), BoxError> {
+        read_array::<0>(bytes).map(drop)
     }
 }
+
+impl Key for () {}
 
 impl<const N: usize> Value for [u8; N] {
     type Ref<'a> = Self;

@@ -12,7 +12,8 @@
 //! | `Reverse<T>` | `T` as part of a tuple, all bits flipped | as `T` | largest first | `Reverse<u32>` |
 //! | tuples of 2 to 4, nested | one part after the other | up to 8 bytes | field by field | `(u64, str)` |
 //! | [`Newtype`](newtype::Newtype) | as `Stored` | as `Stored` | as `Stored` | as `Stored`, or `Post: (u64, u32)` with `NAME` |
-//! | `Json<T>`, `Postcard<T>` (values) | the codec's | no | | `json<User>`: the name that serde knows |
+//! | `Json<T>` (values) | JSON | no | | `json<User>`: the name that serde knows |
+//! | `Postcard<T>` (values) | postcard | no | | `postcard<Page<u32>>`: the same with its arguments |
 //!
 //! All sort byte by byte as their values do.
 
@@ -20,8 +21,14 @@ pub(crate) mod bound;
 #[cfg(any(feature = "json", feature = "postcard"))]
 pub(crate) mod codecs;
 pub(crate) mod fixed;
+#[cfg(feature = "json")]
+pub(crate) mod json_text;
 pub(crate) mod newtype;
+#[cfg(any(feature = "json", feature = "postcard"))]
+pub(crate) mod readable;
 pub(crate) mod scratch;
+#[cfg(any(feature = "json", feature = "postcard"))]
+pub(crate) mod serde_names;
 pub(crate) mod strings;
 pub(crate) mod tuples;
 pub(crate) mod value;

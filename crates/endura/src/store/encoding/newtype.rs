@@ -22,11 +22,66 @@ pub trait Newtype: Copy + 'static {
     /// What it is stored as.
     type Stored: Key;
     /// A name of its own, which makes it another type to the pool than `Stored`; none by default.
+    ///
+    /// It is written as a Rust name is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes, and is not that
+    /// of another type of values, such as `u64`. Another one does not compile.
     const NAME: Option<&'static str> = None;
     /// The value to store.
     fn to_stored(self) -> <Self::Stored as Value>::Ref<'static>;
     /// The value that was stored.
     fn from_stored(stored: <Self::Stored as Value>::Owned) -> Self;
+}
+
+/// Whether the pool can record this name in front of a stored type, and tell it from one.
+const fn is_own_name(name: Option<&str>) -> bool {
+    let Some(name) = name else { return true };
+    let bytes = name.as_bytes();
+    if bytes.is_empty() || bytes.len() > 100 || !is_letter(bytes[0]) {
+        return false;
+    }
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            // In pairs, and not at the end: what follows a single one is the stored type.
+            b':' if i + 2 < bytes.len() && bytes[i + 1] == b':' && bytes[i + 2] != b':' => i += 2,
+            b'0'..=b'9' | b'-' | b'.' => i += 1,
+            byte if is_letter(byte) => i += 1,
+            _ => return false,
+        }
+    }
+    let mut i = 0;
+    while i < TAKEN.len() {
+        if is_equal(bytes, TAKEN[i].as_bytes()) {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// Names of types that are not newtypes.
+const TAKEN: [&str; 21] = [
+    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
+    "f64", "bool", "char", "str", "json", "postcard", "Option", "Reverse",
+];
+
+/// Letters of any script: all that is not ASCII counts as one here.
+const fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
+}
+
+const fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
 }
 
 impl<T: Newtype> Value for T {
@@ -35,6 +90,13 @@ impl<T: Newtype> Value for T {
     const WIDTH: Option<usize> = T::Stored::WIDTH;
 
     fn type_name() -> Cow<'static, str> {
+        const {
+            assert!(
+                is_own_name(T::NAME),
+                "the `NAME` of a `Newtype` has letters, digits, `_`, `-`, `.` and `::`, begins with a letter, has up to \
+                 100 bytes, and is not the name of another type (`u64`, `str`, `json`): choose another"
+            );
+        }
         let stored = T::Stored::type_name();
         match T::NAME {
             Some(name) => format!("{name}: {stored}").into(),
@@ -91,5 +153,28 @@ impl<T: Newtype> Key for T {
 impl<T: Newtype> KeyBound<T> for T {
     fn lent(&self) -> T {
         *self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_newtypes() {
+        for name in
+            ["UserId", "user_id", "my::app::UserId", "Größe", "v1.2-beta", "_u64", "u640", "Str"]
+        {
+            assert!(is_own_name(Some(name)), "{name}");
+        }
+        let long = "x".repeat(101);
+        for name in [
+            "", "u64", "isize", "str", "json", "Reverse", "a b", "a\nb", "\t", "a: u8", "a:",
+            "a:b", "a::", "a:::b", "::a", "(a)", "a,b", "a<b>", "7a", "-", "()", "[u8]", "a\0",
+            &long,
+        ] {
+            assert!(!is_own_name(Some(name)), "{name:?}");
+        }
+        assert!(is_own_name(None) && is_own_name(Some(&long[1..])));
     }
 }

@@ -29,7 +29,8 @@ pub trait Value: 'static {
     /// What methods return.
     type Owned: 'static;
 
-    /// The name that the pool records. It must not change, and types of one name must have one encoding.
+    /// The name that the pool records: 1 to 255 bytes without control characters. It must not change, and types of one
+    /// name must have one encoding.
     fn type_name() -> Cow<'static, str>;
     /// The borrowed form of an owned value.
     fn lend(owned: &Self::Owned) -> Self::Ref<'_>;
@@ -64,6 +65,12 @@ pub trait Value: 'static {
         result
     }
 
+    /// Whether stored bytes that are not `encoded` mean the same: for types of which a value has several encodings.
+    #[doc(hidden)]
+    fn is_another_encoding_of(_stored: Bytes<'_>, _encoded: &[u8]) -> bool {
+        false
+    }
+
     /// Decodes bytes where they lie.
     #[doc(hidden)]
     #[inline]
@@ -93,7 +100,7 @@ pub trait KeyBound<K: Value + ?Sized> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key of a map",
     label = "not a type of keys",
-    note = "keys are integers, floats, `bool`, `char`, `str`, `[u8]`, `[u8; N]`, and `Option`, `Reverse` and tuples \
+    note = "keys are integers, floats, `bool`, `char`, `()`, `str`, `[u8]`, `[u8; N]`, and `Option`, `Reverse` and tuples \
             of these",
     note = "write `str` in place of `&str`, and `String` where it is part of a tuple",
     note = "for an id of your own implement `Newtype`"

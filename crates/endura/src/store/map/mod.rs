@@ -14,5 +14,6 @@ mod visit;
 
 pub use handle::Map;
 pub use open::MapOptions;
+pub(crate) use open::check_names;
 pub use range::{Keys, Range, Values};
 pub use visit::Visit;

@@ -59,6 +59,15 @@ impl MapOptions {
     }
 }
 
+/// Fails for names that nobody could read, or write: what may be recorded beside that, the directory knows.
+pub(crate) fn check_names(types: &Types) -> Result<()> {
+    let is_fit = |name: &str| !name.is_empty() && !name.contains(char::is_control);
+    match [&types.key, &types.value].into_iter().find(|name| !is_fit(name)) {
+        Some(name) => Err(Error::BadTypeName { name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
 impl Pool {
     /// Opens the map `name`, or makes it: a [`Kind::FastFair`] where keys and values have at most 8 bytes, a
     /// [`Kind::Roart`] otherwise.
@@ -99,6 +108,7 @@ impl Pool {
         options: MapOptions,
     ) -> Result<Map<K, V>> {
         let types = Types { key: K::type_name().into_owned(), value: V::type_name().into_owned() };
+        check_names(&types)?;
         let are_words = is_word(K::WIDTH) && is_word(V::WIDTH);
         self.open_map(name, options, types, are_words).map(Map::new)
     }

@@ -1,0 +1,308 @@
+//! What a codec writes and does not read back as it was: found by a serializer that writes nothing.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::ser::{self, Serialize, Serializer};
+
+use crate::BoxError;
+
+/// How sure it is that what a codec writes can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// As sure as the type is one for the codec.
+    AsEver,
+    /// It depends on the value: fields were left out, which the type need not know how to fill.
+    InDoubt,
+}
+
+/// Fails if JSON does not give back a value as it is.
+#[cfg(feature = "json")]
+pub(crate) fn by_json<T: Serialize + ?Sized>(value: &T) -> Result<Reading, BoxError> {
+    check(value, Codec::Json)
+}
+
+/// Fails if postcard does not.
+#[cfg(feature = "postcard")]
+pub(crate) fn by_postcard<T: Serialize + ?Sized>(value: &T) -> Result<Reading, BoxError> {
+    check(value, Codec::Postcard)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "each is made with its feature")]
+enum Codec {
+    Json,
+    Postcard,
+}
+
+/// Arrays and objects in each other that `serde_json` reads.
+const DEEPEST: u32 = 127;
+
+fn check<T: Serialize + ?Sized>(value: &T, codec: Codec) -> Result<Reading, BoxError> {
+    let skips = Cell::new(false);
+    value.serialize(Check { codec, skips: &skips, depth: 0, is_some: false })?;
+    Ok(if skips.get() { Reading::InDoubt } else { Reading::AsEver })
+}
+
+/// Why a value is refused.
+#[derive(Debug)]
+struct Refusal(String);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl ser::Error for Refusal {
+    fn custom<M: fmt::Display>(message: M) -> Self {
+        Self(message.to_string())
+    }
+}
+
+fn refuse<R>(why: &str) -> Result<R, Refusal> {
+    Err(Refusal(why.to_owned()))
+}
+
+/// At a place in a value.
+#[derive(Clone, Copy)]
+struct Check<'c> {
+    codec: Codec,
+    /// Whether a field was left out.
+    skips: &'c Cell<bool>,
+    depth: u32,
+    /// Whether this is the inside of a `Some`.
+    is_some: bool,
+}
+
+impl Check<'_> {
+    /// So many arrays and objects further in.
+    fn enter(self, levels: u32) -> Result<Self, Refusal> {
+        let depth = self.depth + levels;
+        if self.codec == Codec::Json && depth > DEEPEST {
+            return refuse(
+                "JSON is read up to 127 arrays and objects in each other, and it has more",
+            );
+        }
+        Ok(Self { depth, is_some: false, ..self })
+    }
+
+    fn float(self, is_finite: bool) -> Result<(), Refusal> {
+        match self.codec {
+            Codec::Json if !is_finite => {
+                refuse("JSON has no NaN and no infinity: an `Option` says that there is no number")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What JSON writes as `null`.
+    fn nothing(self) -> Result<(), Refusal> {
+        match self.codec {
+            Codec::Json if self.is_some => refuse(
+                "JSON would read `Some(None)`, or `Some(())`, as `None`: make it an enum or a struct",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn skip(self) -> Result<(), Refusal> {
+        match self.codec {
+            Codec::Postcard => refuse(
+                "postcard cannot leave out a field (`skip_serializing_if`): store all of them, or use `Json`",
+            ),
+            Codec::Json => {
+                self.skips.set(true);
+                Ok(())
+            }
+        }
+    }
+}
+
+macro_rules! plain {
+    ($($method:ident: $type:ty;)*) => { $(
+        fn $method(self, _: $type) -> Result<(), Refusal> { Ok(()) }
+    )* };
+}
+
+impl Serializer for Check<'_> {
+    type Ok = ();
+    type Error = Refusal;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
+
+    plain! {
+        serialize_bool: bool;
+        serialize_i8: i8; serialize_i16: i16; serialize_i32: i32; serialize_i64: i64; serialize_i128: i128;
+        serialize_u8: u8; serialize_u16: u16; serialize_u32: u32; serialize_u64: u64; serialize_u128: u128;
+        serialize_char: char; serialize_str: &str; serialize_bytes: &[u8];
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Refusal> {
+        self.float(value.is_finite())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Refusal> {
+        self.float(value.is_finite())
+    }
+
+    fn serialize_none(self) -> Result<(), Refusal> {
+        self.nothing()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Refusal> {
+        value.serialize(Self { is_some: true, ..self })
+    }
+
+    fn serialize_unit(self) -> Result<(), Refusal> {
+        self.nothing()
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Refusal> {
+        self.nothing()
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+    ) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Refusal> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Refusal> {
+        value.serialize(self.enter(1)?)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Refusal> {
+        self.enter(1)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self, Refusal> {
+        self.enter(1)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Refusal> {
+        self.enter(1)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, Refusal> {
+        self.enter(2)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, Refusal> {
+        self.enter(1)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Refusal> {
+        self.enter(1)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, Refusal> {
+        self.enter(2)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.codec == Codec::Json
+    }
+}
+
+macro_rules! elements {
+    ($($of:ident $method:ident;)*) => { $(
+        impl ser::$of for Check<'_> {
+            type Ok = ();
+            type Error = Refusal;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
+                value.serialize(*self)
+            }
+
+            fn end(self) -> Result<(), Refusal> { Ok(()) }
+        }
+    )* };
+}
+
+elements! {
+    SerializeSeq serialize_element;
+    SerializeTuple serialize_element;
+    SerializeTupleStruct serialize_field;
+    SerializeTupleVariant serialize_field;
+}
+
+macro_rules! fields {
+    ($($of:ident)*) => { $(
+        impl ser::$of for Check<'_> {
+            type Ok = ();
+            type Error = Refusal;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                _: &'static str,
+                value: &T,
+            ) -> Result<(), Refusal> {
+                value.serialize(*self)
+            }
+
+            fn skip_field(&mut self, _: &'static str) -> Result<(), Refusal> { self.skip() }
+
+            fn end(self) -> Result<(), Refusal> { Ok(()) }
+        }
+    )* };
+}
+
+fields! { SerializeStruct SerializeStructVariant }
+
+impl ser::SerializeMap for Check<'_> {
+    type Ok = ();
+    type Error = Refusal;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Refusal> {
+        key.serialize(*self)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
+        value.serialize(*self)
+    }
+
+    fn end(self) -> Result<(), Refusal> {
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! Names of types with serde, for the pool to record.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeOwned, Expected, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::cpu::crc32c;
+
+/// What a type asks a deserializer for.
+enum Asked {
+    /// Whatever comes.
+    Anything,
+    /// A struct or enum of this name: the type's own, or as `#[serde(rename)]` says.
+    Named(String),
+    /// A number, say, whose name says all.
+    Plain(&'static str),
+    /// Values of other types.
+    Holder(&'static str),
+}
+
+/// The name that serde knows a type by, without its arguments.
+#[cfg(feature = "json")]
+pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
+    match asked::<T>() {
+        Asked::Anything => None,
+        Asked::Named(name) => Some(name),
+        Asked::Plain(name) | Asked::Holder(name) => Some(name.to_owned()),
+    }
+}
+
+/// The name that serde knows a type by, with its arguments. Where serde knows none, all of the type by its Rust name.
+#[cfg(feature = "postcard")]
+pub(crate) fn full_name_of<T: DeserializeOwned>() -> String {
+    match asked::<T>() {
+        Asked::Plain(name) => name.to_owned(),
+        Asked::Named(name) => {
+            let full = without_paths(std::any::type_name::<T>());
+            format!("{name}{}", arguments(&full))
+        }
+        Asked::Anything | Asked::Holder(_) => without_paths(std::any::type_name::<T>()),
+    }
+}
+
+fn asked<T: DeserializeOwned>() -> Asked {
+    let mut asked = Asked::Anything;
+    let _ = T::deserialize(Asks(&mut asked));
+    asked
+}
+
+/// A Rust name without the paths of its parts and without lifetimes, which compilers print or do not:
+/// `my::Page<alloc::string::String>` is `Page<String>`.
+#[cfg(feature = "postcard")]
+fn without_paths(full: &str) -> String {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut short, mut word) = (String::with_capacity(full.len()), 0);
+    let mut rest = full;
+    while let Some(first) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix("::") {
+            short.truncate(word);
+            rest = behind;
+        } else if let Some(lifetime) = rest.strip_prefix('\'') {
+            let behind = lifetime.trim_start_matches(is_of_word);
+            rest = behind.strip_prefix(',').unwrap_or(behind).trim_start();
+        } else {
+            short.push(first);
+            rest = &rest[first.len_utf8()..];
+            if !is_of_word(first) {
+                word = short.len();
+            }
+        }
+    }
+    let short = short.replace("<>", "");
+    match short.len() {
+        ..=LONGEST => short,
+        // A name of a type has 255 bytes. What is left out is still told apart.
+        _ => format!("#{:08x}", crc32c::append(0, short.as_bytes())),
+    }
+}
+
+/// The longest name that is recorded as it is.
+#[cfg(feature = "postcard")]
+const LONGEST: usize = 120;
+
+/// What holds one value of another type, and is stored as that.
+#[cfg(feature = "postcard")]
+const TRANSPARENT: [&str; 10] = [
+    "Box<",
+    "Rc<",
+    "Arc<",
+    "Cow<",
+    "Cell<",
+    "RefCell<",
+    "Mutex<",
+    "RwLock<",
+    "Reverse<",
+    "Wrapping<",
+];
+
+/// The arguments of a type: `<u32>`. (Those of a name that was too long are what is left of it.)
+#[cfg(feature = "postcard")]
+fn arguments(short: &str) -> &str {
+    let mut name = short;
+    while let Some(inner) = TRANSPARENT.iter().find_map(|holder| name.strip_prefix(holder)) {
+        name = inner.strip_suffix('>').unwrap_or(inner);
+    }
+    match name.find('<') {
+        Some(from) => &name[from..],
+        None if name.starts_with('#') => name,
+        None => "",
+    }
+}
+
+/// A deserializer that has nothing but notes what it is asked for.
+struct Asks<'a>(&'a mut Asked);
+
+#[derive(Debug)]
+struct Nothing;
+
+impl fmt::Display for Nothing {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+impl std::error::Error for Nothing {}
+
+impl de::Error for Nothing {
+    fn custom<M: fmt::Display>(_: M) -> Self {
+        Self
+    }
+}
+
+macro_rules! named {
+    ($($method:ident($($more:ident: $type:ty),*);)*) => { $(
+        fn $method<V: Visitor<'de>>(self, name: &'static str, $($more: $type,)* _: V) -> Result<V::Value, Nothing> {
+            *self.0 = Asked::Named(name.to_owned());
+            $(let _ = $more;)*
+            Err(Nothing)
+        }
+    )* };
+}
+
+macro_rules! unnamed {
+    ($asked:ident: $($method:ident $name:literal)*) => { $(
+        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Nothing> {
+            *self.0 = Asked::$asked($name);
+            Err(Nothing)
+        }
+    )* };
+}
+
+impl<'de> de::Deserializer<'de> for Asks<'_> {
+    type Error = Nothing;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Nothing> {
+        Err(Nothing)
+    }
+
+    named! {
+        deserialize_unit_struct();
+        deserialize_newtype_struct();
+        deserialize_tuple_struct(len: usize);
+        deserialize_struct(fields: &'static [&'static str]);
+        deserialize_enum(variants: &'static [&'static str]);
+    }
+
+    unnamed! { Plain:
+        deserialize_str "str" deserialize_string "str" deserialize_bool "bool" deserialize_char "char"
+        deserialize_u8 "u8" deserialize_u16 "u16" deserialize_u32 "u32" deserialize_u64 "u64"
+        deserialize_i8 "i8" deserialize_i16 "i16" deserialize_i32 "i32" deserialize_i64 "i64"
+        deserialize_f32 "f32" deserialize_f64 "f64"
+    }
+
+    unnamed! { Holder: deserialize_seq "seq" }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Nothing> {
+        *self.0 = Asked::Holder("tuple");
+        Err(Nothing)
+    }
+
+    /// A struct with `#[serde(flatten)]` asks for a map as well, and says that it expects a struct.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Nothing> {
+        let expected = (&visitor as &dyn Expected).to_string();
+        *self.0 = match expected.strip_prefix("struct ") {
+            Some(name) => Asked::Named(name.to_owned()),
+            None => Asked::Holder("map"),
+        };
+        Err(Nothing)
+    }
+
+    forward_to_deserialize_any! { i128 u128 bytes byte_buf option unit identifier ignored_any }
+}
+
+#[cfg(all(test, feature = "postcard"))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn paths_and_lifetimes_are_left_out() {
+        for (full, short) in [
+            ("u32", "u32"),
+            ("(u32, i32)", "(u32, i32)"),
+            (
+                "alloc::vec::Vec<core::option::Option<my_app::v2::Page<u32>>>",
+                "Vec<Option<Page<u32>>>",
+            ),
+            ("my::Text<'_>", "Text"),
+            ("my::Text<'_, alloc::string::String>", "Text<String>"),
+            ("alloc::borrow::Cow<'static, str>", "Cow<str>"),
+            ("&'static str", "&str"),
+            ("&str", "&str"),
+            ("[my::Größe; 4]", "[Größe; 4]"),
+            ("my::Grid<3, true>", "Grid<3, true>"),
+        ] {
+            assert_eq!(without_paths(full), short, "{full}");
+        }
+    }
+
+    #[test]
+    fn names_of_types() {
+        assert_eq!(full_name_of::<Vec<Option<u32>>>(), "Vec<Option<u32>>");
+        assert_eq!(full_name_of::<BTreeMap<String, (u8, i8)>>(), "BTreeMap<String, (u8, i8)>");
+        assert_eq!(full_name_of::<Box<u32>>(), "u32");
+        assert_eq!(full_name_of::<String>(), "str");
+        assert_eq!(full_name_of::<Option<u8>>(), "Option<u8>");
+        assert_eq!(full_name_of::<i128>(), "i128");
+    }
+
+    type Long<T> = (Vec<Vec<Vec<Vec<T>>>>, Vec<Vec<Vec<Vec<T>>>>, Vec<Vec<Vec<Vec<T>>>>);
+
+    #[test]
+    fn long_names_are_short_and_differ() {
+        let names = [
+            full_name_of::<(Long<String>, Long<u8>, Long<u8>)>(),
+            full_name_of::<(Long<String>, Long<u8>, Long<i8>)>(),
+        ];
+        assert!(names.iter().all(|name| name.len() == 9) && names[0] != names[1], "{names:?}");
+    }
+}
