@@ -293,3 +293,28 @@ fn what_no_program_opens_is_no_type() {
         assert!(!place.names().contains(&"refused".into()), "{refused}");
     }
 }
+
+/// Nothing as a key, and as part of keys and values: the command makes such maps, and programs open them.
+#[test]
+fn maps_with_nothing_in_them_are_maps_of_programs_too() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let put = |map: &str, keys: &str, values: &str, key: &str, value: &str| {
+        works(&["put", pool, key, value, "--map", map, "--keys", keys, "--values", values]);
+    };
+    put("one", "()", "u64", "", "7");
+    put("set", "u64", "()", "7", "");
+    put("pair", "(u64,())", "(u64,())", "[7,null]", "[8,null]");
+    put("option", "u64", "Option<()>", "7", "[null]");
+    put("reverse", "Reverse<()>", "Reverse<()>", "", "");
+    let open = Pool::open(pool).expect("a pool");
+    let value = |found: endura::Result<Option<u64>>| found.expect("a value");
+    assert_eq!(value(open.map::<(), u64>("one").expect("one").get(())), Some(7));
+    assert_eq!(open.map::<u64, ()>("set").expect("set").get(7).expect("a value"), Some(()));
+    let pair = open.map::<(u64, ()), (u64, ())>("pair").expect("pair");
+    assert_eq!(pair.get((7, ())).expect("a value"), Some((8, ())));
+    let option = open.map::<u64, Option<()>>("option").expect("option");
+    assert_eq!(option.get(7).expect("a value"), Some(Some(())));
+    let reverse = open.map::<Reverse<()>, Reverse<()>>("reverse").expect("reverse");
+    assert_eq!(reverse.first_key_value().expect("an entry"), Some((Reverse(()), Reverse(()))));
+}

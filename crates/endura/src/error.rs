@@ -248,8 +248,8 @@ pub enum Error {
     /// The closure of [`alter`](crate::Map::alter), [`update`](crate::Map::update) or
     /// [`retain`](crate::Map::retain) writes the key that it decides about, each time another value.
     #[error(
-        "the closure of an update has written to the map in {runs} runs, and each time the value of its key had \
-         changed when it returned: return the new value from the closure, do not write it there"
+        "the closure of an update has written to the pool in each of {runs} runs, and each time the value of its key \
+         had changed when it returned: let the closure return the new value, and not write it"
     )]
     RecursiveUpdate {
         /// How often it ran.

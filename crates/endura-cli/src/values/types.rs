@@ -56,7 +56,9 @@ impl Type {
             Self::Char => Some(4),
             Self::Unit => Some(0),
             Self::Reverse(inner) => inner.width(),
-            Self::Tuple(parts) => parts.iter().map(Self::width).sum(),
+            Self::Tuple(parts) => {
+                parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.width()?))
+            }
             Self::Str | Self::Bytes | Self::Option(_) | Self::Json | Self::Unknown(_) => None,
         }
     }
@@ -112,9 +114,25 @@ fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
         return Some(found);
     }
     // A newtype: its name, and what it is stored as.
-    let (_, stored) = rest.split_once(": ")?;
+    let (name, stored) = rest.split_once(": ")?;
+    if !is_own_name(name) {
+        return None;
+    }
     *rest = stored;
     parse(rest, depth)
+}
+
+/// Whether a program may call a `Newtype` so: the library compiles no other `NAME`.
+fn is_own_name(name: &str) -> bool {
+    let is_letter =
+        |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii() && !c.is_control();
+    let is_of_word = |c: char| is_letter(c) || c.is_ascii_digit() || c == '-' || c == '.';
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(is_of_word);
+    let is_taken = || {
+        plain(name).is_some()
+            || ["usize", "isize", "json", "postcard", "Option", "Reverse"].contains(&name)
+    };
+    name.len() <= 100 && name.starts_with(is_letter) && name.split("::").all(is_word) && !is_taken()
 }
 
 fn take(rest: &mut &str, token: &str) -> bool {
@@ -141,6 +159,8 @@ fn plain(name: &str) -> Option<Type> {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use proptest::collection::vec;
     use proptest::prelude::*;
     use proptest::sample::select;
@@ -174,6 +194,8 @@ mod tests {
         let deeper = format!("{}u8{}", "Reverse<".repeat(100_000), ">".repeat(100_000));
         for name in [
             "postcard<User>",
+            "postcard<(u32, i32)>",
+            "postcard<Page<u32>>",
             "u7",
             "(u64)",
             "(u64, ",
@@ -188,8 +210,36 @@ mod tests {
             "(json, u8)",
             "(u8, u8, u8, u8, u8)",
             &deeper,
+            // No `NAME` of a newtype.
+            ": u64",
+            "u64: u64",
+            "a b: u64",
+            "a\nb: u64",
+            "json: u64",
+            "7: u64",
+            "a:: u64",
         ] {
-            assert_eq!(Type::named(name), Type::Unknown(name.to_owned()));
+            assert_eq!(Type::named(name), Type::Unknown(name.to_owned()), "{name}");
+        }
+        for name in ["UserId: u64", "my::Id: u64", "Größe: u64", "v1.2-b: u64"] {
+            assert_eq!(Type::named(name), int(8, false), "{name}");
+        }
+    }
+
+    /// A type of so many bytes is as wide as the library says.
+    #[test]
+    fn widths_are_those_of_the_library() {
+        fn check<K: endura::Key + ?Sized>() {
+            let name = K::type_name();
+            let found = Type::named(&name);
+            assert_ne!(found, Type::Unknown(name.clone().into_owned()));
+            assert_eq!(found.width(), K::WIDTH, "{name}");
+        }
+        macro_rules! check_all { ($($type:ty;)*) => { $( check::<$type>(); )* } }
+        check_all! {
+            u8; u128; i64; f32; bool; char; (); str; [u8]; [u8; 0]; [u8; 32];
+            Option<()>; Option<u32>; Option<Option<()>>; Reverse<()>; Reverse<String>; Reverse<u64>;
+            (u64, ()); ((), ()); ((), str); (u8, (), Reverse<((), i16)>); (u32, u32, u32, [u8]);
         }
     }
 

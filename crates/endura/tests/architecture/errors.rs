@@ -79,6 +79,7 @@ fn one_of_each() -> Vec<Error> {
         Error::Dropped,
         Error::Closed,
         Error::ReclaimStalled { waiting: 1 },
+        Error::RecursiveUpdate { runs: 9 },
         Error::InsideOperation,
         Error::WritersStay { threads: 1, thread: 1 },
         Error::ReadOnly,

@@ -303,8 +303,8 @@ fn ranges_and_retain_go_on_behind_what_does_not_decode() {
 fn words_that_do_not_decode_are_in_nobodys_way_either() {
     let (_folder, pool) = pool();
     let map = pool.map::<u64, bool>("flags").unwrap();
-    let types = endura::untyped::open(&pool, "flags").unwrap();
-    let endura::untyped::UntypedMap::Words(words) = types.0 else { panic!() };
+    let flags = endura::dynamic::DynamicMap::open(&pool, "flags").unwrap();
+    let endura::dynamic::UntypedMap::Words(words) = flags.map() else { panic!() };
     words.extend([(1, 7), (2, 1), (3, 7), (4, 0)]).unwrap();
     assert!(matches!(map.pop_first(), Err(Error::Decode { .. })));
     assert_eq!(map.iter().filter_map(Result::ok).collect::<Vec<_>>(), [(2, true), (4, false)]);
