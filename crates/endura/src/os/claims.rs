@@ -150,8 +150,7 @@ mod tests {
         assert!((0..200).all(|inode| claim(inode, false).is_some()));
     }
 
-    /// One thread has the file, others try to get it for themselves alone: nobody is turned away but by whom
-    /// has it.
+    /// One thread has the file, and others try to get it exclusively: only the thread that has it turns others away.
     #[test]
     fn who_is_refused_excludes_nobody() {
         let claim = |exclusive| Claim::new(Right::Open, 1_000_002, 7, exclusive);

@@ -77,7 +77,7 @@ pub struct SpaceCheck<'q, M: Media> {
     slabs: BTreeMap<u64, Slab>,
     large: BTreeMap<u64, Owner>,
     free_pages: BTreeMap<u64, u64>,
-    /// Pages in which the map directory goes on.
+    /// The further pages of the map directory.
     directory: BTreeSet<u64>,
     shares: Shares,
 }

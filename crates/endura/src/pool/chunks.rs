@@ -70,7 +70,7 @@ impl<M: Media> Guard<'_, M> {
     pub fn discard(&self, at: u64, bytes: u64) {
         debug_assert!(self.slot.is_writer(), "a reader's guard");
         if self.space.is_elsewhere() {
-            // An operation that a child of a fork does not go on with: the chunk is its parent's.
+            // A forked child does not continue this operation: the chunk is its parent's.
             return;
         }
         self.keep(at, bytes);

@@ -23,7 +23,7 @@ impl<M: Media> Space<M> {
             return Err(Error::ReadOnly);
         }
         self.close()?;
-        // Nobody is inside any more: all that waits has expired.
+        // No operation is inside any more: every retired chunk has expired.
         let guard = self.enter(Mode::Writer, NO_STATE)?;
         while self.step_of_drops(&guard, u64::MAX, None)? == DropStep::Worked {}
         drop(guard);

@@ -116,7 +116,7 @@ fn a_retired_chunk_on_its_way_to_its_next_owner() {
     check_finds(Fault::NoFences, Some(3), a_linked_chunk_is_as_it_was);
 }
 
-/// Of two entries one was there before, the other comes and goes, each by another thread: whoever counts
+/// Of two entries one was there before, the other comes and goes, each by another thread: a thread that counts
 /// meanwhile finds one or both.
 fn a_count_is_that_of_one_moment() {
     let facts = MapFacts { kind: 1, parameters: 0, types: Types::default(), entry: 0 };

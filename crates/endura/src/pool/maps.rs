@@ -105,7 +105,7 @@ impl<M: Media> Space<M> {
         Ok(map)
     }
 
-    /// Gives the map `from` the name `to`. Durable on return, O(1). Operations of the map go on meanwhile.
+    /// Gives the map `from` the name `to`. Durable on return, O(1). Operations of the map continue meanwhile.
     ///
     /// # Errors
     ///

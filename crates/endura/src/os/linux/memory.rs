@@ -444,7 +444,7 @@ mod tests {
             theirs.fill(7);
             range.close_gap(gap.clone());
             let is_noted = range.lost.get() == Some(&gap);
-            // SAFETY: nothing refers to what is asked for.
+            // SAFETY: nothing refers to the requested range.
             let map =
                 |from, to| unsafe { range.map(&file, from, to, Sharing::Shared, Folios::Small) };
             let before = map(0, 4 << 20).is_ok();

@@ -6,10 +6,10 @@ use crate::pool::layout::PAGE;
 /// Bytes per chunk, ascending. Headers and saved space name a class by its size, so that the list
 /// can grow.
 ///
-/// Up to 512 bytes there is a class for every whole number of lines, so that a node, which asks for
-/// whole lines, begins at one. Between them lie sizes in steps of 16 and 32 bytes for records, which
-/// come in any length: 32 bytes never cross a line; 48, which would, are left out. Above that the
-/// steps waste at most a third; 704, 1344 and 2112 are node sizes.
+/// Up to 512 bytes there is a class for every whole number of lines, so that a node, which takes whole lines, begins at
+/// one. Between these are sizes in steps of 16 and 32 bytes for records, which have any length. A chunk of 32 bytes never
+/// crosses a line; one of 48 would, so that size is left out. Above 512 bytes the steps waste at most a third; 704, 1344
+/// and 2112 are node sizes.
 const SMALL: [u32; 47] = [
     32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448,
     480, 512, 576, 640, 704, 768, 896, 1024, 1280, 1344, 1536, 1792, 2048, 2112, 2560, 3072, 3584,

@@ -36,7 +36,7 @@
 //! | taking a page of the directory: header DIRECTORY stored | old header or new one | a page that nothing leads to in both: free, or stranded until a collection |
 //! | taking a page of the directory: drained | DIRECTORY | the same; the rest is in the table of [`directory`](crate::pool::directory::registry) |
 //! | taking a run: header LARGE(n) stored | old or new first header | old: n pages with valid headers; new: one run. Nothing is linked |
-//! | taking a run: drained | LARGE(n) | data may overwrite the later headers, which nobody reads now |
+//! | taking a run: drained | LARGE(n) | data may overwrite the later headers, which no walk reads now |
 //! | freeing a run: later headers FREE stored | LARGE(n), data or FREE behind it | one run, unlinked: a leak |
 //! | freeing a run: fenced; first header FREE stored | LARGE(n) or FREE first | FREE: all n headers are durable and FREE; LARGE(n): one run, unlinked. Its first page is taken first, with a header that is fenced |
 //! | freeing a run: drained | n headers FREE | n free pages |

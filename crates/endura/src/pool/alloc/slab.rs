@@ -54,7 +54,7 @@ struct ClassPages {
 pub struct PartlyUsed {
     /// Bytes of a chunk.
     pub chunk_bytes: u64,
-    /// Pages of 2 MiB in which some chunks are free and, but for a spare one, some are not.
+    /// Pages of 2 MiB in which some chunks are free and, except for a spare page, some are not.
     pub pages: u64,
     /// Bytes of the free chunks in them. Only requests of this size can use them, until all chunks of
     /// a page are free.

@@ -63,7 +63,7 @@ impl<M: Media> Collector<M> {
 
     /// The collection that the session of `space` needs. `walks` must cover all maps that were there
     /// when the pool was opened; about `bite` chunks are marked in one pin. From now on operations
-    /// that find no room have it finished first.
+    /// that run out of space finish it first.
     ///
     /// The pool does not keep it alive. A session has one collector: any other does nothing.
     pub fn new(space: &Arc<Space<M>>, walks: Vec<Box<dyn GcWalk<M>>>, bite: usize) -> Arc<Self> {
@@ -168,7 +168,7 @@ impl<M: Media> Collector<M> {
         Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
 
-    /// Marks the pages in which the directory goes on. None is ever taken out of it.
+    /// Marks the further pages of the directory. None is ever removed from it.
     fn keep_directory(&self, marks: &Marks) -> Result<()> {
         let _guard = self.space.pin()?;
         let pages = directory_pages(&self.space.media)?;

@@ -33,7 +33,7 @@ pub trait GcWalk<M: Media>: Send {
 pub enum GcStep {
     /// Something was done.
     Worked,
-    /// Others have to go on first.
+    /// Other threads have to make progress first.
     Idle,
     /// Nothing is left to do.
     Ended,

@@ -108,12 +108,12 @@ impl Counters {
         u64::try_from(best).unwrap_or(0)
     }
 
-    /// What came less what went, and by how much more that may be than at any moment.
+    /// The entries that came less those that went, and by how much more that may be than at any moment.
     ///
-    /// Those that came are summed up twice, and those that went before and after the second time. There was a
-    /// moment in the first sum of those that went at which exactly so many had (they go one by one), and as many
-    /// or fewer had come as by the second sum, by what the two sums differ: if nothing came, the difference is
-    /// that of this moment. There was one in the second sum of those that came as well, in the same way.
+    /// Those that came are summed up twice, and those that went before and after the second time. Entries go one by one,
+    /// so at some moment of the first sum of those that went exactly that many had gone. By then no more had come than the
+    /// second sum says, and fewer by at most the difference of the two sums. If the two are equal, the result is right for
+    /// that moment. In the same way there is such a moment in the second sum of those that came.
     fn count(&self) -> (i64, u64) {
         let earlier = self.total(|shard| &shard.came);
         let went = self.total(|shard| &shard.went);

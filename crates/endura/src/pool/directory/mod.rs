@@ -51,7 +51,7 @@
 //!
 //! The place of new names (`NEW_NAME`) is laid out as an entry, in front of the first one, and counts only
 //! while an entry is RENAMED. At most one is: the next new name is written when LIVE is durable. Everything else
-//! in the entry stays as and where it is, so that operations go on in the map meanwhile. A read-only open takes
+//! in the entry stays as and where it is, so that operations of the map continue meanwhile. A read-only open takes
 //! the name from there and leaves the rest to the next one that writes.
 //!
 //! None of these orders relies on the lock that passes an entry from thread to thread: before a thread releases the lock,

@@ -72,7 +72,7 @@ impl NewKey for [u8] {
 impl Pops {
     /// The turn to pop, unless another thread has it.
     pub(crate) fn try_begin(&self) -> Option<Turn<'_>> {
-        // Acquire: pairs with the Release of the turn before, whose round goes on.
+        // Acquire: pairs with the Release of the turn before, whose round continues.
         let is_mine = !self.is_taken.swap(true, Ordering::Acquire);
         is_mine.then(|| Turn { pops: self })
     }

@@ -112,7 +112,7 @@ fn may_be_volatile(session: Session) -> bool {
     !session.clean && !session.read_only
 }
 
-/// The pages in which the directory of an open pool goes on.
+/// The further pages of the directory of an open pool.
 pub(crate) fn directory_pages<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
     let mut pages = BTreeSet::new();
     let mut link = DIRECTORY_NEXT;

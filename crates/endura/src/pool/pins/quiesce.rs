@@ -123,7 +123,7 @@ impl<M: Media> Space<M> {
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
         self.wait_until_left(Mode::Reader, None)?;
-        // A cursor then cannot go on from what it remembers. Only pins that are being turned away can hold
+        // A cursor then cannot continue from its seat. Only pins that are being turned away can hold
         // this up.
         let mut backoff = Backoff::default();
         self.epochs.end_stamps(|| backoff.wait());
