@@ -6,6 +6,7 @@ mod full;
 mod generation_turn;
 mod identity;
 mod limit;
+mod not_closed;
 mod open;
 mod process;
 mod readers;
