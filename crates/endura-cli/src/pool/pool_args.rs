@@ -86,7 +86,7 @@ fn parse_type(text: &str) -> Result<String, String> {
     let is_known = |name: &String| !matches!(Type::named(name), Type::Unknown(_));
     [given, spaced].into_iter().find(is_known).ok_or_else(|| {
         "types are u8 to u128, i8 to i128, f32, f64, bool, char, str, bytes, \"[u8; 32]\", \
-             (), json, and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; a `String` is `str`"
+             (), and \"(u32, str)\", \"Option<u64>\", \"Reverse<u64>\" of such; json, as values alone; a `String` is `str`"
             .into()
     })
 }

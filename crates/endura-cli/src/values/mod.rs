@@ -1,4 +1,10 @@
 //! Keys and values, as they are typed, shown and stored.
+//!
+//! | from | to | by |
+//! | --- | --- | --- |
+//! | text: arguments, files | a [`Datum`](datum::Datum), which holds it exactly | [`notation`], [`json`], [`scalar`] |
+//! | a datum | the encoding that a map stores | [`datum`], by the type ([`types`]) |
+//! | the first entry of a new map | its types | [`guess`] |
 
 pub(crate) mod datum;
 mod decimal;

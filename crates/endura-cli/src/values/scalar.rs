@@ -27,7 +27,7 @@ pub(crate) enum Reading {
 const SINGLE_NAN: u32 = 0x7fc0_0000;
 const DOUBLE_NAN: u64 = 0x7ff8_0000_0000_0000;
 
-/// No float has more digits before they repeat zeros.
+/// More than any float has that are not zero.
 const MOST_DIGITS: usize = 800;
 
 /// The value of the text of a scalar; `None` if the type is none.
@@ -46,25 +46,26 @@ pub(crate) fn parse(
         },
         _ => return None,
     };
-    Some(parsed.and_then(|datum| {
-        let printed = self::text(&datum).unwrap_or_default();
-        if reading == Reading::Lenient || printed == text || same_float(&datum, text, &printed) {
-            return Ok(datum);
+    Some(match (parsed, reading) {
+        (Ok(datum), Reading::Exact) if !is_printed_as(&datum, text) => {
+            Err(stored_otherwise(text, &datum))
         }
-        Err(stored_otherwise(text, &datum))
-    }))
+        (parsed, _) => parsed,
+    })
+}
+
+/// Whether a value is printed as this text, or as the same float.
+fn is_printed_as(datum: &Datum<'_>, text: &str) -> bool {
+    let printed = self::text(datum).unwrap_or_default();
+    let is_float = matches!(datum, Datum::Single(_) | Datum::Double(_));
+    let same = || Decimal::parse(text).is_some_and(|it| Some(it) == Decimal::parse(&printed));
+    printed == text || is_float && same()
 }
 
 /// What is wrong with a text that is not printed as it was read.
 pub(crate) fn stored_otherwise(text: &str, datum: &Datum<'_>) -> String {
     let printed = self::text(datum).unwrap_or_default();
     format!("`{}` would be stored as {printed}", shown(text.as_bytes()))
-}
-
-/// Whether `printed` is another way to write the same float.
-fn same_float(datum: &Datum<'_>, text: &str, printed: &str) -> bool {
-    matches!(datum, Datum::Single(_) | Datum::Double(_))
-        && Decimal::parse(text).is_some_and(|number| Some(number) == Decimal::parse(printed))
 }
 
 /// The text of a scalar; `None` if the value is none.
@@ -121,21 +122,26 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
         _ => text.parse().ok().map(Datum::Double),
     };
     let datum = parsed.ok_or_else(|| wrong(text, "a number"))?;
-    let Some(written) = Decimal::parse(text) else { return Ok(datum) };
     let printed = self::text(&datum).unwrap_or_default();
+    if printed == text {
+        return Ok(datum);
+    }
+    let Some(written) = Decimal::parse(text) else { return Ok(datum) };
     match Decimal::parse(&printed) {
         None => {
-            let most = if width == 4 { f64::from(f32::MAX) } else { f64::MAX };
-            let most = if width == 4 { format!("{:?}", most as f32) } else { format!("{most:?}") };
+            let most = match width {
+                4 => format!("{:?}", f32::MAX),
+                _ => format!("{:?}", f64::MAX),
+            };
             Err(wrong(text, format_args!("a number between -{most} and {most}")))
         }
         Some(number) if number.is_zero() && !written.is_zero() => {
             Err(wrong(text, format_args!("a number that {name} tells from zero")))
         }
         Some(number) if number != written && reading == Reading::Lenient => {
-            let is_rounded =
-                Decimal::parse(&rounded(&datum, significant(text))) == Some(written.clone());
-            if is_rounded || !written.is_whole() {
+            // What printf writes of a float has more digits than are printed here, and is the same float.
+            let with_digits = || Decimal::parse(&rounded(&datum, significant(text)));
+            if !written.is_whole() || with_digits().is_some_and(|number| number == written) {
                 return Ok(datum);
             }
             Err(wrong(text, format_args!("a number that {name} holds; the nearest is {printed}")))
@@ -144,7 +150,7 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
     }
 }
 
-/// A float with so many digits, of which those beyond the shortest text are as they are.
+/// The exact value of a float, rounded to so many digits.
 fn rounded(datum: &Datum<'_>, digits: usize) -> String {
     let behind_point = digits.clamp(1, MOST_DIGITS) - 1;
     match datum {
