@@ -195,7 +195,17 @@ impl Field<'_> {
         match notation {
             Notation::Binary if self.kind.is_lmdb_integer() && self.what == "key" => None,
             Notation::Binary => Some("bytes"),
-            Notation::Json if self.what == "key" => None,
+            // JSON tells numbers from strings, so that no type takes both as keys.
+            Notation::Json if self.what == "key" => {
+                let wider: &[&str] = match self.kind {
+                    Type::Int { signed: false, .. } => &["u128", "i128", "f64"],
+                    Type::Int { .. } => &["i128", "f64"],
+                    _ => &[],
+                };
+                let takes =
+                    |name: &&&str| Type::named(name).read(notation, text, Reading::Exact).is_ok();
+                wider.iter().find(takes).copied()
+            }
             Notation::Json => Some("json"),
             _ if Type::Str.read(notation, text, Reading::Lenient).is_err() => Some("bytes"),
             _ => Some("str"),

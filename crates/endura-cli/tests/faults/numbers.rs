@@ -124,6 +124,18 @@ const GUESSES: &[(&str, &[u8], &str, [&str; 2])] = &[
         ["f64", "u64"],
     ),
     (
+        "json",
+        b"{\"key\":1,\"value\":1}\n{\"key\":100000000000000000001,\"value\":1}\n",
+        "--keys u128 takes",
+        ["u128", "u64"],
+    ),
+    (
+        "json",
+        b"{\"key\":-1,\"value\":1}\n{\"key\":0.5,\"value\":1}\n",
+        "--keys f64 takes",
+        ["f64", "u64"],
+    ),
+    (
         "mdb",
         b"VERSION=3\nformat=bytevalue\ntype=btree\nintegerkey=1\nHEADER=END\n \
           0100000000000000\n 0200000000000000\n 0300000000000000\n 04000000\nDATA=END\n",
