@@ -13,7 +13,7 @@ use crate::pool::pool_args::{NewMapArgs, about, parse_key, parse_value};
 use crate::values::escape::NOTATION;
 use crate::values::guess;
 use crate::values::map::{Entry, OpenMap, Schema};
-use crate::values::notation::Notation;
+use crate::values::notation::{Notation, Written};
 use crate::values::scalar::Reading;
 use endura_console::outcome::{Answer, Failure, Result};
 

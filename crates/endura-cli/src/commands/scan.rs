@@ -13,7 +13,7 @@ use crate::format::{Sink, Style};
 use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::values::escape::NOTATION;
 use crate::values::map::{OpenMap, Schema};
-use crate::values::notation::Bounds;
+use crate::values::notation::{Bounds, Written};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::parse_number;
 
@@ -120,7 +120,7 @@ fn fill(
     if rest.entries == 0 {
         return Ok(false);
     }
-    let mut range = map.range(rest.from.clone(), rest.to.clone());
+    let mut range = map.range(&rest.from, &rest.to)?;
     loop {
         let next = if args.reverse { range.next_back() } else { range.next() };
         let Some(entry) = next else { return Ok(false) };

@@ -6,6 +6,7 @@
 use super::lines::{Flaw, Lines};
 use crate::values::escape::{from_hex, push_hex, shown};
 use crate::values::map::{Entry, Schema};
+use crate::values::notation::Written;
 
 /// What the first line of every dump begins with.
 pub(super) const MAGIC: &[u8] = b"VERSION=";

@@ -4,7 +4,7 @@ use super::lines::BOM;
 use super::{Style, csv, dump};
 use crate::values::escape::shown;
 use crate::values::map::{Entry, Schema, write};
-use crate::values::notation::Notation;
+use crate::values::notation::{Notation, Written};
 use endura_console::outcome::{Failure, Result};
 
 /// Turns the entries of a map into lines.

@@ -9,10 +9,10 @@ use super::tsv::Numbers;
 use super::{FormatName, Style, csv, json, tsv};
 use crate::values::guess::{self, Chosen, Origin};
 use crate::values::map::{Entry, Schema};
-use crate::values::notation::Notation;
+use crate::values::notation::{Notation, Written};
 use crate::values::scalar::Reading;
-use crate::values::types::Type;
 use endura::Types;
+use endura::dynamic::Type;
 
 /// A file of entries.
 pub(crate) struct Source {

@@ -14,9 +14,9 @@ use endura_console::text::printable;
 use crate::pool::made::Writing;
 use crate::values::guess::{Chosen, Origin};
 use crate::values::map::{OpenMap, Schema};
-use crate::values::notation::Notation;
+use crate::values::notation::{Notation, Written};
 use crate::values::scalar::Reading;
-use crate::values::types::Type;
+use endura::dynamic::Type;
 
 /// How long to wait for a pool that somebody else has open.
 #[derive(clap::Args, Clone, Copy)]

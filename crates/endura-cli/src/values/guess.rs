@@ -5,10 +5,11 @@
 
 use endura::Types;
 
+use endura::dynamic::Type;
+
 use crate::values::json::{self, Shape, elements, hex_object, shape};
 use crate::values::notation::Notation;
 use crate::values::scalar::{self, Reading};
-use crate::values::types::Type;
 
 /// Who says what the keys of an import are, or its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,15 +16,14 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use endura::dynamic::{Datum, Type};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::values::datum::Datum;
 use crate::values::escape::{from_hex, push_hex, shown};
 use crate::values::scalar::{self, Reading};
-use crate::values::types::Type;
 
 /// What a JSON value is, by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,8 +227,8 @@ fn is_plain_number(datum: &Datum<'_>) -> bool {
     match *datum {
         Datum::Unsigned(number) => u64::try_from(number).is_ok(),
         Datum::Signed(number) => i64::try_from(number).is_ok() || u64::try_from(number).is_ok(),
-        Datum::Single(number) => number.is_finite(),
-        Datum::Double(number) => number.is_finite(),
+        Datum::F32(number) => number.is_finite(),
+        Datum::F64(number) => number.is_finite(),
         _ => true,
     }
 }

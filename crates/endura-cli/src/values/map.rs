@@ -2,14 +2,13 @@
 
 use std::ops::Bound;
 
-use endura::dynamic::{DynamicMap, UntypedMap};
+use endura::dynamic::{DynamicMap, Encoding, Type};
 use endura::{Error, LONGEST_KEY, LONGEST_VALUE, MapOptions, Pool, Result, Types};
 
 use endura_console::outcome::{self, Failure, tell};
 use endura_console::text::printable;
 
-use crate::values::notation::Notation;
-use crate::values::types::Type;
+use crate::values::notation::{Notation, Written};
 
 /// What the keys and values of a map are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +22,6 @@ impl Schema {
     pub(crate) fn of(types: Types) -> Self {
         let (key, value) = (Type::named(&types.key), Type::named(&types.value));
         Self { types, key, value }
-    }
-
-    /// Whether such maps can be made of every kind.
-    pub(crate) fn is_words(&self) -> bool {
-        self.key.is_word() && self.value.is_word()
     }
 
     /// Appends a value as people read it.
@@ -99,18 +93,14 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
 /// An open map.
 pub(crate) struct OpenMap {
-    map: UntypedMap,
+    map: DynamicMap,
     pub(crate) schema: Schema,
 }
-
-/// A range of one.
-pub(crate) type Entries = Box<dyn DoubleEndedIterator<Item = Result<Entry>>>;
 
 impl OpenMap {
     /// The map `name`, whatever it is.
     pub(crate) fn open(pool: &Pool, name: &str) -> Result<Self> {
-        let map = DynamicMap::open(pool, name)?;
-        Ok(Self { map: map.map().clone(), schema: Schema::of(map.types().clone()) })
+        DynamicMap::open(pool, name).map(Self::over)
     }
 
     /// The map `name`, which has to be of these types; made if there is none.
@@ -120,43 +110,29 @@ impl OpenMap {
         options: MapOptions,
         schema: &Schema,
     ) -> Result<Self> {
-        let (types, schema) = (schema.types.clone(), schema.clone());
-        let map = DynamicMap::open_as(pool, name, options, types)?;
-        Ok(Self { map: map.map().clone(), schema })
+        DynamicMap::open_as(pool, name, options, schema.types.clone()).map(Self::over)
+    }
+
+    fn over(map: DynamicMap) -> Self {
+        let schema = Schema::of(map.types().clone());
+        Self { map, schema }
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        match &self.map {
-            UntypedMap::Words(map) => self.value(map.get(word(key))),
-            UntypedMap::Bytes(map) => map.get(key),
-        }
+        self.map.get(key).map(bytes)
     }
 
     pub(crate) fn insert(&self, (key, value): &Entry) -> Result<Option<Vec<u8>>> {
-        match &self.map {
-            UntypedMap::Words(map) => self.value(map.insert(word(key), word(value))),
-            UntypedMap::Bytes(map) => map.insert(key, value),
-        }
+        self.map.insert(key, value).map(bytes)
     }
 
     /// Enters `key` if it is absent; gives the value that it has otherwise.
     pub(crate) fn insert_new(&self, (key, value): &Entry) -> Result<Option<Vec<u8>>> {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                let stored = map.compare_exchange(word(key), None, Some(word(value)))?;
-                self.value(Ok(stored.err().flatten()))
-            }
-            UntypedMap::Bytes(map) => {
-                Ok(map.compare_exchange(key, None, Some(value))?.err().flatten())
-            }
-        }
+        Ok(self.map.compare_exchange(key, None, Some(value))?.err().and_then(bytes))
     }
 
     pub(crate) fn remove(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        match &self.map {
-            UntypedMap::Words(map) => self.value(map.remove(word(key))),
-            UntypedMap::Bytes(map) => map.remove(key),
-        }
+        self.map.remove(key).map(bytes)
     }
 
     /// Puts back what `key` had before a command changed it, because the command could not say so; `failure` is why.
@@ -179,43 +155,22 @@ impl OpenMap {
         }
     }
 
-    pub(crate) fn range(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Entries {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                let bound = |bound: Bound<Vec<u8>>| bound.map(|key| word(&key));
-                let (key_width, value_width) = self.widths();
-                Box::new(map.range((bound(from), bound(to))).map(move |entry| {
-                    let (key, value) = entry?;
-                    Ok((unfolded(key, key_width), unfolded(value, value_width)))
-                }))
-            }
-            UntypedMap::Bytes(map) => Box::new(map.range((from, to))),
-        }
+    pub(crate) fn range(
+        &self,
+        from: &Bound<Vec<u8>>,
+        to: &Bound<Vec<u8>>,
+    ) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<>> {
+        let range =
+            self.map.range(from.as_ref().map(Vec::as_slice), to.as_ref().map(Vec::as_slice))?;
+        Ok(range.map(|entry| entry.map(|(key, value)| (key.into(), value.into()))))
     }
 
     /// How many entries it has; counted first where an unclean end has lost it.
     pub(crate) fn len(&self) -> Result<usize> {
-        match &self.map {
-            UntypedMap::Words(map) => map.len(),
-            UntypedMap::Bytes(map) => map.len(),
-        }
-    }
-
-    /// The bytes of a key and of a value, where a word stands for them. What this command cannot name it shows whole.
-    fn widths(&self) -> (usize, usize) {
-        let width = |kind: &Type| kind.width().unwrap_or(8).min(8);
-        (width(&self.schema.key), width(&self.schema.value))
-    }
-
-    fn value(&self, found: Result<Option<u64>>) -> Result<Option<Vec<u8>>> {
-        Ok(found?.map(|value| unfolded(value, self.widths().1)))
+        self.map.len()
     }
 }
 
-fn word(encoded: &[u8]) -> u64 {
-    encoded.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
-}
-
-fn unfolded(word: u64, width: usize) -> Vec<u8> {
-    word.to_be_bytes()[8 - width..].to_vec()
+fn bytes(found: Option<Encoding>) -> Option<Vec<u8>> {
+    found.map(Vec::from)
 }

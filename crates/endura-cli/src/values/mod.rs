@@ -2,11 +2,10 @@
 //!
 //! | from | to | by |
 //! | --- | --- | --- |
-//! | text: arguments, files | a [`Datum`](datum::Datum), which holds it exactly | [`notation`], [`json`], [`scalar`] |
-//! | a datum | the encoding that a map stores | [`datum`], by the type ([`types`]) |
+//! | text: arguments, files | a [`Datum`](endura::dynamic::Datum), which holds it exactly | [`notation`], [`json`], [`scalar`] |
+//! | a datum | the encoding that a map stores | the library, by the [`Type`](endura::dynamic::Type) |
 //! | the first entry of a new map | its types | [`guess`] |
 
-pub(crate) mod datum;
 mod decimal;
 pub(crate) mod escape;
 pub(crate) mod guess;
@@ -16,4 +15,3 @@ pub(crate) mod notation;
 pub(crate) mod scalar;
 #[cfg(test)]
 mod tests;
-pub(crate) mod types;

@@ -7,12 +7,11 @@
 
 use std::fmt::Display;
 
+use endura::dynamic::{Datum, Type};
 use endura_console::text::parse_plain_number;
 
-use crate::values::datum::{Datum, sign, signed_range, unsigned_most};
 use crate::values::decimal::{Decimal, significant};
 use crate::values::escape::shown;
-use crate::values::types::Type;
 
 /// What may stand for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +56,7 @@ pub(crate) fn parse(
 /// Whether a value is printed as this text, or as the same float.
 fn is_printed_as(datum: &Datum<'_>, text: &str) -> bool {
     let printed = self::text(datum).unwrap_or_default();
-    let is_float = matches!(datum, Datum::Single(_) | Datum::Double(_));
+    let is_float = matches!(datum, Datum::F32(_) | Datum::F64(_));
     let same = || Decimal::parse(text).is_some_and(|it| Some(it) == Decimal::parse(&printed));
     printed == text || is_float && same()
 }
@@ -73,17 +72,33 @@ pub(crate) fn text(datum: &Datum<'_>) -> Option<String> {
     Some(match *datum {
         Datum::Unsigned(number) => number.to_string(),
         Datum::Signed(number) => number.to_string(),
-        Datum::Single(number) if number.is_nan() && number.to_bits() != SINGLE_NAN => {
+        Datum::F32(number) if number.is_nan() && number.to_bits() != SINGLE_NAN => {
             format!("NaN({:#x})", number.to_bits())
         }
-        Datum::Double(number) if number.is_nan() && number.to_bits() != DOUBLE_NAN => {
+        Datum::F64(number) if number.is_nan() && number.to_bits() != DOUBLE_NAN => {
             format!("NaN({:#x})", number.to_bits())
         }
-        Datum::Single(number) => format!("{number:?}"),
-        Datum::Double(number) => format!("{number:?}"),
+        Datum::F32(number) => format!("{number:?}"),
+        Datum::F64(number) => format!("{number:?}"),
         Datum::Bool(value) => value.to_string(),
         _ => return None,
     })
+}
+
+/// The bit that tells negative numbers of so many bytes.
+fn sign(width: usize) -> u128 {
+    1 << (8 * width - 1)
+}
+
+/// The least and the greatest number of a signed type.
+fn signed_range(width: usize) -> (i128, i128) {
+    let most = (sign(width) - 1) as i128;
+    (-most - 1, most)
+}
+
+/// The greatest number of an unsigned type.
+fn unsigned_most(width: usize) -> u128 {
+    u128::MAX >> (128 - 8 * width)
 }
 
 fn wrong(text: &str, expected: impl Display) -> String {
@@ -118,8 +133,8 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
     }
     let name = if width == 4 { "f32" } else { "f64" };
     let parsed = match width {
-        4 => text.parse().ok().map(Datum::Single),
-        _ => text.parse().ok().map(Datum::Double),
+        4 => text.parse().ok().map(Datum::F32),
+        _ => text.parse().ok().map(Datum::F64),
     };
     let datum = parsed.ok_or_else(|| wrong(text, "a number"))?;
     let printed = self::text(&datum).unwrap_or_default();
@@ -154,8 +169,8 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
 fn rounded(datum: &Datum<'_>, digits: usize) -> String {
     let behind_point = digits.clamp(1, MOST_DIGITS) - 1;
     match datum {
-        Datum::Single(number) => format!("{number:.behind_point$e}"),
-        Datum::Double(number) => format!("{number:.behind_point$e}"),
+        Datum::F32(number) => format!("{number:.behind_point$e}"),
+        Datum::F64(number) => format!("{number:.behind_point$e}"),
         _ => String::new(),
     }
 }
@@ -178,8 +193,8 @@ fn nan(text: &str, width: usize) -> Option<Result<Datum<'static>, String>> {
         }
     };
     let datum = bits.and_then(|bits| match width {
-        4 => u32::try_from(bits).ok().map(f32::from_bits).filter(|n| n.is_nan()).map(Datum::Single),
-        _ => Some(f64::from_bits(bits)).filter(|n| n.is_nan()).map(Datum::Double),
+        4 => u32::try_from(bits).ok().map(f32::from_bits).filter(|n| n.is_nan()).map(Datum::F32),
+        _ => Some(f64::from_bits(bits)).filter(|n| n.is_nan()).map(Datum::F64),
     });
     let name = if width == 4 { "f32" } else { "f64" };
     Some(datum.ok_or_else(|| wrong(text, format_args!("the bits of a NaN of {name}"))))

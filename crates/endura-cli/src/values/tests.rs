@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 
+use endura::dynamic::Type;
 use endura::{Newtype, Value};
 
 use proptest::prelude::*;
@@ -7,8 +8,8 @@ use proptest::prelude::*;
 use super::decimal::Decimal;
 use super::guess;
 use super::notation::Notation::{self, Binary, Escaped, Json, Plain};
+use super::notation::Written;
 use super::scalar::Reading::{self, Exact, Lenient};
-use super::types::Type;
 
 /// Holds that the command stores a value of `T` as the library does, and reads and writes it as `text` and `json`.
 fn check<T: Value + ?Sized>(value: T::Ref<'_>, text: &str, json: &str) {

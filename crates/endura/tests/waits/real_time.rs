@@ -29,7 +29,7 @@ fn meet(
 ) {
     let folder = tempfile::tempdir().unwrap();
     let map = pool(&folder).map_with("m", MapOptions::new().kind(kind)).unwrap();
-    (0..20).for_each(|key| drop(map.insert(1_000 + 10 * key, 0).unwrap()));
+    (0..20).for_each(|key| _ = map.insert(1_000 + 10 * key, 0).unwrap());
     let is_over = AtomicBool::new(false);
     let hold = |ready: &dyn Fn()| {
         ready();

@@ -7,13 +7,14 @@ use super::walk::{sign, take};
 use crate::store::encoding::value::Key;
 use crate::{BoxError, Error, Result};
 
-/// A value of a type that is known only at run time.
+/// A value of a type that is known only at run time. It holds every number exactly. A `Reverse` is what is in it.
 ///
 /// ```
 /// use endura::dynamic::{Datum, Type};
 ///
 /// let kind = Type::named("(u16, Option<str>)");
-/// let datum = Datum::Tuple(vec![Datum::Int(258), Datum::Some(Box::new(Datum::Str("a".into())))]);
+/// let name = Datum::Option(Some(Box::new(Datum::Str("a".into()))));
+/// let datum = Datum::Tuple(vec![Datum::Unsigned(258), name]);
 /// let mut encoded = Vec::new();
 /// kind.encode(&datum, &mut encoded)?;
 /// assert_eq!(encoded, [1, 2, 1, b'a', 0, 1]);
@@ -26,10 +27,10 @@ pub enum Datum<'a> {
     Unit,
     /// `bool`
     Bool(bool),
-    /// A whole number up to `i128::MAX`, of any type of integers.
-    Int(i128),
-    /// A larger one: of `u128` alone.
-    BigInt(u128),
+    /// `u8` to `u128`.
+    Unsigned(u128),
+    /// `i8` to `i128`.
+    Signed(i128),
     /// `f32`. A type of its own, for a conversion to `f64` changes the bits of some NaNs.
     F32(f32),
     /// `f64`
@@ -40,10 +41,8 @@ pub enum Datum<'a> {
     Str(Cow<'a, str>),
     /// `[u8]`, `[u8; N]`, and the encodings of unknown types.
     Bytes(Cow<'a, [u8]>),
-    /// No value of an `Option`.
-    None,
-    /// A value of an `Option`.
-    Some(Box<Datum<'a>>),
+    /// `Option<T>`
+    Option(Option<Box<Datum<'a>>>),
     /// The fields of a tuple.
     Tuple(Vec<Datum<'a>>),
 }
@@ -54,15 +53,14 @@ impl Datum<'_> {
         match self {
             Self::Unit => Datum::Unit,
             Self::Bool(value) => Datum::Bool(value),
-            Self::Int(value) => Datum::Int(value),
-            Self::BigInt(value) => Datum::BigInt(value),
+            Self::Unsigned(value) => Datum::Unsigned(value),
+            Self::Signed(value) => Datum::Signed(value),
             Self::F32(value) => Datum::F32(value),
             Self::F64(value) => Datum::F64(value),
             Self::Char(value) => Datum::Char(value),
             Self::Str(text) => Datum::Str(text.into_owned().into()),
             Self::Bytes(bytes) => Datum::Bytes(bytes.into_owned().into()),
-            Self::None => Datum::None,
-            Self::Some(value) => Datum::Some(Box::new(value.into_owned())),
+            Self::Option(value) => Datum::Option(value.map(|value| Box::new(value.into_owned()))),
             Self::Tuple(parts) => Datum::Tuple(parts.into_iter().map(Datum::into_owned).collect()),
         }
     }
@@ -109,13 +107,20 @@ impl Type {
     /// `part`: as a field of a tuple.
     fn encode_in(&self, datum: &Datum<'_>, part: bool, out: &mut Vec<u8>) -> Result<(), BoxError> {
         match (self, datum) {
-            (&Self::Int { width, signed }, Datum::Int(value)) => {
-                let bits = int_bits(width, signed, *value);
-                let bits = bits.ok_or_else(|| format!("{value} is out of its range"))?;
-                out.extend_from_slice(&bits.to_be_bytes()[16 - width..]);
+            (&Self::Int { width, signed: false }, &Datum::Unsigned(value)) => {
+                let unused = 128 - 8 * width as u32;
+                if value << unused >> unused != value {
+                    return Err(format!("{value} is out of its range").into());
+                }
+                out.extend_from_slice(&value.to_be_bytes()[16 - width..]);
             }
-            (Self::Int { width: 16, signed: false }, Datum::BigInt(value)) => {
-                out.extend_from_slice(&value.to_be_bytes());
+            (&Self::Int { width, signed: true }, &Datum::Signed(value)) => {
+                let unused = 128 - 8 * width as u32;
+                if value << unused >> unused != value {
+                    return Err(format!("{value} is out of its range").into());
+                }
+                let bits = value as u128 ^ sign(width);
+                out.extend_from_slice(&bits.to_be_bytes()[16 - width..]);
             }
             (Self::Float { width: 4 }, Datum::F32(value)) => {
                 let bits = ordered(value.to_bits().into(), 4) as u32;
@@ -131,13 +136,15 @@ impl Type {
             }
             (Self::Str | Self::Json, Datum::Str(text)) => string(text.as_bytes(), part, out)?,
             (Self::Bytes | Self::Unknown(_), Datum::Bytes(bytes)) => string(bytes, part, out)?,
-            (Self::Array(width), Datum::Bytes(bytes)) if bytes.len() == *width => {
+            (Self::Array(width), Datum::Bytes(bytes)) => {
+                if bytes.len() != *width {
+                    return Err(format!("{} bytes in place of {width}", bytes.len()).into());
+                }
                 out.extend_from_slice(bytes);
             }
-            (Self::Option(_), Datum::None) => out.push(0),
-            (Self::Option(inner), Datum::Some(value)) => {
-                out.push(1);
-                inner.encode_in(value, true, out)?;
+            (Self::Option(inner), Datum::Option(value)) => {
+                out.push(u8::from(value.is_some()));
+                value.as_ref().map_or(Ok(()), |value| inner.encode_in(value, true, out))?;
             }
             (Self::Reverse(inner), value) => {
                 let start = out.len();
@@ -149,7 +156,7 @@ impl Type {
                     kind.encode_in(part, true, out)?;
                 }
             }
-            (_, other) => return Err(format!("{other:?} is no value of it").into()),
+            _ => return Err("a value of another type".into()),
         }
         Ok(())
     }
@@ -157,8 +164,8 @@ impl Type {
     fn decode_in<'a>(&self, bytes: &mut &'a [u8], part: bool) -> Result<Datum<'a>, BoxError> {
         Ok(match self {
             Self::Option(inner) => match take(bytes, 1)? {
-                [0] => Datum::None,
-                [1] => Datum::Some(Box::new(inner.decode_in(bytes, true)?)),
+                [0] => Datum::Option(None),
+                [1] => Datum::Option(Some(Box::new(inner.decode_in(bytes, true)?))),
                 _ => return Err("neither a value nor none".into()),
             },
             Self::Reverse(inner) => {
@@ -195,7 +202,7 @@ impl Type {
             Self::Int { width, signed: true } => {
                 // The sign bit of the type, turned back, becomes that of the number.
                 let unused = 128 - 8 * width as u32;
-                Datum::Int(((bits ^ sign(width)) << unused) as i128 >> unused)
+                Datum::Signed(((bits ^ sign(width)) << unused) as i128 >> unused)
             }
             Self::Float { width: 4 } => Datum::F32(f32::from_bits(unordered(bits, 4) as u32)),
             Self::Float { .. } => Datum::F64(f64::from_bits(unordered(bits, 8))),
@@ -205,20 +212,8 @@ impl Type {
                 let c = u32::try_from(bits).ok().and_then(char::from_u32);
                 Datum::Char(c.ok_or("no character")?)
             }
-            _ => i128::try_from(bits).map_or(Datum::BigInt(bits), Datum::Int),
+            _ => Datum::Unsigned(bits),
         })
-    }
-}
-
-/// The bits of a whole number as they are stored; `None` where the type does not hold it.
-fn int_bits(width: usize, signed: bool, value: i128) -> Option<u128> {
-    let unused = 128 - 8 * width as u32;
-    match signed {
-        true if value << unused >> unused == value => {
-            Some((value as u128 ^ sign(width)) & u128::MAX >> unused)
-        }
-        false => u128::try_from(value).ok().filter(|bits| bits << unused >> unused == *bits),
-        true => None,
     }
 }
 

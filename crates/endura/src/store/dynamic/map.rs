@@ -26,7 +26,7 @@ use crate::{BoxError, Error, Result};
 /// pool.map::<str, u32>("births")?.insert("ada", 1815)?;
 /// let births = DynamicMap::open(&pool, "births")?;
 /// let year = births.get(b"ada")?.expect("a birth");
-/// assert_eq!(births.value_type().decode(&year)?, Datum::Int(1815));
+/// assert_eq!(births.value_type().decode(&year)?, Datum::Unsigned(1815));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

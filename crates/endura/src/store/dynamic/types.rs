@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use crate::tree::LONGEST_VALUE;
+
+/// No program has types nested deeper: the compiler's own limit.
+const DEEPEST: usize = 128;
+
 /// A type of keys or values that is known only at run time.
 ///
 /// ```
@@ -57,7 +62,7 @@ impl Type {
             return Self::Json;
         }
         let mut rest = name;
-        match parse(&mut rest) {
+        match parse(&mut rest, DEEPEST) {
             Some(found) if rest.is_empty() => found,
             _ => Self::Unknown(name.to_owned()),
         }
@@ -124,21 +129,22 @@ impl fmt::Display for Type {
     }
 }
 
-/// Takes the name of a type off the front.
-fn parse(rest: &mut &str) -> Option<Type> {
+/// Takes the name of a type off the front, nested no deeper than `depth`.
+fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
+    let depth = depth.checked_sub(1)?;
     if take(rest, "()") {
         return Some(Type::Unit);
     }
     if take(rest, "(") {
-        let mut parts = vec![parse(rest)?];
+        let mut parts = vec![parse(rest, depth)?];
         while take(rest, ", ") {
-            parts.push(parse(rest)?);
+            parts.push(parse(rest, depth)?);
         }
         return (take(rest, ")") && (2..=4).contains(&parts.len())).then_some(Type::Tuple(parts));
     }
     for (name, wrap) in [("Option<", Type::Option as fn(_) -> _), ("Reverse<", Type::Reverse)] {
         if take(rest, name) {
-            let inner = parse(rest)?;
+            let inner = parse(rest, depth)?;
             return take(rest, ">").then(|| wrap(Box::new(inner)));
         }
     }
@@ -148,7 +154,9 @@ fn parse(rest: &mut &str) -> Option<Type> {
     if take(rest, "[u8; ") {
         let (digits, behind) = rest.split_once(']')?;
         *rest = behind;
-        return digits.parse().ok().map(Type::Array);
+        let width = digits.parse().ok().filter(|&width| width <= LONGEST_VALUE);
+        // As the library writes it: of `[u8; 03]` no program can have a map.
+        return width.filter(|width: &usize| width.to_string() == digits).map(Type::Array);
     }
     let end = rest.find([',', ')', '>']).unwrap_or(rest.len());
     if let Some(found) = plain(&rest[..end]) {
@@ -156,9 +164,25 @@ fn parse(rest: &mut &str) -> Option<Type> {
         return Some(found);
     }
     // A newtype: its name, and what it is stored as.
-    let (_, stored) = rest.split_once(": ")?;
+    let (name, stored) = rest.split_once(": ")?;
+    if !is_own_name(name) {
+        return None;
+    }
     *rest = stored;
-    parse(rest)
+    parse(rest, depth)
+}
+
+/// Whether a program may call a `Newtype` so: the library compiles no other `NAME`.
+fn is_own_name(name: &str) -> bool {
+    let is_letter =
+        |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii() && !c.is_control();
+    let is_of_word = |c: char| is_letter(c) || c.is_ascii_digit() || c == '-' || c == '.';
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(is_of_word);
+    let is_taken = || {
+        plain(name).is_some()
+            || ["usize", "isize", "json", "postcard", "Option", "Reverse"].contains(&name)
+    };
+    name.len() <= 100 && name.starts_with(is_letter) && name.split("::").all(is_word) && !is_taken()
 }
 
 fn take(rest: &mut &str, token: &str) -> bool {
@@ -183,8 +207,15 @@ fn plain(name: &str) -> Option<Type> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
+    use std::cmp::Reverse;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
 
     #[test]
@@ -209,8 +240,77 @@ mod tests {
             assert_eq!(Type::named(name), found, "{name}");
             assert_eq!(found.width(), width, "{name}");
         }
-        for name in ["postcard<User>", "u7", "(u64)", "(u64, ", "", "[u8; x]", "i64x"] {
-            assert_eq!(Type::named(name), Type::Unknown(name.to_owned()));
+        let deep = format!("{}u8{}", "Option<".repeat(127), ">".repeat(127));
+        assert!(matches!(Type::named(&deep), Type::Option(_)));
+        let deeper = format!("{}u8{}", "Reverse<".repeat(100_000), ">".repeat(100_000));
+        for name in [
+            "postcard<User>",
+            "postcard<(u32, i32)>",
+            "postcard<Page<u32>>",
+            "u7",
+            "(u64)",
+            "(u64, ",
+            "",
+            "[u8; x]",
+            "[u8; 03]",
+            "[u8; +3]",
+            "[u8; 18446744073709551615]",
+            "i64x",
+            "bytes",
+            "Option<json>",
+            "(json, u8)",
+            "(u8, u8, u8, u8, u8)",
+            &deeper,
+            // No `NAME` of a newtype.
+            ": u64",
+            "u64: u64",
+            "a b: u64",
+            "a\nb: u64",
+            "json: u64",
+            "7: u64",
+            "a:: u64",
+        ] {
+            assert_eq!(Type::named(name), Type::Unknown(name.to_owned()), "{name}");
+        }
+        for name in ["UserId: u64", "my::Id: u64", "Größe: u64", "v1.2-b: u64"] {
+            assert_eq!(Type::named(name), int(8, false), "{name}");
         }
     }
+
+    /// A type of so many bytes is as wide as the library says.
+    #[test]
+    fn widths_are_those_of_the_library() {
+        fn check<K: crate::Key + ?Sized>() {
+            let name = K::type_name();
+            let found = Type::named(&name);
+            assert_ne!(found, Type::Unknown(name.clone().into_owned()));
+            assert_eq!(found.width(), K::WIDTH, "{name}");
+        }
+        macro_rules! check_all { ($($type:ty;)*) => { $( check::<$type>(); )* } }
+        check_all! {
+            u8; u128; i64; f32; bool; char; (); str; [u8]; [u8; 0]; [u8; 32];
+            Option<()>; Option<u32>; Option<Option<()>>; Reverse<()>; Reverse<String>; Reverse<u64>;
+            (u64, ()); ((), ()); ((), str); (u8, (), Reverse<((), i16)>); (u32, u32, u32, [u8]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+
+        /// A name that is understood is the one that the library records: under no other would a program find its map.
+        /// (Those of newtypes left out: they may be any text.)
+        #[test]
+        fn only_names_of_the_library_are_understood(tokens in vec(select(TOKENS), 1..9)) {
+            let name = tokens.concat();
+            let found = Type::named(&name);
+            if found != Type::Unknown(name.clone()) {
+                prop_assert_eq!(found.to_string(), name);
+            }
+        }
+    }
+
+    const TOKENS: &[&str] = &[
+        "u8", "i128", "f32", "bool", "char", "str", "[u8]", "[u8; ", "4", "04", "]", "()", "(",
+        ")", ", ", ",", "Option<", "Reverse<", ">", " ", "json",
+    ];
 }
