@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-/// Calls inside each other that are told apart. A thread that is inside more of them counts as inside every pool.
+/// The deepest nesting of calls that is recorded. A thread that is inside more calls counts as inside every pool.
 const DEEPEST: usize = 16;
 
 thread_local! {
@@ -16,7 +16,7 @@ thread_local! {
     static POOLS: [Cell<usize>; DEEPEST] = const { [const { Cell::new(0) }; DEEPEST] };
 }
 
-/// A call that is under way. It ends when it is dropped, also by a panic, in the thread that began it.
+/// A running call. It ends when it is dropped, also by a panic, in the thread that began it.
 pub(crate) struct Call {
     _not_send: PhantomData<*const ()>,
 }

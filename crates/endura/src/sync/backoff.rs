@@ -17,7 +17,8 @@ use super::waiting::WAITING;
 /// The first sleep: about what the system takes to switch to another thread and back.
 #[cfg(not(all(test, loom)))]
 const SHORTEST: Duration = Duration::from_micros(50);
-/// The longest one: who looks a thousand times a second leaves the processor to the holder, and notices soon.
+/// The longest sleep: a waiter that looks a thousand times a second leaves the processor to the holder, and notices the
+/// end soon.
 #[cfg(not(all(test, loom)))]
 const LONGEST: Duration = Duration::from_millis(1);
 
@@ -45,7 +46,7 @@ impl Backoff {
         if let Some(turn) = WAITING.get() {
             return turn();
         }
-        // A model that spins never ends, and in one nobody sleeps.
+        // A model that spins never ends, and threads of a model do not sleep.
         #[cfg(all(test, loom))]
         return loom::thread::yield_now();
         #[cfg(not(all(test, loom)))]

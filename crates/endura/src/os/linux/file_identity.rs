@@ -1,4 +1,5 @@
-//! Which file this is: told from every copy of it, and found again after its file system was mounted anew.
+//! Identities of files: they distinguish a file from every copy of it, and stay the same when its file system is mounted
+//! again.
 //!
 //! An inode number alone does neither. File systems give the number of a deleted file to the next one, and the
 //! number of a device changes when an image is mounted behind another loop device. So an identity has three parts:
@@ -9,8 +10,8 @@
 //! | birth | birth time (`statx`), and the inode's generation number (`FS_IOC_GETVERSION`) | another one |
 //! | volume | the number of the file system, in place of that of the device | the same one, on the same file system |
 //!
-//! What each file system says of itself. `f_fsid` (`statfs`) counts where it is made from a number that the volume
-//! keeps; elsewhere it is made from the number of the device.
+//! The parts on each file system. `f_fsid` (`statfs`) is used where it is made from a number that the volume keeps.
+//! Elsewhere it is made from the number of the device.
 //!
 //! | file system | volume | birth |
 //! | --- | --- | --- |
@@ -57,10 +58,10 @@ pub enum Volume {
     Uuid([u8; 16]),
 }
 
-/// What stays with a file for as long as it is there.
+/// The facts that stay with a file for as long as it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileIdentity {
-    /// The device, which is numbered anew by each boot and mount.
+    /// The device. Each boot and each mount numbers it again.
     pub device: u64,
     /// The inode.
     pub inode: u64,
@@ -115,7 +116,7 @@ impl FileIdentity {
         }
     }
 
-    /// Whether the file can be told from a later one with its inode.
+    /// Whether the file can be distinguished from a later one with its inode.
     pub(crate) fn has_birth(&self) -> bool {
         self.birth.is_some() || self.generation.is_some()
     }
@@ -126,7 +127,7 @@ fn known<T: PartialEq>(recorded: Option<T>, found: Option<T>) -> Option<bool> {
     Some(recorded? == found?)
 }
 
-/// Asks for the number of the subvolume (`STATX_SUBVOL`, Linux 6.10).
+/// Requests the number of the subvolume (`STATX_SUBVOL`, Linux 6.10).
 const SUBVOLUME: StatxFlags = StatxFlags::from_bits_retain(0x8000);
 
 const EXT4: u64 = libc::EXT4_SUPER_MAGIC as u64;
@@ -185,7 +186,7 @@ const XFS_GEOMETRY: Opcode = opcode::read::<[u8; ANSWER]>(b'X', 100);
 /// Bytes of the longest answer, which is that of xfs.
 const ANSWER: usize = 112;
 
-/// What the call, which only reads, tells of the file; none where the file system does not know it.
+/// The call's answer about the file; none if the file system does not know it. The call only reads.
 fn ask<const CALL: Opcode>(file: &File) -> Option<[u8; ANSWER]> {
     let mut answer = [0; ANSWER];
     // SAFETY: none of the three calls writes more bytes than the answer has room for, and any bytes are an answer.

@@ -1,5 +1,5 @@
-//! A real-time thread and ordinary ones on one processor, for tests of waits: where the real-time thread does not let
-//! the others run, nobody does.
+//! A real-time thread and ordinary ones on one processor, for tests of waits: the ordinary threads run only if the
+//! real-time thread lets them.
 //!
 //! The kernel does not let real-time threads take all of a processor, but 95 % of each second
 //! (`/proc/sys/kernel/sched_rt_runtime_us`). So a wait that never lets go of it does not hang, but takes up to a
@@ -63,7 +63,7 @@ fn own_time() -> Duration {
 /// Lets the calling thread run on the last processor that it may use, and on no other.
 fn stay_on_one_processor() {
     // SAFETY: both calls read or write a set of this size, of which all zeros is the empty one; `CPU_ISSET` and
-    // `CPU_SET` are asked for numbers below its size.
+    // `CPU_SET` get numbers below its size.
     unsafe {
         let mut all: libc::cpu_set_t = std::mem::zeroed();
         libc::sched_getaffinity(0, size_of_val(&all), &raw mut all);

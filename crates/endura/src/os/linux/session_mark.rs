@@ -15,7 +15,7 @@ use rustix::io::Errno;
 const NAME: &str = "user.endura.session";
 const BYTES: usize = 32;
 
-/// What a file says of its session.
+/// The mark of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// Its numbers; zeros are none.

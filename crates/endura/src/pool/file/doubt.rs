@@ -1,7 +1,9 @@
-//! Whether a pool may be torn: stores of its last session may be missing, in an order of the kernel's choice.
+//! Doubt: whether a pool may be torn, because stores of its last session may be missing, in an order of the kernel's
+//! choice.
 //!
-//! A closed pool is in no doubt, whatever else has changed. One that was not closed is what its writer left only if it
-//! is the same file, in the same boot. [`doubt`] asks in this order; each line wants those before it.
+//! A closed pool is not in doubt, whatever else has changed. The contents of a pool that was not closed are those that its
+//! writer left only if it is the same file, in the same boot. [`doubt`] asks these questions in order, until one has a
+//! verdict.
 //!
 //! | asked | answer | verdict |
 //! | --- | --- | --- |
@@ -22,7 +24,7 @@ use crate::pool::file::superblock::Superblock;
 pub(crate) const NO_BIRTH: &str = "this file system records neither when a file was made, nor a generation of its inode, nor \
      extended attributes: if the writer is killed, the pool cannot be told from a copy of it, and is refused";
 
-/// What is found at an open.
+/// The facts that an open finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Here {
     pub(crate) file: FileIdentity,
@@ -79,7 +81,7 @@ fn is_same_boot(last: &Superblock, boot: Option<[u8; 16]>) -> Option<bool> {
     (last.boot != [0; 16]).then_some(last.boot == boot?)
 }
 
-/// What cannot be known of a pool on persistent memory that does not count its dirty shutdowns.
+/// A warning for a pool on persistent memory that does not count its dirty shutdowns.
 pub(crate) fn silence(
     last: &Superblock,
     boot: Option<[u8; 16]>,

@@ -12,8 +12,8 @@ use crate::{Error, Result};
 
 /// How long writers are kept out while one of them stays inside.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often it is looked whether the writers are in that were kept out: some five milliseconds, in which each of them
-/// looks several times.
+/// How often a thread that quiesces the pool checks that the writers which were kept out before are inside: for some five
+/// milliseconds, in which each writer looks several times.
 const LOOKS: u32 = Backoff::AWAKE + 8;
 /// Between two looks at whose turn it is.
 const PAUSE: Duration = Duration::from_micros(250);
