@@ -384,7 +384,7 @@ mod tests {
         bytes[128..].fill(0xEE);
         assert_eq!(Superblock::decode(&bytes).unwrap().version, FORMAT + 1);
         let mut torn = sample().encode();
-        torn[128..].copy_from_slice(&Superblock { session: [1; 16], ..sample() }.encode()[128..]);
+        torn[..128].copy_from_slice(&Superblock { generation: 1, ..sample() }.encode()[..128]);
         assert_eq!(Superblock::decode(&torn), None, "two halves of different copies");
     }
 
