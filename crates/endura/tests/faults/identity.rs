@@ -24,7 +24,7 @@ fn role_insert_and_stay() {
 }
 
 /// A writer that is inside the pool.
-fn writer_of(path: &Path) -> Process {
+pub(crate) fn writer_of(path: &Path) -> Process {
     let mut writer = Process::start(role("role_insert_and_stay", path));
     assert_eq!(writer.hear(), "inserted");
     writer
@@ -79,14 +79,74 @@ fn a_live_copy_that_is_put_back_is_refused() {
     }
 }
 
+/// Sets or removes the mark of a file. Whether that worked.
+fn mark(path: &Path, numbers: Option<[[u8; 16]; 2]>) -> bool {
+    let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    let name = c"user.endura.session".as_ptr();
+    let done = match numbers.map(|numbers| numbers.concat()) {
+        // SAFETY: both names end with a zero, and the value has as many bytes as is said.
+        Some(value) => unsafe {
+            libc::setxattr(path.as_ptr(), name, value.as_ptr().cast(), value.len(), 0)
+        },
+        // SAFETY: both names end with a zero.
+        None => unsafe { libc::removexattr(path.as_ptr(), name) },
+    };
+    done == 0
+}
+
 /// Whether files in the folder can be marked.
 fn has_attributes(folder: &Path) -> bool {
-    let file = fs::File::create(folder.join("attribute")).unwrap();
-    let path = std::ffi::CString::new(folder.join("attribute").to_str().unwrap()).unwrap();
-    drop(file);
-    // SAFETY: both names end with a zero, and the value has one byte.
-    unsafe {
-        libc::setxattr(path.as_ptr(), c"user.endura".as_ptr(), b"x".as_ptr().cast(), 1, 0) == 0
+    let path = folder.join("attribute");
+    fs::write(&path, "").unwrap();
+    mark(&path, Some([[1; 16]; 2]))
+}
+
+/// Superblock and mark are two writes: what a kill between them leaves opens, and nothing else does.
+#[test]
+fn a_kill_between_the_superblock_and_the_mark() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        if !has_attributes(folder.path()) {
+            left_out("no extended attributes");
+            continue;
+        }
+        assert!(!mark(&path, None), "a closed pool is not marked");
+        unchanged(&path, || Pool::options().read_only(true).open_existing(&path).unwrap());
+        assert!(!mark(&path, None), "a reader marks nothing");
+        writer_of(&path).kill();
+        let (none, other) = ([0; 16], [7; 16]);
+        let mut last = superblock(&path).session;
+        let mut open_with = |clean, is_marked, numbers: Option<[[u8; 16]; 2]>| {
+            patch(&path, |superblock| {
+                (superblock.clean, superblock.is_marked) = (clean, is_marked)
+            });
+            assert!(mark(&path, numbers) || numbers.is_none());
+            let reading = Pool::options().read_only(true);
+            let opened = outcome(&reading.open_existing(&path)) == "opened";
+            if opened {
+                writer_of(&path).kill();
+                let now = superblock(&path);
+                assert!(now.is_marked && now.session != last);
+                last = now.session;
+            }
+            opened
+        };
+        let session = |path: &Path| superblock(path).session;
+        // Killed before the superblock was written, after a session that was killed or closed.
+        assert!(open_with(false, true, Some([other, session(&path)])));
+        assert!(open_with(true, true, Some([other, none])));
+        // After it, and before the number of the last session was removed.
+        assert!(open_with(false, true, Some([session(&path), other])));
+        assert!(open_with(false, true, Some([session(&path), none])));
+        // Between the end and the removal of the mark; before the mark could be written.
+        assert!(open_with(true, true, Some([session(&path), none])));
+        assert!(open_with(true, true, None));
+        // A session whose mark could not be written, with what an earlier one left.
+        assert!(open_with(false, false, Some([other, none])));
+        assert!(open_with(false, false, None));
+        assert!(!open_with(false, true, Some([other, none])));
+        assert!(!open_with(false, true, Some([none, none])));
+        assert!(!open_with(false, true, None));
     }
 }
 
@@ -206,8 +266,13 @@ fn role_mount_anew() {
         return;
     }
     let mut tried = 0;
-    for make in ["mkfs.ext4 -q -F", "mkfs.ext4 -q -F -I 128", "mkfs.xfs -q -f", "mkfs.btrfs -q -f"]
-    {
+    for make in [
+        "mkfs.ext4 -q -F",
+        "mkfs.ext4 -q -F -I 128",
+        "mkfs.ext4 -q -F -O ^ext_attr",
+        "mkfs.xfs -q -f",
+        "mkfs.btrfs -q -f",
+    ] {
         let Some(at) = mounted(&folder, make) else { continue };
         tried += 1;
         let is_reused = put_back_a_live_copy(&at);

@@ -5,7 +5,14 @@ use std::fs;
 use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
+use crate::identity::writer_of;
 use crate::process::*;
+
+fn limit_to(bytes: u64) {
+    let limits = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: limits this process alone.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limits) }, 0);
+}
 
 #[test]
 fn role_with_a_limit_on_files() {
@@ -15,9 +22,7 @@ fn role_with_a_limit_on_files() {
     let before = fs::read(&old).unwrap();
     let page = PAGE;
     for limit in [0, 1, 191, 192, 4096, 4287, 4288, 8192, page - 1, page, page + 1, 2 * page] {
-        let limits = libc::rlimit { rlim_cur: limit, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: limits this process alone.
-        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limits) }, 0);
+        limit_to(limit);
         for name in ["new", "old"] {
             let path = folder.join(name);
             let outcome = Pool::open(&path).and_then(|pool| {
@@ -45,6 +50,33 @@ fn role_with_a_limit_on_files() {
 fn a_limit_on_files_is_an_error_and_no_signal() {
     for folder in folders() {
         let mut process = Process::start(role("role_with_a_limit_on_files", folder.path()));
+        assert_eq!(process.hear(), "as it should be");
+        process.finish();
+    }
+}
+
+#[test]
+fn role_fail_to_begin() {
+    let Some(path) = role_path() else { return };
+    for _ in 0..2 {
+        limit_to(0);
+        let error = Pool::options().open_existing(&path).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        limit_to(libc::RLIM_INFINITY);
+        // A reader finds what the killed session left: its superblock beside a mark that was begun.
+        Pool::options().read_only(true).open_existing(&path).unwrap();
+    }
+    Pool::options().open_existing(&path).unwrap().close().unwrap();
+    say("as it should be");
+}
+
+/// The session that fails has marked the file, and not written its superblock.
+#[test]
+fn a_session_that_cannot_begin_costs_nothing() {
+    for folder in folders() {
+        let path = closed_pool(&folder);
+        writer_of(&path).kill();
+        let mut process = Process::start(role("role_fail_to_begin", &path));
         assert_eq!(process.hear(), "as it should be");
         process.finish();
     }
