@@ -63,7 +63,7 @@ pub enum Error {
     /// A read-only open met a pool that must be repaired by a writer first.
     #[error("the pool needs a repair that a read-only open may not do: open it for writing once")]
     NeedsRecovery,
-    /// The machine went down, or the file was copied, while the pool was open.
+    /// The machine went down, or the file was copied, while the pool was open, or nothing can tell that neither happened.
     #[error(
         "the pool may be torn ({reason}): restore it from a backup, or verify and accept it with \
          `endura check --accept`"

@@ -1,6 +1,8 @@
 //! One writer or many readers, in one process, in several, and across a fork.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "support/killed_file.rs"]
+mod killed_file;
 #[path = "faults/process.rs"]
 mod process;
 
@@ -9,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use endura::{Error, Pool};
+use killed_file::leave_as_killed;
 use process::*;
 
 #[test]
@@ -80,10 +83,7 @@ fn a_child_drops_a_pool_that_has_threads() {
         let pool = Pool::options().open(&path).unwrap();
         let map = pool.map::<u64, u64>("map").unwrap();
         (0..20_000).for_each(|key| assert!(map.insert(key, key).is_ok()));
-        let unclosed = std::fs::read(&path).unwrap();
-        drop((map, pool));
-        // The same file, or it would be taken for a copy.
-        std::fs::write(&path, unclosed).unwrap();
+        leave_as_killed(&path, || drop((map, pool)));
         let pool = Pool::options().collectors(threads).open_existing(&path).unwrap();
         assert!(pool.collect().unwrap());
         let joins_its_own = in_child(move || {

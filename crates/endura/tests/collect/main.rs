@@ -2,6 +2,8 @@
 //! they are about it. The explorer crashes it (`endura-sim`, `collected`).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../support/killed_file.rs"]
+mod killed_file;
 mod kinds;
 mod lifetime;
 mod measure;

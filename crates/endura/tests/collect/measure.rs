@@ -42,10 +42,10 @@ fn a16_a_million_keys_after_a_kill() {
     (0..KEYS).for_each(|n| _ = map.insert(&scattered(n), &[0; 100]).unwrap());
     (0..KEYS / 4).for_each(|n| _ = map.remove(&scattered(4 * n)).unwrap());
     (0..KEYS / 4).for_each(|n| _ = map.insert(&scattered(4 * n), &[0; 200]).unwrap());
-    let killed = std::fs::read(&path).unwrap();
-    drop(map);
-    pool.close().unwrap();
-    std::fs::write(&path, &killed).unwrap();
+    crate::killed_file::leave_as_killed(&path, || {
+        drop(map);
+        pool.close().unwrap();
+    });
     let begun = Instant::now();
     let pool = options.open_existing(&path).unwrap();
     let map = pool.map::<[u8], [u8]>("m").unwrap();

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use endura::lab::pool::CollectionState;
 use endura::{Kind, MapOptions, MediaChoice, Pool};
 
+use crate::killed_file::leave_as_killed;
+
 /// The threads of a pool find what was stranded by themselves, and the statistics tell.
 #[test]
 fn threads_find_it_by_themselves() {
@@ -14,11 +16,10 @@ fn threads_find_it_by_themselves() {
         let pool = Pool::options().media(MediaChoice::PageCache).open(&path).unwrap();
         let map = pool.map::<u64, u64>("m").unwrap();
         (0..20_000).for_each(|key| _ = map.insert(key, key).unwrap());
-        // As a killed process leaves it.
-        let before = std::fs::read(&path).unwrap();
-        drop(map);
-        pool.close().unwrap();
-        std::fs::write(&path, before).unwrap();
+        leave_as_killed(&path, || {
+            drop(map);
+            pool.close().unwrap();
+        });
         let pool = Pool::options().collectors(threads).open_existing(&path).unwrap();
         assert!(!pool.stats().unwrap().clean_open);
         if threads == 0 {

@@ -7,6 +7,7 @@ use std::path::Path;
 use endura::lab::pool::PAGE;
 use endura::{CollectionState, Kind, MapOptions, Pool, Stats};
 
+use crate::killed_file::leave_as_killed;
 use crate::patched::{Closed, options, outcome};
 
 /// A pool as a killed process leaves it, with a few entries in each kind of map.
@@ -18,10 +19,7 @@ fn unclosed_pool(path: &Path) {
         numbers.insert(key, key).unwrap();
         strings.insert(key, &key.to_be_bytes()).unwrap();
     }
-    let unclosed = std::fs::read(path).unwrap();
-    drop((numbers, strings, pool));
-    // The same file, or it would be taken for a copy.
-    std::fs::write(path, unclosed).unwrap();
+    leave_as_killed(path, || drop((numbers, strings, pool)));
 }
 
 /// What the pool says when its collection has been tried.

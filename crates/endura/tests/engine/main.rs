@@ -17,6 +17,8 @@ mod forked;
 mod handshake;
 mod hostile;
 mod idle;
+#[path = "../support/killed_file.rs"]
+mod killed_file;
 mod kills;
 mod lens;
 mod listeners;

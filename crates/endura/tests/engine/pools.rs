@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use endura::Pool;
 
+use crate::killed_file::leave_as_killed;
+
 /// A pool in a folder of its own.
 pub(crate) fn pool() -> (tempfile::TempDir, PathBuf, Pool) {
     let folder = tempfile::tempdir().unwrap();
@@ -14,7 +16,5 @@ pub(crate) fn pool() -> (tempfile::TempDir, PathBuf, Pool) {
 
 /// Leaves the file as a killed process does.
 pub(crate) fn killed(pool: Pool, path: &Path) {
-    let before = std::fs::read(path).unwrap();
-    pool.close().unwrap();
-    std::fs::write(path, before).unwrap();
+    leave_as_killed(path, || pool.close().unwrap());
 }

@@ -362,8 +362,8 @@ fn role_without_proc() {
         return;
     }
     let killed = folder.join("killed");
+    // Found while `/proc` says which program this is.
     let writer = role("role_open_and_stay", &folder.join("new"));
-    let mut writer = Some(writer);
     for hide in ["mount -t proc -o subset=pid proc /proc", "mount -t tmpfs none /proc"] {
         if !run(hide) {
             continue;
@@ -385,7 +385,7 @@ fn role_without_proc() {
         });
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing else stays");
     }
-    let mut writer = Process::start(writer.take().unwrap());
+    let mut writer = Process::start(writer);
     let _ = writer.hear();
     writer.kill();
     say("as it should be");

@@ -39,7 +39,7 @@ impl PoolOptions {
     /// [`lock_timeout`](Self::lock_timeout); [`Error::NotAPool`], [`Error::Truncated`],
     /// [`Error::Version`], [`Error::UnknownFeatures`] and [`Error::Corrupt`] for what is no pool of
     /// this build; [`Error::NeedsRestore`] if the machine went down, or the file was copied, while
-    /// it was open; [`Error::NeedsRecovery`] if a writer has to open it first;
+    /// it was open, or that cannot be known; [`Error::NeedsRecovery`] if a writer has to open it first;
     /// [`Error::Unsupported`] for what does not work here; [`Error::Io`], also with `NotFound`.
     /// A refused file is left as it was.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {

@@ -1,0 +1,20 @@
+//! The file of a pool as a killed process leaves it, without a process.
+
+use std::fs;
+use std::path::Path;
+
+use endura::lab::pool::superblock::{BYTES, Superblock};
+
+/// Has `close` close the pool, and leaves the file as it was before. The close has removed the mark that the file had,
+/// so its superblock says that it has none.
+pub(crate) fn leave_as_killed(path: &Path, close: impl FnOnce()) {
+    let mut image = fs::read(path).unwrap();
+    close();
+    for copy in [0, 4096] {
+        let bytes: &mut [u8; BYTES] = (&mut image[copy..copy + BYTES]).try_into().unwrap();
+        let superblock = Superblock::decode(bytes).unwrap();
+        *bytes = Superblock { is_marked: false, ..superblock }.encode();
+    }
+    // The same file: another one would be a copy.
+    fs::write(path, image).unwrap();
+}
