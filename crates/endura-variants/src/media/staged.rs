@@ -485,4 +485,14 @@ mod tests {
         write(&medium);
         assert_eq!(medium.steps(), BTreeMap::from([("after the first", 2)]));
     }
+
+    #[test]
+    #[should_panic(expected = "only read")]
+    fn a_sealed_medium_refuses_an_exchange_that_fails() {
+        let medium = Staged::new(Heap::new(64));
+        medium.set_sealed(true);
+        let word = Region::new(&medium, 0, 1).unwrap();
+        assert_eq!(word.load(0, Ordering::Acquire), 0);
+        let _ = word.compare_exchange(0, 1, 2);
+    }
 }

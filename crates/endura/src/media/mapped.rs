@@ -123,7 +123,7 @@ impl Mapped {
         let holes = if is_tmpfs { holes(&file, len, mapping.read_only)? } else { Vec::new() };
         // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
         unsafe { map_around(&holes, &file, &reservation, len, (sharing(mapping), folios)) }
-            .map_err(|error| Error::io("mapping the pool's file", error))?;
+            .map_err(|error| Error::io("mapping the pool's file (`ulimit -v`)", error))?;
         Ok(Self {
             base: reservation.base(),
             len: AtomicU64::new(len),

@@ -76,7 +76,7 @@ impl Visitor for Reads<'_> {
         assert_eq!([up, down, map.keys().count(), map.values().count()], [entries.len(); 4]);
         let model: BTreeMap<_, _> = entries.into_iter().collect();
         let keys: Vec<_> = (0..1_000).map(C::key).collect();
-        let many = map.get_many(keys.iter().map(|key| <C::K as Value>::lend(key))).unwrap();
+        let many = map.get_many(keys.iter().map(<C::K as Value>::lend)).unwrap();
         for (key, many) in keys.iter().zip(many) {
             let (lent, known) = (<C::K as Value>::lend(key), model.get(key));
             assert_eq!(map.get(lent).unwrap().as_ref(), known);
