@@ -1,4 +1,5 @@
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
 
 use super::*;
 use crate::media::Region;
@@ -134,12 +135,54 @@ fn an_odd_rest_of_the_file_stays_out_until_growth_covers_it() {
     assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
 }
 
+/// A file on tmpfs of so many bytes, all of it one hole.
+fn in_memory(flags: libc::c_uint, bytes: u64) -> File {
+    // SAFETY: the descriptor was just made, and nobody else has it.
+    let file = unsafe { File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), flags)) };
+    file.set_len(bytes).unwrap();
+    file
+}
+
+#[test]
+fn a_reader_reads_holes_and_fills_none() {
+    let file = in_memory(0, 8 << 20);
+    let written = [0, 1 << 20, (1 << 20) + 4096, (3 << 20) + 8192, (8 << 20) - 4096];
+    for skipped in 0..written.len() {
+        file.set_len(0).unwrap();
+        file.set_len(8 << 20).unwrap();
+        let written = written.into_iter().enumerate().filter(|&(i, _)| i != skipped);
+        let written: Vec<u64> = written.map(|(_, at)| at).collect();
+        written.iter().for_each(|&at| file.write_all_at(&[7; 4096], at).unwrap());
+        let before = file.metadata().unwrap().blocks();
+        let reading = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+        let medium = map(&reading, true).unwrap();
+        let words = Region::new(&medium, 0, (8 << 20) / 8).unwrap();
+        for word in 0..words.words() {
+            let is_written = written.iter().any(|&at| (at..at + 4096).contains(&(8 * word as u64)));
+            let expected = if is_written { u64::from_le_bytes([7; 8]) } else { 0 };
+            assert_eq!(words.load(word, Ordering::Acquire), expected, "{skipped}, {word}");
+        }
+        assert_eq!(file.metadata().unwrap().blocks(), before);
+    }
+}
+
+#[test]
+fn a_reader_refuses_more_holes_than_a_process_has_mappings_for() {
+    let pages = 2 * (MOST_HOLES as u64 + 1);
+    let file = in_memory(0, (4096 * pages).next_multiple_of(HUGE_PAGE));
+    // A hole before each page.
+    (1..pages).step_by(2).for_each(|page| file.write_all_at(&[7], 4096 * page).unwrap());
+    let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
+    let domain = Domain::PageCache;
+    let mapping = Mapping { read_only: true, direct: false, domain, instruction };
+    let outcome = Mapped::new(file, Reservation::new(128 << 20).unwrap(), mapping);
+    assert!(matches!(outcome, Err(Error::Unsupported { .. })));
+}
+
 /// A sealed file stands in for a disk that is full: it cannot grow, but could be cut.
 #[test]
 fn a_growth_that_fails_leaves_what_others_added() {
-    // SAFETY: the descriptor was just made, and nobody else has it.
-    let file =
-        unsafe { File::from_raw_fd(libc::memfd_create(c"pool".as_ptr(), libc::MFD_ALLOW_SEALING)) };
+    let file = in_memory(libc::MFD_ALLOW_SEALING, 0);
     let [first, second] = [(), ()].map(|()| map(&file, false).unwrap());
     first.grow(8 << 20).unwrap();
     let word = Region::new(&first, 6 << 20, 1).unwrap();
