@@ -25,8 +25,8 @@ const MOST_HOLES: usize = 8_192;
 /// Properties of the memory below a mapped file, and how the mapping may be used.
 #[derive(Debug, Clone, Copy)]
 pub struct Mapping {
-    /// Whether the pages are mapped for loads only. Whoever uses such a medium stores nothing to it: a store ends the
-    /// process, by a panic where debug assertions are on, else by SIGSEGV, and changes nothing.
+    /// Whether the pages are mapped for loads only. A store then changes nothing and ends the process: by a panic
+    /// that names the caller where debug assertions are on, else by SIGSEGV.
     pub read_only: bool,
     /// Whether the file is mapped directly (DAX), which [`Placement`](super::Placement) finds out.
     pub direct: bool,
@@ -49,11 +49,11 @@ pub struct Mapping {
 ///
 /// # Read-only
 ///
-/// A session that only reads maps the file shared and without the right to store. It then has no page of its own:
-/// what it touches is page cache, which the kernel takes back as it likes, and which no limit on data
-/// (`ulimit -d`), no strict accounting (`vm.overcommit_memory=2`) and no `mlockall` turns into a copy. So such a
-/// session must not store, not even a word that means something to itself alone. The gate of the pool ensures that:
-/// all stores are made inside a writer's pin, which the gate refuses to such a session.
+/// A session that only reads maps the file shared and without the right to store. So it has no page of its own: all
+/// that it touches is page cache. The kernel does not count such a mapping as data (`ulimit -d`), commits no memory
+/// to it (`vm.overcommit_memory=2`), and copies nothing of it for `mlockall`. The price is that the session must not
+/// store, not even what concerns itself alone. The pool's gate ensures that: operations store inside a writer's pin,
+/// which the gate refuses in such a session.
 pub struct Mapped {
     base: NonNull<u8>,
     len: AtomicU64,
@@ -201,8 +201,8 @@ impl Mapped {
     }
 }
 
-/// The holes among the first `len` bytes, over which a reader maps zeros. Only tmpfs has any: it needs memory to read a
-/// hole. Those of a writer are filled.
+/// The holes among the first `len` bytes of a file on tmpfs, in whose place a reader maps zeros: to read a hole, tmpfs
+/// needs memory that it may not have. A writer's holes are filled at once, so that it has none.
 fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<u64>>> {
     let holes = disk::holes(file, len)?;
     if !read_only && !holes.is_empty() {
@@ -219,8 +219,8 @@ fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<u64>>> {
     Ok(holes)
 }
 
-/// Maps the first `len` bytes of the file, and zeros in place of its holes. A hole is not mapped even for a moment:
-/// where the process locks all that it maps (`mlockall`), that would fill it.
+/// Maps the first `len` bytes of the file, and zeros in place of these holes. A hole is never mapped, not even for a
+/// moment: in a process that locks all its future mappings (`mlockall`) that would fill it.
 ///
 /// # Safety
 ///
