@@ -12,6 +12,7 @@ use crate::store::encoding::json_text;
 use crate::store::encoding::readable::{self, Reading};
 use crate::store::encoding::serde_names;
 use crate::store::encoding::value::{KeyBound, Value};
+#[cfg(feature = "json")]
 use crate::tree::Bytes;
 
 /// Values of type `T`, stored as JSON: readable, and open to new fields with `#[serde(default)]`.

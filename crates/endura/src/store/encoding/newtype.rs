@@ -24,7 +24,21 @@ pub trait Newtype: Copy + 'static {
     /// A name of its own, which makes it another type to the pool than `Stored`; none by default.
     ///
     /// It is written as a Rust name is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes, and is not that
-    /// of another type of values, such as `u64`. Another one does not compile.
+    /// of another type of values, such as `u64`. Another one does not compile:
+    ///
+    /// ```compile_fail
+    /// #[derive(Clone, Copy)]
+    /// struct UserId(u64);
+    ///
+    /// impl endura::Newtype for UserId {
+    ///     type Stored = u64;
+    ///     const NAME: Option<&'static str> = Some("u64");
+    ///     fn to_stored(self) -> u64 { self.0 }
+    ///     fn from_stored(id: u64) -> Self { Self(id) }
+    /// }
+    ///
+    /// assert_eq!(<UserId as endura::Value>::type_name(), "u64: u64");
+    /// ```
     const NAME: Option<&'static str> = None;
     /// The value to store.
     fn to_stored(self) -> <Self::Stored as Value>::Ref<'static>;

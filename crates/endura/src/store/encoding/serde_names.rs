@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{self, DeserializeOwned, Expected, Visitor};
 use serde::forward_to_deserialize_any;
 
+#[cfg(feature = "postcard")]
 use crate::cpu::crc32c;
 
 /// What a type asks a deserializer for.
@@ -16,6 +17,7 @@ enum Asked {
     /// A number, say, whose name says all.
     Plain(&'static str),
     /// Values of other types.
+    #[cfg_attr(not(feature = "json"), allow(dead_code, reason = "JSON alone records it"))]
     Holder(&'static str),
 }
 
