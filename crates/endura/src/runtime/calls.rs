@@ -10,10 +10,16 @@ use std::marker::PhantomData;
 /// The deepest nesting of calls that is recorded. A thread that is inside more calls counts as inside every pool.
 const DEEPEST: usize = 16;
 
+/// The calls of a thread that are under way, the outermost first.
+struct Calls {
+    depth: Cell<usize>,
+    pools: [Cell<usize>; DEEPEST],
+}
+
 thread_local! {
     // No destructor: it can also be used while the thread is torn down.
-    static DEPTH: Cell<usize> = const { Cell::new(0) };
-    static POOLS: [Cell<usize>; DEEPEST] = const { [const { Cell::new(0) }; DEEPEST] };
+    static CALLS: Calls =
+        const { Calls { depth: Cell::new(0), pools: [const { Cell::new(0) }; DEEPEST] } };
 }
 
 /// A running call. It ends when it is dropped, also by a panic, in the thread that began it.
@@ -24,22 +30,22 @@ pub(crate) struct Call {
 impl Call {
     /// Begins a call into the pool at this address, which stays there meanwhile.
     #[inline(always)]
-    pub(crate) fn begin<T: ?Sized>(pool: *const T) -> Self {
-        let depth = DEPTH.get();
-        POOLS.with(|pools| {
-            if let Some(own) = pools.get(depth) {
-                own.set(pool.addr());
+    pub(crate) fn begin(pool: usize) -> Self {
+        CALLS.with(|calls| {
+            let depth = calls.depth.get();
+            if let Some(own) = calls.pools.get(depth) {
+                own.set(pool);
             }
+            calls.depth.set(depth + 1);
         });
-        DEPTH.set(depth + 1);
         Self { _not_send: PhantomData }
     }
 
     /// Whether the calling thread is inside a call into the pool at this address.
-    pub(crate) fn is_inside<T: ?Sized>(pool: *const T) -> bool {
-        let depth = DEPTH.get();
-        POOLS.with(|pools| {
-            depth > DEEPEST || pools[..depth].iter().any(|noted| noted.get() == pool.addr())
+    pub(crate) fn is_inside(pool: usize) -> bool {
+        CALLS.with(|calls| {
+            let noted = calls.pools.get(..calls.depth.get());
+            noted.is_none_or(|noted| noted.iter().any(|noted| noted.get() == pool))
         })
     }
 }
@@ -47,7 +53,7 @@ impl Call {
 impl Drop for Call {
     #[inline(always)]
     fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
+        CALLS.with(|calls| calls.depth.set(calls.depth.get() - 1));
     }
 }
 
@@ -57,8 +63,8 @@ mod tests {
 
     #[test]
     fn a_thread_is_inside_the_pools_that_its_calls_are_of() {
-        let (a, b, c) = (&1, &2, &3);
-        let is_inside = || [a, b, c].map(|pool| Call::is_inside(pool));
+        let (a, b, c) = (1, 2, 3);
+        let is_inside = || [a, b, c].map(Call::is_inside);
         let outer = Call::begin(a);
         let inner = Call::begin(b);
         assert_eq!(is_inside(), [true, true, false]);
@@ -76,8 +82,8 @@ mod tests {
 
     #[test]
     fn a_panic_ends_its_calls() {
-        let pool = &1;
-        let _outer = Call::begin(&2);
+        let pool = 1;
+        let _outer = Call::begin(2);
         let outcome = std::panic::catch_unwind(|| {
             let _calls = [Call::begin(pool), Call::begin(pool)];
             panic!("on purpose");
@@ -87,10 +93,9 @@ mod tests {
 
     #[test]
     fn who_is_too_deep_to_tell_is_inside_everywhere() {
-        let pools = [1, 2];
-        let calls: Vec<_> = (0..=DEEPEST).map(|_| Call::begin(&pools[0])).collect();
-        assert!(Call::is_inside(&pools[1]));
+        let calls: Vec<_> = (0..=DEEPEST).map(|_| Call::begin(1)).collect();
+        assert!(Call::is_inside(2));
         drop(calls);
-        assert!(!Call::is_inside(&pools[0]) && !Call::is_inside(&pools[1]));
+        assert!(!Call::is_inside(1) && !Call::is_inside(2));
     }
 }

@@ -70,8 +70,10 @@ pub(crate) struct Handle {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) types: Types,
+    /// By which the [calls](Call) of the pool are known.
+    pub(crate) pool_address: usize,
     /// Stays open for as long as the handle is there.
-    pub(crate) pool: Arc<dyn Send + Sync>,
+    pub(crate) _pool: Arc<dyn Send + Sync>,
 }
 
 impl<K: ?Sized, V: ?Sized> Clone for Map<K, V> {
@@ -121,7 +123,7 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
     /// To be held by a method while it may run code of its caller's: the pool cannot be closed or verified in there.
     #[inline]
     pub(crate) fn call(&self) -> Call {
-        Call::begin(Arc::as_ptr(&self.handle.pool))
+        Call::begin(self.handle.pool_address)
     }
 }
 

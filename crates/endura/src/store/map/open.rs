@@ -143,7 +143,8 @@ impl Pool {
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
         let tree = structure.open(self.space(), map)?;
-        Ok(Handle { tree, name, kind, types, pool: self.keep_open() })
+        let (pool_address, _pool) = (self.address(), self.keep_open());
+        Ok(Handle { tree, name, kind, types, pool_address, _pool })
     }
 
     fn find_or_make(

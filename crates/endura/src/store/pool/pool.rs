@@ -158,6 +158,11 @@ impl Pool {
         Arc::<Inner>::clone(&self.inner)
     }
 
+    /// By which the [calls](Call) of the pool are known.
+    pub(crate) fn address(&self) -> usize {
+        self.inner.address()
+    }
+
     /// Where the pool lies: the path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.inner.facts.path
@@ -222,7 +227,7 @@ impl Pool {
     /// inside an operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another one stays inside an operation that writes
     /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
     pub fn verify(&self) -> Result<Report> {
-        if Call::is_inside(&*self.inner) {
+        if Call::is_inside(self.address()) {
             return Err(Error::InsideOperation);
         }
         check::verify(&self.inner.space)
@@ -307,11 +312,15 @@ impl Pool {
 }
 
 impl Inner {
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     fn close(&self) -> Result<()> {
         if self.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        if Call::is_inside(self) {
+        if Call::is_inside(self.address()) {
             return Err(Error::InsideOperation);
         }
         // Fails where an operation may go on; the pool then stays open, and locked. No lock is held while it
