@@ -19,9 +19,6 @@ use endura_console::outcome::{Answer, Result, arguments, exit};
 use endura_console::progress;
 use endura_console::text::grouped;
 use report::Summary;
-use std::io::{Write, stdout};
-use std::process::ExitCode;
-use std::time::Duration;
 
 fn run(args: &Args) -> Result {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
