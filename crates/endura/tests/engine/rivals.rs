@@ -93,7 +93,8 @@ fn a_large_value_is_written_once_however_often_its_place_is_looked_for() {
             tries += 1;
             let text = ["first", "other", "another", "the last"][tries - 1];
             if tries < 4 {
-                map.insert("k", "rival").unwrap();
+                // Each time another value: a decision about the same one would stay.
+                map.insert("k", format!("rival {tries}")).unwrap();
             }
             ByteChange::Put(Cow::Owned(text.into()))
         })
