@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::media::Mapped;
+use crate::os::fork::ForkGuard;
 use crate::runtime::calls::Call;
 use crate::store::encoding::value::{Key, Value, is_word};
 use crate::store::index::{ByteTree, Tree, WordTree};
 use crate::types::Types;
+use crate::{Error, Result};
 
 /// A handle of a named map from `K` to `V`, sorted by key.
 ///
@@ -70,6 +72,8 @@ pub(crate) struct Handle {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) types: Types,
+    /// The process that opened the pool.
+    pub(crate) birthplace: ForkGuard,
     /// By which the [calls](Call) of the pool are known.
     pub(crate) pool_address: usize,
     /// Stays open for as long as the handle is there.
@@ -118,6 +122,12 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
             Tree::Bytes(tree) => tree,
             Tree::Words(_) => not_bytes(),
         }
+    }
+
+    /// The result of an operation that ran a closure: an error in a child of a fork in there.
+    #[inline]
+    pub(crate) fn unless_forked<R>(&self, result: R) -> Result<R> {
+        if self.handle.birthplace.is_elsewhere() { Err(Error::Forked) } else { Ok(result) }
     }
 
     /// To be held by a method while it may run code of its caller's: the pool cannot be closed or verified in there.

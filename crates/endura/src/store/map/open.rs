@@ -143,8 +143,8 @@ impl Pool {
             return Err(Error::Corrupt { offset: map.entry(), what });
         }
         let tree = structure.open(self.space(), map)?;
-        let (pool_address, _pool) = (self.address(), self.keep_open());
-        Ok(Handle { tree, name, kind, types, pool_address, _pool })
+        let (pool_address, birthplace) = (self.address(), self.birthplace());
+        Ok(Handle { tree, name, kind, types, birthplace, pool_address, _pool: self.keep_open() })
     }
 
     fn find_or_make(

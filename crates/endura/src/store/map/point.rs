@@ -64,7 +64,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let _call = self.call();
         if let Some(words) = self.words() {
             let value = from_words::<V>(words.get(K::to_word(key))?)?;
-            return Ok(value.map(|value| look(V::lend(&value))));
+            return self.unless_forked(value.map(|value| look(V::lend(&value))));
         }
         let (mut result, mut look) = (None, Some(look));
         encoded::<K, _>(key, |key| {

@@ -96,7 +96,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                         let value = from_word::<V>(value)?;
                         Ok(visit(K::lend(&key), V::lend(&value)))
                     }))
-                })?
+                })?;
+                self.map.unless_forked(())?
             }
             (Entries::Words(_), None) => unreachable!("an index of words made this range"),
             (Entries::Bytes(range), _) => {

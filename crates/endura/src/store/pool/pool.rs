@@ -163,6 +163,11 @@ impl Pool {
         self.inner.address()
     }
 
+    /// The process that opened it.
+    pub(crate) fn birthplace(&self) -> ForkGuard {
+        self.inner.birthplace
+    }
+
     /// Where the pool lies: the path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.inner.facts.path
@@ -227,6 +232,10 @@ impl Pool {
     /// inside an operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another one stays inside an operation that writes
     /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
     pub fn verify(&self) -> Result<Report> {
+        // First: a child has the calls of its parent's thread.
+        if self.inner.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
         if Call::is_inside(self.address()) {
             return Err(Error::InsideOperation);
         }
