@@ -4,6 +4,7 @@ mod crash;
 mod explorer;
 mod killed;
 mod next;
+mod sessions;
 
 pub use explorer::{Explorer, Start};
 pub use next::{Next, visible};

@@ -154,6 +154,33 @@ fn circles_are_found_through_every_form_of_a_use() {
     }
 }
 
+/// The methods of one type in two files that need each other, whoever calls them: by `self`, or by `Self`.
+#[test]
+fn circles_of_methods_are_found() {
+    let lib = ("lib.rs", "mod t; mod a; mod b; mod c; pub use t::T;");
+    let types = ("t.rs", "pub struct T;");
+    let b = "use crate::T; impl T { pub fn b(&self) { self.a(); } }";
+    // Another type of the same name, further away, is not meant.
+    let other = ("c/mod.rs", "mod t; mod u;");
+    let far = ("c/t.rs", "pub struct T; impl T { pub fn b(&self) {} }");
+    let user = (
+        "c/u.rs",
+        "use super::t::T; pub trait A { fn u(&self); } impl A for T { fn u(&self) { self.b(); } }",
+    );
+    for a in ["self.b()", "Self::b(self)", "println!(\"{}\", 1); if true { self.b() }"] {
+        let a = format!("use crate::T; impl T {{ pub fn a(&self) {{ {a} }} }}");
+        let files = [lib, types, ("a.rs", &a), ("b.rs", b), other, far, user];
+        let found = knots(&edges(&sample(&files)));
+        assert_eq!(found.len(), 1, "{a} {found:?}");
+        assert!(found[0].shortest.contains("b.rs uses T::a of a.rs"), "{}", found[0].shortest);
+    }
+    // Its own method, or one of something else, is no use of another file.
+    let a =
+        "use crate::T; impl T { pub fn a(&self, x: &str) { x.b(); self.own(); } fn own(&self) {} }";
+    let files = [lib, types, ("a.rs", a), ("b.rs", b), other, far, user];
+    assert_eq!(knots(&edges(&sample(&files))), Vec::new());
+}
+
 #[test]
 fn a_circle_of_folders_counts_where_their_paths_part() {
     let files = [

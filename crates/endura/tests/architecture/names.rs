@@ -1,9 +1,13 @@
 //! Which file of a crate uses which: every path in the sources, followed through `use` and
 //! `pub use` to the file that defines the name.
 //!
-//! What is compiled for tests or models alone (`cfg(test)`, `cfg(loom)`, `cfg(doctest)`) is left
-//! out. Calls of methods name no path and are not seen.
+//! A type's methods may be spread over files. A method that is called on `self`, or as `Self::method`, counts as a use of
+//! the file that defines it. Calls of methods on anything else name no path, and are not seen: which type they are of
+//! only the compiler knows.
+//!
+//! What is compiled for tests or models alone (`cfg(test)`, `cfg(loom)`, `cfg(doctest)`) is left out.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::Visit;
@@ -30,6 +34,10 @@ struct Module {
     globs: Vec<Vec<String>>,
     /// Every path of more than one segment.
     paths: Vec<Vec<String>>,
+    /// The methods that it defines, each with the name of its type.
+    methods: BTreeSet<(String, String)>,
+    /// Those that it calls on its own type.
+    calls: BTreeSet<(String, String)>,
 }
 
 /// That one file uses a name of another.
@@ -87,7 +95,7 @@ impl Crate {
                 other => {
                     module.items.extend(name_of(other));
                     self.with_items.insert(file.to_owned());
-                    Paths(&mut module).visit_item(other);
+                    Paths { module: &mut module, own: None }.visit_item(other);
                 }
             }
         }
@@ -106,8 +114,36 @@ impl Crate {
                     edges.insert(Edge { from: module.file.clone(), to, name });
                 }
             }
+            for call in &module.calls {
+                if let Some(to) = self.definer(&module.file, call) {
+                    let name = format!("{}::{}", call.0, call.1);
+                    edges.insert(Edge { from: module.file.clone(), to, name });
+                }
+            }
         }
         edges
+    }
+
+    /// The file that defines a method which `from` calls on its own type. Of several types of one name that is meant
+    /// whose file is nearest; `None` if it is this file, or cannot be told.
+    fn definer(&self, from: &str, call: &(String, String)) -> Option<String> {
+        let near = |file: &str| {
+            let folders = from.split('/').zip(file.split('/'));
+            let shared = folders.take_while(|(ours, theirs)| ours == theirs).count();
+            (shared, Reverse(file.split('/').count()))
+        };
+        let definers: BTreeSet<&str> = self
+            .modules
+            .values()
+            .filter(|module| module.methods.contains(call))
+            .map(|module| module.file.as_str())
+            .collect();
+        if definers.contains(from) {
+            return None;
+        }
+        let nearest = definers.iter().map(|file| near(file)).max()?;
+        let mut nearest = definers.iter().filter(|file| near(file) == nearest);
+        nearest.next().filter(|_| nearest.next().is_none()).map(|&file| file.to_owned())
     }
 
     /// Where `path`, written in the module `at`, leads; `None` out of the crate. `depth` ends
@@ -196,19 +232,55 @@ impl Module {
     }
 }
 
-/// Collects the paths of a module.
-struct Paths<'a>(&'a mut Module);
+/// Collects the paths of a module, and what it calls of its own types.
+struct Paths<'a> {
+    module: &'a mut Module,
+    /// The type whose `impl` is being read.
+    own: Option<String>,
+}
 
 impl<'ast> Visit<'ast> for Paths<'_> {
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let own = match &*item.self_ty {
+            syn::Type::Path(named) => named.path.segments.last().map(|part| part.ident.to_string()),
+            _ => None,
+        };
+        if let (None, Some(own)) = (&item.trait_, &own) {
+            let methods = item.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Fn(method) => Some((own.clone(), method.sig.ident.to_string())),
+                _ => None,
+            });
+            self.module.methods.extend(methods);
+        }
+        let outer = std::mem::replace(&mut self.own, own);
+        syn::visit::visit_item_impl(self, item);
+        self.own = outer;
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let on_self =
+            matches!(&*call.receiver, syn::Expr::Path(path) if path.path.is_ident("self"));
+        if let (true, Some(own)) = (on_self, &self.own) {
+            self.module.calls.insert((own.clone(), call.method.to_string()));
+        }
+        syn::visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 && path.leading_colon.is_none() {
-            self.0.paths.push(path.segments.iter().map(|part| part.ident.to_string()).collect());
+            let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+            match (&self.own, &parts[..]) {
+                (Some(own), [first, method]) if first == "Self" => {
+                    self.module.calls.insert((own.clone(), method.clone()));
+                }
+                _ => self.module.paths.push(parts),
+            }
         }
         syn::visit::visit_path(self, path);
     }
 
     fn visit_item_use(&mut self, used: &'ast syn::ItemUse) {
-        self.0.bring_in(&used.tree, &mut Vec::new());
+        self.module.bring_in(&used.tree, &mut Vec::new());
     }
 
     /// What stands in a macro's braces is text to the parser: its paths are found by their `::`.
@@ -224,7 +296,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
                 at += 2;
             }
             if path.len() > 1 && path.iter().all(|part| !part.is_empty()) {
-                self.0.paths.push(path);
+                self.module.paths.push(path);
             }
             at += 1;
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::types::Type;
-use super::walk::{sign, take};
+use super::walk::take;
 use crate::store::encoding::value::Key;
 use crate::{BoxError, Error, Result};
 
@@ -97,11 +97,6 @@ impl Type {
             more => Err(format!("{more} bytes too many").into()),
         });
         decoded.map_err(|source| Error::Decode { type_name: self.to_string(), source })
-    }
-
-    #[cold]
-    pub(super) fn encode_error(&self, source: BoxError) -> Error {
-        Error::Encode { type_name: self.to_string(), source }
     }
 
     /// `part`: as a field of a tuple.
@@ -215,6 +210,11 @@ impl Type {
             _ => Datum::Unsigned(bits),
         })
     }
+}
+
+/// The bit that tells negative numbers of so many bytes.
+fn sign(width: usize) -> u128 {
+    1 << (8 * width - 1)
 }
 
 /// The bits of a float in the order of its numbers.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::tree::LONGEST_VALUE;
+use crate::{BoxError, Error};
 
 /// No program has types nested deeper: the compiler's own limit.
 const DEEPEST: usize = 128;
@@ -87,6 +88,11 @@ impl Type {
     /// Whether an index of words can hold its encodings: all have the same number of bytes, at most 8.
     pub fn is_word(&self) -> bool {
         self.width().is_some_and(|width| width <= 8)
+    }
+
+    #[cold]
+    pub(super) fn encode_error(&self, source: BoxError) -> Error {
+        Error::Encode { type_name: self.to_string(), source }
     }
 
     /// Whether all bytes of the right number are an encoding.

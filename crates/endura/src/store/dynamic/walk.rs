@@ -71,11 +71,6 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], B
     bytes.split_off(..count).ok_or_else(|| format!("fewer than {count} bytes").into())
 }
 
-/// The bit that tells negative numbers of so many bytes.
-pub(super) fn sign(width: usize) -> u128 {
-    1 << (8 * width - 1)
-}
-
 #[cfg(feature = "json")]
 fn json(bytes: &[u8]) -> Result<(), BoxError> {
     serde_json::from_slice::<serde::de::IgnoredAny>(bytes)?;

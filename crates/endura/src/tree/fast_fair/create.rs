@@ -1,17 +1,40 @@
-//! An empty tree.
+//! A tree by name, and an empty one.
+
+use std::sync::Arc;
 
 use crate::Result;
 use crate::media::Media;
-use crate::pool::Guard;
+use crate::pool::{Guard, MapState, Space};
+use crate::types::Types;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Init, MIDDLE};
 use crate::tree::fast_fair::nodes::lock_word::LockWord;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::path::root::Root;
-use crate::tree::fast_fair::tree::Tree;
+use crate::tree::fast_fair::tree::{KIND, Tree};
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
+    /// Opens the map `name` of a pool; makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`](crate::Error::WrongKind) if there is a map of that name with other nodes, and those of
+    /// [`Space::open_map`].
+    pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
+        Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)
+    }
+
+    /// The map `name`, whatever it is; made with these nodes and types if there is none.
+    pub(crate) fn find_or_create(
+        space: &Arc<Space<M>>,
+        name: &str,
+        types: &Types,
+    ) -> Result<Arc<MapState>> {
+        let create = |guard: &Guard<'_, M>, _| Self::create(guard);
+        space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
+    }
+
     /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
     /// the caller's next fence is. Fails with nothing taken.
     pub(crate) fn create(guard: &Guard<'_, M>) -> Result<u64> {

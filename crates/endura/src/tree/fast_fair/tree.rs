@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::media::Media;
-use crate::pool::{Guard, MapState, OpenMap, Space};
+use crate::pool::{MapState, OpenMap, Space};
 use crate::tree::another::another;
-use crate::types::Types;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -48,26 +47,6 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S> Clone for Tree<M, INNER
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Opens the map `name` of a pool; makes it if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongKind`] if there is a map of that name with other nodes, and those of
-    /// [`Space::open_map`].
-    pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
-        Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)
-    }
-
-    /// The map `name`, whatever it is; made with these nodes and types if there is none.
-    pub(crate) fn find_or_create(
-        space: &Arc<Space<M>>,
-        name: &str,
-        types: &Types,
-    ) -> Result<Arc<MapState>> {
-        let create = |guard: &Guard<'_, M>, _| Self::create(guard);
-        space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
-    }
-
     /// The tree in an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == Self::PARAMETERS {

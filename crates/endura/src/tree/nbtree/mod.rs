@@ -53,6 +53,7 @@
 
 mod blocks;
 mod design;
+mod ends;
 mod index;
 mod metadata;
 mod read;
@@ -63,7 +64,7 @@ mod write;
 
 pub use design::{Design, TwoLayers};
 pub use read::scan::Cursor;
-pub use restart::rebuild::Stats;
 pub use tree::Tree;
 pub(crate) use upkeep::check::check_tree;
 pub(crate) use upkeep::inventory::Inventory;
+pub use upkeep::rebuild::Stats;

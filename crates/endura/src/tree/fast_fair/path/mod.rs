@@ -4,4 +4,5 @@ pub(crate) mod descend;
 pub(crate) mod lock;
 pub(crate) mod repair;
 pub(crate) mod root;
+pub(crate) mod slots;
 pub(crate) mod trail;

@@ -1,6 +1,5 @@
 //! Lookups and scans.
 
-pub(crate) mod ends;
 pub(crate) mod lookup;
 pub(crate) mod many;
 pub(crate) mod order;

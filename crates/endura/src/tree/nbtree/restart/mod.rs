@@ -2,4 +2,3 @@
 
 pub(crate) mod chain;
 pub(crate) mod partition;
-pub(crate) mod rebuild;

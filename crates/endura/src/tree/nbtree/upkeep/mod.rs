@@ -4,3 +4,4 @@ pub(crate) mod check;
 pub(crate) mod count;
 pub(crate) mod inventory;
 pub(crate) mod mark;
+pub(crate) mod rebuild;

@@ -44,14 +44,7 @@ struct Frozen {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Gives the entries of a leaf new blocks, or completes what is under way there. On return the
-    /// leaf is replaced, and nothing leads to it any more.
-    #[inline(never)]
-    pub(crate) fn change(&self, guard: &Guard<'_, M>, partition: usize, number: u32) -> Result<()> {
-        self.complete(guard, partition, Task::Change(number))
-    }
-
-    /// As [`change`](Self::change), up to the point where nobody new finds the leaf. Gives the leaf
+    /// The first steps of a [`change`](Self::change), up to the point where nobody new finds the leaf. Gives the leaf
     /// that was replaced (the given one, or the one that absorbed it), or what has to be done first.
     pub(crate) fn advance(
         &self,
@@ -97,6 +90,33 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
         self.link(guard, partition, number)?;
         Ok(Ok(number))
+    }
+
+    /// M2: whether `left` absorbs `right`. If not, `left` is SPLITTING on return.
+    pub(crate) fn capture(&self, left: u32, right: u32, stamp: u8) -> bool {
+        let leaf = self.meta.leaves.get(right);
+        loop {
+            let control = leaf.control();
+            match control.phase() {
+                Phase::Captured(by) if by == left && control.stamp() == stamp => return true,
+                Phase::Open if control.stamp() == stamp => {
+                    let captured = control.closing(Phase::Captured(left));
+                    if leaf.exchange_control(control, captured) {
+                        return true;
+                    }
+                }
+                _ => break,
+            }
+        }
+        let leaf = self.meta.leaves.get(left);
+        loop {
+            let control = leaf.control();
+            if control.phase() != Phase::Merging(right, stamp)
+                || leaf.exchange_control(control, control.closing(Phase::Splitting))
+            {
+                return false;
+            }
+        }
     }
 
     /// S1 to S4 for a leaf, and the one that it absorbs (0: none).

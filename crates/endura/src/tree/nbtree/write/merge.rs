@@ -81,31 +81,4 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.change(guard, partition, left)?;
         Ok(true)
     }
-
-    /// M2: whether `left` absorbs `right`. If not, `left` is SPLITTING on return.
-    pub(crate) fn capture(&self, left: u32, right: u32, stamp: u8) -> bool {
-        let leaf = self.meta.leaves.get(right);
-        loop {
-            let control = leaf.control();
-            match control.phase() {
-                Phase::Captured(by) if by == left && control.stamp() == stamp => return true,
-                Phase::Open if control.stamp() == stamp => {
-                    let captured = control.closing(Phase::Captured(left));
-                    if leaf.exchange_control(control, captured) {
-                        return true;
-                    }
-                }
-                _ => break,
-            }
-        }
-        let leaf = self.meta.leaves.get(left);
-        loop {
-            let control = leaf.control();
-            if control.phase() != Phase::Merging(right, stamp)
-                || leaf.exchange_control(control, control.closing(Phase::Splitting))
-            {
-                return false;
-            }
-        }
-    }
 }

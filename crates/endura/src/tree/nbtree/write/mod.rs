@@ -4,4 +4,5 @@ pub(crate) mod change;
 pub(crate) mod insert;
 pub(crate) mod merge;
 pub(crate) mod settle;
+pub(crate) mod smo;
 pub(crate) mod update;

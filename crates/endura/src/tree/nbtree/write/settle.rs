@@ -16,12 +16,6 @@
 //! A change of a leaf begins (S0) when the change that made it has ended (S8). So two signposts never
 //! follow each other, and no step of an old change can undo one of a later one: every thread that
 //! was stopped in the middle finds each step done, by a comparison that fails.
-//!
-//! What has to come first may itself have to wait for something else: S7 needs the block before, which may
-//! be frozen and has to be replaced first, which needs the change that made it to end, and so on along the
-//! chain. Threads that stopped leave few of these, a damaged file as many as it has blocks. So this is a
-//! loop over a list of [`Task`]s and no recursion; each is about a lower key than the one that waits for it,
-//! so that the list ends at the first block.
 
 use crate::Result;
 use crate::media::{Mark, Media, Region};
@@ -34,7 +28,7 @@ use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::reroute::Exchange;
 use crate::tree::nbtree::tree::Tree;
 
-/// A part of an SMO, about the leaf with this number.
+/// A part of an SMO, about the leaf with this number; [`smo`](crate::tree::nbtree::write::smo) does them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Task {
     /// S0 to S8.
@@ -46,57 +40,6 @@ pub(crate) enum Task {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Does a task, and before it what has to be done first.
-    pub(crate) fn complete(
-        &self,
-        guard: &Guard<'_, M>,
-        partition: usize,
-        task: Task,
-    ) -> Result<()> {
-        let mut waiting = Vec::new();
-        let mut next = Some(task);
-        while let Some(task) = next {
-            next = match task {
-                Task::Change(number) | Task::Advance(number) => {
-                    match self.advance(guard, partition, number)? {
-                        Ok(replaced) if matches!(task, Task::Change(_)) => {
-                            Some(Task::Detach(replaced))
-                        }
-                        Ok(_) => waiting.pop(),
-                        Err(first) => {
-                            waiting.push(task);
-                            Some(first)
-                        }
-                    }
-                }
-                Task::Detach(replaced) => match self.detach(guard, partition, replaced)? {
-                    None => waiting.pop(),
-                    Some(before) => {
-                        waiting.push(task);
-                        Some(Task::Advance(before))
-                    }
-                },
-            };
-        }
-        Ok(())
-    }
-
-    /// Completes the change that made a leaf.
-    pub(crate) fn settle_origin(
-        &self,
-        guard: &Guard<'_, M>,
-        partition: usize,
-        number: u32,
-    ) -> Result<()> {
-        match self.meta.leaves.get(number).origin() {
-            0 => Ok(()),
-            origin => {
-                self.link(guard, partition, origin)?;
-                self.complete(guard, partition, Task::Detach(origin))
-            }
-        }
-    }
-
     /// S5 and S6.
     pub(crate) fn link(&self, guard: &Guard<'_, M>, partition: usize, replaced: u32) -> Result<()> {
         let leaves = &self.meta.leaves;
@@ -154,7 +97,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 
     /// S7 and S8, but for a leaf that has to be replaced first: that one.
-    fn detach(&self, guard: &Guard<'_, M>, partition: usize, replaced: u32) -> Result<Option<u32>> {
+    pub(crate) fn detach(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        replaced: u32,
+    ) -> Result<Option<u32>> {
         let leaves = &self.meta.leaves;
         let old = leaves.get(replaced);
         let first = leaves.get(old.successor());

@@ -2,4 +2,5 @@
 
 pub(crate) mod attempt;
 pub(crate) mod descend;
+pub(crate) mod lock;
 pub(crate) mod lookup;

@@ -22,13 +22,6 @@ use crate::tree::roart::upkeep::tour::{Chunk, Tour};
 const BITE: usize = 512;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Notes records that an earlier session left in a chunk. To be called under its first lock.
-    pub(crate) fn note_found(&self, records: usize) {
-        if self.open.map().counted() != Counted::All {
-            self.open.map().add(records as i64);
-        }
-    }
-
     /// Counts, in this thread: locks everything once. Others may write meanwhile, and count as well. O(n).
     ///
     /// # Errors

@@ -15,13 +15,11 @@ use crate::pool::{Guard, Space};
 use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
-use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::lock::{LOCK, Locked};
-use crate::tree::roart::nodes::node::{EOK, Node};
-use crate::tree::roart::nodes::publish::{publish, settle, unlink};
+use crate::tree::roart::nodes::node::EOK;
+use crate::tree::roart::nodes::publish::{publish, unlink};
 use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
-use crate::tree::roart::nodes::word::LinkKind;
 use crate::tree::roart::path::attempt::{Attempt, Attempts, Entered};
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
@@ -319,49 +317,6 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 Ok(None)
             }
         }
-    }
-
-    /// Locks a node; `None` if it is obsolete. The first lock of a session makes it ready.
-    pub(crate) fn lock_node<'g>(
-        &self,
-        guard: &'g Guard<'g, M>,
-        node: &Node<'g, M>,
-    ) -> Result<Option<Locked<'g, M>>> {
-        guard.media().mark(Mark::Step("lock.node"));
-        let Some(mut lock) = Locked::acquire(guard, node.words())? else { return Ok(None) };
-        if !lock.is_ready() {
-            settle(&node.words(), (EOK..=EOK).chain(node.places()));
-            node.rebuild_index();
-            guard.media().mark(Mark::Step("ready.node"));
-            let mut links = node.children();
-            links.extend(Some(node.eok()).filter(|eok| !eok.is_empty()));
-            let mut records = 0;
-            for link in &links {
-                records += usize::from(link.kind()? == LinkKind::Record);
-            }
-            self.note_found(records);
-            lock.make_ready(links.len());
-        }
-        Ok(Some(lock))
-    }
-
-    /// Locks an array; `None` if it is obsolete. The first lock of a session makes it ready.
-    pub(crate) fn lock_array<'g>(
-        &self,
-        guard: &'g Guard<'g, M>,
-        array: &Array<'g, M>,
-    ) -> Result<Option<Locked<'g, M>>> {
-        guard.media().mark(Mark::Step("lock.array"));
-        let Some(mut lock) = Locked::acquire(guard, array.words())? else { return Ok(None) };
-        if !lock.is_ready() {
-            settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
-            array.rebuild_fingerprints();
-            guard.media().mark(Mark::Step("ready.array"));
-            let live = array.slots().len();
-            self.note_found(live);
-            lock.make_ready(live);
-        }
-        Ok(Some(lock))
     }
 }
 

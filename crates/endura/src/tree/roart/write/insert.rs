@@ -9,51 +9,17 @@ use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::fresh::Fresh;
 use crate::tree::roart::nodes::lock::{LOCK, Locked};
 use crate::tree::roart::nodes::node::{EOK, NewNode, Node};
-use crate::tree::roart::nodes::publish::{announce, in_order, publish};
+use crate::tree::roart::nodes::publish::{announce, publish};
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::nodes::word::{ArrayKind, Fingerprint, Link, NodeKind, Slot};
+use crate::tree::roart::nodes::word::{Fingerprint, Link, NodeKind, Slot};
 use crate::tree::roart::path::attempt::Entered;
 use crate::tree::roart::path::descend::{Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
+use crate::tree::roart::write::arrays::{array_for, create_array};
 use crate::tree::roart::write::draft::NewRecord;
 
-/// A locked node and the word in it that leads to some child.
-pub(crate) struct Holder<'g, M: Media> {
-    pub(crate) lock: Locked<'g, M>,
-    pub(crate) i: usize,
-    pub(crate) link: Link,
-}
-
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Locks `node` and finds the word that leads to the chunk at `child`; `None` if the node is
-    /// obsolete or has no such child any more. `byte` is where to look first. Locks are taken from
-    /// the leaves up.
-    pub(crate) fn lock_above<'g>(
-        &self,
-        guard: &'g Guard<'g, M>,
-        node: &Node<'g, M>,
-        byte: Option<u8>,
-        child: u64,
-    ) -> Result<Option<Holder<'g, M>>> {
-        let Some(lock) = self.lock_node(guard, node)? else { return Ok(None) };
-        let likely = byte.and_then(|byte| node.child(byte, guard.space().generation()));
-        let mut words = likely.into_iter().chain(node.places().map(|i| (i, node.load(i))));
-        let Some((i, link)) = words.find(|(_, link)| link.at() == child) else {
-            lock.unchanged();
-            return Ok(None);
-        };
-        Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
-    }
-
-    /// Whether no pop comes before an insert of `key`. To be asked under the lock of a chunk that stays on the way to
-    /// the key's place for as long as it is locked, where a pop that is announced later finds it; before anything is
-    /// published.
-    #[inline(always)]
-    pub(crate) fn admits(&self, key: &Sought<'_>) -> bool {
-        self.open.map().pops().admit(key.bytes)
-    }
-
     /// The key's array has no record of it.
     pub(crate) fn insert_into_array<'g>(
         &self,
@@ -233,22 +199,4 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             None => self.split(guard, key, node.depth() + 1, &slots, fresh),
         }
     }
-}
-
-/// The array for so many records, if there is one.
-pub(crate) fn array_for<T: Techniques>(records: usize) -> Option<ArrayKind> {
-    ArrayKind::for_records(records).filter(|_| records <= T::LARGEST_ARRAY)
-}
-
-/// Writes an array that nothing leads to yet, and gives the word for it (under byte 0).
-pub(crate) fn create_array<'g, T: Techniques, M: Media>(
-    guard: &'g Guard<'g, M>,
-    kind: ArrayKind,
-    slots: &[Slot],
-    fresh: &mut Fresh<'g, M>,
-) -> Result<Link> {
-    let at = fresh.alloc(Array::<M>::bytes_of(kind))?;
-    in_order::<T>(guard.media());
-    Array::create(guard, at, kind, slots)?;
-    Ok(Link::array(at, kind, 0))
 }

@@ -1,5 +1,6 @@
 //! Writes, and the structure changes that they lead to.
 
+pub(crate) mod arrays;
 pub(crate) mod draft;
 pub(crate) mod entry;
 pub(crate) mod insert;

@@ -19,7 +19,7 @@ use crate::tree::roart::path::attempt::Seen;
 use crate::tree::roart::path::descend::{Below, Care, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
-use crate::tree::roart::write::insert::create_array;
+use crate::tree::roart::write::arrays::create_array;
 
 /// With so many records or fewer, an array is replaced by a smaller one: half of what that holds, so
 /// that a key that comes and goes does not replace the array each time. The smallest goes when it is

@@ -13,8 +13,8 @@ use crate::tree::roart::path::attempt::Entered;
 use crate::tree::roart::path::descend::{Fork, Sought, Spot};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
+use crate::tree::roart::write::arrays::{array_for, create_array};
 use crate::tree::roart::write::draft::NewRecord;
-use crate::tree::roart::write::insert::{array_for, create_array};
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Makes a node for records that agree in their first `from` bytes and are too many for one

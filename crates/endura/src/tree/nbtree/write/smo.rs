@@ -1,0 +1,76 @@
+//! Whole structure modifications (SMOs): [`change`](crate::tree::nbtree::write::change), then
+//! [`settle`](crate::tree::nbtree::write::settle).
+//!
+//! What has to come first may itself have to wait for something else: S7 needs the block before, which may
+//! be frozen and has to be replaced first, which needs the change that made it to end, and so on along the
+//! chain. Threads that stopped leave few of these, a damaged file as many as it has blocks. So this is a
+//! loop over a list of [`Task`]s and no recursion; each is about a lower key than the one that waits for it,
+//! so that the list ends at the first block.
+
+use crate::Result;
+use crate::media::Media;
+use crate::pool::Guard;
+
+use crate::tree::nbtree::design::Design;
+use crate::tree::nbtree::tree::Tree;
+use crate::tree::nbtree::write::settle::Task;
+
+impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
+    /// Gives the entries of a leaf new blocks, or completes what is under way there. On return the
+    /// leaf is replaced, and nothing leads to it any more.
+    #[inline(never)]
+    pub(crate) fn change(&self, guard: &Guard<'_, M>, partition: usize, number: u32) -> Result<()> {
+        self.complete(guard, partition, Task::Change(number))
+    }
+
+    /// Does a task, and before it what has to be done first.
+    pub(crate) fn complete(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        task: Task,
+    ) -> Result<()> {
+        let mut waiting = Vec::new();
+        let mut next = Some(task);
+        while let Some(task) = next {
+            next = match task {
+                Task::Change(number) | Task::Advance(number) => {
+                    match self.advance(guard, partition, number)? {
+                        Ok(replaced) if matches!(task, Task::Change(_)) => {
+                            Some(Task::Detach(replaced))
+                        }
+                        Ok(_) => waiting.pop(),
+                        Err(first) => {
+                            waiting.push(task);
+                            Some(first)
+                        }
+                    }
+                }
+                Task::Detach(replaced) => match self.detach(guard, partition, replaced)? {
+                    None => waiting.pop(),
+                    Some(before) => {
+                        waiting.push(task);
+                        Some(Task::Advance(before))
+                    }
+                },
+            };
+        }
+        Ok(())
+    }
+
+    /// Completes the change that made a leaf.
+    pub(crate) fn settle_origin(
+        &self,
+        guard: &Guard<'_, M>,
+        partition: usize,
+        number: u32,
+    ) -> Result<()> {
+        match self.meta.leaves.get(number).origin() {
+            0 => Ok(()),
+            origin => {
+                self.link(guard, partition, origin)?;
+                self.complete(guard, partition, Task::Detach(origin))
+            }
+        }
+    }
+}

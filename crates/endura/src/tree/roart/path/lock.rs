@@ -1,0 +1,104 @@
+//! Locks of nodes and arrays. The first lock of a chunk in a session makes it ready: it takes the tags off its words,
+//! rebuilds what is derived from them, and counts its records.
+//!
+//! Locks are taken from the leaves up.
+
+use crate::Result;
+use crate::media::{Mark, Media};
+use crate::pool::{Counted, Guard};
+
+use crate::tree::roart::nodes::array::Array;
+use crate::tree::roart::nodes::lock::Locked;
+use crate::tree::roart::nodes::node::{EOK, Node};
+use crate::tree::roart::nodes::publish::settle;
+use crate::tree::roart::nodes::word::{Link, LinkKind};
+use crate::tree::roart::path::descend::Sought;
+use crate::tree::roart::techniques::Techniques;
+use crate::tree::roart::tree::Tree;
+
+/// A locked node and the word in it that leads to some child.
+pub(crate) struct Holder<'g, M: Media> {
+    pub(crate) lock: Locked<'g, M>,
+    pub(crate) i: usize,
+    pub(crate) link: Link,
+}
+
+impl<M: Media, T: Techniques> Tree<M, T> {
+    /// Locks a node; `None` if it is obsolete. The first lock of a session makes it ready.
+    pub(crate) fn lock_node<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        node: &Node<'g, M>,
+    ) -> Result<Option<Locked<'g, M>>> {
+        guard.media().mark(Mark::Step("lock.node"));
+        let Some(mut lock) = Locked::acquire(guard, node.words())? else { return Ok(None) };
+        if !lock.is_ready() {
+            settle(&node.words(), (EOK..=EOK).chain(node.places()));
+            node.rebuild_index();
+            guard.media().mark(Mark::Step("ready.node"));
+            let mut links = node.children();
+            links.extend(Some(node.eok()).filter(|eok| !eok.is_empty()));
+            let mut records = 0;
+            for link in &links {
+                records += usize::from(link.kind()? == LinkKind::Record);
+            }
+            self.note_found(records);
+            lock.make_ready(links.len());
+        }
+        Ok(Some(lock))
+    }
+
+    /// Locks an array; `None` if it is obsolete. The first lock of a session makes it ready.
+    pub(crate) fn lock_array<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        array: &Array<'g, M>,
+    ) -> Result<Option<Locked<'g, M>>> {
+        guard.media().mark(Mark::Step("lock.array"));
+        let Some(mut lock) = Locked::acquire(guard, array.words())? else { return Ok(None) };
+        if !lock.is_ready() {
+            settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
+            array.rebuild_fingerprints();
+            guard.media().mark(Mark::Step("ready.array"));
+            let live = array.slots().len();
+            self.note_found(live);
+            lock.make_ready(live);
+        }
+        Ok(Some(lock))
+    }
+
+    /// Locks `node` and finds the word that leads to the chunk at `child`; `None` if the node is
+    /// obsolete or has no such child any more. `byte` is where to look first. Locks are taken from
+    /// the leaves up.
+    pub(crate) fn lock_above<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        node: &Node<'g, M>,
+        byte: Option<u8>,
+        child: u64,
+    ) -> Result<Option<Holder<'g, M>>> {
+        let Some(lock) = self.lock_node(guard, node)? else { return Ok(None) };
+        let likely = byte.and_then(|byte| node.child(byte, guard.space().generation()));
+        let mut words = likely.into_iter().chain(node.places().map(|i| (i, node.load(i))));
+        let Some((i, link)) = words.find(|(_, link)| link.at() == child) else {
+            lock.unchanged();
+            return Ok(None);
+        };
+        Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
+    }
+
+    /// Notes records that an earlier session left in a chunk. To be called under its first lock.
+    fn note_found(&self, records: usize) {
+        if self.open.map().counted() != Counted::All {
+            self.open.map().add(records as i64);
+        }
+    }
+
+    /// Whether no pop comes before an insert of `key`. To be asked under the lock of a chunk that stays on the way to
+    /// the key's place for as long as it is locked, where a pop that is announced later finds it; before anything is
+    /// published.
+    #[inline(always)]
+    pub(crate) fn admits(&self, key: &Sought<'_>) -> bool {
+        self.open.map().pops().admit(key.bytes)
+    }
+}
