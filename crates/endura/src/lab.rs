@@ -16,7 +16,7 @@ pub mod media {
 /// Space and lifetime.
 pub mod pool {
     pub use crate::pool::{
-        Collection, CollectionState, Collector, Counted, GcStep, GcWalk, Guard, Inventory,
+        Collector, Counted, GcStep, GcWalk, Guard, Inventory, LeakRecovery, LeakRecoveryState,
         MapState, PAGE, PartlyUsed, Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats,
         Worker, set_waiting, superblock,
     };

@@ -89,8 +89,8 @@ pub use store::Json;
 #[cfg(feature = "postcard")]
 pub use store::Postcard;
 pub use store::{
-    Bytes, Collection, CollectionState, Domain, Event, Key, KeyBound, KeyRange, Keys, LONGEST_KEY,
-    LONGEST_VALUE, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout,
+    Bytes, Domain, Event, Key, KeyBound, KeyRange, Keys, LONGEST_KEY, LONGEST_VALUE, LeakRecovery,
+    LeakRecoveryState, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout,
     PartlyUsed, Pool, PoolOptions, PrefixKey, Range, Repairs, Report, Shares, Stats, Value, Values,
     Visit, explain_bus_errors,
 };

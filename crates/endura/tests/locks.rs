@@ -84,8 +84,8 @@ fn a_child_drops_a_pool_that_has_threads() {
         let map = pool.map::<u64, u64>("map").unwrap();
         (0..20_000).for_each(|key| assert!(map.insert(key, key).is_ok()));
         leave_as_killed(&path, || drop((map, pool)));
-        let pool = Pool::options().collectors(threads).open_existing(&path).unwrap();
-        assert!(pool.collect().unwrap());
+        let pool = Pool::options().recovery_threads(threads).open_existing(&path).unwrap();
+        assert!(pool.recover_leaks().unwrap());
         let joins_its_own = in_child(move || {
             let own =
                 std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(300)));

@@ -9,6 +9,7 @@ mod directory;
 mod drop_map;
 mod file;
 mod layout;
+mod lock_stamps;
 #[cfg(all(test, loom))]
 mod loom;
 mod maps;
@@ -18,15 +19,14 @@ mod pins;
 mod reclaim;
 mod session;
 mod space;
-mod stamps;
 #[cfg(test)]
 mod tests;
 
 pub use crate::runtime::thread::Worker;
 pub use crate::sync::set_waiting;
 pub(crate) use alloc::events::Events;
-pub use alloc::events::{CollectionState, Event};
-pub use alloc::marks::Collection;
+pub use alloc::events::{Event, LeakRecoveryState};
+pub use alloc::marks::LeakRecovery;
 pub use alloc::slab::PartlyUsed;
 pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;

@@ -7,16 +7,16 @@ use crate::media::{LINE, Media, Ordering, Region};
 use crate::os::barrier::Barriers;
 use crate::os::fork::ForkGuard;
 use crate::pool::alloc::allocator::Allocator;
-use crate::pool::alloc::events::{CollectionState, Event, Events};
-use crate::pool::alloc::marks::Collection;
+use crate::pool::alloc::events::{Event, Events, LeakRecoveryState};
+use crate::pool::alloc::marks::LeakRecovery;
 use crate::pool::alloc::slab::PartlyUsed;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::directory::registry::Directory;
 use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
+use crate::pool::lock_stamps::Stamps;
 use crate::pool::patience::Patience;
 use crate::pool::session::READ_ONLY;
 use crate::pool::session::Session;
-use crate::pool::stamps::Stamps;
 use crate::runtime::epoch::{Epochs, RetireTag};
 use crate::runtime::thread::Heir;
 use crate::sync::{AtomicU64, Mutex, OnceLock};
@@ -211,15 +211,18 @@ impl<M: Media> Space<M> {
     }
 
     /// How far the collection of what the last session stranded has come.
-    pub fn collection(&self) -> Collection {
-        self.allocator.marks().map_or(Collection::NOT_NEEDED, |marks| marks.progress())
+    pub fn collection(&self) -> LeakRecovery {
+        self.allocator.marks().map_or(LeakRecovery::NOT_NEEDED, |marks| marks.progress())
     }
 
     /// Says that there will be no collection in this session.
     pub(crate) fn give_up_collection(&self) {
         if let Some(marks) = self.allocator.marks() {
             marks.give_up();
-            self.tell(|| Event::CollectionEnded { state: CollectionState::Failed, freed_bytes: 0 });
+            self.tell(|| Event::LeakRecoveryEnded {
+                state: LeakRecoveryState::Failed,
+                freed_bytes: 0,
+            });
         }
     }
 
@@ -229,7 +232,7 @@ impl<M: Media> Space<M> {
             "the headers of pages contradict each other, so that free space of the last session was not taken \
              over: the pool is damaged; run `endura check` on a copy of it",
         );
-        let gave_up = (self.collection().state == CollectionState::Failed).then_some(
+        let gave_up = (self.collection().state == LeakRecoveryState::Failed).then_some(
             "the search for space that an unclean end stranded met damage, or a map of an unknown kind, and \
              was given up: run `endura check` on a copy of the pool",
         );

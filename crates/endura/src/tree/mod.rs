@@ -3,7 +3,6 @@
 //! An index offers a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); what a
 //! map offers is made of them above ([`Map`](crate::Map)).
 
-mod another;
 pub(crate) mod byte_range;
 mod bytes;
 mod check;
@@ -18,6 +17,7 @@ pub mod roart;
 #[cfg(all(test, not(loom)))]
 mod tests;
 pub(crate) mod word_range;
+mod wrong_kind;
 
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
 pub use check::{Repairs, TreeCheck};

@@ -294,7 +294,7 @@ fn of_pools() -> Vec<Operation> {
         ("drop_map", |world| world.pool.drop_map("more").map(drop)),
         ("stats", |world| world.pool.stats().map(drop)),
         ("verify", |world| world.pool.verify().map(drop)),
-        ("collect", |world| world.pool.collect().map(drop)),
+        ("collect", |world| world.pool.recover_leaks().map(drop)),
     ];
     let box_one = |(what, run): Named<World>| -> Operation { ("", what, Box::new(run)) };
     all.into_iter().map(box_one).collect()

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use endura::lab::pool::PAGE;
-use endura::{CollectionState, Kind, MapOptions, Pool, Stats};
+use endura::{Kind, LeakRecoveryState, MapOptions, Pool, Stats};
 
 use crate::killed_file::leave_as_killed;
 use crate::patched::{Closed, options, outcome};
@@ -25,7 +25,7 @@ fn unclosed_pool(path: &Path) {
 /// What the pool says when its collection has been tried.
 fn collected(path: &Path) -> (Stats, bool) {
     let pool = Pool::options().open_existing(path).unwrap();
-    let done = pool.collect().unwrap();
+    let done = pool.recover_leaks().unwrap();
     // Also what was refused can be read.
     assert_eq!(pool.map::<u64, u64>("numbers").unwrap().get(1).unwrap(), Some(1));
     (pool.stats().unwrap(), done)
@@ -44,7 +44,7 @@ fn headers_that_contradict_each_other() {
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.write_all_at(&[0; 8], PAGE).unwrap();
     let (stats, done) = collected(&path);
-    assert_eq!((stats.collection.state, done), (CollectionState::Failed, false));
+    assert_eq!((stats.leak_recovery.state, done), (LeakRecoveryState::Failed, false));
     let told = |what: &str| stats.warnings.iter().any(|warning| warning.contains(what));
     assert!(told("headers of pages") && told("was given up"), "{:?}", stats.warnings);
 }

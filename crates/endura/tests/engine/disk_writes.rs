@@ -67,7 +67,7 @@ fn bytes_per_update(
     read_mostly: bool,
 ) -> Option<u64> {
     let path = folder.join("pool");
-    let options = Pool::options().read_mostly(read_mostly).collectors(0);
+    let options = Pool::options().read_mostly(read_mostly).recovery_threads(0);
     let pool = options.create_new(&path).unwrap();
     let store = open(&pool);
     (0..entries).for_each(|number| store(number, number));

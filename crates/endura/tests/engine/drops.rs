@@ -1,6 +1,6 @@
 //! Maps that were dropped while somebody may still be inside: their chunks wait, they are not lost.
 
-use endura::{CollectionState, Kind, MapOptions};
+use endura::{Kind, LeakRecoveryState, MapOptions};
 
 use crate::patched::options;
 use crate::patience::ends;
@@ -32,7 +32,7 @@ fn of_kind(kind: Kind) {
     let dropped = other.get_with("key", |_| pool.drop_map("map").unwrap()).unwrap();
     assert_eq!(dropped, Some(true));
     let shares = pool.verify().unwrap().shares;
-    assert_eq!(pool.stats().unwrap().collection.state, CollectionState::NotNeeded);
+    assert_eq!(pool.stats().unwrap().leak_recovery.state, LeakRecoveryState::NotNeeded);
     assert_eq!(shares.leaked, 0, "{kind}: {shares:?}");
     assert!(shares.limbo >= before.reached / 2, "{kind}: {shares:?} after {before:?}");
     // The next drop frees them.

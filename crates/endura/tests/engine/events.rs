@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use endura::{CollectionState, Error, Event, Pool, PoolOptions};
+use endura::{Error, Event, LeakRecoveryState, Pool, PoolOptions};
 
 const ROLE: &str = "ENDURA_TEST_EVENTS";
 
@@ -58,9 +58,9 @@ fn an_unclean_end_its_collection_and_growth_are_told() {
     let (options, events) = listening(Pool::options());
     let pool = options.open_existing(&path).unwrap();
     assert_eq!(next(&events), Event::OpenedUnclean { generation: 2 });
-    assert_eq!(next(&events), Event::CollectionBegan);
-    let Event::CollectionEnded { state, .. } = next(&events) else { panic!("no end") };
-    assert_eq!(state, CollectionState::Complete);
+    assert_eq!(next(&events), Event::LeakRecoveryBegan);
+    let Event::LeakRecoveryEnded { state, .. } = next(&events) else { panic!("no end") };
+    assert_eq!(state, LeakRecoveryState::Complete);
     let map = pool.map::<u64, [u8]>("map").unwrap();
     (0..100_000).for_each(|key| drop(map.insert(1 << 32 | key, &[7; 100]).unwrap()));
     let Event::Grew { file_bytes } = next(&events) else { panic!("no growth") };

@@ -242,7 +242,7 @@ fn scan(pool: &Pool, kind: Kind, entries: u64) -> Result<()> {
 fn run(path: &Path, closed: &Closed, operation: Operation) -> &'static str {
     let (path, kind, entries) = (path.to_owned(), closed.kind, closed.entries);
     let result = within(LIMIT, move || {
-        let pool = options().collectors(0).open_existing(path)?;
+        let pool = options().recovery_threads(0).open_existing(path)?;
         let result = operation(&pool, kind, entries);
         match pool.close() {
             // What the operation found.
@@ -300,7 +300,7 @@ fn a_long_chain_of_replaced_and_frozen_blocks_takes_no_stack() {
     let small = std::thread::Builder::new().stack_size(256 << 10);
     let update = move || {
         let map = options()
-            .collectors(0)
+            .recovery_threads(0)
             .open_existing(path)?
             .map_with::<u64, u64>("map", MapOptions::new().kind(Kind::NbTree))?;
         map.replace(last, 1)?;

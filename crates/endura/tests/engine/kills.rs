@@ -54,7 +54,7 @@ fn role_of_a_session() {
     let pool = Pool::options().open_existing(path).unwrap();
     let finish = |when: Collect| {
         if collect == format!("{when:?}") {
-            assert!(pool.collect().unwrap());
+            assert!(pool.recover_leaks().unwrap());
         }
     };
     finish(Collect::First);
@@ -89,7 +89,7 @@ fn killed_again_and_again(kind: Kind, collect: Collect, sessions: u64) -> (u64, 
     Pool::options().create_new(&path).unwrap().close().unwrap();
     (0..sessions).for_each(|session| run_and_kill(&path, kind, collect, session));
     let pool = Pool::options().open_existing(&path).unwrap();
-    assert!(pool.collect().unwrap());
+    assert!(pool.recover_leaks().unwrap());
     let shares = pool.verify().unwrap().shares;
     assert_eq!(shares.leaked, 0);
     (shares.reached, pool.stats().unwrap().file_bytes)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{CollectionState, Collector, GcWalk, PAGE, Session, Space};
+use endura::lab::pool::{Collector, GcWalk, LeakRecoveryState, PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{ByteIndex, Index, Len, fast_fair, nbtree, roart};
 use endura::{MapOptions, Pool};
@@ -190,7 +190,7 @@ fn mark(space: &Arc<Space<Memory>>, walks: Vec<Box<dyn GcWalk<Memory>>>) -> usiz
     let collector = Collector::new(space, walks, Collector::<Memory>::BITE / 32);
     let is_marking = || {
         collector.step().unwrap();
-        space.collection().state == CollectionState::Marking
+        space.collection().state == LeakRecoveryState::Marking
     };
     let epochs = epochs_of(space, || while is_marking() {});
     assert!(collector.finish().unwrap() && ends > 0);

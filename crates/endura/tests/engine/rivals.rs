@@ -114,7 +114,7 @@ fn a_collection_ends_beside_a_hot_key() {
         map.insert(HOT, &0_u64.to_le_bytes()).unwrap();
         drop(map);
         killed(pool, &path);
-        let pool = Pool::options().collectors(1).open_existing(&path).unwrap();
+        let pool = Pool::options().recovery_threads(1).open_existing(&path).unwrap();
         let map = pool.map::<str, [u8]>("m").unwrap();
         let (stop, updates) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
@@ -128,11 +128,11 @@ fn a_collection_ends_beside_a_hot_key() {
             }
             // By the thread in the background alone, then by whoever wants it done.
             let begun = Instant::now();
-            while !pool.stats().unwrap().collection.is_done() && begun.elapsed().as_secs() < 10 {
+            while !pool.stats().unwrap().leak_recovery.is_done() && begun.elapsed().as_secs() < 10 {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            let in_background = pool.stats().unwrap().collection;
-            let is_done = pool.collect();
+            let in_background = pool.stats().unwrap().leak_recovery;
+            let is_done = pool.recover_leaks();
             stop.store(true, Ordering::Relaxed);
             assert!(in_background.is_done(), "{in_background:?}");
             assert!(is_done.unwrap());

@@ -62,8 +62,8 @@ fn a_map_with(kind: Kind, what: impl Fn(u64) -> u64) {
         let pool = options().open_existing(&path).unwrap();
         is_refused(&pool, kind);
         match round {
-            0 => assert!(pool.collect().unwrap()),
-            _ => refused(pool.collect()),
+            0 => assert!(pool.recover_leaks().unwrap()),
+            _ => refused(pool.recover_leaks()),
         }
         let maps = pool.maps().unwrap();
         let found = maps.iter().find(|map| map.name == "map").unwrap();
@@ -87,7 +87,7 @@ fn a_map_with(kind: Kind, what: impl Fn(u64) -> u64) {
             assert!((0..1_000).all(|key| map.get(key).unwrap() == Some(key)));
         }
     }
-    assert!(pool.collect().unwrap());
+    assert!(pool.recover_leaks().unwrap());
     pool.verify().unwrap();
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn read_in_every_way(path: &Path) {
     pool.verify().unwrap();
     assert!(pool.stats().unwrap().read_only);
     for refused in [
-        pool.collect().map(drop),
+        pool.recover_leaks().map(drop),
         pool.drop_map("numbers").map(drop),
         pool.rename("numbers", "others"),
         pool.map::<u64, u64>("a new one").map(drop).map_err(|error| match error {

@@ -14,7 +14,7 @@ const QUEUE: usize = 1024;
 /// The phase of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum CollectionState {
+pub enum LeakRecoveryState {
     /// The last session left nothing to collect, or this one is read-only.
     NotNeeded,
     /// It has not begun.
@@ -42,12 +42,12 @@ pub enum Event {
         generation: u64,
     },
     /// The search for the space that an unclean end stranded began.
-    CollectionBegan,
+    LeakRecoveryBegan,
     /// It ended.
-    CollectionEnded {
-        /// [`Complete`](CollectionState::Complete), or [`Failed`](CollectionState::Failed): then what is stranded
+    LeakRecoveryEnded {
+        /// [`Complete`](LeakRecoveryState::Complete), or [`Failed`](LeakRecoveryState::Failed): then what is stranded
         /// stays so for this session.
-        state: CollectionState,
+        state: LeakRecoveryState,
         /// Bytes that it found free.
         freed_bytes: u64,
     },

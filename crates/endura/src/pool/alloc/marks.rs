@@ -3,7 +3,7 @@
 use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::{Class, run_of};
-use crate::pool::alloc::events::CollectionState;
+use crate::pool::alloc::events::LeakRecoveryState;
 use crate::pool::alloc::header;
 use crate::pool::alloc::header::PageKind;
 use crate::pool::alloc::pages::Pages;
@@ -14,9 +14,9 @@ use crate::{Error, Result};
 /// How far the collection after an unclean end has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Collection {
+pub struct LeakRecovery {
     /// Its phase.
-    pub state: CollectionState,
+    pub state: LeakRecoveryState,
     /// Pages that there were when the pool was opened, of 2 MiB: those that are looked at.
     pub pages: u64,
     /// Chunks in them that were found in use, or freed by their owners.
@@ -27,9 +27,9 @@ pub struct Collection {
     pub bytes_freed: u64,
 }
 
-impl Collection {
+impl LeakRecovery {
     pub(crate) const NOT_NEEDED: Self = Self {
-        state: CollectionState::NotNeeded,
+        state: LeakRecoveryState::NotNeeded,
         pages: 0,
         chunks_marked: 0,
         pages_swept: 0,
@@ -38,7 +38,7 @@ impl Collection {
 
     /// Whether nothing is left to do.
     pub fn is_done(&self) -> bool {
-        matches!(self.state, CollectionState::NotNeeded | CollectionState::Complete)
+        matches!(self.state, LeakRecoveryState::NotNeeded | LeakRecoveryState::Complete)
     }
 }
 
@@ -84,7 +84,7 @@ impl Marks {
     pub(crate) fn new(pages: u64) -> Self {
         Self {
             pages: (0..pages).map(|_| OnceLock::new()).collect(),
-            state: AtomicU32::new(CollectionState::Pending as u32),
+            state: AtomicU32::new(LeakRecoveryState::Pending as u32),
             is_claimed: AtomicBool::new(false),
             visits: AtomicU64::new(0),
             marked: AtomicU64::new(0),
@@ -206,14 +206,14 @@ impl Marks {
     }
 
     /// Whether that is another state than before.
-    pub(crate) fn enter(&self, state: CollectionState) -> bool {
+    pub(crate) fn enter(&self, state: LeakRecoveryState) -> bool {
         // Release: a thread that sees that all is done sees the counts.
         self.state.swap(state as u32, Ordering::Release) != state as u32
     }
 
     /// Gives the collection up: unmarked chunks will not be freed.
     pub(crate) fn give_up(&self) {
-        let _ = self.enter(CollectionState::Failed);
+        let _ = self.enter(LeakRecoveryState::Failed);
     }
 
     pub(crate) fn note_swept(&self, pages: u64, bytes: u64) {
@@ -221,22 +221,22 @@ impl Marks {
         self.freed.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn state(&self) -> CollectionState {
+    pub(crate) fn state(&self) -> LeakRecoveryState {
         let states = [
-            CollectionState::NotNeeded,
-            CollectionState::Pending,
-            CollectionState::Marking,
-            CollectionState::Waiting,
-            CollectionState::Sweeping,
-            CollectionState::Complete,
-            CollectionState::Failed,
+            LeakRecoveryState::NotNeeded,
+            LeakRecoveryState::Pending,
+            LeakRecoveryState::Marking,
+            LeakRecoveryState::Waiting,
+            LeakRecoveryState::Sweeping,
+            LeakRecoveryState::Complete,
+            LeakRecoveryState::Failed,
         ];
         states[self.state.load(Ordering::Acquire) as usize]
     }
 
     /// How far the collection has come.
-    pub(crate) fn progress(&self) -> Collection {
-        Collection {
+    pub(crate) fn progress(&self) -> LeakRecovery {
+        LeakRecovery {
             state: self.state(),
             pages: self.limit(),
             chunks_marked: self.marked.load(Ordering::Relaxed),
@@ -251,4 +251,4 @@ impl Marks {
 const MOST_VISITS: u64 = PAGE / 32 * 1024;
 
 /// From this state on marks are not looked at any more.
-const ENDED: u32 = CollectionState::Complete as u32;
+const ENDED: u32 = LeakRecoveryState::Complete as u32;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::media::{LINE, Mark, Media, Ordering};
-use crate::pool::alloc::events::{CollectionState, Event};
+use crate::pool::alloc::events::{Event, LeakRecoveryState};
 use crate::pool::alloc::marks::Marks;
 use crate::pool::collect::walk::{GcStep, GcWalk};
 use crate::pool::directory::registry::directory_pages;
@@ -92,7 +92,7 @@ impl<M: Media> Collector<M> {
     /// # Errors
     ///
     /// Those of [`Space::pin`] and [`Space::pin_mut`]. Damage in the pool is not reported as an error, but
-    /// ends the collection ([`CollectionState::Failed`]).
+    /// ends the collection ([`LeakRecoveryState::Failed`]).
     pub fn step(&self) -> Result<GcStep> {
         let Some(marks) = self.space.allocator.marks() else { return Ok(GcStep::Ended) };
         let mut work = self.work.lock();
@@ -101,7 +101,7 @@ impl<M: Media> Collector<M> {
         work.under_way += usize::from(walk.is_some());
         if walk.is_some() {
             // Under the lock: another thread that fails ends this phase, and says so after this.
-            self.enter(marks, CollectionState::Marking);
+            self.enter(marks, LeakRecoveryState::Marking);
         }
         drop(work);
         let outcome = match (phase, walk) {
@@ -115,7 +115,7 @@ impl<M: Media> Collector<M> {
         match outcome {
             Err(Error::Corrupt { .. }) if !self.space.is_poisoned() => {
                 self.work.lock().phase = Phase::Ended;
-                self.enter(marks, CollectionState::Failed);
+                self.enter(marks, LeakRecoveryState::Failed);
                 Ok(GcStep::Ended)
             }
             outcome => outcome,
@@ -123,15 +123,15 @@ impl<M: Media> Collector<M> {
     }
 
     /// Enters a state of the collection, and reports its beginning and its end.
-    fn enter(&self, marks: &Marks, state: CollectionState) {
+    fn enter(&self, marks: &Marks, state: LeakRecoveryState) {
         if !marks.enter(state) {
             return;
         }
         match state {
-            CollectionState::Marking => self.space.tell(|| Event::CollectionBegan),
-            CollectionState::Complete | CollectionState::Failed => self.space.tell(|| {
+            LeakRecoveryState::Marking => self.space.tell(|| Event::LeakRecoveryBegan),
+            LeakRecoveryState::Complete | LeakRecoveryState::Failed => self.space.tell(|| {
                 let freed_bytes = self.space.collection().bytes_freed;
-                Event::CollectionEnded { state, freed_bytes }
+                Event::LeakRecoveryEnded { state, freed_bytes }
             }),
             _ => {}
         }
@@ -163,7 +163,7 @@ impl<M: Media> Collector<M> {
         let is_marked = work.walks.is_empty() && work.under_way == 0;
         if is_marked && work.phase == Phase::Mark {
             work.phase = Phase::Drops;
-            self.enter(marks, CollectionState::Waiting);
+            self.enter(marks, LeakRecoveryState::Waiting);
         }
         Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
@@ -199,7 +199,7 @@ impl<M: Media> Collector<M> {
         let mut work = self.work.lock();
         if work.phase == Phase::Grace(tag) {
             work.phase = Phase::Sweep(1);
-            self.enter(marks, CollectionState::Sweeping);
+            self.enter(marks, LeakRecoveryState::Sweeping);
         }
         Ok(GcStep::Worked)
     }
@@ -220,7 +220,7 @@ impl<M: Media> Collector<M> {
         if page >= marks.limit() {
             self.space.allocator.end_sweep(&self.space.media)?;
             work.phase = Phase::Ended;
-            self.enter(marks, CollectionState::Complete);
+            self.enter(marks, LeakRecoveryState::Complete);
         }
         Ok(GcStep::Worked)
     }
@@ -263,7 +263,7 @@ impl<M: Media> Collector<M> {
     fn note_end(&self, error: &Error) {
         let is_told = matches!(error, Error::Closed | Error::Forked | Error::Poisoned);
         if let (false, Some(marks)) = (is_told, self.space.allocator.marks()) {
-            self.enter(marks, CollectionState::Failed);
+            self.enter(marks, LeakRecoveryState::Failed);
         }
     }
 
@@ -276,7 +276,7 @@ impl<M: Media> Collector<M> {
 
     /// The work of a thread in the background. It continues until the end, or until the pool is closed, and rests as long
     /// as it works unless an operation needs the space. An error that ends it before is
-    /// that of every operation, as after a close, or shows as [`CollectionState::Failed`].
+    /// that of every operation, as after a close, or shows as [`LeakRecoveryState::Failed`].
     pub fn run(&self) {
         loop {
             let begun = Instant::now();

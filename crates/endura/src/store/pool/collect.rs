@@ -46,7 +46,7 @@ impl Background {
         let mut background = Self { collector, ..Self::default() };
         let Some(collector) = &background.collector else { return background };
         let start = |collector: Arc<dyn Collecting>| {
-            let thread = std::thread::Builder::new().name("endura-collect".to_owned());
+            let thread = std::thread::Builder::new().name("endura-recover".to_owned());
             thread.spawn(move || collector.run()).ok()
         };
         let threads = (0..threads).map_while(|_| start(Arc::clone(collector))).collect();

@@ -27,18 +27,18 @@ pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
 
 #[cfg(feature = "tracing")]
 fn trace(path: &Path, event: &crate::pool::Event) {
-    use crate::pool::{CollectionState, Event};
+    use crate::pool::{Event, LeakRecoveryState};
     use tracing::{error, info, warn};
     let pool = path.display();
     match *event {
         Event::OpenedUnclean { generation } => {
             info!(target: "endura", %pool, generation, "opened after an unclean end");
         }
-        Event::CollectionBegan => info!(target: "endura", %pool, "collection began"),
-        Event::CollectionEnded { state: CollectionState::Failed, .. } => {
+        Event::LeakRecoveryBegan => info!(target: "endura", %pool, "collection began"),
+        Event::LeakRecoveryEnded { state: LeakRecoveryState::Failed, .. } => {
             warn!(target: "endura", %pool, "collection given up");
         }
-        Event::CollectionEnded { freed_bytes, .. } => {
+        Event::LeakRecoveryEnded { freed_bytes, .. } => {
             info!(target: "endura", %pool, freed_bytes, "collection ended");
         }
         Event::Grew { file_bytes } => info!(target: "endura", %pool, file_bytes, "grew"),

@@ -2,7 +2,6 @@
 
 pub(crate) mod check;
 mod collect;
-mod figures;
 pub(crate) mod info;
 mod listen;
 mod open;
@@ -10,6 +9,7 @@ mod options;
 #[expect(clippy::module_inception, reason = "the pool among what belongs to it")]
 pub(crate) mod pool;
 mod turn;
+mod warnings;
 
 pub use check::{MapReport, Report};
 pub use info::MapInfo;

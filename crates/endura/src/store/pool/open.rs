@@ -62,7 +62,7 @@ impl PoolOptions {
         match self.begin(&mut file) {
             Ok((space, placement, session)) => {
                 space.tell_to(events);
-                Ok(Pool::new(path, space, file, placement, session, self.collectors))
+                Ok(Pool::new(path, space, file, placement, session, self.recovery_threads))
             }
             Err(error) => {
                 // Still locked: nobody has been able to use it.
@@ -129,7 +129,7 @@ impl PoolOptions {
             let generation = session.generation;
             space.tell(|| Event::OpenedUnclean { generation });
         }
-        Ok(Pool::new(path, space, file, placement, session, self.collectors))
+        Ok(Pool::new(path, space, file, placement, session, self.recovery_threads))
     }
 
     /// All that can fail comes before the one write that begins a session.

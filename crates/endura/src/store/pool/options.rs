@@ -27,7 +27,7 @@ pub struct PoolOptions {
     pub(super) accept_unclean: bool,
     pub(super) any_filesystem: bool,
     pub(super) read_mostly: bool,
-    pub(super) collectors: usize,
+    pub(super) recovery_threads: usize,
     pub(super) lock_timeout: Duration,
     pub(super) listener: Option<Listener>,
 }
@@ -51,7 +51,7 @@ impl Default for PoolOptions {
             accept_unclean: false,
             any_filesystem: false,
             read_mostly: false,
-            collectors: 1,
+            recovery_threads: 1,
             lock_timeout: Duration::ZERO,
             listener: None,
         }
@@ -121,10 +121,10 @@ impl PoolOptions {
 
     /// How many threads look for the space that an unclean end stranded; 1 by default. They end when
     /// all is found, or with the pool. With 0 it is looked for only when a write finds no room, and by
-    /// [`Pool::collect`](crate::Pool::collect).
+    /// [`Pool::recover_leaks`](crate::Pool::recover_leaks).
     #[must_use]
-    pub fn collectors(mut self, threads: usize) -> Self {
-        self.collectors = threads;
+    pub fn recovery_threads(mut self, threads: usize) -> Self {
+        self.recovery_threads = threads;
         self
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::check::{self, Report};
 use super::collect::Background;
-use super::figures;
 use super::info::MapInfo;
 use super::options::PoolOptions;
+use super::warnings;
 use crate::media::{Domain, Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
-use crate::pool::{Collection, PartlyUsed, PoolFile, Session, Space};
+use crate::pool::{LeakRecovery, PartlyUsed, PoolFile, Session, Space};
 use crate::runtime::calls::Call;
 use crate::store::index::table;
 use crate::sync::Mutex;
@@ -88,7 +88,7 @@ pub struct Stats {
     /// third as many updates as there were meanwhile.
     pub limbo_bytes: u64,
     /// How far the search has come for space that an unclean end stranded.
-    pub collection: Collection,
+    pub leak_recovery: LeakRecovery,
     /// Bytes to which it may grow while it is open this time.
     pub max_bytes: u64,
     /// How often the pool was opened for writing, this time included. A read-only open counts
@@ -132,10 +132,10 @@ impl Pool {
         file: PoolFile,
         placement: Placement,
         session: Session,
-        collectors: usize,
+        recovery_threads: usize,
     ) -> Self {
         space.hear_of_exits();
-        let background = Background::begin(&space, collectors);
+        let background = Background::begin(&space, recovery_threads);
         let facts = Facts {
             path: path.to_owned(),
             uuid: file.superblock().uuid,
@@ -243,14 +243,14 @@ impl Pool {
     }
 
     /// Finds the space that an unclean end stranded now, together with the threads that look for it
-    /// ([`PoolOptions::collectors`]); whether all is found. Operations go on meanwhile; a thread that
+    /// ([`PoolOptions::recovery_threads`]); whether all is found. Operations go on meanwhile; a thread that
     /// stays inside one for a second is not waited for. O(n).
     ///
     /// # Errors
     ///
     /// [`Error::UnknownNodes`] if this build does not know the nodes of a map: nothing is known to be free then. Those
     /// of [`Map`](crate::Map) for methods that write.
-    pub fn collect(&self) -> Result<bool> {
+    pub fn recover_leaks(&self) -> Result<bool> {
         drop(self.inner.space.pin_mut()?);
         if self.inner.space.collection().is_done() {
             return Ok(true);
@@ -279,7 +279,7 @@ impl Pool {
         let mut warnings = inner.facts.warnings.clone();
         warnings.extend(space.warnings());
         let figures = space.stats();
-        warnings.extend(figures::warnings(&figures));
+        warnings.extend(warnings::of(&figures));
         Ok(Stats {
             file_bytes: figures.file_bytes,
             pages_in_use: figures.pages_in_use,
@@ -287,7 +287,7 @@ impl Pool {
             free_chunk_bytes: figures.free_chunk_bytes,
             partly_used: space.partly_used(),
             limbo_bytes: figures.limbo_bytes,
-            collection: space.collection(),
+            leak_recovery: space.collection(),
             max_bytes: space.media().limit(),
             generation: inner.session.generation,
             clean_open: inner.session.clean,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::pool::{MapState, OpenMap, Space};
-use crate::tree::another::another;
+use crate::tree::wrong_kind::wrong_kind;
 use crate::{Error, Result};
 
 use crate::tree::fast_fair::nodes::search::Search;
@@ -52,7 +52,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
             Ok(Self { open: OpenMap::new(space, map), search: PhantomData })
         } else {
-            Err(another(&map, Kind::FastFair))
+            Err(wrong_kind(&map, Kind::FastFair))
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::kind::Kind;
 use crate::media::{Media, Ordering, Region, has_pair_exchange};
 use crate::pool::{Guard, MapState, OpenMap, Space};
-use crate::tree::another::another;
+use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
 use crate::{Error, Result};
 
@@ -108,10 +108,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Err(Error::Unsupported { what });
         }
         if map.kind() != KIND || map.parameters() != Self::PARAMETERS {
-            return Err(another(&map, Kind::NbTree));
+            return Err(wrong_kind(&map, Kind::NbTree));
         }
-        let meta =
-            map.beside(|| Metadata::of(&map, FANOUT)).ok_or_else(|| another(&map, Kind::NbTree))?;
+        let meta = map
+            .beside(|| Metadata::of(&map, FANOUT))
+            .ok_or_else(|| wrong_kind(&map, Kind::NbTree))?;
         Ok(Self { open: OpenMap::new(space, map), meta, design: PhantomData })
     }
 

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::kind::Kind;
 use crate::media::Media;
 use crate::pool::{Guard, MapState, OpenMap, Space};
-use crate::tree::another::another;
+use crate::tree::wrong_kind::wrong_kind;
 use crate::types::Types;
 
 use crate::tree::roart::nodes::node::{NewNode, Node};
@@ -85,7 +85,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             };
             Ok(Self { open: OpenMap::new(space, map), root, techniques: PhantomData })
         } else {
-            Err(another(&map, Kind::Roart))
+            Err(wrong_kind(&map, Kind::Roart))
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is found, in every kind of map.
 
-use endura::lab::pool::{CollectionState, GcStep, PAGE};
+use endura::lab::pool::{GcStep, LeakRecoveryState, PAGE};
 
 use crate::World;
 
@@ -25,7 +25,7 @@ fn a1_a2_all_that_was_not_linked_is_found() {
         assert_eq!(shares.leaked, 0, "{shares:?}");
         assert_eq!(world.entries(), before);
         let found = world.space.collection();
-        assert_eq!(found.state, CollectionState::Complete);
+        assert_eq!(found.state, LeakRecoveryState::Complete);
         assert_eq!(found.pages_swept, found.pages - 1, "page 0 has no chunks");
         assert!(found.bytes_freed > 4 * PAGE && found.chunks_marked > 1_000, "{found:?}");
         // What was found is used again, and nothing that is in use.

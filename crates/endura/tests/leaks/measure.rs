@@ -1,5 +1,5 @@
 //! What a collection costs and gives back. Run with
-//! `cargo test --release -p endura --test collect -- --ignored --nocapture measure`: A16.
+//! `cargo test --release -p endura --test leaks -- --ignored --nocapture measure`: A16.
 
 use std::time::{Duration, Instant};
 
@@ -51,9 +51,9 @@ fn a16_a_million_keys_after_a_kill() {
     let map = pool.map::<[u8], [u8]>("m").unwrap();
     assert!(map.get(&scattered(1)).unwrap().is_some());
     println!("open and first lookup: {:?}", begun.elapsed());
-    let done = || pool.stats().unwrap().collection.is_done();
+    let done = || pool.stats().unwrap().leak_recovery.is_done();
     let (during, slowest) = throughput(&map, |ops| ops % 4096 == 0 && done());
-    let found = pool.stats().unwrap().collection;
+    let found = pool.stats().unwrap().leak_recovery;
     println!("collection: {:?}, {found:?}", begun.elapsed());
     let (after, slowest_after) = throughput(&map, |ops| ops >= KEYS / 2);
     println!("operations a second: {during:.0} during, {after:.0} after: {:.2}", during / after);

@@ -1,13 +1,13 @@
 //! When it runs, waits, is given up, and begins again.
 
-use endura::lab::pool::{CollectionState, GcStep, PAGE, Worker};
+use endura::lab::pool::{GcStep, LeakRecoveryState, PAGE, Worker};
 
 use crate::World;
 
 fn run_to(
     collector: &endura::lab::pool::Collector<std::sync::Arc<endura::lab::media::Heap>>,
     world: &World,
-    state: CollectionState,
+    state: LeakRecoveryState,
 ) {
     while world.space.collection().state != state {
         assert_ne!(collector.step().unwrap(), GcStep::Ended);
@@ -24,10 +24,10 @@ fn a3_the_sweep_waits_for_whoever_was_inside() {
     let collector = world.collector(64);
     let mut inside = Worker::new();
     let pin = inside.run(|| world.space.pin_mut().unwrap());
-    run_to(&collector, &world, CollectionState::Waiting);
+    run_to(&collector, &world, LeakRecoveryState::Waiting);
     for _ in 0..50 {
         assert_ne!(collector.step().unwrap(), GcStep::Ended);
-        assert_eq!(world.space.collection().state, CollectionState::Waiting);
+        assert_eq!(world.space.collection().state, LeakRecoveryState::Waiting);
     }
     inside.run(|| drop(pin));
     assert!(collector.finish().unwrap());
@@ -76,7 +76,7 @@ fn a_map_is_dropped_while_it_is_marked() {
             .unwrap();
         for _ in 0..100 {
             collector.step().unwrap();
-            assert_ne!(world.space.collection().state, CollectionState::Sweeping, "{steps}");
+            assert_ne!(world.space.collection().state, LeakRecoveryState::Sweeping, "{steps}");
         }
         reader.run(|| drop(pin));
         assert!(collector.finish().unwrap());
@@ -96,10 +96,10 @@ fn a_map_is_dropped_while_it_is_marked() {
 #[test]
 fn a_close_before_the_end_is_remembered() {
     for (i, state) in [
-        CollectionState::Pending,
-        CollectionState::Marking,
-        CollectionState::Waiting,
-        CollectionState::Sweeping,
+        LeakRecoveryState::Pending,
+        LeakRecoveryState::Marking,
+        LeakRecoveryState::Waiting,
+        LeakRecoveryState::Sweeping,
     ]
     .into_iter()
     .enumerate()
@@ -115,7 +115,7 @@ fn a_close_before_the_end_is_remembered() {
         let before = world.entries();
         drop(collector);
         let world = world.closed();
-        assert_eq!(world.space.collection().state, CollectionState::Pending);
+        assert_eq!(world.space.collection().state, LeakRecoveryState::Pending);
         if i % 2 == 0 {
             world.fill(6_000..6_100, 1);
             world.empty(6_000..6_100);
@@ -124,7 +124,7 @@ fn a_close_before_the_end_is_remembered() {
         assert_eq!(world.shares().leaked, 0, "{state:?}");
         assert_eq!(world.entries(), before);
         let world = world.closed();
-        assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
+        assert_eq!(world.space.collection().state, LeakRecoveryState::NotNeeded);
         assert_eq!(world.shares().leaked, 0);
     }
 }
@@ -191,14 +191,14 @@ fn a17_a_full_pool_finds_what_was_stranded_before_it_says_so() {
 fn nothing_is_looked_for_where_nothing_was_lost() {
     let world = World::new(16);
     world.fill(0..100, 1);
-    assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
+    assert_eq!(world.space.collection().state, LeakRecoveryState::NotNeeded);
     let world = world.closed();
-    assert_eq!(world.space.collection().state, CollectionState::NotNeeded);
+    assert_eq!(world.space.collection().state, LeakRecoveryState::NotNeeded);
     assert!(world.collector(1).finish().unwrap());
     assert_eq!(world.collector(1).step().unwrap(), GcStep::Ended);
     let session = endura::lab::pool::Session { generation: 9, clean: false, read_only: true };
     let reader = endura::lab::pool::Space::mount(world.heap, session).unwrap();
-    assert_eq!(reader.collection().state, CollectionState::NotNeeded);
+    assert_eq!(reader.collection().state, LeakRecoveryState::NotNeeded);
 }
 
 /// Damage ends it, and frees nothing.
@@ -215,7 +215,7 @@ fn damage_ends_it_and_frees_nothing() {
     word.store(0, header ^ 0x100, Ordering::Relaxed);
     assert!(!collector.finish().unwrap());
     let found = world.space.collection();
-    assert_eq!((found.state, found.bytes_freed), (CollectionState::Failed, 0));
+    assert_eq!((found.state, found.bytes_freed), (LeakRecoveryState::Failed, 0));
     word.store(0, header, Ordering::Relaxed);
     world.heap.fence();
     world.fill(500..600, 2);
@@ -234,7 +234,7 @@ fn a17_what_was_stranded_is_found_although_a_reader_stays_inside() {
     take_all(&world);
     let world = world.killed();
     let collector = world.collector(512);
-    run_to(&collector, &world, CollectionState::Sweeping);
+    run_to(&collector, &world, LeakRecoveryState::Sweeping);
     let mut reader = Worker::new();
     let pin = reader.run(|| world.space.pin().unwrap());
     let map = endura_variants::handles::WordMap::over(world.fast_fair.clone());

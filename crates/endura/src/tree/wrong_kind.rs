@@ -6,7 +6,7 @@ use crate::pool::MapState;
 
 /// Says what `map` is, which is no `want` with the nodes that were meant.
 #[cold]
-pub(crate) fn another(map: &MapState, want: Kind) -> Error {
+pub(crate) fn wrong_kind(map: &MapState, want: Kind) -> Error {
     let name = map.name().to_string();
     match Kind::numbered(map.kind()) {
         Some(kind) if kind == want => Error::OtherNodes { name },

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use endura::lab::pool::CollectionState;
+use endura::lab::pool::LeakRecoveryState;
 use endura::{Kind, MapOptions, MediaChoice, Pool};
 
 use crate::killed_file::leave_as_killed;
@@ -20,14 +20,14 @@ fn threads_find_it_by_themselves() {
             drop(map);
             pool.close().unwrap();
         });
-        let pool = Pool::options().collectors(threads).open_existing(&path).unwrap();
+        let pool = Pool::options().recovery_threads(threads).open_existing(&path).unwrap();
         assert!(!pool.stats().unwrap().clean_open);
         if threads == 0 {
-            assert_eq!(pool.stats().unwrap().collection.state, CollectionState::Pending);
-            assert!(pool.collect().unwrap());
+            assert_eq!(pool.stats().unwrap().leak_recovery.state, LeakRecoveryState::Pending);
+            assert!(pool.recover_leaks().unwrap());
         }
         let begun = Instant::now();
-        while !pool.stats().unwrap().collection.is_done() {
+        while !pool.stats().unwrap().leak_recovery.is_done() {
             assert!(begun.elapsed() < Duration::from_secs(60));
             std::thread::yield_now();
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use endura::lab::media::Heap;
-use endura::lab::pool::{CollectionState, Collector, GcStep, PAGE, Session, Space};
+use endura::lab::pool::{Collector, GcStep, LeakRecoveryState, PAGE, Session, Space};
 use endura::lab::tree::roart;
 use endura_variants::handles::ByteMap;
 use endura_variants::roart::{Tiny, WithoutArrays};
@@ -16,7 +16,7 @@ fn mount(heap: &Arc<Heap>, generation: u64, clean: bool) -> Arc<Space<Arc<Heap>>
 }
 
 /// How many steps the marking of `depth` nested nodes takes, at most `most`.
-fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, CollectionState) {
+fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, LeakRecoveryState) {
     let heap = Arc::new(Heap::new(64 * PAGE));
     Space::format(&heap).unwrap();
     let space = mount(&heap, 1, true);
@@ -32,7 +32,7 @@ fn marked_in(depth: usize, bite: usize, moves: bool, most: usize) -> (usize, Col
     let collector = Collector::new(&space, vec![tree.marking()], bite);
     for step in 1..=most {
         assert_ne!(collector.step().unwrap(), GcStep::Ended);
-        if space.collection().state != CollectionState::Marking {
+        if space.collection().state != LeakRecoveryState::Marking {
             return (step, space.collection().state);
         }
         if moves {
@@ -51,7 +51,7 @@ fn a_walk_gets_on_where_no_record_is_met_for_a_while() {
             println!("{depth} {bite} {moves}: {:?}", marked_in(depth, bite, moves, 2_000));
         }
     }
-    assert_eq!(marked_in(1500, 512, true, 2_000).1, CollectionState::Waiting);
+    assert_eq!(marked_in(1500, 512, true, 2_000).1, LeakRecoveryState::Waiting);
 }
 
 /// A thread of the background that had to wait until writers were let in again must not rest as long as
@@ -100,7 +100,7 @@ fn how_long_a_step_is() {
             collector.step().unwrap();
             longest = longest.max(from.elapsed());
             steps += 1;
-            if space.collection().state != CollectionState::Marking {
+            if space.collection().state != LeakRecoveryState::Marking {
                 break;
             }
             space.pin_mut().unwrap().retire(space.pin_mut().unwrap().alloc(64).unwrap(), 64);
@@ -152,7 +152,7 @@ fn a_directory_page_that_was_never_linked_does_not_spoil_the_list() {
         let space = mount(&heap, generation, true);
         let found = space.collection();
         println!("{generation}: {found:?}");
-        assert_eq!(found.state, CollectionState::NotNeeded, "generation {generation}");
+        assert_eq!(found.state, LeakRecoveryState::NotNeeded, "generation {generation}");
         space.save().unwrap();
     }
 }
@@ -204,7 +204,7 @@ fn keys_between_steps<T: roart::Techniques>(seed: u64, alphabet: &[u8], longest:
             space.relieve().unwrap();
         }
     }
-    assert_eq!(space.collection().state, CollectionState::Complete);
+    assert_eq!(space.collection().state, LeakRecoveryState::Complete);
     let mut chunks = Vec::new();
     tree.check(&mut |at, bytes| chunks.push((at, bytes))).unwrap();
     let quiesced = space.quiesce().unwrap();

@@ -1,8 +1,8 @@
-//! What the figures of a pool should make a person think of.
+//! Warnings derived from a pool's statistics.
 
 use crate::pool::SpaceStats;
 
-/// Bytes that are no reason for a word.
+/// Fewer bytes are worth no warning.
 const LITTLE: u64 = 64 << 20;
 
 const STALLED: &str = "much that was freed cannot be used again yet, because a thread stays inside an \
@@ -13,7 +13,7 @@ const SPARSE: &str = "more than half of the bytes in use is free, but in pages t
     the maps to a new pool";
 
 /// Sentences about how a pool uses its space.
-pub(super) fn warnings(space: &SpaceStats) -> impl Iterator<Item = &'static str> {
+pub(super) fn of(space: &SpaceStats) -> impl Iterator<Item = &'static str> {
     let in_use = space.page_bytes_in_use;
     let stalled = space.limbo_bytes >= LITTLE.max(in_use / 4);
     let sparse = space.free_chunk_bytes >= LITTLE.max(in_use / 2);
