@@ -17,10 +17,10 @@ const UNSAFE_DOORS: [&str; 14] = [
     // Tests that fork, or limit what a process may do.
     "crates/endura/tests/faults/",
     "crates/endura/tests/locks.rs",
-    "crates/endura/tests/engine/forked.rs",
+    "crates/endura/tests/engine/nesting/forked.rs",
     // A medium that is watched, and an allocator that counts.
-    "crates/endura/tests/engine/watched.rs",
-    "crates/endura/tests/engine/memory.rs",
+    "crates/endura/tests/engine/support/watched.rs",
+    "crates/endura/tests/engine/space/memory.rs",
     // `heed` asks its caller to promise that no other process truncates the file.
     "crates/endura-bench/src/store/peers/lmdb.rs",
     // RocksDB is a library of C functions.

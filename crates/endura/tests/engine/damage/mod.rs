@@ -1,0 +1,7 @@
+//! Words that no session has written, and what newer builds write.
+
+mod arithmetic;
+mod counts;
+mod damage_is_told;
+mod hostile;
+mod unknown_nodes;

@@ -1,0 +1,7 @@
+//! Pools from open to close, and what they tell.
+
+mod closing;
+mod events;
+mod listeners;
+mod read_only;
+mod renames;

@@ -1,0 +1,7 @@
+//! Operations end, whatever others do; and nothing is kept from being reused.
+
+mod idle;
+mod pins;
+mod recoveries;
+mod rivals;
+mod stalls;

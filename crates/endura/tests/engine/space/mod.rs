@@ -1,0 +1,7 @@
+//! Space: on the disk, in the file, in memory.
+
+mod disk_writes;
+mod drops;
+mod kills;
+mod memory;
+mod refill;
