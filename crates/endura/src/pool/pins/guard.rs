@@ -51,10 +51,8 @@ impl<'s, M: Media> Guard<'s, M> {
         self.slot.stamp()
     }
 
-    /// Whether `work` enters operations that write, on this thread: calls of a closure inside of this pin.
-    pub(crate) fn sees_writes<R>(&self, work: impl FnOnce() -> R) -> (R, bool) {
-        let before = self.slot.nested_writers();
-        let result = work();
-        (result, self.slot.nested_writers() != before)
+    /// How many operations that write this thread has begun inside of others.
+    pub(crate) fn nested_writers(&self) -> u64 {
+        self.slot.nested_writers()
     }
 }

@@ -332,7 +332,10 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                     Err(Some(found)) => value = found,
                 }
                 let Some(now) = from_words::<V>(Some(value))? else { return Ok(false) };
-                if runs.run(|| keep(K::lend(key), V::lend(&now)))? {
+                let watch = runs.begin()?;
+                let stays = keep(K::lend(key), V::lend(&now));
+                runs.end(watch);
+                if stays {
                     return Ok(false);
                 }
             }
@@ -345,8 +348,12 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
                     goes = match old {
                         None => Ok(false),
                         Some(old) if old == *value => Ok(true),
-                        Some(old) => read::<V>(old)
-                            .and_then(|now| Ok(!runs.run(|| keep(K::lend(key), V::lend(&now)))?)),
+                        Some(old) => read::<V>(old).and_then(|now| {
+                            let watch = runs.begin()?;
+                            let stays = keep(K::lend(key), V::lend(&now));
+                            runs.end(watch);
+                            Ok(!stays)
+                        }),
                     };
                     if matches!(goes, Ok(true)) { ByteChange::Remove } else { ByteChange::Keep }
                 })

@@ -341,7 +341,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let (mut old, mut runs) = (words.get(key)?, Runs::new(self.tree()));
         loop {
             let seen = from_words::<V>(old)?;
-            let new = runs.run(|| change(seen))?;
+            let watch = runs.begin()?;
+            let new = change(seen);
+            runs.end(watch);
             match words.compare_exchange(key, old, new)? {
                 Ok(()) => return from_words::<V>(old),
                 Err(found) => old = found,
@@ -360,8 +362,12 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             self.bytes().modify(key, &mut |bytes| {
                 old = Ok(None);
                 let seen = bytes.map(read::<V>).transpose();
-                let decided =
-                    seen.and_then(|seen| Ok((runs.run(|| decide(seen.as_ref()))??, seen)));
+                let decided = seen.and_then(|seen| {
+                    let watch = runs.begin()?;
+                    let change = decide(seen.as_ref())?;
+                    runs.end(watch);
+                    Ok((change, seen))
+                });
                 match decided {
                     Ok((change, seen)) => {
                         old = Ok(seen);

@@ -6,6 +6,7 @@
 //! that it enters on its thread, which are counted inside a pin around it.
 
 use crate::media::Mapped;
+use crate::pool::Guard;
 use crate::store::index::Tree;
 use crate::{Error, Result};
 
@@ -28,27 +29,48 @@ impl<'t> Runs<'t> {
         Self { tree, begun: 0, in_vain: 0 }
     }
 
-    /// Runs the closure once more.
+    /// Begins one more; the watch on it, to be [ended](Self::end) behind the closure. None for most.
     ///
     /// # Errors
     ///
     /// [`Error::RecursiveUpdate`]; those of a pin.
-    #[inline]
-    pub(crate) fn run<R>(&mut self, closure: impl FnOnce() -> R) -> Result<R> {
-        if self.begun < UNWATCHED {
-            self.begun += 1;
-            return Ok(closure());
+    #[inline(always)]
+    pub(crate) fn begin(&mut self) -> Result<Option<Watch<'t>>> {
+        if self.begun >= UNWATCHED {
+            return self.watch().map(Some);
         }
-        self.run_watched(closure)
+        self.begun += 1;
+        Ok(None)
     }
 
     #[cold]
-    fn run_watched<R>(&mut self, closure: impl FnOnce() -> R) -> Result<R> {
+    fn watch(&self) -> Result<Watch<'t>> {
         if self.in_vain >= IN_VAIN {
             return Err(Error::RecursiveUpdate { runs: self.in_vain });
         }
-        let (result, writes) = self.tree.pin()?.sees_writes(closure);
-        self.in_vain = if writes { self.in_vain + 1 } else { 0 };
-        Ok(result)
+        let guard = self.tree.pin()?;
+        let before = guard.nested_writers();
+        Ok(Watch { guard, before })
     }
+
+    /// Ends a run. If another follows, this one was in vain.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, watch: Option<Watch<'t>>) {
+        if let Some(watch) = watch {
+            self.note(&watch);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, watch: &Watch<'_>) {
+        let writes = watch.guard.nested_writers() != watch.before;
+        self.in_vain = if writes { self.in_vain + 1 } else { 0 };
+    }
+}
+
+/// The pin around a run, inside of which its writes are nested.
+pub(crate) struct Watch<'t> {
+    guard: Guard<'t, Mapped>,
+    /// How many there were before.
+    before: u64,
 }

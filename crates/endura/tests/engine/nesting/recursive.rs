@@ -284,8 +284,8 @@ fn readers_whose_closures_write() {
             // What was entered ahead may be shown or not.
             assert!([101, 102].contains(&shown), "{kind}: {shown}");
             let (mut shown, last) = (0, 10_000);
-            let all = map.range_with(1_000..=last, |_, _| shown += 1).unwrap();
-            assert_eq!((all, shown), ((), 0));
+            map.range_with(1_000..=last, |_, _| shown += 1).unwrap();
+            assert_eq!(shown, 0);
             map.insert(1_000, 0).unwrap();
             let ended = map.range_with(1_000..=last, |key, _| {
                 shown += 1;

@@ -51,17 +51,26 @@ pub(crate) enum Basis {
     Record,
 }
 
+/// A decision whose attempt has failed, and the record that it is about.
+type Kept<'g, 'v, M> = (Option<Record<'g, M>>, ByteChange<'v>);
+
 impl Basis {
-    /// Whether a decision about `old` holds of what was found since, in the same pin.
+    /// The decision of the last attempt, if it holds of what was found since, in the same pin.
     #[cold]
-    fn holds<M: Media>(self, old: Option<Record<'_, M>>, now: Option<Record<'_, M>>) -> bool {
-        match (old, now) {
+    fn reuse<'v, M: Media>(
+        self,
+        kept: &mut Option<Kept<'_, 'v, M>>,
+        now: Option<Record<'_, M>>,
+    ) -> Option<ByteChange<'v>> {
+        let (old, change) = kept.take()?;
+        let holds = match (old, now) {
+            // A record that another has replaced stays what it was until the pin ends.
             (Some(old), Some(now)) => {
-                // A record that another has replaced stays what it was until the pin ends.
                 old.at() == now.at() || self != Self::Record && old.value() == now.value()
             }
             (old, now) => old.is_none() && now.is_none(),
-        }
+        };
+        holds.then_some(change)
     }
 }
 
@@ -92,48 +101,42 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let guard = self.pin_mut()?;
         guard.media().mark(Mark::Begin);
         let (mut fresh, mut draft) = (Fresh::new(&guard), Draft::default());
-        let mut attempts = Attempts::new();
-        let mut spot = self.find(&guard, key, Care::Hope)?;
+        let (mut attempts, mut kept) = (Attempts::new(), None);
         loop {
-            let decided = spot.record();
+            let spot = self.find(&guard, key, Care::Hope)?;
+            let old = spot.record();
             guard.media().mark(Mark::Step("write.found"));
-            let Some(change) = decide(decided.map(|record| record.value())) else {
+            let again = if kept.is_some() { basis.reuse(&mut kept, old) } else { None };
+            let Some(change) = again.or_else(|| decide(old.map(|record| record.value()))) else {
                 return Err(Error::Forked);
             };
-            loop {
-                let attempt = match (&change, spot.record()) {
-                    (ByteChange::Remove, None) if basis == Basis::Shown => {
-                        let again = self.find(&guard, key, Care::Hope)?;
-                        again.outcome(again.record().is_none())
-                    }
-                    (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
-                    (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
-                    (ByteChange::Put(value), _) => {
-                        check_lengths(0, value.len())?;
-                        let source = match value {
-                            Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
-                            Cow::Owned(_) => None,
-                        };
-                        let new = draft.of(&guard, &mut fresh, key, (value, source))?;
-                        self.put(&guard, key, spot, &mut fresh, &new)?
-                    }
-                };
-                match attempt {
-                    Attempt::Done => {
-                        guard.media().mark(Mark::Acknowledged);
-                        return Ok(true);
-                    }
-                    Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
-                    Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
+            let attempt = match (&change, old) {
+                (ByteChange::Remove, None) if basis == Basis::Shown => {
+                    let again = self.find(&guard, key, Care::Hope)?;
+                    again.outcome(again.record().is_none())
                 }
-                fresh.keep_first();
-                spot = self.find(&guard, key, Care::Hope)?;
-                if !basis.holds(decided, spot.record()) {
-                    break;
+                (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
+                (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
+                (ByteChange::Put(value), _) => {
+                    check_lengths(0, value.len())?;
+                    let source = match value {
+                        Cow::Borrowed(bytes) => Some(bytes.as_ptr()),
+                        Cow::Owned(_) => None,
+                    };
+                    let new = draft.of(&guard, &mut fresh, key, (value, source))?;
+                    self.put(&guard, key, spot, &mut fresh, &new)?
                 }
-                guard.media().mark(Mark::Step("write.found"));
+            };
+            match attempt {
+                Attempt::Done => break,
+                Attempt::Failed(seen) if attempts.failed(seen, || self.no_place())? => {}
+                Attempt::Failed(_) | Attempt::HeldUp => return Ok(false),
             }
+            fresh.keep_first();
+            kept = Some((old, change));
         }
+        guard.media().mark(Mark::Acknowledged);
+        Ok(true)
     }
 
     fn no_place(&self) -> Error {
