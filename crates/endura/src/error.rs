@@ -194,7 +194,7 @@ pub enum Error {
     /// The named map is of a kind, or has nodes of sizes, that this build does not know. It is left as it is; what else is in the
     /// pool can be used.
     #[error(
-        "the map `{name}` is of a kind, or has node sizes, that this build does not know: `endura export` it with the version that made it, and import \
+        "the map `{name}` is of a kind, or has node sizes or features, that this build does not know: `endura export` it with the version that made it, and import \
          that here; if no version did, restore a backup"
     )]
     UnknownNodes {
