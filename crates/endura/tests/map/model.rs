@@ -36,7 +36,7 @@ where
     let (key, value) = (C::key(choices.below(KEYS)), C::value(n));
     let found = model.get(&key).cloned();
     let is_odd = n % 2 == 1;
-    match choices.below(9) {
+    match choices.below(11) {
         0 | 1 => {
             assert_eq!(map.insert(&key, &value), found);
             model.insert(key, value);
@@ -66,6 +66,11 @@ where
                 false => _ = model.remove(&key),
             }
         }
+        8 => {
+            assert_eq!(map.put(&key, &value), found.is_none());
+            model.insert(key, value);
+        }
+        9 => assert_eq!(map.delete(&key), model.remove(&key).is_some()),
         7 => {
             assert_eq!(map.update(&key, &value), value);
             model.insert(key, value);
@@ -102,7 +107,7 @@ where
     let (a, b) = (C::key(choices.below(KEYS)), C::key(choices.below(KEYS)));
     let (a, b) = if a < b { (a, b) } else { (b, a) };
     let own = |(k, v): (&K<C>, &V<C>)| (k.clone(), v.clone());
-    match choices.below(8) {
+    match choices.below(9) {
         0 => {
             let first = model.first_key_value().map(own);
             assert_eq!(map.end(true), first);
@@ -144,6 +149,11 @@ where
             assert_eq!(gone, all - model.len());
         }
         5 => load::<C>(map, model, choices),
+        7 => {
+            let first = choices.below(2) == 0;
+            let end = if first { model.pop_first() } else { model.pop_last() };
+            assert_eq!(map.pop_key(first), end.map(|(key, _)| key));
+        }
         6 => {
             let (all, end) = (model.len(), choices.below(KEYS));
             let mut n = 0;

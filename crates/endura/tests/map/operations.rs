@@ -28,6 +28,8 @@ pub(crate) trait Operations<C: Case> {
     fn insert_if_absent(&self, key: &K<C>, value: &V<C>) -> bool;
     fn replace(&self, key: &K<C>, value: &V<C>) -> Option<V<C>>;
     fn remove(&self, key: &K<C>) -> Option<V<C>>;
+    fn put(&self, key: &K<C>, value: &V<C>) -> bool;
+    fn delete(&self, key: &K<C>) -> bool;
     fn compare_exchange(
         &self,
         key: &K<C>,
@@ -40,6 +42,7 @@ pub(crate) trait Operations<C: Case> {
     fn extend(&self, entries: &[Entry<C>]) -> usize;
     fn end(&self, first: bool) -> Option<Entry<C>>;
     fn pop(&self, first: bool) -> Option<Entry<C>>;
+    fn pop_key(&self, first: bool) -> Option<K<C>>;
     /// From `from` up to `to`; all without bounds.
     fn range(
         &self,
@@ -82,6 +85,14 @@ where
         self.remove(lend_key::<C>(key)).unwrap()
     }
 
+    fn put(&self, key: &K<C>, value: &V<C>) -> bool {
+        self.put(lend_key::<C>(key), lend::<C>(value)).unwrap()
+    }
+
+    fn delete(&self, key: &K<C>) -> bool {
+        self.delete(lend_key::<C>(key)).unwrap()
+    }
+
     fn compare_exchange(
         &self,
         key: &K<C>,
@@ -115,6 +126,10 @@ where
 
     fn pop(&self, first: bool) -> Option<Entry<C>> {
         if first { self.pop_first() } else { self.pop_last() }.unwrap()
+    }
+
+    fn pop_key(&self, first: bool) -> Option<K<C>> {
+        if first { self.pop_first_key() } else { self.pop_last_key() }.unwrap()
     }
 
     fn range(
@@ -194,6 +209,14 @@ impl<C: Case> Operations<C> for DynamicMap {
         old.map(|value| decoded::<C::V>(&value))
     }
 
+    fn put(&self, key: &K<C>, value: &V<C>) -> bool {
+        self.put(&encoded::<C::K>(key), &encoded::<C::V>(value)).unwrap()
+    }
+
+    fn delete(&self, key: &K<C>) -> bool {
+        self.delete(&encoded::<C::K>(key)).unwrap()
+    }
+
     fn compare_exchange(
         &self,
         key: &K<C>,
@@ -237,6 +260,11 @@ impl<C: Case> Operations<C> for DynamicMap {
     fn pop(&self, first: bool) -> Option<Entry<C>> {
         let found = if first { self.pop_first() } else { self.pop_last() };
         found.unwrap().map(entry::<C>)
+    }
+
+    fn pop_key(&self, first: bool) -> Option<K<C>> {
+        let found = if first { self.pop_first_key() } else { self.pop_last_key() };
+        found.unwrap().map(|key| decoded::<C::K>(&key))
     }
 
     fn range(

@@ -43,6 +43,22 @@ impl DynamicMap {
         }
     }
 
+    /// [`Map::pop_first_key`](crate::Map::pop_first_key)
+    pub fn pop_first_key(&self) -> Result<Option<Encoding>> {
+        match &self.map {
+            UntypedMap::Words(map) => Ok(map.pop_first_key()?.map(|key| self.key.encoding(key))),
+            UntypedMap::Bytes(map) => Ok(map.pop_first_key()?.map(Encoding::of_bytes)),
+        }
+    }
+
+    /// [`Map::pop_last_key`](crate::Map::pop_last_key)
+    pub fn pop_last_key(&self) -> Result<Option<Encoding>> {
+        match &self.map {
+            UntypedMap::Words(map) => Ok(map.pop_last_key()?.map(|key| self.key.encoding(key))),
+            UntypedMap::Bytes(map) => Ok(map.pop_last_key()?.map(Encoding::of_bytes)),
+        }
+    }
+
     /// [`Map::len`](crate::Map::len)
     pub fn len(&self) -> Result<usize> {
         match &self.map {

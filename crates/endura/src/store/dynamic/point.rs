@@ -51,6 +51,14 @@ impl DynamicMap {
         }
     }
 
+    /// [`Map::put`](crate::Map::put)
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        match &self.map {
+            UntypedMap::Words(map) => map.put(self.key_word(key)?, self.value_word(value)?),
+            UntypedMap::Bytes(map) => map.put(self.checked_key(key)?, self.checked_value(value)?),
+        }
+    }
+
     /// [`Map::insert_if_absent`](crate::Map::insert_if_absent)
     pub fn insert_if_absent(&self, key: &[u8], value: &[u8]) -> Result<bool> {
         match &self.map {
@@ -80,6 +88,14 @@ impl DynamicMap {
         match &self.map {
             UntypedMap::Words(map) => Ok(self.found(map.remove(self.key_word(key)?)?)),
             UntypedMap::Bytes(map) => bytes(map.remove(self.checked_key(key)?)),
+        }
+    }
+
+    /// [`Map::delete`](crate::Map::delete)
+    pub fn delete(&self, key: &[u8]) -> Result<bool> {
+        match &self.map {
+            UntypedMap::Words(map) => map.delete(self.key_word(key)?),
+            UntypedMap::Bytes(map) => map.delete(self.checked_key(key)?),
         }
     }
 
