@@ -313,7 +313,7 @@ fn prefixes_and_ends() {
         });
         assert!(broken.unwrap().is_break());
         assert_eq!(seen, 5);
-        assert_eq!(map.iter().values().rev().next().unwrap().unwrap()[..], [(599_u16 % 256) as u8]);
+        assert_eq!(map.iter().values().next_back().unwrap().unwrap()[..], [(599_u16 % 256) as u8]);
         let (first, last) = (map.pop_first().unwrap().unwrap(), map.pop_last().unwrap().unwrap());
         assert_eq!((first.0.to_vec(), last.0.to_vec()), (vec![0, 0, 0], vec![0, 199, 87]));
         assert_eq!((map.len().unwrap(), map.approximate_len().unwrap()), (598, 598));
