@@ -199,7 +199,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
 
     /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out). Else changes
     /// nothing and returns what was found as the inner error. Two values are equal if their encodings are; those of
-    /// [`Json`](crate::Json) also if only the order of fields differs. (0.0 and -0.0 are not equal, NaN is to itself. A
+    /// `Json` also if only the order of fields differs. (0.0 and -0.0 are not equal, NaN is to itself. A
     /// `HashMap` or `HashSet` in a `Postcard`, and a `HashSet` in a `Json`, may differ from themselves: take those that
     /// sort.)
     ///
