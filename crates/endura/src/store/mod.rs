@@ -1,4 +1,4 @@
-//! Pools and maps as users see them.
+//! The public interface of pools and maps.
 
 pub(crate) mod dynamic;
 mod encoding;

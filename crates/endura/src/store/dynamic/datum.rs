@@ -1,4 +1,5 @@
-//! Values, and their encodings. The table of these is in [`encoding`](crate::store::encoding).
+//! Values of types known at run time, and their encodings. The table of encodings is in
+//! [`encoding`](crate::store::encoding).
 
 use std::borrow::Cow;
 
@@ -7,7 +8,8 @@ use super::walk::take;
 use crate::store::encoding::value::Key;
 use crate::{BoxError, Error, Result};
 
-/// A value of a type that is known only at run time. It holds every number exactly. A `Reverse` is what is in it.
+/// A value of a type that is known only at run time. It holds every number exactly. A `Reverse` is represented by the
+/// value inside it.
 ///
 /// ```
 /// use endura::dynamic::{Datum, Type};
@@ -31,7 +33,7 @@ pub enum Datum<'a> {
     Unsigned(u128),
     /// `i8` to `i128`.
     Signed(i128),
-    /// `f32`. A type of its own, for a conversion to `f64` changes the bits of some NaNs.
+    /// `f32`. It is a variant of its own because a conversion to `f64` changes the bits of some NaNs.
     F32(f32),
     /// `f64`
     F64(f64),
@@ -48,7 +50,7 @@ pub enum Datum<'a> {
 }
 
 impl Datum<'_> {
-    /// The same, with bytes of its own.
+    /// The same value, owning its bytes.
     pub fn into_owned(self) -> Datum<'static> {
         match self {
             Self::Unit => Datum::Unit,
@@ -71,13 +73,13 @@ impl Type {
     ///
     /// # Errors
     ///
-    /// [`Error::Encode`] if it is no value of this type; `out` may then have a part of it.
+    /// [`Error::Encode`] if it is not a value of this type; `out` may then have a part of it.
     pub fn encode(&self, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         self.encode_in(datum, false, out).map_err(|source| self.encode_error(source))
     }
 
-    /// Appends the encoding that a value has as a field of a tuple, where it tells where it ends. The fields of a
-    /// tuple, from the first on, are the prefix of all tuples that begin with them.
+    /// Appends the encoding that a value has as a field of a tuple, which marks its own end. The encoded first fields
+    /// of a tuple are the prefix of all tuples that start with them.
     ///
     /// # Errors
     ///
@@ -86,11 +88,11 @@ impl Type {
         self.encode_in(datum, true, out).map_err(|source| self.encode_error(source))
     }
 
-    /// Reads an encoding.
+    /// Decodes an encoding.
     ///
     /// # Errors
     ///
-    /// [`Error::Decode`] if it is none of this type.
+    /// [`Error::Decode`] if the bytes are not an encoding of this type.
     pub fn decode<'a>(&self, mut bytes: &'a [u8]) -> Result<Datum<'a>> {
         let decoded = self.decode_in(&mut bytes, false).and_then(|datum| match bytes.len() {
             0 => Ok(datum),
@@ -99,7 +101,7 @@ impl Type {
         decoded.map_err(|source| Error::Decode { type_name: self.to_string(), source })
     }
 
-    /// `part`: as a field of a tuple.
+    /// `part`: encode as a field of a tuple.
     fn encode_in(&self, datum: &Datum<'_>, part: bool, out: &mut Vec<u8>) -> Result<(), BoxError> {
         match (self, datum) {
             (&Self::Int { width, signed: false }, &Datum::Unsigned(value)) => {
@@ -195,7 +197,7 @@ impl Type {
         let bits = bytes.iter().fold(0, |bits: u128, &byte| bits << 8 | u128::from(byte));
         Ok(match *self {
             Self::Int { width, signed: true } => {
-                // The sign bit of the type, turned back, becomes that of the number.
+                // The sign bit is stored flipped. Flipped back, it is extended to the sign of the number.
                 let unused = 128 - 8 * width as u32;
                 Datum::Signed(((bits ^ sign(width)) << unused) as i128 >> unused)
             }
@@ -212,12 +214,12 @@ impl Type {
     }
 }
 
-/// The bit that tells negative numbers of so many bytes.
+/// The sign bit of a number of so many bytes.
 fn sign(width: usize) -> u128 {
     1 << (8 * width - 1)
 }
 
-/// The bits of a float in the order of its numbers.
+/// The bits of a float, changed so that they sort as its numbers do.
 fn ordered(bits: u64, width: usize) -> u64 {
     let sign = sign(width) as u64;
     if bits & sign == 0 { bits | sign } else { !bits }

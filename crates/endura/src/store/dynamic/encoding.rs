@@ -3,13 +3,13 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// A key or a value as it is stored: bytes. Of a map of words it is on the stack, of any other on the heap.
+/// A key or a value as it is stored: bytes. In a map of words it is on the stack, in any other map on the heap.
 #[derive(Clone)]
 pub struct Encoding(Place);
 
 #[derive(Clone)]
 enum Place {
-    /// The last bytes of a word, from this one on.
+    /// The last bytes of a word, from this index on.
     Word([u8; 8], u8),
     Heap(Vec<u8>),
 }
@@ -68,7 +68,7 @@ impl fmt::Debug for Encoding {
     }
 }
 
-/// The word that stands for an encoding of at most 8 bytes: these as a number, the first one the highest.
+/// The word that represents an encoding of at most 8 bytes: the bytes as a big-endian number.
 #[inline]
 pub fn word(encoded: &[u8]) -> u64 {
     match encoded.first_chunk() {

@@ -1,4 +1,4 @@
-//! The ends of a map, and how many entries lie between them.
+//! The first and last entry of a map, and its length.
 
 use super::encoding::Encoding;
 use super::map::DynamicMap;
@@ -8,7 +8,7 @@ use crate::Result;
 /// A key and a value.
 pub(super) type Entry = (Encoding, Encoding);
 
-/// As [`Map`](crate::Map) has them, with its errors.
+/// The operations of [`Map`](crate::Map), with its errors.
 #[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`")]
 impl DynamicMap {
     /// [`Map::first_key_value`](crate::Map::first_key_value)

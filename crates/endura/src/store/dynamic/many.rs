@@ -8,7 +8,7 @@ use super::range::DynamicRange;
 use super::untyped::UntypedMap;
 use crate::Result;
 
-/// As [`Map`](crate::Map) has them, with its errors.
+/// The operations of [`Map`](crate::Map), with its errors.
 #[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`, and `Error::Encode`")]
 impl DynamicMap {
     /// [`Map::get_many`](crate::Map::get_many)
@@ -71,8 +71,8 @@ impl DynamicMap {
         }
     }
 
-    /// The entries whose keys' encodings begin with these bytes: for keys that are `str` or `[u8]` their first ones, for
-    /// tuples fields that [`Type::encode_part`](super::Type::encode_part) has appended.
+    /// The entries whose encoded keys start with these bytes: the first bytes of keys that are `str` or `[u8]`, or the
+    /// fields of a tuple that [`Type::encode_part`](super::Type::encode_part) has appended.
     pub fn prefix(&self, prefix: &[u8]) -> DynamicRange {
         match &self.map {
             UntypedMap::Words(map) => {
@@ -82,7 +82,7 @@ impl DynamicMap {
                     let bytes = prefix.iter().copied().take(width).chain(rest);
                     Bound::Included(bytes.fold(0, |word, byte| word << 8 | u64::from(byte)))
                 };
-                // No key is longer than all keys are.
+                // A prefix longer than every key matches no key.
                 let from = if prefix.len() > width { Bound::Excluded(u64::MAX) } else { end(0) };
                 DynamicRange::of_words(self, map.range((from, end(0xFF))))
             }

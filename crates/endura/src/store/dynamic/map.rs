@@ -1,4 +1,4 @@
-//! A map of any types: opened, and what goes into it checked.
+//! A map of any types: how it is opened, and how its input is checked.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::{BoxError, Error, Result};
 /// A map whose types are known only at run time. It has the operations of a [`Map`](crate::Map), with its promises, its
 /// complexity and its errors, for keys and values as they are stored.
 ///
-/// Each method checks what it is given ([`Type::check`]) and fails with [`Error::Encode`] where that is no encoding of
-/// the map's types; nothing has changed then. Handles are cheap to clone, and any number of threads may use them.
+/// Each method checks its arguments ([`Type::check`]). It fails with [`Error::Encode`] if one is not an encoding of the
+/// map's types, and then changes nothing. Handles are cheap to clone, and any number of threads may use them.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -43,37 +43,37 @@ struct Schema {
     value: Type,
 }
 
-/// How keys, or values, are checked and turned into words.
+/// How keys, or values, are checked and converted to words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side {
-    /// Bytes of an encoding, if all have the same number.
+    /// Bytes of an encoding, if all encodings have the same length.
     width: Option<usize>,
-    /// Whether all bytes of that number are one.
+    /// Whether any bytes of that length are an encoding.
     is_any_bytes: bool,
-    /// Bytes of the encoding that a word stands for.
+    /// Bytes of the encoding that a word represents.
     word_width: usize,
 }
 
 impl Side {
     fn of(kind: &Type) -> Self {
         let width = kind.width();
-        // A word of a type that this build cannot name is shown whole.
+        // For a type unknown to this build, the encoding has all 8 bytes of the word.
         let word_width = width.unwrap_or(8).min(8);
         Self { width, is_any_bytes: kind.is_any_bytes(), word_width }
     }
 
-    /// Bytes of what a word stands for.
+    /// Bytes of the encoding that a word represents.
     pub(super) fn word_width(self) -> usize {
         self.word_width
     }
 
-    /// What a word stands for.
+    /// The encoding that a word represents.
     #[inline]
     pub(super) fn encoding(self, word: u64) -> Encoding {
         Encoding::of_word(word, self.word_width)
     }
 
-    /// Whether all that can be wrong with these bytes is that they are too many or too few, and they are not.
+    /// Whether the length alone shows that these bytes are an encoding.
     #[inline]
     fn is_good(self, encoded: &[u8]) -> bool {
         self.is_any_bytes && self.width.is_none_or(|width| width == encoded.len())
@@ -81,17 +81,17 @@ impl Side {
 }
 
 impl DynamicMap {
-    /// The map `name`, with the types that it has.
+    /// Opens the map `name` with the types that it has.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchMap`], and those of [`Pool::map_with`] but for [`Error::WrongTypes`].
+    /// [`Error::NoSuchMap`], and those of [`Pool::map_with`] except [`Error::WrongTypes`].
     pub fn open(pool: &Pool, name: &str) -> Result<Self> {
         let (map, types) = untyped::open(pool, name)?;
         Ok(Self::over(map, types))
     }
 
-    /// The map `name`, which has to be of these types; made if there is none.
+    /// Opens the map `name`, which must have these types; creates it if there is none.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl DynamicMap {
         Self { map, key: sides.0, value: sides.1, schema }
     }
 
-    /// The map below, which checks nothing: for a face that has a word, or bytes of which it knows what they are.
+    /// The map below, which checks nothing: for callers that have words, or bytes that they know to be valid.
     pub fn map(&self) -> &UntypedMap {
         &self.map
     }
@@ -122,7 +122,7 @@ impl DynamicMap {
         }
     }
 
-    /// The index behind it.
+    /// The kind of its index.
     pub fn kind(&self) -> Kind {
         match &self.map {
             UntypedMap::Words(map) => map.kind(),
@@ -145,7 +145,7 @@ impl DynamicMap {
         &self.schema.value
     }
 
-    /// A key that is one.
+    /// The key, if it is an encoding of the key type.
     #[inline]
     pub(super) fn checked_key<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
         match self.key.is_good(key) {
@@ -154,7 +154,7 @@ impl DynamicMap {
         }
     }
 
-    /// A value that is one.
+    /// The value, if it is an encoding of the value type.
     #[inline]
     pub(super) fn checked_value<'v>(&self, value: &'v [u8]) -> Result<&'v [u8]> {
         match self.value.is_good(value) {

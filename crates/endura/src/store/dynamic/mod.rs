@@ -1,7 +1,7 @@
-//! Maps whose types are known only at run time: what the command and the bindings of other languages are made of.
+//! Maps whose types are known only at run time: the basis of the command and of the bindings for other languages.
 //!
-//! Keys and values go in and come out as they are stored: as *encodings*, which sort as the values do, so that every
-//! bound, prefix and comparison is one of bytes. What goes in is checked. A [`Type`] is the parsed name of a type; it
+//! Keys and values are passed as they are stored: as *encodings*. These sort as the values do, so that bounds, prefixes
+//! and comparisons work on bytes. Each method checks its arguments. A [`Type`] is the parsed name of a type; it
 //! converts between encodings and a [`Datum`].
 
 mod datum;

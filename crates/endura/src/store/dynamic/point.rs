@@ -9,7 +9,7 @@ use super::untyped::UntypedMap;
 use crate::tree::Bytes;
 use crate::{Error, Result};
 
-/// As [`Map`](crate::Map) has them, with its errors.
+/// The operations of [`Map`](crate::Map), with its errors.
 #[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`, and `Error::Encode`")]
 impl DynamicMap {
     /// [`Map::get`](crate::Map::get)
@@ -122,14 +122,15 @@ impl DynamicMap {
         })
     }
 
-    /// [`Map::alter`](crate::Map::alter). Where `change` returns no encoding of the type the value stays as it was.
+    /// [`Map::alter`](crate::Map::alter). If `change` returns bytes that are not an encoding of the type, the value
+    /// stays.
     pub fn alter(
         &self,
         key: &[u8],
         mut change: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
     ) -> Result<Option<Encoding>> {
         let mut failed = None;
-        // The new value, if it is one.
+        // The new value, if it is an encoding of the type.
         let mut next = |old: Option<&[u8]>| {
             failed = None;
             let new = change(old);
@@ -154,7 +155,8 @@ impl DynamicMap {
         failed.map_or(Ok(old), Err)
     }
 
-    /// [`Map::update`](crate::Map::update). Where `make` returns no encoding of the type the value stays as it was.
+    /// [`Map::update`](crate::Map::update). If `make` returns bytes that are not an encoding of the type, the value
+    /// stays.
     pub fn update(
         &self,
         key: &[u8],
@@ -168,7 +170,8 @@ impl DynamicMap {
         Ok(made)
     }
 
-    /// [`Map::insert_from`](crate::Map::insert_from), for values that are `[u8]`: what is written in pieces is not checked.
+    /// [`Map::insert_from`](crate::Map::insert_from), for values that are `[u8]`: a value written in pieces is not
+    /// checked.
     pub fn insert_from(
         &self,
         key: &[u8],
@@ -183,7 +186,7 @@ impl DynamicMap {
         }
     }
 
-    /// [`Map::read_with`](crate::Map::read_with), for values that are no words.
+    /// [`Map::read_with`](crate::Map::read_with), for values that are not words.
     #[inline]
     pub fn read_with<R>(&self, key: &[u8], look: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>> {
         match &self.map {
@@ -192,7 +195,7 @@ impl DynamicMap {
         }
     }
 
-    /// What a word stands for that was found as a value.
+    /// The encoding of a word that was found as a value.
     #[inline]
     pub(super) fn found(&self, value: Option<u64>) -> Option<Encoding> {
         value.map(|value| self.value.encoding(value))

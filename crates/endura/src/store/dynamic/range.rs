@@ -9,7 +9,7 @@ use super::map::{DynamicMap, Side};
 use crate::Result;
 use crate::store::map::{Keys, Range, Values};
 
-/// The entries of a [`DynamicMap`] with keys between two bounds, as of a [`Range`]. Holds nothing between two calls.
+/// The entries of a [`DynamicMap`] with keys between two bounds, as of a [`Range`]. It pins nothing between two calls.
 #[must_use = "a range does nothing before it is asked for entries"]
 #[derive(Debug)]
 pub struct DynamicRange(Form<Range<u64, u64>, Range<[u8], [u8]>>);
@@ -26,7 +26,7 @@ pub struct DynamicValues(Form<Values<u64, u64>, Values<[u8], [u8]>>);
 
 #[derive(Debug)]
 enum Form<W, B> {
-    /// Of words: what keys and values are.
+    /// A range of words, with the conversion of its keys and of its values.
     Words(W, Side, Side),
     Bytes(B),
 }
@@ -40,7 +40,7 @@ impl DynamicRange {
         Self(Form::Bytes(range))
     }
 
-    /// Only the keys: values are not even read.
+    /// Only the keys. Values are not read.
     pub fn keys(self) -> DynamicKeys {
         DynamicKeys(match self.0 {
             Form::Words(range, key, value) => Form::Words(range.keys(), key, value),

@@ -1,11 +1,11 @@
-//! Types, by the names that a pool records.
+//! Types, parsed from the names that a pool records.
 
 use std::fmt;
 
 use crate::tree::LONGEST_VALUE;
 use crate::{BoxError, Error};
 
-/// No program has types nested deeper: the compiler's own limit.
+/// The compiler's own limit: no program has types nested deeper.
 const DEEPEST: usize = 128;
 
 /// A type of keys or values that is known only at run time.
@@ -48,11 +48,11 @@ pub enum Type {
     Option(Box<Type>),
     /// `Reverse<T>`: sorts from the largest down.
     Reverse(Box<Type>),
-    /// A tuple of two to four.
+    /// A tuple of two to four fields.
     Tuple(Vec<Type>),
-    /// JSON text, whatever the program makes of it.
+    /// JSON text, whatever type the program decodes it to.
     Json,
-    /// Any other name: its encodings are bytes that only the program understands which made them.
+    /// Any other name. Only the program that wrote its encodings can decode them.
     Unknown(String),
 }
 
@@ -69,7 +69,7 @@ impl Type {
         }
     }
 
-    /// Bytes of an encoding, if all have the same number.
+    /// Bytes of an encoding, if all encodings have the same length.
     pub fn width(&self) -> Option<usize> {
         match self {
             Self::Int { width, .. } | Self::Float { width } | Self::Array(width) => Some(*width),
@@ -77,7 +77,7 @@ impl Type {
             Self::Char => Some(4),
             Self::Unit => Some(0),
             Self::Reverse(inner) => inner.width(),
-            // A damaged name may have widths of which there is no sum.
+            // In a damaged name the sum of the widths may overflow.
             Self::Tuple(parts) => {
                 parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.width()?))
             }
@@ -85,7 +85,7 @@ impl Type {
         }
     }
 
-    /// Whether an index of words can hold its encodings: all have the same number of bytes, at most 8.
+    /// Whether an index of words can hold its encodings: all have the same length, at most 8 bytes.
     pub fn is_word(&self) -> bool {
         self.width().is_some_and(|width| width <= 8)
     }
@@ -95,7 +95,7 @@ impl Type {
         Error::Encode { type_name: self.to_string(), source }
     }
 
-    /// Whether all bytes of the right number are an encoding.
+    /// Whether any bytes of the right length are an encoding.
     pub(super) fn is_any_bytes(&self) -> bool {
         match self {
             Self::Int { .. } | Self::Float { .. } | Self::Unit | Self::Array(_) => true,
@@ -107,7 +107,7 @@ impl Type {
     }
 }
 
-/// The name that a pool records for it, but for newtypes and the types behind JSON, whose names are not kept.
+/// The name that a pool records for it. The names of newtypes, and of the types behind JSON, are not kept.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -135,7 +135,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// Takes the name of a type off the front, nested no deeper than `depth`.
+/// Parses the name of a type, nested no deeper than `depth`, and removes it from the front of `rest`.
 fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
     let depth = depth.checked_sub(1)?;
     if take(rest, "()") {
@@ -161,7 +161,7 @@ fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
         let (digits, behind) = rest.split_once(']')?;
         *rest = behind;
         let width = digits.parse().ok().filter(|&width| width <= LONGEST_VALUE);
-        // As the library writes it: of `[u8; 03]` no program can have a map.
+        // Only the library's own spelling is accepted: no program can have a map of `[u8; 03]`.
         return width.filter(|width: &usize| width.to_string() == digits).map(Type::Array);
     }
     let end = rest.find([',', ')', '>']).unwrap_or(rest.len());
@@ -169,7 +169,7 @@ fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
         *rest = &rest[end..];
         return Some(found);
     }
-    // A newtype: its name, and what it is stored as.
+    // A newtype: its own name, then the type that it is stored as.
     let (name, stored) = rest.split_once(": ")?;
     if !is_own_name(name) {
         return None;
@@ -178,7 +178,7 @@ fn parse(rest: &mut &str, depth: usize) -> Option<Type> {
     parse(rest, depth)
 }
 
-/// Whether a program may call a `Newtype` so: the library compiles no other `NAME`.
+/// Whether a program may give a `Newtype` this name. The library does not compile with any other `NAME`.
 fn is_own_name(name: &str) -> bool {
     let is_letter =
         |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii() && !c.is_control();
@@ -267,7 +267,7 @@ mod tests {
             "(json, u8)",
             "(u8, u8, u8, u8, u8)",
             &deeper,
-            // No `NAME` of a newtype.
+            // A `NAME` that a newtype cannot have.
             ": u64",
             "u64: u64",
             "a b: u64",
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// A type of so many bytes is as wide as the library says.
+    /// A type has the width that the library gives it.
     #[test]
     fn widths_are_those_of_the_library() {
         fn check<K: crate::Key + ?Sized>() {
@@ -303,8 +303,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
 
-        /// A name that is understood is the one that the library records: under no other would a program find its map.
-        /// (Those of newtypes left out: they may be any text.)
+        /// A name that is understood is spelled as the library records it: under another spelling no program would find
+        /// its map. (Names of newtypes are left out: they may be any text.)
         #[test]
         fn only_names_of_the_library_are_understood(tokens in vec(select(TOKENS), 1..9)) {
             let name = tokens.concat();

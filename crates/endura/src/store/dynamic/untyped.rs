@@ -7,17 +7,17 @@ use crate::store::pool::pool::Pool;
 use crate::types::Types;
 use crate::{Error, Result};
 
-/// A map of any types, whose keys and values go in and come out as they are stored
-/// ([`Value::encode`](crate::Value::encode)). Nothing checks that they are encodings of the map's types.
+/// A map of any types, whose keys and values are passed as they are stored ([`Value::encode`](crate::Value::encode)).
+/// It does not check that they are encodings of the map's types.
 #[derive(Debug, Clone)]
 pub enum UntypedMap {
-    /// Encodings of at most 8 bytes as numbers, the first byte the highest.
+    /// Encodings of at most 8 bytes as big-endian numbers.
     Words(Map<u64, u64>),
     /// Encodings as they are.
     Bytes(Map<[u8], [u8]>),
 }
 
-/// Opens the map `name` whatever its types are, which are given with it.
+/// Opens the map `name` with the types that it has, and returns these as well.
 pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     let Some(map) = pool.space().find_map(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });
@@ -28,8 +28,8 @@ pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     Ok((UntypedMap::over(handle), types))
 }
 
-/// Opens the map `name` with these types, or makes it. `are_words`: all encodings of its keys have one length of at most
-/// 8 bytes, and so have those of its values.
+/// Opens the map `name` with these types, or creates it. `are_words`: all encodings of its keys have one length of at
+/// most 8 bytes, and so have those of its values.
 pub(super) fn open_as(
     pool: &Pool,
     name: &str,

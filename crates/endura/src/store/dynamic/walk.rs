@@ -1,4 +1,4 @@
-//! A walk over an encoding that checks it and makes nothing of it.
+//! A walk that checks an encoding without decoding it.
 
 use super::types::Type;
 use crate::store::encoding::value::take_part;
@@ -16,7 +16,7 @@ impl Type {
     ///
     /// # Errors
     ///
-    /// [`Error::Encode`](crate::Error::Encode) if they are none.
+    /// [`Error::Encode`](crate::Error::Encode) if they are not.
     pub fn check(&self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         let walked = self.walk(&mut rest, false).and_then(|()| match rest.len() {
@@ -26,7 +26,7 @@ impl Type {
         walked.map_err(|source| self.encode_error(source))
     }
 
-    /// Takes an encoding off the front. `part`: as a field of a tuple.
+    /// Removes an encoding from the front of `bytes`. `part`: it is a field of a tuple.
     fn walk(&self, bytes: &mut &[u8], part: bool) -> Result<(), BoxError> {
         match self {
             Self::Bool => match take(bytes, 1)? {
@@ -66,7 +66,7 @@ impl Type {
     }
 }
 
-/// Takes so many bytes off the front.
+/// Removes so many bytes from the front.
 pub(super) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], BoxError> {
     bytes.split_off(..count).ok_or_else(|| format!("fewer than {count} bytes").into())
 }
@@ -77,7 +77,7 @@ fn json(bytes: &[u8]) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Without the feature only that it is text.
+/// Without the feature `json` only UTF-8 is checked.
 #[cfg(not(feature = "json"))]
 fn json(bytes: &[u8]) -> Result<(), BoxError> {
     str::from_utf8(bytes)?;

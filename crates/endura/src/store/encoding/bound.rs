@@ -1,4 +1,4 @@
-//! What ranges are made of.
+//! The bounds of ranges.
 use std::cmp::Reverse;
 use std::ops::{
     Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,

@@ -17,45 +17,45 @@ use crate::tree::Bytes;
 
 /// Values of type `T`, stored as JSON: readable, and open to new fields with `#[serde(default)]`.
 ///
-/// The pool records `json` and the name that serde knows `T` by: `json<User>`. Arguments of generic types are not
-/// recorded, for the text tells what it is: it fails to decode as a type that it does not fit.
+/// The pool records `json` and the name by which serde knows `T`: `json<User>`. Arguments of generic types are not
+/// recorded, because the text describes itself: decoding it as a type that does not fit fails.
 ///
-/// # What is refused
+/// # Refused values
 ///
-/// What JSON would not give back fails with [`Error::Encode`](crate::Error::Encode): NaN and infinity, `Some(None)`
-/// and `Some(())`, and more than 127 arrays and objects in each other. A value with fields that were left out
+/// A value that JSON would not give back unchanged fails with [`Error::Encode`](crate::Error::Encode): NaN and
+/// infinity, `Some(None)` and `Some(())`, and more than 127 nested arrays and objects. A value with fields left out
 /// (`skip_serializing_if`) is decoded before it is stored; in builds with debug assertions every value is.
 ///
 /// # Equality
 ///
-/// [`compare_exchange`](crate::Map::compare_exchange) takes objects as equal whatever the order of their fields, so
-/// that a `HashMap` is equal to itself. The elements of an array have an order: use a `BTreeSet` in place of a `HashSet`.
+/// [`compare_exchange`](crate::Map::compare_exchange) ignores the order of the fields of an object, so that a `HashMap`
+/// is equal to itself. The elements of an array have an order: use a `BTreeSet` in place of a `HashSet`.
 #[cfg(feature = "json")]
 pub struct Json<T>(PhantomData<fn() -> T>);
 
-/// Values of type `T`, stored as [postcard](https://postcard.jamesmunns.com): small and fast; its fields must
+/// Values of type `T`, stored as [postcard](https://postcard.jamesmunns.com): small and fast. The fields of `T` must
 /// not change.
 ///
-/// The pool records `postcard` and the name that serde knows `T` by; of generic types the arguments as well, and of
-/// types without such a name all of it, by their Rust names without paths: `postcard<User>`, `postcard<Page<u32>>`,
-/// `postcard<Vec<User>>`. What the fields of a struct are is not recorded.
+/// The pool records `postcard` and the name by which serde knows `T`, with the arguments of generic types. A type
+/// without such a name is recorded whole, by its Rust name without paths. Examples: `postcard<User>`,
+/// `postcard<Page<u32>>`, `postcard<Vec<User>>`. The fields of a struct are not recorded.
 ///
-/// # What is refused
+/// # Refused values
 ///
-/// Postcard has neither names nor types in it, so it cannot read what asks for them: `#[serde(untagged)]`,
+/// Postcard stores neither names nor types, so it cannot decode types that need them: `#[serde(untagged)]`,
 /// `#[serde(tag)]`, `#[serde(flatten)]`, `serde_json::Value`, and fields that are left out (`skip_serializing_if`). A
-/// value with a field left out fails with [`Error::Encode`](crate::Error::Encode). In builds with debug assertions
-/// every value is decoded before it is stored, which shows the rest; release builds store such values, and fail
-/// where they read them. Use [`Json`] for these types.
+/// value with a field left out fails with [`Error::Encode`](crate::Error::Encode). Builds with debug assertions decode
+/// every value before they store it, which detects the other cases. Release builds store such values, and fail when
+/// they read them. Use [`Json`] for these types.
 ///
 /// # Equality
 ///
-/// [`compare_exchange`](crate::Map::compare_exchange) compares encodings. Those of a `HashMap` or `HashSet` have any
-/// order: use a `BTreeMap` or `BTreeSet`.
+/// [`compare_exchange`](crate::Map::compare_exchange) compares encodings. A `HashMap` or `HashSet` is encoded in
+/// arbitrary order: use a `BTreeMap` or `BTreeSet`.
 #[cfg(feature = "postcard")]
 pub struct Postcard<T>(PhantomData<fn() -> T>);
 
-/// Fails unless `T` reads what was just written, where that is in doubt.
+/// Where the codec may not give the value back, fails unless `T` decodes the bytes just written.
 fn verify<V: Value + ?Sized>(reading: Reading, encoded: &[u8]) -> Result<(), BoxError> {
     if reading == Reading::InDoubt || cfg!(debug_assertions) {
         V::decode(encoded).map_err(|error| {

@@ -18,7 +18,7 @@ fn read_array<const N: usize>(bytes: Bytes<'_>) -> Result<[u8; N], BoxError> {
     }
 }
 
-/// Types that are a number of a fixed width: `$to` of `$bits` sorts as they do.
+/// Types that are stored as a number of a fixed width: `$to`, of type `$bits`, sorts as they do.
 macro_rules! fixed {
     ($($type:ty, $bits:ty, $name:literal, $to:expr, $from:expr;)*) => { $(
         impl Value for $type {
@@ -110,7 +110,7 @@ signed! {
 }
 floats! { f32, u32, "f32"; f64, u64, "f64"; }
 
-/// Nothing: the value of a set, and the one key of a map with one entry.
+/// The unit type: the value of a set, and the one key of a map with one entry.
 impl Value for () {
     type Ref<'a> = ();
     type Owned = ();

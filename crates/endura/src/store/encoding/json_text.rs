@@ -1,12 +1,12 @@
-//! Equality of JSON texts that one serializer has written.
+//! Equality of JSON texts written by one serializer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// Whether two texts differ in the order of fields only. Numbers and strings are the same if their texts are: each
-/// has one from one serializer, and numbers of any width are compared as they are.
+/// Whether two texts are equal, or differ only in the order of fields. Numbers and strings are equal if their texts
+/// are: a serializer writes each in one way, and numbers of any width are compared exactly.
 pub(crate) fn are_equal(a: &[u8], b: &[u8]) -> bool {
     // The same characters in another order.
     a.len() == b.len()

@@ -1,4 +1,4 @@
-//! What maps hold, and how it is stored.
+//! The types of keys and values, and their encodings.
 //!
 //! | type | bytes | as a word | order | recorded name |
 //! | --- | --- | --- | --- | --- |
@@ -15,7 +15,7 @@
 //! | `Json<T>` (values) | JSON | no | | `json<User>`: the name that serde knows |
 //! | `Postcard<T>` (values) | postcard | no | | `postcard<Page<u32>>`: the same with its arguments |
 //!
-//! All sort byte by byte as their values do.
+//! All encodings of keys sort byte by byte as the values do.
 
 pub(crate) mod bound;
 #[cfg(any(feature = "json", feature = "postcard"))]

@@ -1,4 +1,4 @@
-//! Types of other crates that are stored as one of ours.
+//! Types of other crates that are stored as a type of this one.
 use std::borrow::Cow;
 
 use crate::tree::Bytes;
@@ -19,12 +19,12 @@ use crate::store::encoding::value::{Key, KeyBound, Value};
 /// }
 /// ```
 pub trait Newtype: Copy + 'static {
-    /// What it is stored as.
+    /// The type that it is stored as.
     type Stored: Key;
-    /// A name of its own, which makes it another type to the pool than `Stored`; none by default.
+    /// A name of its own, which makes it a type different from `Stored` to the pool; none by default.
     ///
-    /// It is written as a Rust name is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes, and is not that
-    /// of another type of values, such as `u64`. Another one does not compile:
+    /// It is spelled as a Rust path is, with letters, digits, `_`, `-`, `.` and `::`, in up to 100 bytes. It must not
+    /// be the name of another type of values, such as `u64`. A name that breaks these rules does not compile:
     ///
     /// ```compile_fail
     /// #[derive(Clone, Copy)]
@@ -42,11 +42,11 @@ pub trait Newtype: Copy + 'static {
     const NAME: Option<&'static str> = None;
     /// The value to store.
     fn to_stored(self) -> <Self::Stored as Value>::Ref<'static>;
-    /// The value that was stored.
+    /// The value that is decoded from the stored one.
     fn from_stored(stored: <Self::Stored as Value>::Owned) -> Self;
 }
 
-/// Whether the pool can record this name in front of a stored type, and tell it from one.
+/// Whether the pool can record this name in front of a stored type, and tell it from the name of one.
 const fn is_own_name(name: Option<&str>) -> bool {
     let Some(name) = name else { return true };
     let bytes = name.as_bytes();
@@ -56,7 +56,7 @@ const fn is_own_name(name: Option<&str>) -> bool {
     let mut i = 0;
     while i < bytes.len() {
         match bytes[i] {
-            // In pairs, and not at the end: what follows a single one is the stored type.
+            // Colons come in pairs, and not at the end: the stored type follows a single one.
             b':' if i + 2 < bytes.len() && bytes[i + 1] == b':' && bytes[i + 2] != b':' => i += 2,
             b'0'..=b'9' | b'-' | b'.' => i += 1,
             byte if is_letter(byte) => i += 1,
@@ -79,7 +79,7 @@ const TAKEN: [&str; 21] = [
     "f64", "bool", "char", "str", "json", "postcard", "Option", "Reverse",
 ];
 
-/// Letters of any script: all that is not ASCII counts as one here.
+/// Letters of any script: every byte that is not ASCII counts as one.
 const fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
 }

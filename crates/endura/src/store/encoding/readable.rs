@@ -1,4 +1,4 @@
-//! What a codec writes and does not read back as it was: found by a serializer that writes nothing.
+//! Values that a codec does not give back unchanged: a serializer that writes nothing finds them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,22 +7,22 @@ use serde::ser::{self, Serialize, Serializer};
 
 use crate::BoxError;
 
-/// How sure it is that what a codec writes can be read.
+/// Whether a codec can decode what it writes for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// As sure as the type is one for the codec.
+    /// It can, if it supports the type at all.
     AsEver,
-    /// It depends on the value: fields were left out, which the type need not know how to fill.
+    /// It depends on the value: fields were left out, and the type may not have defaults for them.
     InDoubt,
 }
 
-/// Fails if JSON does not give back a value as it is.
+/// Fails if JSON does not give a value back unchanged.
 #[cfg(feature = "json")]
 pub(crate) fn by_json<T: Serialize + ?Sized>(value: &T) -> Result<Reading, BoxError> {
     check(value, Codec::Json)
 }
 
-/// Fails if postcard does not.
+/// Fails if postcard does not give a value back unchanged.
 #[cfg(feature = "postcard")]
 pub(crate) fn by_postcard<T: Serialize + ?Sized>(value: &T) -> Result<Reading, BoxError> {
     check(value, Codec::Postcard)
@@ -35,7 +35,7 @@ enum Codec {
     Postcard,
 }
 
-/// Arrays and objects in each other that `serde_json` reads.
+/// The depth of nested arrays and objects up to which `serde_json` decodes.
 const DEEPEST: u32 = 127;
 
 fn check<T: Serialize + ?Sized>(value: &T, codec: Codec) -> Result<Reading, BoxError> {
@@ -66,19 +66,19 @@ fn refuse<R>(why: &str) -> Result<R, Refusal> {
     Err(Refusal(why.to_owned()))
 }
 
-/// At a place in a value.
+/// The check of one place in a value.
 #[derive(Clone, Copy)]
 struct Check<'c> {
     codec: Codec,
     /// Whether a field was left out.
     skips: &'c Cell<bool>,
     depth: u32,
-    /// Whether this is the inside of a `Some`.
+    /// Whether this is the value inside a `Some`.
     is_some: bool,
 }
 
 impl Check<'_> {
-    /// So many arrays and objects further in.
+    /// The check of a place so many arrays and objects deeper.
     fn enter(self, levels: u32) -> Result<Self, Refusal> {
         let depth = self.depth + levels;
         if self.codec == Codec::Json && depth > DEEPEST {
@@ -98,7 +98,7 @@ impl Check<'_> {
         }
     }
 
-    /// What JSON writes as `null`.
+    /// A value that JSON writes as `null`.
     fn nothing(self) -> Result<(), Refusal> {
         match self.codec {
             Codec::Json if self.is_some => refuse(

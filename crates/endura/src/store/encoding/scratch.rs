@@ -1,25 +1,25 @@
-//! Buffers of a thread, for what has to be contiguous for a moment.
+//! Per-thread buffers for bytes that must be contiguous for a moment.
 
 use std::cell::RefCell;
 
 use crate::tree::Bytes;
 
-/// Larger buffers are given back to the heap.
+/// A buffer larger than this is freed.
 const KEPT: usize = 64 << 10;
-/// What fits here never leaves the stack.
+/// Up to this length the bytes stay on the stack.
 const SMALL: usize = 128;
 
 thread_local! {
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty buffer. Any number may be in use at once, for closures nest.
+/// An empty buffer. Any number may be in use at once, because closures nest.
 pub(crate) fn take() -> Vec<u8> {
-    // A thread that is about to end may have none any more.
+    // A thread that is about to end may have destroyed its buffers.
     BUFFERS.try_with(|all| all.borrow_mut().pop()).ok().flatten().unwrap_or_default()
 }
 
-/// Keeps a buffer for the next one who takes one.
+/// Keeps a buffer for the next caller of [`take`].
 pub(crate) fn give(mut buffer: Vec<u8>) {
     if buffer.capacity() <= KEPT {
         buffer.clear();
@@ -27,7 +27,7 @@ pub(crate) fn give(mut buffer: Vec<u8>) {
     }
 }
 
-/// Bytes of the pool as a slice: a copy, for which nothing is allocated.
+/// Bytes of the pool as a slice: a copy, without an allocation.
 #[inline]
 pub(crate) fn contiguous<R>(bytes: Bytes<'_>, read: impl FnOnce(&[u8]) -> R) -> R {
     match bytes.len() {

@@ -1,4 +1,4 @@
-//! Names of types with serde, for the pool to record.
+//! The names by which serde knows types, for the pool to record.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use serde::forward_to_deserialize_any;
 #[cfg(feature = "postcard")]
 use crate::cpu::crc32c;
 
-/// What a type asks a deserializer for.
+/// The request that a type makes of a deserializer.
 enum Asked {
-    /// Whatever comes.
+    /// Any value.
     Anything,
-    /// A struct or enum of this name: the type's own, or as `#[serde(rename)]` says.
+    /// A struct or enum of this name: that of the type, or the one of `#[serde(rename)]`.
     Named(String),
-    /// A number, say, whose name says all.
+    /// A type that its name describes completely, such as a number.
     Plain(&'static str),
-    /// Values of other types.
+    /// A type that holds values of other types.
     #[cfg_attr(not(feature = "json"), allow(dead_code, reason = "JSON alone records it"))]
     Holder(&'static str),
 }
 
-/// The name that serde knows a type by, without its arguments.
+/// The name by which serde knows a type, without its arguments.
 #[cfg(feature = "json")]
 pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
     match asked::<T>() {
@@ -31,7 +31,7 @@ pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
     }
 }
 
-/// The name that serde knows a type by, with its arguments. Where serde knows none, all of the type by its Rust name.
+/// The name by which serde knows a type, with its arguments. For a type without one, its whole Rust name.
 #[cfg(feature = "postcard")]
 pub(crate) fn full_name_of<T: DeserializeOwned>() -> String {
     match asked::<T>() {
@@ -50,8 +50,8 @@ fn asked<T: DeserializeOwned>() -> Asked {
     asked
 }
 
-/// A Rust name without the paths of its parts and without lifetimes, which compilers print or do not:
-/// `my::Page<alloc::string::String>` is `Page<String>`.
+/// A Rust name without the paths of its parts, and without lifetimes, which only some compilers print:
+/// `my::Page<alloc::string::String>` becomes `Page<String>`.
 #[cfg(feature = "postcard")]
 fn without_paths(full: &str) -> String {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -75,16 +75,16 @@ fn without_paths(full: &str) -> String {
     let short = short.replace("<>", "");
     match short.len() {
         ..=LONGEST => short,
-        // A name of a type has 255 bytes. What is left out is still told apart.
+        // The pool records at most 255 bytes. A longer name is replaced by its checksum, which still tells types apart.
         _ => format!("#{:08x}", crc32c::append(0, short.as_bytes())),
     }
 }
 
-/// The longest name that is recorded as it is.
+/// The longest name that is recorded in full.
 #[cfg(feature = "postcard")]
 const LONGEST: usize = 120;
 
-/// What holds one value of another type, and is stored as that.
+/// Types that hold one value of another type, and are stored as that value.
 #[cfg(feature = "postcard")]
 const TRANSPARENT: [&str; 10] = [
     "Box<",
@@ -99,7 +99,7 @@ const TRANSPARENT: [&str; 10] = [
     "Wrapping<",
 ];
 
-/// The arguments of a type: `<u32>`. (Those of a name that was too long are what is left of it.)
+/// The arguments of a type: `<u32>`. (For a name that was too long, its checksum.)
 #[cfg(feature = "postcard")]
 fn arguments(short: &str) -> &str {
     let mut name = short;
@@ -113,7 +113,7 @@ fn arguments(short: &str) -> &str {
     }
 }
 
-/// A deserializer that has nothing but notes what it is asked for.
+/// A deserializer that has no data and notes what the type requests.
 struct Asks<'a>(&'a mut Asked);
 
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl<'de> de::Deserializer<'de> for Asks<'_> {
         Err(Nothing)
     }
 
-    /// A struct with `#[serde(flatten)]` asks for a map as well, and says that it expects a struct.
+    /// A struct with `#[serde(flatten)]` requests a map as well, but says that it expects a struct.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Nothing> {
         let expected = (&visitor as &dyn Expected).to_string();
         *self.0 = match expected.strip_prefix("struct ") {

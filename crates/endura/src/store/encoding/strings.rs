@@ -7,7 +7,7 @@ use crate::store::encoding::scratch;
 use crate::store::encoding::value::{Key, PrefixKey, Value};
 use crate::tree::Bytes;
 
-/// `str` and `[u8]`, and their owned forms, which mean the same.
+/// `str` and `[u8]`, and their owned forms, which have the same encoding.
 macro_rules! strings {
     ($($type:ty, $borrowed:ty, $owned:ty, $name:literal, $bytes:ident, $check:expr, $own:expr;)*) => { $(
         impl Value for $type {

@@ -1,10 +1,10 @@
-//! Tuples: their parts one after the other, each of which tells where it ends.
+//! Tuples: their fields one after the other, each of which marks its own end.
 use std::borrow::Cow;
 
 use crate::BoxError;
 use crate::store::encoding::value::{Key, PrefixKey, Value};
 
-/// The width of two parts.
+/// The width of two fields together.
 const fn sum(a: Option<usize>, b: Option<usize>) -> Option<usize> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a + b),
@@ -12,7 +12,7 @@ const fn sum(a: Option<usize>, b: Option<usize>) -> Option<usize> {
     }
 }
 
-/// The bits of a part of so many bytes, moved up by as many as the next part has.
+/// The bits of a field, shifted up by the width of the field behind it.
 fn shift(word: u64, width: Option<usize>) -> u64 {
     word.checked_shl(8 * width.unwrap_or(0) as u32).unwrap_or(0)
 }

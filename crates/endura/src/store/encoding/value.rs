@@ -1,4 +1,4 @@
-//! What maps hold.
+//! The traits of values and keys.
 use std::borrow::Cow;
 
 use crate::tree::Bytes;
@@ -6,7 +6,7 @@ use crate::tree::Bytes;
 use crate::BoxError;
 use crate::store::encoding::scratch;
 
-/// A type of values, and how they are stored.
+/// A type of values, and its encoding.
 ///
 /// | type | methods take | closures see | methods return |
 /// | --- | --- | --- | --- |
@@ -34,12 +34,12 @@ pub trait Value: 'static {
     fn type_name() -> Cow<'static, str>;
     /// The borrowed form of an owned value.
     fn lend(owned: &Self::Owned) -> Self::Ref<'_>;
-    /// Appends the encoding.
+    /// Appends the encoding of a value.
     fn encode(value: Self::Ref<'_>, out: &mut Vec<u8>) -> Result<(), BoxError>;
-    /// Reads an encoding.
+    /// Decodes an encoding.
     fn decode(bytes: &[u8]) -> Result<Self::Owned, BoxError>;
 
-    /// Bytes of an encoding, if all have the same. Up to 8 are a word.
+    /// Bytes of an encoding, if all encodings have the same length. An encoding of up to 8 bytes is a word.
     #[doc(hidden)]
     const WIDTH: Option<usize> = None;
 
@@ -54,7 +54,7 @@ pub trait Value: 'static {
         unreachable!("not a word")
     }
 
-    /// Shows the encoding, which is copied only where it has to be made.
+    /// Passes the encoding to `f`. It is copied only if it has to be built.
     #[doc(hidden)]
     #[inline]
     fn with_encoded<R>(value: Self::Ref<'_>, f: impl FnOnce(&[u8]) -> R) -> Result<R, BoxError> {
@@ -65,20 +65,21 @@ pub trait Value: 'static {
         result
     }
 
-    /// Whether stored bytes that are not `encoded` mean the same: for types of which a value has several encodings.
+    /// Whether stored bytes that differ from `encoded` represent the same value: for types whose values have several
+    /// encodings.
     #[doc(hidden)]
     fn is_another_encoding_of(_stored: Bytes<'_>, _encoded: &[u8]) -> bool {
         false
     }
 
-    /// Decodes bytes where they lie.
+    /// Decodes bytes of the pool, without a copy where that is possible.
     #[doc(hidden)]
     #[inline]
     fn read(bytes: Bytes<'_>) -> Result<Self::Owned, BoxError> {
         scratch::contiguous(bytes, Self::decode)
     }
 
-    /// Shows what bytes mean.
+    /// Passes the decoded value to `f`.
     #[doc(hidden)]
     #[inline]
     fn read_with<R>(bytes: Bytes<'_>, f: impl FnOnce(Self::Ref<'_>) -> R) -> Result<R, BoxError> {
@@ -96,7 +97,7 @@ pub trait KeyBound<K: Value + ?Sized> {
     fn lent(&self) -> K::Ref<'_>;
 }
 
-/// A type of keys: one whose encodings sort as its values do, byte by byte.
+/// A type of keys: one whose encodings sort byte by byte as its values do.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key of a map",
     label = "not a type of keys",
@@ -106,7 +107,7 @@ pub trait KeyBound<K: Value + ?Sized> {
     note = "for an id of your own implement `Newtype`"
 )]
 pub trait Key: Value {
-    /// Appends an encoding that tells where it ends.
+    /// Appends an encoding that marks its own end.
     #[doc(hidden)]
     fn encode_part(key: Self::Ref<'_>, out: &mut Vec<u8>) -> Result<(), BoxError> {
         let start = out.len();
@@ -117,7 +118,7 @@ pub trait Key: Value {
         Ok(())
     }
 
-    /// Takes such an encoding off the front.
+    /// Decodes such an encoding and removes it from the front.
     #[doc(hidden)]
     fn decode_part(bytes: &mut &[u8]) -> Result<Self::Owned, BoxError> {
         match Self::WIDTH {
@@ -131,25 +132,25 @@ pub trait Key: Value {
     }
 }
 
-/// Keys that begin with something: strings with strings, tuples with their first field.
+/// Types of keys that have prefixes: strings start with strings, tuples with their first field.
 #[diagnostic::on_unimplemented(
     message = "keys of type `{Self}` have no prefixes",
     label = "use `range`",
     note = "`str` and `[u8]` have them, and tuples: their first field"
 )]
 pub trait PrefixKey: Key {
-    /// What they begin with.
+    /// The type of the prefixes.
     type Prefix<'a>: Copy;
 
     #[doc(hidden)]
     fn encode_prefix(prefix: Self::Prefix<'_>, out: &mut Vec<u8>) -> Result<(), BoxError>;
 }
 
-/// How a string ends, and how a zero byte goes on.
+/// The byte after a 0: `END` where the string ends, `ZERO` where it contains a zero byte.
 const END: u8 = 1;
 const ZERO: u8 = 0xFF;
 
-/// Makes what was appended since `start` tell where it ends.
+/// Changes the bytes appended since `start` into an encoding that marks its own end.
 fn end_part(out: &mut Vec<u8>, start: usize) {
     let zeros = out[start..].iter().filter(|&&byte| byte == 0).count();
     if zeros > 0 {

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use crate::BoxError;
 use crate::store::encoding::value::{Key, Value, mask};
 
-/// `None` comes first.
+/// `None` sorts first.
 impl<T: Key> Value for Option<T> {
     type Ref<'a> = Option<T::Ref<'a>>;
     type Owned = Option<T::Owned>;
@@ -39,7 +39,7 @@ impl<T: Key> Key for Option<T> {
     }
 }
 
-/// The largest first.
+/// The largest value sorts first.
 impl<T: Key> Value for Reverse<T> {
     type Ref<'a> = Reverse<T::Ref<'a>>;
     type Owned = Reverse<T::Owned>;

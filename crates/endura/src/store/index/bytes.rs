@@ -1,4 +1,4 @@
-//! An index of byte strings in a pool, whichever it is. As for [words](super::words), all of it is compiled once.
+//! An index of byte strings in a pool, of any kind. As for [words](super::words), all of it is compiled once.
 
 use std::io;
 use std::ops::{Bound, ControlFlow};
@@ -24,12 +24,12 @@ macro_rules! on_tree {
 }
 
 impl ByteTree<Mapped> {
-    /// Starts an operation that reads: for work that has to be inside of one.
+    /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
         on_tree!(self, tree => tree.open.pin())
     }
 
-    /// How many entries there are, counted first where that is not known.
+    /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
         on_tree!(self, tree => tree.exact_len())
     }
@@ -38,19 +38,19 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.len())
     }
 
-    /// Whether the key is there; `read` sees its value. For a `read` that does not fork the process.
+    /// Whether the key is present; passes its value to `read`. For a `read` that does not fork the process.
     pub(crate) fn read(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         on_tree!(self, tree => Ok(tree.get_with(key, read)?.is_some()))
     }
 
-    /// As [`read`](Self::read), for a closure of the caller's.
+    /// As [`read`](Self::read), for a closure of the user's.
     pub(crate) fn read_with(&self, key: &[u8], read: &mut dyn FnMut(Bytes<'_>)) -> Result<bool> {
         let found = self.read(key, read);
         self.unless_forked(found)
     }
 
-    /// The answer of an operation that ran a closure of the caller's. If the closure forked the process, then in the
-    /// child the pin is the parent's, and what the closure saw may have been overwritten.
+    /// The result of an operation that ran a closure of the user's. If the closure forked the process, the pin protects
+    /// only the parent: in the child, the bytes that the closure saw may have been overwritten.
     fn unless_forked<R>(&self, result: Result<R>) -> Result<R> {
         if on_tree!(self, tree => tree.is_elsewhere()) { Err(Error::Forked) } else { result }
     }
@@ -68,7 +68,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.apply(key, decide))
     }
 
-    /// Applies `decide`, which runs a closure of the caller's.
+    /// Applies `decide`, which runs a closure of the user's.
     pub(crate) fn modify<'v>(
         &self,
         key: &[u8],
@@ -86,7 +86,7 @@ impl ByteTree<Mapped> {
         on_tree!(self, tree => tree.insert_from(key, len, write))
     }
 
-    /// Shows `read` the entry at one end; whether there is one.
+    /// Passes the first or last entry to `read`; returns whether there is one.
     pub(crate) fn end(
         &self,
         smallest: bool,
@@ -116,7 +116,7 @@ impl ByteTree<Mapped> {
     }
 }
 
-/// A range of byte strings. It holds no tree: each call is given the one that made it.
+/// A range of byte strings. It does not own its tree: the caller passes the tree that made the range to each call.
 pub(crate) enum Strings {
     Roart(ByteRange<roart::Cursor>),
 }
@@ -131,7 +131,7 @@ macro_rules! on_range {
 }
 
 impl Strings {
-    /// Shows `read` the next entry from one end; whether there is one.
+    /// Passes the next entry from one end to `read`; returns whether there is one.
     pub(crate) fn next(
         &mut self,
         tree: &ByteTree<Mapped>,
@@ -141,7 +141,7 @@ impl Strings {
         on_range!(tree, self, tree, keys => keys.next(tree, upwards, read))
     }
 
-    /// Shows `visit`, a closure of the caller's, all entries that are left, until it breaks.
+    /// Passes all entries that are left to `visit`, a closure of the user's, until it breaks.
     pub(crate) fn visit(
         &mut self,
         tree: &ByteTree<Mapped>,

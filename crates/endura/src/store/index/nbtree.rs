@@ -51,7 +51,7 @@ impl<M: Media> Structure<M> for Blocks {
         nbtree::check_tree::<M, BLOCK>(guard, map, visit)
     }
 
-    /// It has no locks.
+    /// An NBTree has no locks.
     fn void_locks(&self, _: &Guard<'_, M>, _: &MapState) -> Result<()> {
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::tree::nbtree;
 
 /// Words of an inner node and of a leaf of [`Wide`].
 pub(super) const WIDE: (usize, usize) = (256, 128);
-/// The same of [`NarrowLeaves`].
+/// Words of an inner node and of a leaf of [`NarrowLeaves`].
 pub(super) const NARROW_LEAVES: (usize, usize) = (128, 64);
 /// Words of a block of [`NbTree`]: 1 KiB, 63 entries.
 pub(super) const BLOCK: usize = 128;
@@ -20,20 +20,20 @@ pub type NarrowLeaves<M> = fast_fair::Tree<M, { NARROW_LEAVES.0 }, { NARROW_LEAV
 /// An NBTree.
 pub type NbTree<M> = nbtree::Tree<M, BLOCK, FANOUT>;
 
-/// How large the nodes of a FAST & FAIR map are, recorded with the map when it is made.
+/// The sizes of the nodes of a FAST & FAIR map, recorded when the map is created.
 ///
-/// Larger nodes mean fewer levels and faster lookups and scans; smaller leaves mean fewer lines to
-/// flush per insert. `docs/design.md` has the figures.
+/// Larger nodes mean fewer levels, and faster lookups and scans. Smaller leaves mean fewer cache lines to flush per
+/// insert. `docs/design.md` has the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeLayout {
-    /// Inner nodes of 2 KiB and leaves of 1 KiB: the default where nothing is flushed.
+    /// Inner nodes of 2 KiB and leaves of 1 KiB: the default if nothing is flushed.
     Wide,
-    /// Inner nodes of 1 KiB, leaves of 512 bytes: the default where lines are flushed.
+    /// Inner nodes of 1 KiB, leaves of 512 bytes: the default if cache lines are flushed.
     NarrowLeaves,
 }
 
-/// The nodes of a FAST & FAIR map of which nothing is said.
+/// The default layout of a FAST & FAIR map.
 pub fn default_layout(media: &impl Media) -> NodeLayout {
     if media.needs_flush() { NodeLayout::NarrowLeaves } else { NodeLayout::Wide }
 }

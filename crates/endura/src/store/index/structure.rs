@@ -1,4 +1,4 @@
-//! What the store asks of an index whose kind is known only at run time.
+//! The interface of an index whose kind is known only at run time.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::pool::{GcWalk, Guard, Inventory, MapState, Space};
 use crate::tree::TreeCheck;
 use crate::types::Types;
 
-/// One kind of index with nodes of one size: all work on a whole map. None of it is on the path of an operation.
+/// One kind of index with nodes of one size: all work on a whole map. Operations on entries do not go through it.
 pub(crate) trait Structure<M: Media>: Sync {
     /// The kind.
     fn kind(&self) -> Kind;
@@ -19,7 +19,7 @@ pub(crate) trait Structure<M: Media>: Sync {
     /// The sizes of its nodes, as the directory records them.
     fn parameters(&self) -> u64;
 
-    /// The same for users, where they can choose.
+    /// The same sizes for users, if they can choose them.
     fn layout(&self) -> Option<NodeLayout> {
         None
     }
@@ -27,7 +27,7 @@ pub(crate) trait Structure<M: Media>: Sync {
     /// Whether it holds words, and nothing else.
     fn is_of_words(&self) -> bool;
 
-    /// The map `name`, whatever it is. If there is none, makes it, with these types.
+    /// Finds the map `name`, of any kind. If there is none, creates it with these types.
     fn find_or_create(
         &self,
         space: &Arc<Space<M>>,
@@ -35,10 +35,10 @@ pub(crate) trait Structure<M: Media>: Sync {
         types: &Types,
     ) -> Result<Arc<MapState>>;
 
-    /// The index of an open map, which is of this structure.
+    /// The index of an open map that has this structure.
     fn open(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Tree<M>>;
 
-    /// Checks the index and shows `visit` the offset and the bytes of every node.
+    /// Checks the index, and passes the offset and the bytes of every node to `visit`.
     fn check(
         &self,
         guard: &Guard<'_, M>,
@@ -46,12 +46,12 @@ pub(crate) trait Structure<M: Media>: Sync {
         visit: &mut dyn FnMut(u64, u64),
     ) -> Result<TreeCheck>;
 
-    /// Makes all lock words void, as a crash does; the caller fences.
+    /// Voids all lock words, as a crash does; the caller fences.
     fn void_locks(&self, guard: &Guard<'_, M>, map: &MapState) -> Result<()>;
 
     /// A walk over the chunks of a map that was dropped.
     fn inventory(&self) -> Box<Inventory<M>>;
 
-    /// The walks by which a collection finds all nodes. They can run side by side.
+    /// The walks by which a collection finds all nodes. They can run in parallel.
     fn walks(&self, space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Vec<Box<dyn GcWalk<M>>>>;
 }

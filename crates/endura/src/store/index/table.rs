@@ -1,4 +1,4 @@
-//! Which structure a map has, or gets.
+//! The structures that this build knows.
 
 use super::fast_fair::{NarrowNodes, Nodes, WideNodes};
 use super::nbtree::Blocks;
@@ -28,7 +28,7 @@ pub(crate) fn known<M: Media>(map: &MapState) -> Option<&'static dyn Structure<M
 ///
 /// # Errors
 ///
-/// [`Error::UnknownNodes`] for a kind, or a size or feature of its nodes, that this build does not know.
+/// [`Error::UnknownNodes`] if this build does not know the kind, or the size or a feature of its nodes.
 pub(crate) fn of<M: Media>(map: &MapState) -> Result<&'static dyn Structure<M>> {
     known(map).ok_or_else(|| Error::UnknownNodes { name: map.name().to_string() })
 }

@@ -7,8 +7,8 @@ use crate::media::{Mapped, Media};
 use crate::pool::Guard;
 use crate::tree::Len;
 
-/// The index of an open map. The form is that of the index and not of the map's types: a [`Roart`](crate::Kind::Roart)
-/// keeps also numbers as byte strings.
+/// The index of an open map. Its form depends on the index, not on the map's types: a [`Roart`](crate::Kind::Roart)
+/// stores numbers as byte strings too.
 pub(crate) enum Tree<M: Media> {
     /// Keys and values are words.
     Words(WordTree<M>),
@@ -17,7 +17,7 @@ pub(crate) enum Tree<M: Media> {
 }
 
 impl Tree<Mapped> {
-    /// Starts an operation that reads: for work that has to be inside of one.
+    /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
         match self {
             Self::Words(tree) => tree.pin(),
@@ -25,7 +25,7 @@ impl Tree<Mapped> {
         }
     }
 
-    /// How many entries there are, counted first where that is not known.
+    /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
         match self {
             Self::Words(tree) => tree.exact_len(),

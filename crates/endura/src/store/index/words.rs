@@ -1,7 +1,7 @@
-//! An index of words in a pool, whichever it is.
+//! An index of words in a pool, of any kind.
 //!
-//! A program that uses maps calls the functions here and contains no tree: those of a pool's one medium are compiled
-//! once, in the library. Each operation that costs little is a function a tree ([`operations`]), behind one branch.
+//! A program that uses maps calls the functions here and contains no tree: the trees over a pool's one medium are
+//! compiled once, in the library. Each cheap operation is one function per tree ([`operations`]), behind one branch.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -31,12 +31,12 @@ macro_rules! on_tree {
 }
 
 impl WordTree<Mapped> {
-    /// Starts an operation that reads: for work that has to be inside of one.
+    /// Starts an operation that reads: for callers that must hold a pin around several calls.
     pub(crate) fn pin(&self) -> Result<Guard<'_, Mapped>> {
         on_tree!(self, tree => tree.open.pin())
     }
 
-    /// How many entries there are, counted first where that is not known.
+    /// The number of entries, counted first if it is not known.
     pub(crate) fn exact_len(&self) -> Result<u64> {
         on_tree!(self, tree => tree.exact_len())
     }
@@ -53,7 +53,7 @@ impl WordTree<Mapped> {
         on_tree!(self, tree => operations::insert(tree, key, value))
     }
 
-    /// As [`insert`](Self::insert), next to where the last such call ended.
+    /// As [`insert`](Self::insert), but the search starts where the last such call ended.
     pub(crate) fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
         on_tree!(self, tree => tree.insert_near(near, key, value))
     }
@@ -112,7 +112,7 @@ impl WordTree<Mapped> {
     }
 }
 
-/// A range of words. It holds no tree: each call is given the one that made it.
+/// A range of words. It does not own its tree: the caller passes the tree that made the range to each call.
 pub(crate) enum Words {
     FastFair(WordRange<fast_fair::Cursor>),
     NbTree(WordRange<nbtree::Cursor>),
@@ -136,12 +136,12 @@ fn of_another_tree() -> ! {
 }
 
 impl Words {
-    /// The next key from below. Its value goes to `value`.
+    /// The next key from below. Its value is stored in `value`.
     pub(crate) fn next_key(&mut self, tree: &WordTree<Mapped>, value: &mut u64) -> Option<u64> {
         on_range!(tree, self, tree, keys => keys.next_key(tree, value))
     }
 
-    /// The next key from above. Its value goes to `value`.
+    /// The next key from above. Its value is stored in `value`.
     pub(crate) fn next_back_key(
         &mut self,
         tree: &WordTree<Mapped>,
@@ -158,7 +158,7 @@ impl Words {
         }
     }
 
-    /// Shows `visit` all entries that are left, until it breaks.
+    /// Passes all entries that are left to `visit`, until it breaks.
     pub(crate) fn visit(
         &mut self,
         tree: &WordTree<Mapped>,
@@ -169,7 +169,7 @@ impl Words {
     }
 }
 
-/// A function for each tree and operation.
+/// One function per tree and operation.
 mod operations {
     use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Between types and what trees hold, with errors that say which type it was.
+//! Conversion between typed values and the encodings in the trees, with errors that name the type.
 
 use std::ops::Bound;
 
@@ -37,7 +37,7 @@ pub(crate) fn decode<T: Value + ?Sized>(bytes: &[u8]) -> Result<T::Owned> {
     T::decode(bytes).map_err(decode_error::<T>)
 }
 
-/// Shows the encoding of a value.
+/// Passes the encoding of a value to a closure.
 #[inline]
 pub(crate) fn encoded<T: Value + ?Sized, R>(
     value: T::Ref<'_>,

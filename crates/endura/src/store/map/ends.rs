@@ -1,4 +1,4 @@
-//! The ends of a map, and how many entries lie between them.
+//! The first and last entry of a map, and its length.
 
 use crate::Result;
 use crate::media::Mapped;
@@ -9,8 +9,8 @@ use crate::store::map::handle::Map;
 use crate::tree::{Len, Popped};
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
-    /// The entry with the smallest key, at one moment of the call. Looks again only where a writer has changed what
-    /// the answer rests on.
+    /// The entry with the smallest key, at one moment of the call. It searches again only if a writer has changed a
+    /// node on which the result depends.
     ///
     /// # Errors
     ///
@@ -23,7 +23,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`first_key_value`](Self::first_key_value).
     pub fn last_key_value(&self) -> Result<Option<(K::Owned, V::Owned)>> {
         self.end(false)
     }
@@ -41,11 +41,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         entry.transpose()
     }
 
-    /// Takes out the entry with the smallest key, at one moment of the call: nobody sees a smaller key while it is
-    /// still there. `None` says that there was a moment of the call without entries.
+    /// Removes the entry with the smallest key and returns it. At one moment of the call the entry is removed and no
+    /// smaller key is present. `None` means that the map was empty at one moment of the call.
     ///
-    /// It chooses again where another operation has taken this entry out, changed its value, or entered a smaller
-    /// key. That insert waits for no choice, only while the entry is taken out. Pops of one map take turns.
+    /// It chooses again if another operation has removed this entry, changed its value, or inserted a smaller key. Such
+    /// an insert does not wait for the choice, only for the removal. Pops of one map take turns.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -61,16 +61,16 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
-    /// where the entry is none of the types. [`pop_first_key`](Self::pop_first_key) then takes it out.
+    /// if the entry does not decode as the map's types. [`pop_first_key`](Self::pop_first_key) then removes it.
     pub fn pop_first(&self) -> Result<Option<(K::Owned, V::Owned)>> {
         self.pop(true)
     }
 
-    /// Takes out the entry with the largest key, as [`pop_first`](Self::pop_first) at the other end.
+    /// Removes the entry with the largest key and returns it, as [`pop_first`](Self::pop_first) does at the other end.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`pop_first`](Self::pop_first).
     pub fn pop_last(&self) -> Result<Option<(K::Owned, V::Owned)>> {
         self.pop(false)
     }
@@ -83,7 +83,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         )
     }
 
-    /// Takes out the entry at one end, of which two closures say what it is. What they fail at is not taken out.
+    /// Removes the entry at one end, which one of two closures decodes. An entry that does not decode stays.
     pub(crate) fn pop_as<R>(
         &self,
         smallest: bool,
@@ -105,12 +105,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         loop {
             let entry = if smallest { words.first()? } else { words.last()? };
             let Some((key, value)) = entry else { return Ok(None) };
-            // Decoded first: what cannot be is not taken out.
+            // Decoded before it is removed: an entry that does not decode stays.
             let decoded = decode(key, value)?;
             match words.pop(smallest, (key, value))? {
                 Popped::Taken => return Ok(Some(decoded)),
                 Popped::Beaten => {}
-                // Others were faster, twice; or only scans come across this key, and will again and again.
+                // Either other operations won twice, or only scans can reach this key, and the next attempts would fail
+                // too.
                 Popped::Missed if missed == Some(key) => words.check_ends()?,
                 Popped::Missed => missed = Some(key),
             }
@@ -145,11 +146,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// How many entries there are: O(1). Exact when no operation is under way; beside writers off by no more than the
-    /// operations that were under way while it counted.
+    /// The number of entries: O(1). Exact when no operation is running. Beside writers it is off by at most the number
+    /// of operations that ran while it counted.
     ///
-    /// After an unclean end (a kill) the first call counts, once: O(n). Other operations go on meanwhile, and other
-    /// calls wait for it.
+    /// After an unclean end (a kill) the first call counts the entries, once: O(n). Other operations continue
+    /// meanwhile. Other calls of `len` wait for the count.
     ///
     /// # Errors
     ///
@@ -158,8 +159,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(self.tree().exact_len()? as usize)
     }
 
-    /// About how many entries there are: O(1) always. Less than there are, for as long as they are not counted after an
-    /// unclean end; the first call sets that going in the background.
+    /// The approximate number of entries: always O(1). After an unclean end it is too small until the entries are
+    /// counted; the first call starts the count in the background.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(len as usize)
     }
 
-    /// Whether there is no entry, at one moment of the call. Counts nothing.
+    /// Whether the map is empty, at one moment of the call. It does not count entries.
     ///
     /// # Errors
     ///

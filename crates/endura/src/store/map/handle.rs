@@ -1,4 +1,4 @@
-//! A map, and what all its handles share.
+//! A handle of a map, and the state that all handles of a map share.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,31 +15,31 @@ use crate::{Error, Result};
 
 /// A handle of a named map from `K` to `V`, sorted by key.
 ///
-/// [`Pool::map`](crate::Pool::map) opens it. Methods take keys and values as they are lent (`u64`, `&str`, `&[u8]`,
-/// `(u64, &str)`), closures see the same, and what is returned is owned (`u64`, `String`, `Vec<u8>`,
-/// `(u64, String)`): [`Value`] has the table.
+/// [`Pool::map`](crate::Pool::map) opens it. Methods take keys and values borrowed (`u64`, `&str`, `&[u8]`, `(u64,
+/// &str)`), closures get them in the same form, and methods return them owned (`u64`, `String`, `Vec<u8>`, `(u64,
+/// String)`): [`Value`] has the table.
 ///
 /// Handles are cheap to clone, and any number of threads may use them at once. Once a method returns, its effect is as
 /// durable as the pool's storage allows ([`Domain`](crate::Domain)); a method that failed has changed nothing. Unless
-/// said otherwise a method takes O(log n) for keys and values of at most 8 bytes, else O(bytes of the
-/// key), and is linearizable. Reads never wait for a writer.
+/// stated otherwise, a method is linearizable, and takes O(log n) if keys and values have at most 8 bytes, else O(bytes
+/// of the key). Reads never wait for a writer.
 ///
-/// Keys have up to 65,536 bytes as they are stored, values up to 2^30.
+/// Stored keys have at most 65,536 bytes, stored values at most 2^30.
 ///
-/// Threads may tell each other by what they write: of one that does `insert(x); get(y)` and another that does
-/// `insert(y); get(x)` at least one finds the other's key, in one map or in two, and needs no fence for it.
+/// Threads may synchronize through a map without a fence. If one does `insert(x); get(y)` and another does `insert(y);
+/// get(x)`, at least one finds the other's key, in one map or in two.
 ///
 /// # Errors
 ///
-/// All methods fail with [`Error::Closed`] after the pool was closed,
-/// [`Error::Dropped`] after the map was, [`Error::Forked`] in a child
-/// process, [`Error::Poisoned`] after a panic inside an operation or an I/O error,
-/// [`Error::Corrupt`] where the pool holds what no correct run can have written, and
-/// [`Error::Decode`] where an entry is none of the map's types. Those that write also fail with
-/// [`Error::ReadOnly`], [`Error::KeyTooLong`],
-/// [`Error::ValueTooLong`] and [`Error::Encode`], and those that
-/// need room with [`Error::Full`], [`Error::ReclaimStalled`], or
-/// [`Error::Io`] where the file cannot grow.
+/// All methods fail with [`Error::Closed`](crate::Error::Closed) after the pool was closed,
+/// [`Error::Dropped`](crate::Error::Dropped) after the map was dropped, [`Error::Forked`](crate::Error::Forked) in a
+/// child process, [`Error::Poisoned`](crate::Error::Poisoned) after a panic inside an operation or an I/O error,
+/// [`Error::Corrupt`](crate::Error::Corrupt) if the pool holds data that no correct run can have written, and
+/// [`Error::Decode`](crate::Error::Decode) if an entry does not decode as the map's types. Methods that write also fail
+/// with [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+/// [`Error::ValueTooLong`](crate::Error::ValueTooLong) and [`Error::Encode`](crate::Error::Encode). Methods that need
+/// space also fail with [`Error::Full`](crate::Error::Full), [`Error::ReclaimStalled`](crate::Error::ReclaimStalled),
+/// or [`Error::Io`](crate::Error::Io) if the file cannot grow.
 ///
 /// # Example
 ///
@@ -66,7 +66,7 @@ pub struct Map<K: ?Sized, V: ?Sized> {
     types: PhantomData<fn(&K) -> &V>,
 }
 
-/// What does not depend on the types.
+/// The state that does not depend on the types.
 pub(crate) struct Handle {
     pub(crate) tree: Tree<Mapped>,
     pub(crate) name: String,
@@ -74,9 +74,9 @@ pub(crate) struct Handle {
     pub(crate) types: Types,
     /// The process that opened the pool.
     pub(crate) birthplace: ForkGuard,
-    /// By which the [calls](Call) of the pool are known.
+    /// Identifies the pool to its [calls](Call).
     pub(crate) pool_address: usize,
-    /// Stays open for as long as the handle is there.
+    /// Keeps the pool open while the handle exists.
     pub(crate) _pool: Arc<dyn Send + Sync>,
 }
 
@@ -100,12 +100,12 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
         Self { handle: Arc::new(handle), types: PhantomData }
     }
 
-    /// The name it was opened by.
+    /// The name by which it was opened.
     pub fn name(&self) -> &str {
         &self.handle.name
     }
 
-    /// The index behind it.
+    /// The kind of its index.
     pub fn kind(&self) -> Kind {
         self.handle.kind
     }
@@ -115,7 +115,7 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
         &self.handle.tree
     }
 
-    /// The index, of which the caller knows that it holds byte strings.
+    /// The index. The caller knows that it holds byte strings.
     #[inline]
     pub(crate) fn bytes(&self) -> &ByteTree<Mapped> {
         match &self.handle.tree {
@@ -124,13 +124,13 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
         }
     }
 
-    /// The result of an operation that ran a closure: an error in a child of a fork in there.
+    /// The result of an operation that ran a closure: an error in the child if the closure forked the process.
     #[inline]
     pub(crate) fn unless_forked<R>(&self, result: R) -> Result<R> {
         if self.handle.birthplace.is_elsewhere() { Err(Error::Forked) } else { Ok(result) }
     }
 
-    /// To be held by a method while it may run code of its caller's: the pool cannot be closed or verified in there.
+    /// A method holds this while it may run code of its caller: that code can neither close nor verify the pool.
     #[inline]
     pub(crate) fn call(&self) -> Call {
         Call::begin(self.handle.pool_address)
@@ -138,7 +138,7 @@ impl<K: ?Sized, V: ?Sized> Map<K, V> {
 }
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
-    /// Whether the index can be one of words. Known at compile time: other maps have no code for it.
+    /// Whether the index can be one of words. Known at compile time: other maps contain no code for words.
     const MAY_BE_WORDS: bool = is_word(K::WIDTH) && is_word(V::WIDTH);
 
     /// The index, if it holds words.

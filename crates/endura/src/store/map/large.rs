@@ -1,4 +1,4 @@
-//! Values that are written and read in pieces.
+//! Values that are written and read piece by piece.
 
 use std::io;
 
@@ -9,12 +9,12 @@ use crate::tree::Bytes;
 use crate::{Error, Result};
 
 impl<K: Key + ?Sized> Map<K, [u8]> {
-    /// Gives `key` a value of `len` bytes that `write` writes piece by piece, straight to where they will lie: for values
-    /// of which there should be no second copy in memory.
+    /// Gives `key` a value of `len` bytes. `write` writes it piece by piece, directly into the pool: for values of
+    /// which there should be no second copy in memory.
     ///
-    /// To write more than `len` bytes is an error of the writer, to write fewer one of the call. `write` runs
-    /// outside any lock, and again where the operation ran out of space, or others were faster some hundred times in
-    /// a row.
+    /// If `write` writes more than `len` bytes, the writer fails; if it writes fewer, the call does. `write` runs
+    /// outside any lock. It runs again if the operation ran out of space and retries, or lost to other writers some
+    /// hundred times in a row.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -29,8 +29,8 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
     ///
     /// # Errors
     ///
-    /// [`Error::Write`] with what `write` failed with, [`Error::ShortValue`], and those that [`Map`] names for methods
-    /// that write and need room; then nothing has changed.
+    /// [`Error::Write`] with the error of `write`, [`Error::ShortValue`], and those that [`Map`] names for methods that
+    /// write and need space. Nothing has changed then.
     pub fn insert_from(
         &self,
         key: K::Ref<'_>,
@@ -50,8 +50,9 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
         })
     }
 
-    /// What `look` makes of the value of `key` where it lies, in pieces: for values of which there should be no copy at
-    /// all. What other threads free while `look` runs waits for its end.
+    /// Passes the value of `key` to `look` in pieces, directly in the pool: for values that should not be copied at
+    /// all. Returns the result of `look`. Memory that other threads free while `look` runs is not reused before it
+    /// returns.
     ///
     /// # Errors
     ///
@@ -69,7 +70,7 @@ impl<K: Key + ?Sized> Map<K, [u8]> {
     }
 }
 
-/// A writer that takes so many bytes and no more.
+/// A writer that accepts exactly so many bytes.
 struct Exactly<'a> {
     out: &'a mut dyn io::Write,
     left: usize,

@@ -16,15 +16,15 @@ use crate::tree::byte_range::behind;
 use crate::tree::{ByteChange, Near};
 use crate::{Error, Result};
 
-/// How many lookups take turns.
+/// The number of lookups whose cache misses overlap.
 const BATCH: usize = 64;
-/// Room that is made on an iterator's word.
+/// The most entries for which space is allocated because an iterator announces them.
 const LARGEST_GUESS: usize = 1 << 16;
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
-    /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16 keys on each costs
-    /// a fraction of a [`get`](Self::get) where the map is larger than the caches. Each is linearizable by itself;
-    /// the batch is not one moment.
+    /// The values of `keys`, in their order. The lookups overlap their cache misses: from about 16 keys on, each costs
+    /// a fraction of a [`get`](Self::get) if the map is larger than the caches. Each lookup is linearizable by itself;
+    /// the batch as a whole is not.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -69,10 +69,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// Puts `entries` in, as [`insert`](Self::insert) does one after the other; returns how many those were.
+    /// Inserts `entries`, one after the other, as [`insert`](Self::insert) does; returns their number.
     ///
-    /// Each is durable and visible when the next one is taken, so that what was put in before an error, or a crash,
-    /// stays. This is the bulk load: ascending keys are fastest, for each is looked for where the last one went.
+    /// Each entry is durable and visible before the next one is taken from the iterator, so that the entries inserted
+    /// before an error or a crash stay. This is the bulk load: ascending keys are fastest, because each search starts
+    /// where the last one ended.
     ///
     /// # Errors
     ///
@@ -99,11 +100,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
 
     /// The entries with keys in `keys`, in order, from both ends.
     ///
-    /// The range is live: it takes no snapshot and holds nothing back. Each entry was in the map at some moment of
-    /// the call to `next` that returned it; keys come in order and none twice; a key that stays in the map for as
-    /// long as the range lasts is not passed over. An empty or inverted range yields nothing. A key that cannot be
-    /// encoded is an error of the first `next`. Behind an entry that does not decode
-    /// ([`Error::Decode`]) the range goes on with the next; any other error ends it.
+    /// The range is live: it takes no snapshot and blocks no other operation. Each entry was in the map at some moment
+    /// of the call to `next` that returned it. Keys are returned in order, none twice, and a key that stays in the map
+    /// while the range exists is not skipped. An empty or inverted range yields nothing. If a bound cannot be encoded,
+    /// the first `next` returns the error. After an entry that does not decode ([`Error::Decode`]) the range continues
+    /// with the next entry; any other error ends it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -132,11 +133,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         )
     }
 
-    /// Shows `visit` the entries with keys in `keys`, in order, without a copy of them on the heap:
-    /// `range(keys).visit(visit)`. Faster than the range, where entries are only looked at.
+    /// Passes the entries with keys in `keys` to `visit`, in order, without copying them to the heap:
+    /// `range(keys).visit(visit)`. It is faster than the range if entries are only read.
     ///
-    /// `visit` may call the map. The range is live: keys that `visit` enters further on may be shown as well, and it
-    /// ends when no key is left in it.
+    /// `visit` may call the map. The range is live: keys that `visit` inserts further on may be visited as well. The
+    /// call ends when the range has no further key.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -166,9 +167,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         self.range(keys).visit(visit)
     }
 
-    /// The entries whose keys begin with `prefix`: of strings those that begin with it, of tuples those whose first
-    /// field it is. (For two fields of three, nest them: `((String, String), u64)` takes `prefix(("a", "b"))`, and
-    /// sorts as the flat one does.)
+    /// The entries whose keys start with `prefix`: strings that start with it, or tuples whose first field it is. (For
+    /// two fields of three, nest them: `((String, String), u64)` takes `prefix(("a", "b"))`, and sorts as the flat
+    /// tuple does.)
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -235,22 +236,22 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         self.iter().values()
     }
 
-    /// Takes all entries out, one after the other: O(n), and entries that others put in meanwhile may stay. To be rid
-    /// of a map at once, drop it ([`Pool::drop_map`](crate::Pool::drop_map)).
+    /// Removes all entries, one after the other: O(n). Entries that other threads insert meanwhile may stay. To remove
+    /// a map at once, drop it ([`Pool::drop_map`](crate::Pool::drop_map)).
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write; then some entries have gone.
+    /// Those that [`Map`] names for methods that write; some entries may then be removed.
     pub fn clear(&self) -> Result<()> {
         self.remove_range(..).map(drop)
     }
 
-    /// Takes the entries with keys in `keys` out, one after the other; returns how many. Decodes none of them, so
-    /// that entries go as well which are none of the map's types.
+    /// Removes the entries with keys in `keys`, one after the other; returns how many. It decodes none of them, so it
+    /// also removes entries that do not decode as the map's types.
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write; then some entries have gone.
+    /// Those that [`Map`] names for methods that write; some entries may then be removed.
     pub fn remove_range(&self, keys: impl KeyRange<K>) -> Result<usize> {
         let (from, to) = keys.ends();
         let mut removed = 0;
@@ -281,11 +282,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// Takes out the entries for which `keep` says no, one after the other; returns how many. `keep` runs outside any
-    /// lock, again if the value changed meanwhile, and may call the map: as the closure of [`alter`](Self::alter) does.
-    /// The range is live, so keys that `keep` enters further on may be shown to it as well.
+    /// Removes the entries for which `keep` returns `false`, one after the other; returns how many. As the closure of
+    /// [`alter`](Self::alter) does, `keep` runs outside any lock, may call the map, and runs again if the value changed
+    /// meanwhile. The range is live, so that `keep` may also get keys that it inserts further on.
     ///
-    /// An entry that does not decode stays. All others are looked at first, then that is the error.
+    /// An entry that does not decode stays. The call visits all other entries, and then returns the error.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -298,7 +299,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write, and [`Error::RecursiveUpdate`]; then some entries have gone.
+    /// Those that [`Map`] names for methods that write, and [`Error::RecursiveUpdate`]; some entries may then be
+    /// removed.
     pub fn retain(&self, mut keep: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> bool) -> Result<usize> {
         let (mut removed, mut unread, _call) = (0, None, self.call());
         for entry in self {
@@ -315,7 +317,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         unread.map_or(Ok(removed), Err)
     }
 
-    /// Takes an entry out whose value was one not to be kept, if it still is; whether it did.
+    /// Removes an entry whose value was rejected, unless its present value is one to keep; returns whether it did.
     fn remove_unless(
         &self,
         key: &K::Owned,
@@ -341,7 +343,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
             }
         }
         let (mut goes, mut runs) = (Ok(false), Runs::new(self.tree()));
-        // The bytes of a value that has some are not copied again.
+        // A value that already has bytes is not copied again.
         encoded::<V, _>(V::lend(&value), |value| {
             encoded::<K, _>(K::lend(key), |encoded_key| {
                 self.bytes().modify(encoded_key, &mut |old| {

@@ -1,4 +1,4 @@
-//! From a pool to a map.
+//! How a pool opens a map.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::store::pool::pool::Pool;
 use crate::types::Types;
 use crate::{Error, Result};
 
-/// The kind of a new map of which nothing is said, where keys and values are words.
+/// The default kind of a new map whose keys and values are words.
 const FOR_WORDS: Kind = Kind::FastFair;
-/// The same for all other types.
+/// The default kind of a new map of any other types.
 const FOR_BYTES: Kind = Kind::Roart;
 
 /// How to open a map; see [`Pool::map_with`].
@@ -31,27 +31,27 @@ impl Default for MapOptions {
 }
 
 impl MapOptions {
-    /// The kind that suits the types, made if there is no such map.
+    /// The default: the kind that suits the types, and the map is created if there is none.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The index behind the map. A map that is there has to be of this kind.
+    /// The kind of the index. An existing map must have this kind.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// The sizes of the nodes of a [`Kind::FastFair`]. A map that is there has to have these.
+    /// The sizes of the nodes of a [`Kind::FastFair`]. An existing map must have these.
     #[must_use]
     pub fn node_layout(mut self, layout: NodeLayout) -> Self {
         self.layout = Some(layout);
         self
     }
 
-    /// Whether to make the map if there is none; true by default.
+    /// Whether to create the map if there is none; true by default.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
@@ -59,7 +59,7 @@ impl MapOptions {
     }
 }
 
-/// Fails for names that nobody could read, or write: what may be recorded beside that, the directory knows.
+/// Fails for names that no program could read or write. The directory checks what else may be recorded.
 pub(crate) fn check_names(types: &Types) -> Result<()> {
     let is_fit = |name: &str| !name.is_empty() && !name.contains(char::is_control);
     match [&types.key, &types.value].into_iter().find(|name| !is_fit(name)) {
@@ -69,11 +69,11 @@ pub(crate) fn check_names(types: &Types) -> Result<()> {
 }
 
 impl Pool {
-    /// Opens the map `name`, or makes it: a [`Kind::FastFair`] where keys and values have at most 8 bytes, a
+    /// Opens the map `name`, or creates it: a [`Kind::FastFair`] if keys and values have at most 8 bytes, a
     /// [`Kind::Roart`] otherwise.
     ///
     /// A map keeps its kind and its types, which the pool records. Any number of handles may be open at once; they
-    /// share one map. A crash while a map is being made leaves no map, or an empty one.
+    /// share one map. A crash while a map is being created leaves no map, or an empty one.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -92,16 +92,16 @@ impl Pool {
         self.map_with(name, MapOptions::new())
     }
 
-    /// Opens the map `name`, or makes it, in another way.
+    /// Opens the map `name`, or creates it, with options.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongTypes`] if it has other types; [`Error::WrongKind`] if it is of another kind than the one asked
-    /// for, or its types cannot be of that kind; [`Error::OtherNodes`] if it has other nodes than those asked for, and
-    /// [`Error::UnknownNodes`] if this build does not know its nodes; [`Error::NoSuchMap`] if there is none and it is not
-    /// to be made, or the pool is read-only; [`Error::BadName`], [`Error::BadTypeName`]; [`Error::Unsupported`] for a
-    /// [`Kind::NbTree`] where the processor cannot exchange 16 bytes at once; [`Error::Full`]; and those that [`Map`]
-    /// names for all methods.
+    /// [`Error::WrongTypes`] if it has other types; [`Error::WrongKind`] if it has another kind than the requested one,
+    /// or its types cannot have that kind; [`Error::OtherNodes`] if it has other nodes than the requested ones, and
+    /// [`Error::UnknownNodes`] if this build does not know its nodes; [`Error::NoSuchMap`] if there is none and it is
+    /// not to be created, or the pool is read-only; [`Error::BadName`], [`Error::BadTypeName`]; [`Error::Unsupported`]
+    /// for a [`Kind::NbTree`] if the processor has no atomic exchange of 16 bytes; [`Error::Full`]; and those that
+    /// [`Map`] names for all methods.
     pub fn map_with<K: Key + ?Sized, V: Value + ?Sized>(
         &self,
         name: &str,

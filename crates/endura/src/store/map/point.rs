@@ -39,9 +39,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         found.transpose()
     }
 
-    /// What `look` makes of the value of `key`, for which nothing is allocated: text and bytes of up to 128 bytes
-    /// are copied to the stack, longer ones to a buffer of the thread. What other threads free while `look` runs
-    /// waits for its end.
+    /// Passes the value of `key` to `look`, and returns its result. It allocates nothing for it: text and bytes of up
+    /// to
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -88,7 +87,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         encoded::<K, _>(key, |key| self.bytes().read(key, &mut |_| ()))
     }
 
-    /// Gives `key` this value, whether it is in the map or not; returns the value it had.
+    /// Gives `key` this value, whether `key` is in the map or not; returns its old value.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -101,9 +100,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write and need room; [`Error::Decode`](crate::Error::Decode), with
-    /// nothing changed, where the old value is none of the type: [`put`](Self::put) replaces it unread. (Of values of
-    /// at most 8 bytes only damage makes such a one; the new value has then replaced it.)
+    /// Those that [`Map`] names for methods that write and need space; [`Error::Decode`](crate::Error::Decode), with
+    /// nothing changed, if the old value does not decode: [`put`](Self::put) replaces it without reading it. (A value
+    /// of at most 8 bytes fails to decode only after damage; the new value has then replaced it.)
     #[inline]
     pub fn insert(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
@@ -114,7 +113,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         })
     }
 
-    /// Enters `key` if it is not in the map; returns whether it was not.
+    /// Inserts `key` if it is not in the map; returns whether it did.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -125,9 +124,10 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Errors
+    /// bytes are copied to the stack, longer ones to a per-thread buffer. Memory that other threads free while `look`
+    /// runs is not reused before it returns.
     ///
-    /// Those that [`Map`] names for methods that write and need room.
+    /// Those that [`Map`] names for methods that write and need space.
     pub fn insert_if_absent(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<bool> {
         if let Some(words) = self.words() {
             return words.insert_if_absent(K::to_word(key), V::to_word(value));
@@ -147,7 +147,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(is_new)
     }
 
-    /// Replaces the value of `key` if it is in the map; returns the value it had.
+    /// Replaces the value of `key` if `key` is in the map; returns its old value.
     ///
     /// # Errors
     ///
@@ -164,13 +164,13 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         })
     }
 
-    /// Takes `key` out of the map; returns the value it had.
+    /// Removes `key` from the map; returns its value.
     ///
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
-    /// where the value is none of the type: [`delete`](Self::delete) takes it out unread. (Of values of at most 8 bytes
-    /// only damage makes such a one; it is then out.)
+    /// if the value does not decode: [`delete`](Self::delete) removes it without reading it. (A value of at most 8
+    /// bytes fails to decode only after damage; it is then removed.)
     pub fn remove(&self, key: K::Ref<'_>) -> Result<Option<V::Owned>> {
         if let Some(words) = self.words() {
             return from_words::<V>(words.remove(K::to_word(key))?);
@@ -178,8 +178,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         self.change(key, &mut |_| ByteChange::Remove)
     }
 
-    /// Applies `decide`, which runs nothing of the caller's, and returns the value that its last call saw.
-    /// Nothing changes where that does not decode.
+    /// Applies `decide`, which runs no code of the user's, and returns the value that its last call saw. If that value
+    /// does not decode, nothing changes.
     fn change<'v>(
         &self,
         key: K::Ref<'_>,
@@ -188,7 +188,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         let mut old = Ok(None);
         encoded::<K, _>(key, |key| {
             self.bytes().apply(key, &mut |bytes| {
-                // One copy at a time.
+                // Dropped first, so that there is one copy of a value at a time.
                 old = Ok(None);
                 old = bytes.map(read::<V>).transpose();
                 if old.is_ok() { decide(bytes) } else { ByteChange::Keep }
@@ -197,11 +197,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         old
     }
 
-    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: takes it out). Else changes
-    /// nothing and returns what was found as the inner error. Two values are equal if their encodings are; those of
-    /// `Json` also if only the order of fields differs. (0.0 and -0.0 are not equal, NaN is to itself. A
-    /// `HashMap` or `HashSet` in a `Postcard`, and a `HashSet` in a `Json`, may differ from themselves: take those that
-    /// sort.)
+    /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes
+    /// nothing, and returns the value found as the inner error. Two values are equal if their encodings are; values of
+    /// [`Json`](crate::Json) also if they differ only in the order of fields. (0.0 and -0.0 are not equal, a NaN is
+    /// equal to itself. A `HashMap` or `HashSet` in a `Postcard`, and a `HashSet` in a `Json`, may differ from itself:
+    /// use the sorted types.)
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -214,7 +214,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write and need room.
+    /// Those that [`Map`] names for methods that write and need space.
     pub fn compare_exchange(
         &self,
         key: K::Ref<'_>,
@@ -253,14 +253,14 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         if done { Ok(Ok(())) } else { found.map(Err) }
     }
 
-    /// Replaces the value of `key` (`None`: absent) by what `change` makes of it (`None`: takes it out), in one step;
-    /// returns the value it had.
+    /// Replaces the value of `key` (`None`: absent) by the result of `change` (`None`: removes it), atomically; returns
+    /// the old value.
     ///
-    /// `change` runs outside any lock, and may call the map. It runs again whenever the value of `key` has changed by
-    /// the time it returns, whoever has changed it. Writes to other keys do not make it run again.
+    /// `change` runs outside any lock, and may call the map. It runs again if the value of `key` has changed by the
+    /// time it returns, through any thread. Writes to other keys do not make it run again.
     ///
-    /// So a `change` that writes `key` itself runs once more, and sees what it has written. If it writes another value
-    /// each time, some ten thousand runs later that is an error.
+    /// So a `change` that writes `key` itself runs once more, and sees the value it has written. If it writes another
+    /// value each time, the call fails after some ten thousand runs.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -275,7 +275,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write and need room, and
+    /// Those that [`Map`] names for methods that write and need space, and
     /// [`Error::RecursiveUpdate`](crate::Error::RecursiveUpdate).
     pub fn alter(
         &self,
@@ -294,8 +294,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         })
     }
 
-    /// Gives `key` the value that `make` makes of the one it has (`None`: absent), in one step; returns the new
-    /// value.
+    /// Replaces the value of `key` (`None`: absent) by the result of `make`, atomically; returns the new value.
     ///
     /// `make` runs as the closure of [`alter`](Self::alter) does.
     ///
@@ -351,7 +350,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
     }
 
-    /// As [`change`](Self::change), for a `decide` that runs what the caller has given, and may fail.
+    /// As [`change`](Self::change), for a `decide` that runs code of the user's, and may fail.
     pub(crate) fn alter_bytes<'v>(
         &self,
         key: K::Ref<'_>,

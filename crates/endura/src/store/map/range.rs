@@ -12,17 +12,17 @@ use crate::store::map::visit::Visit;
 use crate::tree::Bytes;
 use crate::{Error, Result};
 
-/// What is still to come of a range.
+/// The part of a range that is still to be returned.
 pub(crate) enum Entries {
     Words(Words),
     Bytes(Strings),
-    /// An end that could not be encoded: said once.
+    /// A bound could not be encoded: the error is returned once.
     Failed(Option<Error>),
 }
 
 /// The entries of a map with keys between two bounds; see [`Map::range`].
 ///
-/// Behind an entry that does not decode ([`Error::Decode`]) it goes on; any other error ends it.
+/// It continues after an entry that does not decode ([`Error::Decode`]); any other error ends it.
 #[must_use = "a range does nothing before it is asked for entries"]
 pub struct Range<K: ?Sized, V: ?Sized> {
     map: Map<K, V>,
@@ -40,7 +40,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         Self { map, entries }
     }
 
-    /// Only the keys: values are not even read.
+    /// Only the keys. Values are not read.
     pub fn keys(self) -> Keys<K, V> {
         Keys(self)
     }
@@ -50,9 +50,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         Values(self)
     }
 
-    /// Shows `visit` all entries that are left, in order, until it breaks, without copies of them on the heap. It runs
-    /// outside any lock and may call the map. What other threads free meanwhile waits for its end, in maps of strings
-    /// and bytes.
+    /// Passes all entries that are left to `visit`, in order, until it breaks, without copying them to the heap.
+    /// `visit` runs outside any lock and may call the map. In maps of strings and bytes, memory that other threads free
+    /// meanwhile is not reused before `visit` returns.
     ///
     /// # Errors
     ///
@@ -61,11 +61,11 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         self.visit_from(true, visit)
     }
 
-    /// The same from the largest key down.
+    /// As [`visit`](Self::visit), from the largest key down.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`visit`](Self::visit).
     pub fn visit_rev<R: Visit>(self, visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R) -> Result<R> {
         self.visit_from(false, visit)
     }
@@ -75,7 +75,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         upwards: bool,
         mut visit: impl FnMut(K::Ref<'_>, V::Ref<'_>) -> R,
     ) -> Result<R> {
-        // Ends before the range does, which may be the last handle and close the pool.
+        // Dropped before the range, which may be the last handle and then closes the pool.
         let _call = self.map.call();
         let (mut last, mut failed) = (R::GO_ON, Ok(()));
         let mut step = |result: Result<R>| match result {
@@ -113,7 +113,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         failed.map(|()| last)
     }
 
-    /// The next entry from one end, of which two closures say what to make.
+    /// The next entry from one end, converted by one of two closures.
     #[inline]
     fn step<A>(
         &mut self,
@@ -128,14 +128,14 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                 false => range.next_back_key(words, &mut value),
             };
             if let Some(key) = key {
-                // What does not decode ends nothing: the next entry may.
+                // An entry that does not decode does not end the range.
                 return Some(of_words(key, value));
             }
         }
         self.other_step(upwards, of_bytes)
     }
 
-    /// A step in a range of byte strings, or behind the last word.
+    /// A step in a range of byte strings, or after the last word.
     fn other_step<A>(
         &mut self,
         upwards: bool,

@@ -1,25 +1,25 @@
-//! The runs of a closure that decides about one key.
+//! Repeated runs of a closure that decides about one key.
 //!
-//! An operation runs such a closure again if the value of the key has changed by the time it returns. Rivals may be
-//! faster as often as they like: each time one of them has got on. A closure that writes its own key is its own
-//! rival, and one that gives it another value each time would be so for ever. It is told from a rival by the writes
-//! that it enters on its thread, which are counted inside a pin around it.
+//! An operation runs such a closure again if the value of the key has changed by the time it returns. Other threads may
+//! win any number of times, because each time one of them has made progress. A closure that writes its own key competes
+//! with itself: if it writes another value each time, it would do so for ever. It is told from another thread by the
+//! writes of its own thread, which are counted inside a pin around the closure.
 
 use crate::media::Mapped;
 use crate::pool::Guard;
 use crate::store::index::Tree;
 use crate::{Error, Result};
 
-/// Runs before they are watched: a pin around each would keep the pool open, and memory from being reused.
+/// Runs before the watch starts. A watch is a pin, which keeps the pool open and memory from being reused.
 const UNWATCHED: u32 = 1 << 10;
-/// Runs in a row that wrote, and in vain, before the operation is given up.
+/// After so many runs in a row that wrote and had to be repeated, the operation fails.
 const IN_VAIN: u32 = 1 << 16;
 
 /// The runs of one operation's closure.
 pub(crate) struct Runs<'t> {
     tree: &'t Tree<Mapped>,
     begun: u32,
-    /// Of the watched ones, how many have written in a row.
+    /// Watched runs in a row that have written.
     in_vain: u32,
 }
 
@@ -29,7 +29,7 @@ impl<'t> Runs<'t> {
         Self { tree, begun: 0, in_vain: 0 }
     }
 
-    /// Begins one more; the watch on it, to be [ended](Self::end) behind the closure. None for most.
+    /// Starts a run. Returns its watch, which the caller [ends](Self::end) after the closure; `None` for most runs.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl<'t> Runs<'t> {
         Ok(Watch { guard, before })
     }
 
-    /// Ends a run. If another follows, this one was in vain.
+    /// Ends a run. If another follows, this run was in vain.
     #[inline(always)]
     pub(crate) fn end(&mut self, watch: Option<Watch<'t>>) {
         if let Some(watch) = watch {
@@ -68,9 +68,9 @@ impl<'t> Runs<'t> {
     }
 }
 
-/// The pin around a run, inside of which its writes are nested.
+/// The pin around a run: writes inside of it are nested.
 pub(crate) struct Watch<'t> {
     guard: Guard<'t, Mapped>,
-    /// How many there were before.
+    /// The thread's count of nested writes before the run.
     before: u64,
 }

@@ -1,4 +1,4 @@
-//! Operations that do not read the value that is there: for large ones, and for those that do not decode.
+//! Operations that do not read the old value: for large values, and for values that do not decode.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use crate::store::map::handle::Map;
 use crate::tree::ByteChange;
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
-    /// Gives `key` this value, whether it is in the map or not; returns whether it was not. The value that it had is
-    /// not read: less work than [`insert`](Self::insert) where that is long, and no error where it does not decode.
+    /// Gives `key` this value, whether `key` is in the map or not; returns whether it was absent. The old value is not
+    /// read: this costs less than [`insert`](Self::insert) if it is long, and does not fail if it does not decode.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -23,7 +23,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write and need room, but for [`Error::Decode`](crate::Error::Decode).
+    /// Those that [`Map`] names for methods that write and need space, except [`Error::Decode`](crate::Error::Decode).
     pub fn put(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<bool> {
         if let Some(words) = self.words() {
             return Ok(words.insert(K::to_word(key), V::to_word(value))?.is_none());
@@ -40,8 +40,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(is_new)
     }
 
-    /// Takes `key` out of the map; returns whether it was there. Its value is not read: less work than
-    /// [`remove`](Self::remove), and no error where the value does not decode.
+    /// Removes `key` from the map; returns whether it was present. Its value is not read: this costs less than
+    /// [`remove`](Self::remove), and does not fail if the value does not decode.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -55,7 +55,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     ///
     /// # Errors
     ///
-    /// Those that [`Map`] names for methods that write, but for [`Error::Decode`](crate::Error::Decode).
+    /// Those that [`Map`] names for methods that write, except [`Error::Decode`](crate::Error::Decode).
     pub fn delete(&self, key: K::Ref<'_>) -> Result<bool> {
         if let Some(words) = self.words() {
             return Ok(words.remove(K::to_word(key))?.is_some());
@@ -70,8 +70,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         Ok(was_there)
     }
 
-    /// Takes out the entry with the smallest key, as [`pop_first`](Self::pop_first) does, and returns that key. Its
-    /// value is not decoded: so a queue gets past an entry whose value does not decode.
+    /// Removes the entry with the smallest key, as [`pop_first`](Self::pop_first) does, and returns that key. Its value
+    /// is not decoded, so that a queue can proceed past an entry whose value does not decode.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -85,16 +85,16 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Errors
     ///
     /// Those that [`Map`] names for methods that write; [`Error::Decode`](crate::Error::Decode), with nothing changed,
-    /// where the key is none of the type ([`remove_range`](Self::remove_range) takes such an entry out).
+    /// if the key does not decode ([`remove_range`](Self::remove_range) removes such an entry).
     pub fn pop_first_key(&self) -> Result<Option<K::Owned>> {
         self.pop_as(true, |key, _| from_word::<K>(key), |key, _| decode::<K>(key))
     }
 
-    /// Takes out the entry with the largest key, as [`pop_first_key`](Self::pop_first_key) at the other end.
+    /// Removes the entry with the largest key, as [`pop_first_key`](Self::pop_first_key) does at the other end.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`pop_first_key`](Self::pop_first_key).
     pub fn pop_last_key(&self) -> Result<Option<K::Owned>> {
         self.pop_as(false, |key, _| from_word::<K>(key), |key, _| decode::<K>(key))
     }

@@ -1,4 +1,4 @@
-//! What closures that are shown entries return.
+//! Return types of closures that visit entries.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,4 @@
-//! Verification of everything in a pool, shared by [`Pool::verify`](crate::Pool::verify), the
-//! command and the tests.
+//! Verification of everything in a pool, used by [`Pool::verify`](crate::Pool::verify), the command and the tests.
 
 use crate::kind::Kind;
 use crate::media::Media;
@@ -8,30 +7,30 @@ use crate::store::index::table;
 use crate::tree::Repairs;
 use crate::{Error, Result};
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// Every map, by name.
     pub maps: Vec<MapReport>,
-    /// How the bytes of the pages are divided among maps, free space and what waits.
+    /// How the bytes of the pages are divided among maps, free space and retired memory.
     pub shares: Shares,
 }
 
 impl Report {
-    /// States that the next writers mend, in all maps.
+    /// States that later writers repair, in all maps.
     pub fn repairs_pending(&self) -> u64 {
         self.maps.iter().map(|map| map.repairs.total()).sum()
     }
 }
 
-/// What a verification found in one map.
+/// The result of a verification for one map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MapReport {
     /// Its name.
     pub name: String,
-    /// The index behind it.
+    /// The kind of its index.
     pub kind: Kind,
     /// Entries, counted one by one.
     pub entries: u64,
@@ -39,12 +38,12 @@ pub struct MapReport {
     pub nodes: u64,
     /// Levels.
     pub height: u64,
-    /// States that an interrupted session left. They are read correctly as they are, and the next
-    /// writer that locks the node mends them.
+    /// States that an interrupted session left. Readers handle them, and the next writer that locks the node repairs
+    /// them.
     pub repairs: Repairs,
 }
 
-/// Checks all maps of a pool, with writers kept out.
+/// Checks all maps of a pool while writers wait.
 pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
     let quiesced = space.quiesce()?;
     let guard = space.pin()?;
@@ -74,7 +73,7 @@ pub(crate) fn verify<M: Media>(space: &Space<M>) -> Result<Report> {
             if waited.is_ok() {
                 waited = check.wait(at, bytes);
             }
-            // What is damaged is not gone through again.
+            // The walk stops at the first damage.
             waited.is_ok()
         };
         while !inventory(space.media(), &map, &mut wait, usize::MAX)? {}

@@ -1,4 +1,4 @@
-//! The collection of a pool that was not closed: what has to be walked, and the threads that do it.
+//! The collection of a pool that was not closed: its walks, and the threads that run them.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::pool::{Collector, Space};
 use crate::store::index::table;
 use crate::sync::Mutex;
 
-/// What the background threads of a pool need to know.
+/// The pool as its background threads see it.
 trait Collecting: Send + Sync {
     fn run(&self);
     fn finish(&self) -> Result<bool>;
@@ -30,14 +30,14 @@ impl<M: Media> Collecting for Collector<M> {
 #[derive(Default)]
 pub(super) struct Background {
     collector: Option<Arc<dyn Collecting>>,
-    /// Never dropped but by `join`: a forked child does not have them, and would detach whatever threads of
-    /// its own are at those addresses.
+    /// Dropped only by `join`. A forked child does not have these threads: to drop their handles there could detach
+    /// other threads at the same addresses.
     threads: Mutex<ManuallyDrop<Vec<JoinHandle<()>>>>,
 }
 
 impl Background {
-    /// Begins the collection that the session needs, in so many threads. A map that this build cannot
-    /// walk keeps it from beginning: nothing is known to be free then.
+    /// Starts the collection that the session needs, in so many threads. If this build cannot walk a map, the
+    /// collection does not start: no chunk is then known to be free.
     pub(super) fn begin<M: Media>(space: &Arc<Space<M>>, threads: usize) -> Self {
         let Ok(collector) = Self::collector(space) else {
             space.give_up_collection();
@@ -66,17 +66,17 @@ impl Background {
         Ok(Some(collector))
     }
 
-    /// Finishes the collection now; whether it is done.
+    /// Finishes the collection now; returns whether it is done.
     pub(super) fn finish(&self) -> Result<bool> {
         self.collector.as_ref().map_or(Ok(false), |collector| collector.finish())
     }
 
     /// Waits for the threads; they end by themselves when the pool is closed.
     pub(super) fn join(&self) {
-        // The lock is free again before anything waits.
+        // The guard is dropped at the end of the statement, so that no wait holds the lock.
         let threads = ManuallyDrop::into_inner(std::mem::take(&mut *self.threads.lock()));
         for thread in threads {
-            // What it panicked with was said already, and has poisoned what it had to.
+            // The panic was already reported, and has poisoned the pool where necessary.
             let _ = thread.join();
         }
     }

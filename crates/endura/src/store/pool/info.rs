@@ -1,4 +1,4 @@
-//! What a pool says of its maps.
+//! What a pool reports about its maps.
 
 use crate::kind::Kind;
 use crate::media::Mapped;
@@ -12,19 +12,18 @@ use crate::types::Types;
 pub struct MapInfo {
     /// Its name.
     pub name: String,
-    /// The index behind it; `None` if this build does not know that kind.
+    /// The kind of its index; `None` if this build does not know it.
     pub kind: Option<Kind>,
-    /// Whether this build can open it, check it and drop it: that it knows the kind, and the sizes and features of its
-    /// nodes. Else these fail with [`Error::UnknownNodes`](crate::Error::UnknownNodes), and other maps are not
-    /// concerned.
+    /// Whether this build can open, check and drop it: it knows the kind, and the sizes and features of its nodes. If
+    /// not, these calls fail with [`Error::UnknownNodes`](crate::Error::UnknownNodes); other maps are not affected.
     pub is_known: bool,
     /// The sizes of its nodes if it is a [`Kind::FastFair`]; `None` also if this build does not know them.
     pub layout: Option<NodeLayout>,
     /// The types of its keys and values.
     pub types: Types,
-    /// How many entries it has, as [`Map::approximate_len`](crate::Map::approximate_len) says.
+    /// The number of entries, as [`Map::approximate_len`](crate::Map::approximate_len) returns it.
     pub approximate_len: usize,
-    /// Whether that is exact when nobody writes: not before the entries are counted after an unclean end.
+    /// Whether that is exact when no operation is running: false until the entries are counted after an unclean end.
     pub is_counted: bool,
 }
 

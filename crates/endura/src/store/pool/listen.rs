@@ -1,4 +1,4 @@
-//! Who hears of a pool's events.
+//! The listener of a pool's events.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::options::{Listener, PoolOptions};
 use crate::Result;
 use crate::pool::Events;
 
-/// Where the events of the pool at `path` go.
+/// The receiver of the events of the pool at `path`.
 pub(super) fn events(options: &PoolOptions, path: &Path) -> Result<Events> {
     let listener = options.listener.clone();
     if listener.is_none() && !cfg!(feature = "tracing") {
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(next(), Event::OpenedUnclean { generation: 2 });
     }
 
-    /// The thread ends with the pool, and lets go of what the listener owns.
+    /// The thread ends with the pool, and drops what the listener owns.
     #[test]
     fn a_listener_goes_with_the_pool() {
         let folder = tempfile::tempdir().unwrap();

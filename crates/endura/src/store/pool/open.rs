@@ -1,4 +1,4 @@
-//! From a path to an open pool.
+//! How a path becomes an open pool.
 
 use std::fs;
 use std::io;
@@ -15,45 +15,43 @@ use crate::media::{Domain, Mapped, Mapping, Placement, Reservation};
 use crate::pool::{Access, Event, PoolFile, Session, Space};
 use crate::{Error, Result};
 
-/// Addresses reserved where nothing else is asked for.
+/// Addresses reserved by default.
 const DEFAULT_MAX_SIZE: u64 = 1 << 40;
-/// Between two looks at a lock that somebody else has.
+/// The shortest pause between two attempts to take a lock that another handle has.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-/// The least that is reserved in place of the default where addresses are scarce.
+/// The least that is reserved as the default if address space is scarce.
 const LEAST_DEFAULT: u64 = 1 << 30;
-/// What part of the largest gap in the address space the default may take, at most: the rest is for the
-/// program, and for other pools.
+/// The default takes at most one part in so many of the largest gap in the address space: the rest is for the program,
+/// and for other pools.
 const LEAVING: u64 = 8;
-/// The same where the default is not to be had: so that there is something for the next thousand pools.
+/// The same if the default is not available, so that the next thousand pools find space.
 const LEAVING_WHERE_SCARCE: u64 = 64;
 const FEW_ADDRESSES: &str = "the process has too few free addresses for the usual 1 TiB: `max_bytes` says how far the pool may \
      grow while it is open this time; set `max_size` where many pools are open at once";
 
 impl PoolOptions {
-    /// Opens the pool at `path`, which must be there. Takes a few milliseconds, however large the pool is.
+    /// Opens the pool at `path`, which must exist. Takes a few milliseconds, whatever the size of the pool.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if it is open elsewhere, and remains so for the
-    /// [`lock_timeout`](Self::lock_timeout); [`Error::NotAPool`], [`Error::Truncated`],
-    /// [`Error::Version`], [`Error::UnknownFeatures`] and [`Error::Corrupt`] for what is no pool of
-    /// this build; [`Error::NeedsRestore`] if the machine went down, or the file was copied, while
-    /// it was open, or that cannot be known; [`Error::NeedsRecovery`] if a writer has to open it first;
-    /// [`Error::Unsupported`] for what does not work here; [`Error::Io`], also with `NotFound`.
-    /// A refused file is left as it was.
+    /// [`Error::Locked`] if it is open elsewhere, and remains so for the [`lock_timeout`](Self::lock_timeout);
+    /// [`Error::NotAPool`], [`Error::Truncated`], [`Error::Version`], [`Error::UnknownFeatures`] and [`Error::Corrupt`]
+    /// if the file is not a pool of this build; [`Error::NeedsRestore`] if the machine stopped, or the file was copied,
+    /// while the pool was open, or if that cannot be known; [`Error::NeedsRecovery`] if a writer has to open it first;
+    /// [`Error::Unsupported`] for what does not work on this machine; [`Error::Io`], also with `NotFound`. A refused
+    /// file is not changed.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {
         let path = path.as_ref();
         self.open_locked(path, self.locked(path)?)
     }
 
-    /// Makes an empty pool at `path` and opens it. A crash leaves either no pool or a whole one, a failure leaves
-    /// none.
+    /// Creates an empty pool at `path` and opens it. A crash leaves no pool or a complete one; a failure leaves none.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] with `AlreadyExists` if there is something at `path`, also a link that leads nowhere;
-    /// [`Error::Full`]; otherwise as for [`open_existing`](Self::open_existing).
+    /// [`Error::Io`] with `AlreadyExists` if something exists at `path`, also a dangling link; [`Error::Full`];
+    /// otherwise as for [`open_existing`](Self::open_existing).
     pub fn create_new(&self, path: impl AsRef<Path>) -> Result<Pool> {
         self.check_max_size()?;
         let path = path.as_ref();
@@ -65,17 +63,17 @@ impl PoolOptions {
                 Ok(Pool::new(path, space, file, placement, session, self.recovery_threads))
             }
             Err(error) => {
-                // Still locked: nobody has been able to use it.
+                // The file is still locked: no other handle has used it.
                 let _ = fs::remove_file(path);
                 Err(error)
             }
         }
     }
 
-    /// Opens the pool at `path`, made first if there is nothing, unless it is to be read only. Of several processes
-    /// that do this at once, one makes the pool. A symbolic link is followed to a pool that is there; of one that leads
-    /// nowhere no pool is made, neither in its place nor where it leads: that is [`Error::Io`] with `NotFound`, which
-    /// says so.
+    /// Opens the pool at `path`. If nothing exists there, creates the pool first, unless it is to be read-only. Of
+    /// several processes that do this at once, one creates the pool. A symbolic link is followed to an existing pool.
+    /// For a dangling link no pool is created, neither in its place nor at its target: that is [`Error::Io`] with
+    /// `NotFound`, whose text says so.
     ///
     /// # Errors
     ///
@@ -91,8 +89,8 @@ impl PoolOptions {
         }
     }
 
-    /// The pool's file, as soon as nobody else has it. The path is opened anew each time: what waits never
-    /// holds a file that has been deleted meanwhile.
+    /// The pool's file, as soon as no other handle has it locked. The path is opened again for each attempt: a waiting
+    /// caller never locks a file that was deleted meanwhile.
     fn locked(&self, path: &Path) -> Result<PoolFile> {
         let (begun, mut pause) = (Instant::now(), SHORTEST_PAUSE);
         loop {
@@ -132,7 +130,7 @@ impl PoolOptions {
         Ok(Pool::new(path, space, file, placement, session, self.recovery_threads))
     }
 
-    /// All that can fail comes before the one write that begins a session.
+    /// All steps that can fail precede the one write that starts a session.
     fn begin(&self, file: &mut PoolFile) -> Result<(Arc<Space<Mapped>>, Placement, Session)> {
         self.check_max_size()?;
         let placement = Placement::of(file.file(), !self.read_only, self.media)?;
@@ -147,7 +145,7 @@ impl PoolOptions {
         Ok((space, placement, session))
     }
 
-    /// Maps the file and begins a session on it.
+    /// Maps the file and starts a session on it.
     fn mount(
         &self,
         file: &mut PoolFile,
@@ -161,7 +159,7 @@ impl PoolOptions {
         Ok((Arc::new(space), session))
     }
 
-    /// Maps the file, with room for what it may become.
+    /// Maps the file, with address space for its largest size.
     fn map(&self, file: &mut PoolFile, placement: Placement, read_only: bool) -> Result<Mapped> {
         let have = file.len()?;
         let reservation = match self.max_size {
@@ -183,9 +181,9 @@ impl PoolOptions {
         map(own, reservation, mapping)
     }
 
-    /// Verifies a doubtful pool in a session that writes nothing, before anything is written.
+    /// Before anything is written, verifies a doubtful pool in a session that stores nothing.
     fn verify_before_accepting(&self, file: &mut PoolFile, placement: Placement) -> Result<()> {
-        // Nothing of it becomes durable.
+        // Nothing in this session becomes durable.
         let in_passing = Placement { domain: Domain::PageCache, ..placement };
         let medium = self.map(file, in_passing, true)?;
         let session = Session { clean: false, read_only: true, ..file.next_session()? };
@@ -193,7 +191,7 @@ impl PoolOptions {
     }
 }
 
-/// Addresses for a pool of `have` bytes whose largest size nobody chose.
+/// Reserves addresses for a pool of `have` bytes for which the caller chose no largest size.
 fn reserve_default(have: u64) -> io::Result<Reservation> {
     if let Ok(all) = Reservation::leaving(DEFAULT_MAX_SIZE.max(have), LEAVING) {
         return Ok(all);
@@ -206,7 +204,7 @@ fn reserve_default(have: u64) -> io::Result<Reservation> {
             outcome => return outcome,
         }
     }
-    // What is there must be had, also in a process that may use little.
+    // The present size must be reserved, even in a process with a limit on its address space.
     Reservation::leaving(least, LEAVING).or_else(|_| Reservation::leaving(least, 2))
 }
 

@@ -19,12 +19,12 @@ use crate::{Error, Result};
 
 /// An open pool: one file with any number of named maps.
 ///
-/// A handle is cheap to clone and may be used and dropped by any thread. The pool is closed with
-/// [`close`](Self::close) or by dropping the last handle of it and of its maps; then, and only
-/// then, its data is synced to the disk, so that it also survives the end of the machine.
+/// A handle is cheap to clone; any thread may use and drop it. [`close`](Self::close) closes the pool, and so does
+/// dropping the last handle of it and of its maps. Only then is its data synced to the disk, so that it also survives
+/// the machine going down.
 ///
-/// A forked child cannot use the pools of its parent ([`Error::Forked`]); dropping their handles
-/// there does nothing to the pool.
+/// A forked child cannot use the pools of its parent ([`Error::Forked`]); dropping their handles in the child has no
+/// effect on the pool.
 ///
 /// # Example
 ///
@@ -54,11 +54,11 @@ struct Inner {
     placement: Placement,
     session: Session,
     facts: Facts,
-    /// None once the pool is closed. Declared last: the lock outlives the mapping.
+    /// `None` once the pool is closed. Declared last: the lock outlives the mapping.
     file: Mutex<Option<PoolFile>>,
 }
 
-/// What does not change while a pool is open.
+/// The facts that do not change while a pool is open.
 struct Facts {
     path: PathBuf,
     uuid: [u8; 16],
@@ -72,33 +72,31 @@ struct Facts {
 pub struct Stats {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Pages of 2 MiB that are not wholly free, the one that describes the pool included.
+    /// Pages of 2 MiB that are not wholly free, including the one that describes the pool.
     pub pages_in_use: u64,
     /// Bytes of those pages.
     pub page_bytes_in_use: u64,
-    /// Bytes of free chunks in those pages. A chunk can be used for what has its size only, until all
-    /// chunks of its page are free: [`partly_used`](Self::partly_used) has them by size. One entry in
-    /// a page keeps all of it.
+    /// Bytes of free chunks in those pages. A free chunk can be reused only for its own size until all chunks of its
+    /// page are free: [`partly_used`](Self::partly_used) lists them by size. One entry in a page keeps the whole page.
     pub free_chunk_bytes: u64,
-    /// Of each size of chunk, the pages that have free ones, but for what threads have cached.
+    /// For each size of chunk, the pages that have free chunks, without those in thread caches.
     pub partly_used: Vec<PartlyUsed>,
-    /// Bytes that were freed but that some thread may still be reading. Where a thread stays inside an
-    /// operation they grow with every update and removal, and the file with them, up to its
-    /// largest size. When it has left, each update frees a few, so that they are gone after about a
-    /// third as many updates as there were meanwhile.
+    /// Bytes that are freed, but that a thread may still be reading. If a thread stays inside an operation, they grow
+    /// with every update and removal, and so does the file, up to its largest size. When the thread has left, each
+    /// update frees a few of them: all are gone after about a third as many updates as ran meanwhile.
     pub limbo_bytes: u64,
-    /// How far the search has come for space that an unclean end stranded.
+    /// The progress of the search for space stranded by an unclean end.
     pub leak_recovery: LeakRecovery,
-    /// Bytes to which it may grow while it is open this time.
+    /// Bytes to which the pool may grow while it is open this time.
     pub max_bytes: u64,
-    /// How often the pool was opened for writing, this time included. A read-only open counts
-    /// itself, but leaves no trace.
+    /// How often the pool was opened for writing, including this time. A read-only open counts itself, but does not
+    /// record this.
     pub generation: u64,
     /// Whether the session before this one closed the pool.
     pub clean_open: bool,
-    /// Whether nothing can be written.
+    /// Whether the pool is open read-only.
     pub read_only: bool,
-    /// The pool's own random number, kept by its copies.
+    /// The pool's random identifier. Its copies keep it.
     pub uuid: [u8; 16],
     /// The persistence domain in use.
     pub domain: Domain,
@@ -106,13 +104,13 @@ pub struct Stats {
     pub power_safe: bool,
     /// The kind of the file system below.
     pub filesystem: &'static str,
-    /// What is not as it should be, in sentences for a person.
+    /// Problems of the pool, in sentences for a person.
     pub warnings: Vec<&'static str>,
 }
 
 impl Pool {
-    /// Opens the pool at `path`; makes it if there is nothing. Takes a few milliseconds, however large it is. A symbolic
-    /// link is followed to a pool that is there, and no pool is made where one leads nowhere.
+    /// Opens the pool at `path`; creates it if nothing exists there. Takes a few milliseconds, whatever the size of the
+    /// pool. A symbolic link is followed to an existing pool; for a dangling link no pool is created.
     ///
     /// # Errors
     ///
@@ -121,7 +119,7 @@ impl Pool {
         Self::options().open(path)
     }
 
-    /// How to open a pool in another way.
+    /// Options for an open.
     pub fn options() -> PoolOptions {
         PoolOptions::default()
     }
@@ -148,17 +146,17 @@ impl Pool {
         Self { inner: Arc::new(inner) }
     }
 
-    /// What the handles of maps are made over.
+    /// The space of the pool, on which handles of maps are built.
     pub(crate) fn space(&self) -> &Arc<Space<Mapped>> {
         &self.inner.space
     }
 
-    /// What keeps the pool open for as long as it is there.
+    /// A reference that keeps the pool open while it exists.
     pub(crate) fn keep_open(&self) -> Arc<dyn Send + Sync> {
         Arc::<Inner>::clone(&self.inner)
     }
 
-    /// By which the [calls](Call) of the pool are known.
+    /// Identifies the pool to its [calls](Call).
     pub(crate) fn address(&self) -> usize {
         self.inner.address()
     }
@@ -168,7 +166,7 @@ impl Pool {
         self.inner.birthplace
     }
 
-    /// Where the pool lies: the path by which it was opened.
+    /// The path by which the pool was opened.
     pub fn path(&self) -> &Path {
         &self.inner.facts.path
     }
@@ -183,28 +181,27 @@ impl Pool {
         Ok(maps.into_iter().map(|(name, map)| MapInfo::of(name, &map)).collect())
     }
 
-    /// Drops the map `name` and frees its space; `false` if there is none. Handles of it answer
-    /// [`Error::Dropped`] from now on. Durable on return; O(nodes).
+    /// Drops the map `name` and frees its space; `false` if there is none. From then on its handles fail with
+    /// [`Error::Dropped`]. Durable on return; O(nodes).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNodes`]: which chunks are its own is not known. Those of [`Map`](crate::Map) for methods that
-    /// write.
+    /// [`Error::UnknownNodes`] if this build does not know which chunks belong to the map. Those of [`Map`](crate::Map)
+    /// for methods that write.
     pub fn drop_map(&self, name: &str) -> Result<bool> {
         self.inner.space.drop_map(name, |map| Ok(table::of(map)?.inventory()))
     }
 
-    /// Gives the map `from` the name `to`; its entries stay where they are. Atomic, also under a crash: there is
-    /// exactly one of the two names at any moment. Durable on return; O(1), and needs no space.
+    /// Renames the map `from` to `to`; its entries are not moved. Atomic, also under a crash: at any moment exactly one
+    /// of the two names exists. Durable on return; O(1), and needs no space.
     ///
-    /// Handles of the map are not concerned: they go on, also in operations that are under way, and the map is
-    /// the same one under its new name. Who asks for the old name beside the call gets the map, or makes a new one
-    /// of that name, as before and after it.
+    /// Handles of the map stay valid, also in running operations, and refer to the same map under its new name. A
+    /// concurrent open of the old name gets the map, or creates a new one of that name, as before or after the call.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchMap`] if there is no map `from`; [`Error::MapExists`] if there is a map `to`, also if both are
-    /// one name; [`Error::BadName`]; and those of [`Map`](crate::Map) for methods that write. Nothing is changed then.
+    /// [`Error::NoSuchMap`] if there is no map `from`; [`Error::MapExists`] if there is a map `to`, also if both names
+    /// are equal; [`Error::BadName`]; and those of [`Map`](crate::Map) for methods that write. Nothing is changed then.
     ///
     /// # Example
     ///
@@ -223,16 +220,17 @@ impl Pool {
         self.inner.space.rename_map(from, to)
     }
 
-    /// Checks everything in the pool: every node of every map, and that no two use the same bytes.
-    /// Writers wait meanwhile, readers go on. O(n).
+    /// Checks everything in the pool: every node of every map, and that no two use the same bytes. Writers wait
+    /// meanwhile, readers continue. O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] at the first claim that does not hold; [`Error::InsideOperation`] if the calling thread is
-    /// inside an operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another one stays inside an operation that writes
-    /// for about a second: the other writers then go on; and those of [`Map`](crate::Map) for methods that read.
+    /// [`Error::Corrupt`] for the first check that fails; [`Error::InsideOperation`] if the calling thread is inside an
+    /// operation of this pool, as for [`close`](Self::close); [`Error::WritersStay`] if another thread stays inside an
+    /// operation that writes for about a second: the other writers then continue; and those of [`Map`](crate::Map) for
+    /// methods that read.
     pub fn verify(&self) -> Result<Report> {
-        // First: a child has the calls of its parent's thread.
+        // This check is first: a forked child inherits the calls of its parent's thread.
         if self.inner.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
@@ -242,13 +240,13 @@ impl Pool {
         check::verify(&self.inner.space)
     }
 
-    /// Finds the space that an unclean end stranded now, together with the threads that look for it
-    /// ([`PoolOptions::recovery_threads`]); whether all is found. Operations go on meanwhile; a thread that
-    /// stays inside one for a second is not waited for. O(n).
+    /// Finds the space that an unclean end stranded now, together with the background threads
+    /// ([`PoolOptions::recovery_threads`]); returns whether all of it is found. Operations continue meanwhile. The call
+    /// does not wait longer than a second for a thread that stays inside an operation. O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNodes`] if this build does not know the nodes of a map: nothing is known to be free then. Those
+    /// [`Error::UnknownNodes`] if this build does not know the nodes of a map: no chunk is known to be free then. Those
     /// of [`Map`](crate::Map) for methods that write.
     pub fn recover_leaks(&self) -> Result<bool> {
         drop(self.inner.space.pin_mut()?);
@@ -261,8 +259,8 @@ impl Pool {
         self.inner.background.finish()
     }
 
-    /// Facts and figures; those about space are exact while nobody writes. Looks at every partly
-    /// used page; operations go on meanwhile.
+    /// Facts and figures; those about space are exact while no operation writes. Reads the state of every partly used
+    /// page; operations continue meanwhile.
     ///
     /// # Errors
     ///
@@ -272,7 +270,7 @@ impl Pool {
         if inner.birthplace.is_elsewhere() {
             return Err(Error::Forked);
         }
-        // Asked inside an operation, for which whoever closes the pool waits, it is still open.
+        // While the caller is inside an operation the pool is still open, because a close waits for that operation.
         if space.is_closed() && !space.is_inside() {
             return Err(Error::Closed);
         }
@@ -300,14 +298,13 @@ impl Pool {
         })
     }
 
-    /// Ends the session: lets running operations finish, syncs everything to the disk, marks the
-    /// pool clean and unlocks it. All handles of the pool and of its maps answer
-    /// [`Error::Closed`] from now on.
+    /// Ends the session: waits for running operations, syncs everything to the disk, marks the pool clean and unlocks
+    /// it. From then on all handles of the pool and of its maps fail with [`Error::Closed`].
     ///
     /// A thread cannot wait for an operation of its own. So `close` and [`verify`](Self::verify) fail with
-    /// [`Error::InsideOperation`] in all code that a method of one of the pool's maps, of any kind, runs for its caller:
-    /// in closures (of `update`, `range_with`, `retain` and the like), and in the iterators given to `extend` and
-    /// `get_many`. They work there on another pool, and between two entries of a `for` loop over a map.
+    /// [`Error::InsideOperation`] in all code that a method of one of the pool's maps, of any kind, runs for its
+    /// caller: in closures (of `update`, `range_with`, `retain` and the like), and in the iterators given to `extend`
+    /// and `get_many`. There they work on another pool, and between two entries of a `for` loop over a map.
     ///
     /// # Errors
     ///
@@ -332,18 +329,18 @@ impl Inner {
         if Call::is_inside(self.address()) {
             return Err(Error::InsideOperation);
         }
-        // Fails where an operation may go on; the pool then stays open, and locked. No lock is held while it
-        // waits for them but the turn to do so.
+        // Fails if an operation may still run; the pool then stays open, and locked. While it waits for operations it
+        // holds no lock except the turn of closing.
         self.space.close()?;
         self.background.join();
-        // Nobody is inside any more. Another one that closes the pool waits here until it is.
+        // No operation is running any more. Another thread that closes the pool waits here until this one is done.
         let mut open = self.file.lock();
         let mut file = open.take().ok_or(Error::Closed)?;
         if self.session.read_only {
             return Ok(());
         }
         self.space.save()?;
-        // The data must be on the disk before anything says that it is.
+        // The data must be on the disk before the mark says so.
         self.space.media().sync().inspect_err(|_| self.space.poison())?;
         file.end()
     }
@@ -351,7 +348,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Nobody is left to tell: an error leaves the pool unclean, which the next open notices.
+        // No caller can receive the error. It leaves the pool unclean, which the next open notices.
         let _ = self.close();
     }
 }

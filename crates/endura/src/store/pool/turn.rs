@@ -1,8 +1,8 @@
-//! Lock words hold 20 bits of the generation. Before the bits start over, every lock word of an
-//! earlier turn is made void, so that none looks like one of this turn: once in 2^20 opens.
+//! Voiding of old lock words. Lock words hold 20 bits of the generation. Before these bits wrap around, the open voids
+//! every lock word of the earlier turn, so that none looks like one of this turn: once in 2^20 opens.
 //!
-//! A session word says for which turn that was done. A crash on the way leaves it as it was, and
-//! the next open starts again.
+//! A session word records for which turn that was done. A crash during the work leaves the word as it was, and the next
+//! open starts again.
 
 use crate::media::{Media, Ordering, Region};
 use crate::pool::{LOCK_TURN, Space};
@@ -12,11 +12,11 @@ use crate::{Error, Result};
 /// Sessions in a turn, as a power of two.
 const TURN: u32 = 20;
 
-/// Readies the locks of a pool that has just been opened.
+/// Prepares the locks of a pool that has just been opened.
 pub(super) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
     let turn = space.generation() >> TURN;
     let word = Region::new(space.media(), LOCK_TURN, 1)?;
-    // Nobody else has the pool yet: the order of this load does not matter.
+    // Relaxed: no other thread has the pool yet.
     if word.load(0, Ordering::Relaxed) == turn {
         return Ok(());
     }
@@ -27,7 +27,7 @@ pub(super) fn ready_locks<M: Media>(space: &Space<M>) -> Result<()> {
     for map in space.maps()? {
         table::of(&map)?.void_locks(&guard, &map)?;
     }
-    // Before the word says that it is done.
+    // Before the word says that the work is done.
     space.media().fence();
     word.store(0, turn, Ordering::Release);
     word.flush(0, 1);

@@ -2,7 +2,7 @@
 
 use crate::pool::SpaceStats;
 
-/// Fewer bytes are worth no warning.
+/// The least number of bytes for which there is a warning.
 const LITTLE: u64 = 64 << 20;
 
 const STALLED: &str = "much that was freed cannot be used again yet, because a thread stays inside an \
@@ -12,7 +12,7 @@ const SPARSE: &str = "more than half of the bytes in use is free, but in pages t
     for entries of the same size only: see `partly_used`. Where it is needed for others, write \
     the maps to a new pool";
 
-/// Sentences about how a pool uses its space.
+/// Warnings about how a pool uses its space.
 pub(super) fn of(space: &SpaceStats) -> impl Iterator<Item = &'static str> {
     let in_use = space.page_bytes_in_use;
     let stalled = space.limbo_bytes >= LITTLE.max(in_use / 4);
