@@ -5,14 +5,15 @@ use std::ops::{Bound, ControlFlow};
 use crate::Result;
 use crate::tree::{ByteIndex, Bytes};
 
-/// The keys that are still to come, and where the tree was left at each end. It holds no tree: each call is given it.
+/// The keys that are still to be returned, and the tree's cursor at each end. It does not own the tree: the caller
+/// passes it to each call.
 pub struct ByteRange<C> {
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
     done: bool,
     front: C,
     back: C,
-    /// Where the next key goes: the bound in whose place it comes is needed until then.
+    /// The buffer for the next key. It cannot overwrite the bound that it will replace, which is needed until then.
     spare: Vec<u8>,
 }
 
@@ -23,7 +24,7 @@ impl<C: Default> ByteRange<C> {
         Self { from, to, done: false, front, back, spare }
     }
 
-    /// Shows `read` the next entry from one end; `false`: there is none.
+    /// Passes the next entry from one end to `read`; `false` if there is none.
     pub fn next(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
@@ -58,7 +59,7 @@ impl<C: Default> ByteRange<C> {
         outcome.map(|()| !self.done)
     }
 
-    /// Shows `visit` all that are left, until it breaks; then none is left.
+    /// Passes all entries that are left to `visit`, until it breaks; then none is left.
     pub fn visit(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
@@ -80,7 +81,7 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
 
-/// The first byte string behind all that begin with `prefix`; none if there is no such.
+/// The first byte string after all that start with `prefix`; `None` if there is no such.
 pub fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte < 0xFF)?;
     let mut key = prefix[..=last].to_vec();

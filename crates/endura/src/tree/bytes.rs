@@ -1,4 +1,4 @@
-//! What an index from byte strings to byte strings offers, and how its bytes are read in place.
+//! The interface of an index from byte strings to byte strings, and access to its bytes in place.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,57 +17,55 @@ pub const LONGEST_VALUE: usize = 1 << 30;
 
 /// An ordered index from byte strings to byte strings in a pool.
 ///
-/// Any thread may call any method at any time. Each is linearizable, and durable when it returns as
-/// far as the medium promises. Keys have at most [`LONGEST_KEY`] bytes, values at most
-/// [`LONGEST_VALUE`]; any bytes do, also none.
+/// Any thread may call any method at any time. Each is linearizable, and on return as durable as the medium promises.
+/// Keys have at most [`LONGEST_KEY`] bytes, values at most [`LONGEST_VALUE`]; both may be empty and hold any bytes.
 #[expect(clippy::len_without_is_empty, reason = "a map asks for its first entry instead")]
 pub trait ByteIndex: Send + Sync + 'static {
-    /// A place in a scan in one direction; a fresh one begins wherever the first call says.
+    /// A position in a scan in one direction. A new one starts where the first call says.
     type Cursor: Default + Send;
 
-    /// What `read` makes of the value of `key`, which it sees where it lies. Never blocks on a
-    /// writer. What is freed meanwhile is not reused before `read` returns.
+    /// Passes the value of `key`, in place, to `read`, and returns the result. Never blocks on a writer. Memory that is
+    /// freed meanwhile is not reused before `read` returns.
     ///
     /// # Errors
     ///
-    /// Those that every method of a map may meet ([`Map`](crate::Map) names them).
+    /// Those of every method of a map ([`Map`](crate::Map) names them).
     fn get_with<R>(&self, key: &[u8], read: impl FnOnce(Bytes<'_>) -> R) -> Result<Option<R>>;
 
-    /// The values of `keys`, in their order, with their cache misses overlapped. Each lookup stands for
-    /// itself: the batch is not one moment in time.
+    /// The values of `keys`, in their order, with their cache misses overlapped. Each lookup is linearizable by itself;
+    /// the batch as a whole is not.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with).
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
 
-    /// Applies what `decide` makes of the present value of `key`, atomically. No lock is held while
-    /// `decide` runs; it runs again whenever the value has changed before the operation got to it (whoever changed
-    /// it, also `decide` itself), and where the operation ran out of space. What its last call saw is what was
-    /// changed. In a process that is forked inside of it the operation does nothing more
+    /// Changes the value of `key` as `decide` says about the present one, atomically. No lock is held while `decide`
+    /// runs. It runs again if the value has changed before the operation locks it (through any thread, and also through
+    /// `decide` itself), and if the operation ran out of space. The change applies to the value that its last call saw.
+    /// If `decide` forks the process, the operation stores nothing more in the child
     /// ([`Error::Forked`](crate::Error::Forked)).
     ///
-    /// Begins anew only because another write has got on, and so often as that happens: some write gets on
-    /// always, but not necessarily this one. It waits for a thread that stands inside a write to the same
-    /// node.
+    /// It restarts only because another write has made progress, and as often as that happens. So some write always
+    /// makes progress, but not necessarily this one. It waits for a thread that is inside a write to the same node.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
     /// [`Error::ValueTooLong`](crate::Error::ValueTooLong), [`Error::Full`](crate::Error::Full) and
-    /// [`Error::ReadOnly`](crate::Error::ReadOnly); then nothing has changed.
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly); nothing has changed then.
     fn modify<'v>(
         &self,
         key: &[u8],
         decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()>;
 
-    /// As [`modify`](Self::modify), for a `decide` that does not fork the process: nobody asks after it
-    /// in which process it has returned.
+    /// As [`modify`](Self::modify), for a `decide` that does not fork the process: the operation does not check in
+    /// which process it returns.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`modify`](Self::modify).
     #[inline(always)]
     fn apply<'v>(
         &self,
@@ -77,19 +75,19 @@ pub trait ByteIndex: Send + Sync + 'static {
         self.modify(key, decide)
     }
 
-    /// Whether this process is a fork of the one that opened the pool: what a caller's closure then saw of
-    /// an operation that had begun is worth nothing.
+    /// Whether this process is a fork of the one that opened the pool: what a closure of the caller's saw in an
+    /// operation that started before the fork is then invalid.
     fn is_elsewhere(&self) -> bool {
         false
     }
 
-    /// Gives `key` a value of `len` bytes that `write` appends piece by piece: they go where they
-    /// will lie. What `write` leaves out is zeros. `write` runs inside the operation, outside any
-    /// lock, and again where the operation ran out of space, or others were faster some hundred times in a row.
+    /// Gives `key` a value of `len` bytes that `write` appends piece by piece, directly in their final place. If
+    /// `write` appends fewer, the rest is zeros. `write` runs inside the operation, outside any lock. It runs again if
+    /// the operation ran out of space, or lost to other writers some hundred times in a row.
     ///
     /// # Errors
     ///
-    /// As for [`modify`](Self::modify), and those of `write`; then nothing has changed.
+    /// As for [`modify`](Self::modify), and those of `write`; nothing has changed then.
     fn insert_from(
         &self,
         key: &[u8],
@@ -97,9 +95,9 @@ pub trait ByteIndex: Send + Sync + 'static {
         write: impl FnMut(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()>;
 
-    /// Shows `visit` the entries with keys within the two bounds, in order, where they lie, until it
-    /// breaks. Each was in the map at some moment of the call. What is freed while `visit` runs waits
-    /// for its end. Successive calls with one cursor pass bounds that move inwards.
+    /// Passes the entries with keys within the two bounds to `visit`, in order and in place, until it breaks. Each was
+    /// in the map at some moment of the call. Memory that is freed while `visit` runs is not reused before it returns.
+    /// Successive calls with one cursor pass bounds that move inwards.
     ///
     /// # Errors
     ///
@@ -111,7 +109,7 @@ pub trait ByteIndex: Send + Sync + 'static {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
-    /// The same from the largest key down. A cursor serves one direction only.
+    /// As [`scan_up`](Self::scan_up), from the largest key down. A cursor serves one direction only.
     ///
     /// # Errors
     ///
@@ -123,52 +121,51 @@ pub trait ByteIndex: Send + Sync + 'static {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
-    /// What `read` makes of the entry with the smallest key at one moment of the call, which it sees where it
-    /// lies; `None`: at one moment there was none. What is freed meanwhile is not reused before `read` returns.
+    /// Passes the entry with the smallest key at one moment of the call, in place, to `read`. `None`: at one moment
+    /// there was no entry. Memory that is freed meanwhile is not reused before `read` returns.
     ///
-    /// Lock-free: it looks again only where a writer has changed what it rests on.
+    /// Lock-free: it searches again only if a writer has changed a node on which the result depends.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with).
     fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>>;
 
-    /// The same of the entry with the largest key.
+    /// As [`first`](Self::first), for the entry with the largest key.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with).
     fn last<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>>;
 
-    /// For whoever looked in vain for the key that [`first`](Self::first) or [`last`](Self::last) gave, twice
-    /// in a row: whether searches find it. (Another thread may have been faster both times.)
+    /// Checks that searches find the key that [`first`](Self::first) or [`last`](Self::last) returned. Called after two
+    /// failed searches for it in a row. (Another thread may have removed it both times.)
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if they do not, though nobody has touched what the answer rests on
-    /// meanwhile; those of [`get_with`](Self::get_with).
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if they do not, although no writer has changed a node on which the
+    /// result depends; those of [`get_with`](Self::get_with).
     fn check_ends(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Takes out the entry that [`first`](Self::first) has shown (for `smallest` = false [`last`](Self::last)), if
-    /// it is that still: then it was at the moment at which it was taken out, in which no other thread finds a key
-    /// before it.
+    /// Removes the entry that [`first`](Self::first) has shown (for `smallest` = false [`last`](Self::last)), if it is
+    /// still the first when it is removed. At the moment of its removal no other thread finds a key before it.
     ///
     /// # Errors
     ///
     /// As for [`modify`](Self::modify).
     fn pop(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Popped>;
 
-    /// How many entries there are.
+    /// The number of entries.
     ///
     /// # Errors
     ///
     /// As for [`get_with`](Self::get_with).
     fn len(&self) -> Result<Len>;
 
-    /// How many entries there are, counted first where that is not known: O(n) then, by the caller or, where another
-    /// thread counts already, by that one.
+    /// The number of entries. If it is not known they are counted first: O(n), by the caller, or by another thread that
+    /// is already counting.
     ///
     /// # Errors
     ///
@@ -176,32 +173,32 @@ pub trait ByteIndex: Send + Sync + 'static {
     fn exact_len(&self) -> Result<u64>;
 }
 
-/// What to do with an entry.
+/// The change of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ByteChange<'v> {
-    /// Nothing.
+    /// No change.
     Keep,
-    /// Give it this value, whether it is there or not.
+    /// Gives the key this value, whether it is present or not.
     Put(Cow<'v, [u8]>),
-    /// Take it out if it is there.
+    /// Removes the key if it is present.
     Remove,
 }
 
-/// Bytes where they lie in the pool: a key, or a value.
+/// Bytes of a key or a value, in place in the pool.
 ///
-/// This is no `&[u8]`: the words of a pool are read one by one, so that even a damaged pool, in
-/// which two maps claim the same bytes, is no undefined behaviour.
+/// It is not a `&[u8]`: the words of a pool are read one by one, so that a damaged pool, in which two maps claim the
+/// same bytes, does not cause undefined behaviour.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
     source: Source<'a>,
-    /// Where they begin: in bytes from the first of the words, or from the start of the medium.
+    /// Their start: in bytes from the first of the words, or from the start of the medium.
     from: u64,
     len: usize,
 }
 
 #[derive(Clone, Copy)]
 struct Source<'a> {
-    /// In memory: an access is a load. Empty if there is a medium to ask.
+    /// The words in memory, where an access is a load. Empty if the bytes have to be read through a medium.
     words: &'a [AtomicU64],
     medium: Option<&'a dyn ReadAt>,
 }
@@ -210,7 +207,7 @@ impl Source<'_> {
     #[inline(always)]
     fn copy(self, at: u64, out: &mut [u8]) {
         match self.medium {
-            // Relaxed: whoever led here synchronized with the writer.
+            // Relaxed: the load that led to these bytes synchronized with the writer.
             None => copy_bytes(|i| self.words[i].load(Ordering::Relaxed), at as usize, out),
             Some(medium) => medium.read_at(at, out),
         }
@@ -235,8 +232,8 @@ impl Source<'_> {
     }
 }
 
-/// As [`Source::chunk`], of parts of words or a medium. Not inlined, and given what it needs one by one: who
-/// reads in a closure, called for each entry of a scan, is small then, and all of it in registers.
+/// As [`Source::chunk`], for partial words, or through a medium. It is not inlined and takes its arguments one by one,
+/// so that a closure that reads, called for each entry of a scan, stays small and in registers.
 #[inline(never)]
 fn scattered_chunk<const N: usize>(
     words: &[AtomicU64],
@@ -248,7 +245,7 @@ fn scattered_chunk<const N: usize>(
     bytes
 }
 
-/// For copying bytes out of a medium.
+/// Copies bytes out of a medium.
 trait ReadAt: Sync {
     fn read_at(&self, at: u64, out: &mut [u8]);
 }
@@ -257,7 +254,7 @@ impl<M: Media> ReadAt for M {
     fn read_at(&self, at: u64, out: &mut [u8]) {
         let inside = (at % 8) as usize;
         let words = Region::new(self, at - inside as u64, (inside + out.len()).div_ceil(8));
-        // Whoever made the `Bytes` had checked the range, and media never shrink.
+        // The code that made the `Bytes` has checked the range, and media never shrink.
         if let Ok(words) = words {
             words.read(inside, out);
         }
@@ -265,7 +262,7 @@ impl<M: Media> ReadAt for M {
 }
 
 impl<'a> Bytes<'a> {
-    /// `len` bytes from byte `from` of a region on, which has so many.
+    /// `len` bytes of a region from byte `from` on. The region must have so many.
     #[inline]
     pub(super) fn new<M: Media>(region: &Region<'a, M>, from: usize, len: usize) -> Self {
         debug_assert!(from + len <= 8 * region.words());
@@ -279,13 +276,13 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// How many.
+    /// The number of bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -294,14 +291,14 @@ impl<'a> Bytes<'a> {
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// If there are fewer bytes.
     #[inline(always)]
     pub fn copy_to(&self, from: usize, out: &mut [u8]) {
         assert!(from <= self.len && out.len() <= self.len - from, "beyond the end");
         self.source.copy(self.from + from as u64, out);
     }
 
-    /// All of them, if they are `N`: a number, say, in a few instructions.
+    /// All bytes, if there are exactly `N`: for example a number, in a few instructions.
     ///
     /// ```
     /// # let pool = endura::Pool::open(tempfile::tempdir()?.path().join("pool"))?;
@@ -316,7 +313,7 @@ impl<'a> Bytes<'a> {
         if self.len == N { self.first_chunk() } else { None }
     }
 
-    /// The first `N` of them, if there are so many: what tells most keys apart, in a few instructions.
+    /// The first `N` bytes, if there are so many: enough to tell most keys apart, in a few instructions.
     ///
     /// ```
     /// # let pool = endura::Pool::open(tempfile::tempdir()?.path().join("pool"))?;
@@ -333,14 +330,14 @@ impl<'a> Bytes<'a> {
         Some(self.source.chunk(self.from))
     }
 
-    /// All of them.
+    /// All bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.append_to(&mut bytes);
         bytes
     }
 
-    /// Appends all of them to `out`.
+    /// Appends all bytes to `out`.
     pub fn append_to(&self, out: &mut Vec<u8>) {
         out.reserve(self.len);
         let mut piece = [0; 256];
@@ -351,7 +348,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Reads them one after the other.
+    /// Reads the bytes one after the other.
     pub fn reader(self) -> impl io::Read + use<'a> {
         Reader { bytes: self, from: 0 }
     }

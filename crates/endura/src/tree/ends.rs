@@ -1,55 +1,55 @@
-//! The first entry of a chain of leaves, or the last, at one moment.
+//! The first or last entry of a chain of leaves, at one moment.
 //!
-//! The answer is the nearest entry in the first leaf that has one. Seen from that end, empty leaves may lie
-//! before it. Each of them is looked at again *after* the answer: what says that it was empty all the time in
-//! between is the tree's business ([`Leaves::was_empty`]). That time has the moment in it at which the answer's
-//! leaf was confirmed: the answer is that of this moment.
+//! The result is the nearest entry in the first leaf that has one. Empty leaves may precede it. After the result is
+//! found, each of them is checked a *second* time. [`Leaves::was_empty`] says, for its kind of tree, whether the leaf
+//! was empty all the time in between. That period includes the moment at which the leaf of the result was confirmed:
+//! the result is the end at this moment.
 //!
-//! A look that is in vain was disturbed by a writer that got on: lock-free.
+//! A search fails only if a writer that made progress disturbed it: it is lock-free.
 //!
 //! # Pins
 //!
-//! Leaves that are passed are few, for removes merge them; but a damaged map, or one in which merges found no
-//! room, may have any number. So a pin is given up after so many, and a leaf that was passed in an earlier one
-//! may have become another one since. Then the second look counts only if none of the map's leaves was retired from
-//! the end of the first pin on ([`MapState::retired`]). Before that end the leaves passed so far are looked at
-//! again, behind the reading of that number: whoever retires a leaf takes it out of the tree, so that a second look
-//! notices, then counts it, and then lets it be reused.
+//! Few leaves are passed, because removes merge empty ones. But in a damaged map, or in one in which merges found no
+//! free space, there may be any number of them. So a pin ends after a fixed number of leaves, and a leaf passed in an
+//! earlier pin may have become another leaf since. Then the second check counts only if none of the map's leaves was
+//! retired from the end of the first pin on ([`MapState::retired`]). Before that end, and after that number was read,
+//! the leaves passed so far are checked once more. A thread that retires a leaf first takes it out of the tree, so that
+//! a second check notices, then counts it, and then allows its reuse.
 
 use crate::media::Media;
 use crate::pool::{Guard, MapState};
 use crate::sync::Backoff;
 use crate::{Error, Result};
 
-/// Leaves, or what else was looked at, in one pin.
+/// The most leaves, or other steps, in one pin.
 pub(crate) const BITE: usize = 256;
 
-/// What was found in a leaf from a key on.
+/// The result of a look into a leaf, from a key on.
 pub(crate) struct Look<L> {
     /// The nearest entry.
     pub(crate) entry: Option<(u64, u64)>,
-    /// The key at which the next leaf begins, if there is one.
+    /// The key at which the next leaf starts, if there is one.
     pub(crate) beyond: Option<u64>,
-    /// What a second look goes by. It borrows nothing from a pin.
+    /// The state for the second check. It borrows nothing from a pin.
     pub(crate) leaf: L,
-    /// Whether the leaf is [quiet](Trust::Quiet), where that was asked.
+    /// Whether the leaf is [quiet](Trust::Quiet), if the caller asked.
     pub(crate) is_quiet: bool,
 }
 
-/// Whether a search has to find what is found.
+/// What a look must establish about the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// No: it does, but where the pool is damaged.
+    /// Nothing more: a search finds the entry, unless the pool is damaged.
     Blind,
-    /// Yes: somebody looked for the key in vain.
+    /// That a search finds the entry: a search for the key has failed.
     Checked,
-    /// No; but nobody may be entering a key in any leaf up to the answer's who was about to when the look began. For
-    /// a pop.
+    /// For a pop: that no thread which was about to insert when the look started is still inserting a key into a leaf
+    /// up to that of the result.
     Quiet,
 }
 
-/// How long a look waits for a holder of a lock to let go of it: as long as a wait does not sleep, for the look has a
-/// pin. Its caller sleeps outside of the pin ([`pop`](crate::tree::pops::pop)).
+/// How long a look waits for the holder of a lock: as long as a wait does not sleep, because the look has a pin. Its
+/// caller sleeps outside of the pin ([`pop`](crate::tree::pops::pop)).
 #[derive(Default)]
 pub(crate) struct Wait {
     backoff: Backoff,
@@ -59,7 +59,7 @@ pub(crate) struct Wait {
 impl Wait {
     const MOST: u32 = if cfg!(all(test, loom)) { 1 } else { Backoff::AWAKE };
 
-    /// Waits, if it is not too long by now.
+    /// Waits, unless it has already waited too long; returns whether it waited.
     pub(crate) fn goes_on(&mut self) -> bool {
         self.times += 1;
         if self.times <= Self::MOST {
@@ -69,7 +69,7 @@ impl Wait {
     }
 }
 
-/// A tree that has its entries in leaves, which follow each other in the order of the keys.
+/// A tree with its entries in leaves, chained in the order of the keys.
 pub(crate) trait Leaves<const UP: bool> {
     type Medium: Media;
     type Leaf;
@@ -79,13 +79,13 @@ pub(crate) trait Leaves<const UP: bool> {
 
     fn map(&self) -> &MapState;
 
-    /// Whether nothing that takes long has to come before a look at `key`.
+    /// Whether a look at `key` needs no long preparation.
     fn is_prepared(&self, key: u64) -> bool {
         let _ = key;
         true
     }
 
-    /// Does that, outside of pins.
+    /// Prepares a look at `key`, outside of pins.
     fn prepare(&self, key: u64) -> Result<()> {
         let _ = key;
         Ok(())
@@ -99,32 +99,32 @@ pub(crate) trait Leaves<const UP: bool> {
         trust: Trust,
     ) -> Result<Look<Self::Leaf>>;
 
-    /// Whether nothing was in a leaf, from the key on, at any moment since it was passed.
+    /// Whether the leaf had no entry, from the key on, at any moment since it was passed.
     fn was_empty(&self, leaf: &Self::Leaf) -> bool;
 
-    /// Whether no search finds `entry`, which `leaf` has, though nobody has touched it.
+    /// Whether no search finds `entry`, which `leaf` has, although no writer has changed the leaf.
     fn is_lost(&self, leaf: &Self::Leaf, entry: (u64, u64)) -> Result<bool>;
 }
 
-/// What an attempt to find an end came to.
+/// The result of one attempt to find an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The entry, if there is one.
     Found(Option<(u64, u64)>),
-    /// A writer came between.
+    /// A writer intervened.
     Disturbed,
     /// A leaf was not quiet for as long as a look waits.
     Held,
 }
 
-/// What a pop learns of the entry that it has chosen.
+/// What a pop learns about the entry that it has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// It is the end, and all is [quiet](Trust::Quiet) up to it.
+    /// It is the end, and all leaves up to it are [quiet](Trust::Quiet).
     End,
-    /// It is not, or a writer came between.
+    /// It is not, or a writer intervened.
     Another,
-    /// The holder of a lock up to it keeps that: to be asked again when it has had time to go on.
+    /// A lock up to it is still held: the pop asks again when the holder has had time to continue.
     Held,
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn end<const UP: bool>(
     }
 }
 
-/// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it.
+/// Whether an entry is the first (the last, unless `smallest`), and all leaves up to it are [quiet](Trust::Quiet).
 pub(crate) fn is_end<T>(tree: &T, smallest: bool, entry: (u64, u64)) -> Result<Choice>
 where
     T: Leaves<true> + Leaves<false>,
@@ -179,7 +179,7 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
         let ahead = next.filter(|&key| !tree.is_prepared(key));
         if passed.len().is_multiple_of(BITE) || ahead.is_some() {
             if retired.is_none() {
-                // Before the second look: what it still finds in its place was not counted.
+                // Read before the second check: a leaf that this check still finds in its place was not counted.
                 retired = Some(tree.map().retired());
                 if !passed.iter().all(|leaf| tree.was_empty(leaf)) {
                     return Ok(Attempt::Disturbed);
@@ -200,12 +200,12 @@ fn try_end<const UP: bool, T: Leaves<UP>>(tree: &T, trust: Trust) -> Result<Atte
             guard = tree.pin(trust)?;
         }
     }
-    // Behind the second look (Acquire): if a leaf was another one by then, its end was counted before.
+    // Read after the second check (Acquire): if a leaf was another one by then, its retirement was counted before.
     let is_one_moment = retired.is_none_or(|before| before == tree.map().retired());
     Ok(if is_one_moment { Attempt::Found(answer) } else { Attempt::Disturbed })
 }
 
-/// What no search finds.
+/// The error for an entry that no search finds.
 pub(crate) fn lost(offset: u64) -> Error {
     Error::Corrupt { offset, what: "an entry that no search finds" }
 }

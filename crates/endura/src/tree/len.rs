@@ -1,7 +1,7 @@
-//! How many entries a map has, where that is known, and having them counted where it is not.
+//! The number of entries of a map, and the count that finds it if it is not known.
 //!
-//! Each tree says in its `upkeep/count.rs` which entries its writers count meanwhile, so that none is counted
-//! twice or not at all.
+//! The file `upkeep/count.rs` of each tree says which entries its writers count meanwhile, so that every entry is
+//! counted exactly once.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::pool::{Counted, MapState, OpenMap};
 use crate::sync;
 use crate::tree::index::Len;
 
-/// Between two looks at a count that another thread is at.
+/// The shortest pause between two looks at the count of another thread.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// The number of entries of the map that `tree` is made of. Where it is not known the first caller has
-/// `count_all` count them, in a thread of its own.
+/// The number of entries of the map of `tree`. If it is not known, the first caller starts a thread that runs
+/// `count_all`.
 ///
-/// O(1) but for the caller that there is no thread for: that one counts itself, O(n).
+/// O(1). If no thread can be started, the caller counts itself: O(n).
 ///
 /// # Errors
 ///
-/// Those of [`OpenMap::pin`]; of `count_all` where the caller counts.
+/// Those of [`OpenMap::pin`]; those of `count_all` if the caller counts.
 pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     open: &OpenMap<M>,
     tree: &T,
@@ -38,7 +38,7 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
         let thread = std::thread::Builder::new().name("endura-count".to_owned());
         let count = move || {
             let _claim = Claim(open_of_thread.map());
-            // An error ends the count; who asks for an exact number counts then, and is told of it.
+            // An error ends the count. A caller of `exact_len` then counts itself, and gets the error.
             let _ = count_all(&tree_of_thread);
         };
         if thread.spawn(count).is_err() {
@@ -50,7 +50,7 @@ pub(crate) fn len<M: Media, T: Clone + Send + 'static>(
     Ok(Len::AtLeast(map.sum()))
 }
 
-/// The same, counted first where it is not known: by the caller, unless another thread does it already. O(n) then.
+/// The same, counted first if it is not known: O(n), by the caller, unless another thread is already counting.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub(crate) fn exact_len<M: Media, T>(
     let map = open.map();
     let mut pause = SHORTEST_PAUSE;
     loop {
-        // Where the map was dropped or the pool closed, nobody counts any more.
+        // If the map was dropped or the pool closed, no thread counts any more.
         drop(open.pin()?);
         if map.counted() == Counted::All {
             return Ok(map.sum());
@@ -72,14 +72,14 @@ pub(crate) fn exact_len<M: Media, T>(
             let _claim = Claim(map);
             count_all(tree)?;
         } else {
-            // Who counts gets on: it pins a bite at a time, and gives the claim back when it fails.
+            // The counting thread makes progress: it pins for a bounded time, and releases its claim when it fails.
             sync::rest(Some(pause));
             pause = (2 * pause).min(LONGEST_PAUSE);
         }
     }
 }
 
-/// The right to count, which is given back at the end, whatever that is.
+/// The right to count, released when it is dropped, also after an error or a panic.
 struct Claim<'m>(&'m MapState);
 
 impl Drop for Claim<'_> {

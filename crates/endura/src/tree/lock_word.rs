@@ -1,17 +1,17 @@
-//! What the lock words of a FAST & FAIR node and of a ROART chunk have in common: whose a word is, and how
-//! long its lock is waited for. What else is in them, and what they promise to readers, differs as the papers do.
-//!
+//! The common part of the lock words of a FAST & FAIR node and of a ROART chunk: the session that a word belongs to,
+//! and how long a thread waits for its lock. The other bits, and their promises to readers, differ as the papers do.
 //! ```text
 //! 63         44 43     2    1          0
 //! | generation | the tree's | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's means: unlocked, not obsolete. A lock that was held at a
-//! crash is therefore void without anyone having to release it.
+//! A word of an earlier generation than the session's means: unlocked, not obsolete. So a lock that was held at a crash
+//! is void without being released.
 //!
-//! No crash leaves a word of this generation, or of a later one. Who would wait for a lock asks whether
-//! it was taken in this session ([`Space::has_set_lock`]), who comes to what is obsolete whether it became so in
-//! this session, and who locks something first whether its word can be of an earlier one.
+//! No crash leaves a word of this generation, or of a later one. So a damaged word is detected in three places: a
+//! thread that would wait for a lock asks whether it was taken in this session ([`Space::has_set_lock`]), a thread that
+//! meets an obsolete node asks whether it became obsolete in this session, and a thread that locks a word first asks
+//! whether it can be of an earlier session.
 
 use std::thread::panicking;
 
@@ -26,22 +26,22 @@ const STAMP_SHIFT: u32 = 44;
 /// The bits of the generation.
 pub(crate) const STAMP: u64 = u64::MAX << STAMP_SHIFT;
 
-/// What is wrong with a lock word of this generation that was not set in it, or of a later one.
+/// The error for a lock word of this generation that was not set in this session, or for one of a later generation.
 pub(crate) const IMPOSSIBLE: &str = "a lock word that no session has left";
 
-/// Whose a lock word is, for a session.
+/// The session of a lock word, as another session sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Of an earlier session: it counts for nothing, but for what the tree has a successor find.
+    /// An earlier session: the word has no meaning, except what the tree leaves for a successor to find.
     Void,
     /// Of this session.
     Mine,
-    /// Of a session that has not been: no correct run leaves it.
+    /// A session that has not existed: no correct run leaves such a word.
     Another,
 }
 
-/// Whose a lock word is, for the session of this generation. (All ones are what a [void] word of the first
-/// generation of a turn has.)
+/// The session of a lock word, for the session of this generation. (A stamp of all ones is that of a [void] word in the
+/// first generation of a turn.)
 ///
 /// [void]: void_stamp
 #[inline(always)]
@@ -58,24 +58,26 @@ pub(crate) fn standing(word: u64, generation: u64) -> Standing {
     }
 }
 
-/// Whether a lock word is of the session of this generation.
+/// Whether a lock word belongs to the session of this generation.
 #[inline(always)]
 pub(crate) fn is_mine(word: u64, generation: u64) -> bool {
     standing(word, generation) == Standing::Mine
 }
 
-/// The stamp for a word at `at` that is about to be of this session for the first time: before anybody sees it.
+/// The stamp for a word at `at` that is about to belong to this session for the first time. Called before another
+/// thread sees the word.
 pub(crate) fn first_stamp<M: Media>(space: &Space<M>, at: u64) -> u64 {
     space.note_lock(at);
     space.generation() << STAMP_SHIFT
 }
 
-/// The stamp of a word that the session of this generation takes for void, as after any crash.
+/// The stamp of a word that the session of this generation treats as void, as after any crash.
 pub(crate) fn void_stamp(generation: u64) -> u64 {
     generation.wrapping_sub(1) << STAMP_SHIFT
 }
 
-/// Whether a word at `at`, to which nobody writes, is one that a session can have left, or this one has set.
+/// Whether a word at `at`, which no thread is changing, is one that an earlier session can have left, or that this one
+/// has set.
 ///
 /// # Errors
 ///
@@ -89,16 +91,16 @@ pub(crate) fn check<M: Media>(space: &Space<M>, at: u64, word: u64) -> Result<()
     if is_sound { Ok(()) } else { Err(Error::Corrupt { offset: at, what: IMPOSSIBLE }) }
 }
 
-/// Why a lock cannot be had.
+/// Why a lock cannot be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// What it guards is obsolete.
+    /// The object that it guards is obsolete.
     Obsolete,
-    /// Its word is none that a correct run leaves: nobody would ever unlock it.
+    /// No correct run leaves this word: no thread would ever unlock it.
     Damaged,
 }
 
-/// One who wants a lock.
+/// A thread that wants a lock.
 pub(crate) struct Waiting<'s, M: Media> {
     space: &'s Space<M>,
     at: u64,
@@ -106,17 +108,17 @@ pub(crate) struct Waiting<'s, M: Media> {
 }
 
 impl<'s, M: Media> Waiting<'s, M> {
-    /// Who wants the lock whose word is at `at`.
+    /// A thread that wants the lock whose word is at `at`.
     #[inline(always)]
     pub(crate) fn at(space: &'s Space<M>, at: u64) -> Self {
         Self { space, at, backoff: Backoff::default() }
     }
 
-    /// Whose the word is that was read, if the lock may be taken by exchanging it. Where another thread of
-    /// this session has it, waits a little: `None`, and the word is to be read again.
+    /// The session of the word that was read, if the lock may be taken by exchanging the word. If another thread of
+    /// this session holds the lock, waits a little and returns `None`: the caller reads the word again.
     ///
-    /// Who holds it is waited for also where the thing is about to become obsolete: who looks for it again
-    /// then does not find it any more.
+    /// It waits even if the object is about to become obsolete: the caller's next search then does not find it any
+    /// more.
     #[inline(always)]
     pub(crate) fn may_take(&mut self, word: u64) -> Result<Option<Standing>, Refusal> {
         match standing(word, self.space.generation()) {
@@ -136,21 +138,22 @@ impl<'s, M: Media> Waiting<'s, M> {
     }
 }
 
-/// Notices a panic under a lock, as `std`'s mutex does: only one that began under it leaves in doubt what it guards.
+/// Detects a panic under a lock, as `std`'s mutex does. Only a panic that began under the lock leaves the guarded
+/// object in doubt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PanicWatch {
-    /// Whether the thread was unwinding when it took the lock, for a reason that is none of the lock's.
+    /// Whether the thread was already unwinding when it took the lock.
     was_panicking: bool,
 }
 
 impl PanicWatch {
-    /// To be called when the lock is taken.
+    /// Called when the lock is taken.
     #[inline(always)]
     pub(crate) fn begin() -> Self {
         Self { was_panicking: panicking() }
     }
 
-    /// To be called before the unlock: poisons the pool if a panic has begun; whether it has.
+    /// Called before the unlock: poisons the pool if a panic has begun; returns whether it has.
     #[inline(always)]
     pub(crate) fn end<M: Media>(self, space: &Space<M>) -> bool {
         let has_panicked = panicking() && !self.was_panicking;
@@ -180,7 +183,7 @@ mod tests {
                 assert_eq!(standing(void_stamp(session), session), Standing::Void);
             }
         }
-        // The first of a turn: what was made void for it is of no session.
+        // The first generation of a turn: a word voided for it belongs to no session.
         assert_eq!(standing(void_stamp(1 << 20), 1 << 20), Standing::Void);
         assert_eq!(standing(void_stamp(1 << 20), (1 << 20) + 5), Standing::Void);
     }

@@ -1,7 +1,7 @@
-//! The papers' indexes, over any medium.
+//! The indexes of the papers, over any medium.
 //!
-//! An index offers a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); what a
-//! map offers is made of them above ([`Map`](crate::Map)).
+//! An index has a few primitives ([`Index`] for numbers, [`ByteIndex`] for byte strings); the operations of a map
+//! ([`Map`](crate::Map)) are built on them.
 
 pub(crate) mod byte_range;
 mod bytes;

@@ -1,4 +1,5 @@
-//! A pop of one moment, whichever tree it is of: what the [pops](crate::pool::MapState::pops) of a map asks of a tree, in its order.
+//! A pop at one moment, for every tree: the steps that the [pops](crate::pool::MapState::pops) of a map require of a
+//! tree, in their order.
 
 use crate::Result;
 use crate::media::Media;
@@ -6,33 +7,33 @@ use crate::pool::{OpenMap, Turn};
 use crate::sync::Backoff;
 use crate::tree::ends::Choice;
 
-/// What came of an attempt to take out an entry that was the first, or the last.
+/// The result of an attempt to remove an entry that was the first, or the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Popped {
-    /// It was that still, at the moment at which it was taken out.
+    /// It was still the end at the moment of its removal.
     Taken,
-    /// It is not any more, or a key is being entered before it. The end is to be looked for again.
+    /// It is no longer the end, or a thread is inserting a key before it. The caller searches for the end again.
     Beaten,
-    /// It was that still, and was not found where its key is looked for.
+    /// It was still the end, but a search for its key did not find it.
     Missed,
 }
 
-/// Takes out the entry at one end if it is still the one that the caller knows.
+/// Removes the entry at one end if it is still the one that the caller knows.
 ///
-/// `announce` names its key. `choice` looks whether the entry is that end, and nobody is entering a key before it
-/// who has not seen the announcement. `take` takes the entry out if it has the same value, and if the closure that it
-/// is given says yes; whether it has.
+/// `announce` announces its key to inserts, so that a pop is linearizable. `choice` checks that the entry is that end,
+/// and that no thread is inserting a key before it without having seen the announcement. `take` removes the entry if it
+/// has the same value and the closure passed to it returns true; it returns whether it has.
 pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
     announce: impl Fn(&Turn<'_>),
     choice: impl Fn() -> Result<Choice>,
     take: impl Fn(&dyn Fn() -> bool) -> Result<bool>,
 ) -> Result<Popped> {
-    // Who waits for room has no turn.
+    // A pop that waits for free space does not hold the turn.
     open.space().with_room(|| {
         let turn = open.begin_pop()?;
         announce(&turn);
-        // Outside of pins. The turn goes on: other pops would wait for the same holder.
+        // The wait is outside of pins. The turn is kept: other pops would wait for the same holder.
         let mut backoff = Backoff::asleep();
         loop {
             match choice()? {
@@ -41,7 +42,8 @@ pub(crate) fn pop<M: Media>(
                 Choice::Held => backoff.wait(),
             }
         }
-        // Around all pins of `take`: who holds inserts up does not wait for a verification, which may wait for them.
+        // One pin around all pins of `take`. A pop that blocks inserts must not wait for a verification, which may wait
+        // for them.
         let _pin = open.pin_mut()?;
         let is_beaten = std::cell::Cell::new(false);
         let decide = || {
@@ -56,10 +58,10 @@ pub(crate) fn pop<M: Media>(
     })
 }
 
-/// Whether a key with this value is to be taken out.
+/// Whether to remove a key with this value.
 type TakesOut<'d> = &'d mut dyn FnMut(Option<u64>) -> bool;
 
-/// The same for an entry of numbers. `write` takes its key out where it is told so, and does not wait for room.
+/// The same for an entry of numbers. `write` removes its key if the closure says so, and does not wait for free space.
 pub(crate) fn pop_number<M: Media>(
     open: &OpenMap<M>,
     smallest: bool,

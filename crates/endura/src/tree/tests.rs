@@ -13,10 +13,10 @@ use crate::media::{
 };
 use crate::pool::{PAGE, Session, Space};
 
-/// Keys that are entered, updated and removed: enough for every change of shape.
+/// Keys that are inserted, updated and removed: enough for every change of shape.
 const KEYS: u64 = 2_000;
 
-/// How many lines are written back by work on a new pool in a file.
+/// The number of cache lines that `work` writes back, on a new pool in a file.
 fn written_back(domain: Domain, work: impl FnOnce(&Arc<Space<Mapped>>)) -> u64 {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
     let mapping = Mapping { read_only: false, direct: false, domain, instruction };
@@ -72,14 +72,14 @@ fn where_caches_are_durable_no_line_is_written_back() {
     }
 }
 
-/// Where they are not each insert, update and remove writes back a line at least.
+/// If caches are lost, each insert, update and remove writes back at least one cache line.
 #[test]
 fn where_caches_are_lost_every_operation_writes_back() {
     let lines = [fast_fair, nbtree, roart].map(|of| of(Domain::Adr));
     assert!(lines.iter().all(|&lines| lines >= 3 * KEYS), "{lines:?}");
 }
 
-/// Fills an index and goes through it from both ends, inside a pin that lies so many epochs behind.
+/// Fills an index and scans it from both ends, inside a pin that is so many epochs behind.
 fn ends_behind<I: Index>(
     open: impl FnOnce(&Arc<Space<Heap>>) -> I + Send + 'static,
     epochs: u64,
@@ -109,15 +109,15 @@ fn heap() -> Arc<Space<Heap>> {
     space
 }
 
-/// What `work` gives, unless it goes round in circles.
+/// The result of `work`, unless it loops for ever.
 fn patiently<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(work()));
     wait.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not end")
 }
 
-/// The epoch may have moved twice, and does not move again, while a pin sleeps between reading it and saying
-/// so: no seat that is taken inside of that pin is good for anything.
+/// While a pin sleeps between reading the epoch and publishing it, the epoch may advance by two, and then not again. No
+/// seat that is taken inside of that pin is valid.
 #[test]
 fn a_scan_ends_inside_a_pin_that_lies_behind() {
     for epochs in 0..4 {

@@ -5,9 +5,10 @@ use std::ops::{Bound, RangeBounds};
 use crate::tree::Index;
 use crate::{Error, Result};
 
-/// The keys that are still to come, and where the tree was left at each end. It holds no tree: each call is given it.
+/// The keys that are still to be returned, and the tree's cursor at each end. It does not own the tree: the caller
+/// passes it to each call.
 pub struct WordRange<C> {
-    /// The smallest and the largest key that may still come, unless all are done.
+    /// The smallest and the largest key that may still be returned, unless the range has ended.
     from: u64,
     to: u64,
     done: bool,
@@ -29,7 +30,7 @@ impl<C: Default> WordRange<C> {
             Bound::Excluded(&key) => key.checked_sub(1),
             Bound::Unbounded => Some(u64::MAX),
         };
-        // Bounds that leave no key at all read as an inverted range.
+        // Bounds that contain no key become an inverted range.
         let (from, to) = from.zip(to).unwrap_or((1, 0));
         let (front, back) = Default::default();
         Self { from, to, done: from > to, front, back, failed: None }
@@ -55,12 +56,12 @@ impl<C: Default> WordRange<C> {
         }
     }
 
-    /// Why the range ended, if not because there was nothing more; said once.
+    /// The error that ended the range, if one did; returned once.
     pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failed.take()
     }
 
-    /// The next key from below, and its value in `value`. So both come to the caller in a register each; an entry, or a
+    /// The next key from below, with its value in `value`. So each reaches the caller in a register. An entry, or a
     /// result, would be moved through memory, where a load of 16 bytes waits for two stores of 8.
     #[inline(always)]
     pub(crate) fn next_key(
@@ -93,7 +94,7 @@ impl<C: Default> WordRange<C> {
         }
     }
 
-    /// Takes the entry that a scan upwards came to.
+    /// Takes the entry that an upward scan returned.
     #[inline(always)]
     fn take_up(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
         self.done = found.0 >= self.to;
@@ -102,7 +103,7 @@ impl<C: Default> WordRange<C> {
         (found.0 <= self.to).then_some(found.0)
     }
 
-    /// The same downwards.
+    /// Takes the entry that a downward scan returned.
     #[inline(always)]
     fn take_down(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
         self.done = found.0 <= self.from;

@@ -1,10 +1,10 @@
-//! A map that is not what it was taken for.
+//! The error for a map of another kind than expected.
 
 use crate::Error;
 use crate::kind::Kind;
 use crate::pool::MapState;
 
-/// Says what `map` is, which is no `want` with the nodes that were meant.
+/// Says what kind `map` has: another than `want`, or other nodes.
 #[cold]
 pub(crate) fn wrong_kind(map: &MapState, want: Kind) -> Error {
     let name = map.name().to_string();
