@@ -1,4 +1,4 @@
-//! A tree by name, and an empty one.
+//! Opening a tree by name, and creating an empty one.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tree::fast_fair::path::root::Root;
 use crate::tree::fast_fair::tree::{KIND, Tree};
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Opens the map `name` of a pool; makes it if there is none.
+    /// Opens the map `name` of a pool; creates it if there is none.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Self::over(space, Self::find_or_create(space, name, &Types::numbers())?)
     }
 
-    /// The map `name`, whatever it is; made with these nodes and types if there is none.
+    /// Finds the map `name`, of any kind; creates it with these nodes and types if there is none.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
@@ -35,8 +35,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         space.open_typed_map(name, KIND, Self::PARAMETERS, types, create)
     }
 
-    /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
-    /// the caller's next fence is. Fails with nothing taken.
+    /// Writes an empty tree and returns its root word. Nothing leads to it yet; it is durable once the caller's next
+    /// fence is. If it fails, no chunk stays allocated.
     pub(crate) fn create(guard: &Guard<'_, M>) -> Result<u64> {
         let sizes = [Node::<M, LEAF>::BYTES, Node::<M, LEAF>::BYTES, Node::<M, INNER>::BYTES];
         let mut taken = [0; 3];
@@ -52,7 +52,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Self::write_empty(guard, taken)
     }
 
-    /// Writes two leaves, either side of the middle of the key space, and a root over them.
+    /// Writes two leaves, on either side of the middle of the key space, and a root over them.
     fn write_empty(guard: &Guard<'_, M>, [low, high, at]: [u64; 3]) -> Result<u64> {
         let media = guard.media();
         let leaves = [(0, low, MIDDLE, high), (MIDDLE, high, 0, 0)];
@@ -70,7 +70,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         for (slot, (low, leaf, ..)) in leaves.into_iter().enumerate() {
             root.write_record(slot, (low, leaf));
         }
-        // The caller fences before it names the root.
+        // The caller fences before it stores the root word.
         root.flush();
         Ok(Root { at, level: 1 }.word())
     }

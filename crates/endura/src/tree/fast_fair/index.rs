@@ -1,4 +1,4 @@
-//! What a map is made of, by this tree.
+//! The interface of an index, implemented by this tree.
 
 use crate::Result;
 use crate::media::Media;
@@ -13,12 +13,13 @@ use crate::tree::fast_fair::tree::Tree;
 use crate::tree::fast_fair::upkeep::check::check_tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Checks the whole tree and tells `visit` of every node: its offset and its bytes. Exact only
-    /// while nobody writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
+    /// Checks the whole tree, and passes the offset and the bytes of every node to `visit`. Exact only while no thread
+    /// writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first check that fails, and those of
+    /// [`Space::pin`](crate::pool::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree::<M, INNER, LEAF>(&self.open.pin()?, self.root_at(), visit)
     }

@@ -1,5 +1,5 @@
-//! All executions of the lock word, and of a split beside a reader: the orders of the accesses are
-//! what carries them, and the schedules of the explorer cannot see those.
+//! All executions of the lock word, and of a split beside a reader. Their correctness rests on memory orders, which the
+//! schedules of the explorer cannot test.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn space() -> Arc<Space<Modelled>> {
     Arc::new(Space::mount(medium, session).unwrap())
 }
 
-/// A space with one leaf that nobody holds: two entries of value 0.
+/// A space with one unlocked leaf: two entries of value 0.
 fn leaf() -> (Arc<Space<Modelled>>, u64) {
     let space = space();
     let at = another_leaf(&space);
@@ -46,7 +46,7 @@ fn another_leaf(space: &Space<Modelled>) -> u64 {
     at
 }
 
-/// Changes both values in one primitive, to one more than they were.
+/// In one primitive, increments both values.
 fn add_one(space: &Space<Modelled>, at: u64) {
     let guard = space.pin_mut().unwrap();
     let node = Leaf::enter(guard.media(), at, 0).unwrap();
@@ -56,7 +56,7 @@ fn add_one(space: &Space<Modelled>, at: u64) {
     (0..2).for_each(|slot| node.set_value(slot, value + 1));
 }
 
-/// What a reader that was not disturbed saw belongs together.
+/// The values that an undisturbed reader saw belong to one state.
 fn a_look_that_is_confirmed_saw_one_state() {
     let (space, at) = leaf();
     let writer = {
@@ -106,8 +106,8 @@ fn a_lock_that_two_want() {
     check_finds(Fault::RelaxedStores, Some(3), one_holds_the_lock);
 }
 
-/// Changes one leaf and looks at another, in one pin, whose barrier would order the two; whether the change
-/// of that was missed.
+/// Changes one leaf and reads another, in one pin, whose barrier would order the two. Returns whether the change of the
+/// other leaf was missed.
 fn change_and_look(space: &Space<Modelled>, own: u64, other: u64) -> bool {
     let guard = space.pin_mut().unwrap();
     let node = Leaf::enter(guard.media(), own, 0).unwrap();
@@ -122,7 +122,7 @@ fn change_and_look(space: &Space<Modelled>, own: u64, other: u64) -> bool {
     version.is_plain() && node.confirms(version) && value == 0
 }
 
-/// Of two that each change a leaf and then look at the other's, one sees the other's change.
+/// If two threads each change a leaf and then read the other's, at least one sees the other's change.
 fn one_of_two_writers_sees_the_other() {
     let (space, at) = leaf();
     let second = another_leaf(&space);
@@ -143,13 +143,13 @@ fn a_handshake_of_two_writers() {
     check_finds(Fault::NoFences, Some(3), one_of_two_writers_sees_the_other);
 }
 
-/// A reader beside a split finds every key, in the old node or in the new one, whose words it sees if
-/// it sees the link.
+/// A reader beside a split finds every key, in the old node or in the new one. If it sees the link, it sees the words
+/// of the new node.
 fn a_reader_finds_its_key_beside_a_split() {
     let space = space();
     let tree = Tiny::open(&space, "t").unwrap();
     [10, 20, 30].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
-    // Where the new node and the new root will be.
+    // The places of the new node and of the new root.
     space.media().fill(PAGE, 32 * Leaf::BYTES);
     let reader = {
         let tree = tree.clone();
@@ -168,8 +168,8 @@ fn a_split_publishes_a_node_that_is_whole() {
     check_finds(Fault::RelaxedStores, Some(2), a_reader_finds_its_key_beside_a_split);
 }
 
-/// What a scan sees without a pin in a leaf that it remembers is what the leaf was, though the chunk be
-/// another leaf by now, with the same lock word; and who knows that the leaf has gone sees nothing in it.
+/// A scan that reads a remembered leaf without a pin gets only what that leaf held. The chunk may be another leaf by
+/// now, with the same lock word; a scan that learns that its leaf has gone reads nothing in it.
 fn a_seat_is_not_read_in_another_leaf() {
     let (space, at) = leaf();
     let seat = {

@@ -1,33 +1,32 @@
-//! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores, each of which leaves a
-//! tree that readers understand (Hwang, Kim, Won, Nam; USENIX FAST 2018), corrected. `docs/trees.md` lists
-//! the corrections, each with its reason, and the sections of the paper.
+//! FAST & FAIR: a B+-tree whose nodes are sorted in place by 8-byte stores. After each store the tree is readable as it
+//! is (Hwang, Kim, Won, Nam; USENIX FAST 2018). This is a corrected version: `docs/trees.md` lists the corrections,
+//! each with its reason, and the sections of the paper.
 //!
 //! # Structure
 //!
-//! Every node covers the keys from `low` up to `high` and knows its right sibling; the levels are
-//! chains. Separators in inner nodes are hints: whoever arrives too far left moves right. All
-//! nodes, inner ones included, are records `(key, value)` sorted by key (`node`).
+//! Every node covers the keys from `low` up to `high` and has a pointer to its right sibling; each level is a chain.
+//! Separators in inner nodes are hints: a search that arrives too far left moves right. All nodes, including inner
+//! ones, are records `(key, value)` sorted by key (`node`).
 //!
 //! # Who may write what, and when it is durable
 //!
-//! Only the holder of a node's lock writes to it, except for the lock word. Every change is one of
-//! four *primitives* (shift right, shift left, one value, header), announced in the lock word
-//! before its first store. The stores of a primitive are durable before the next primitive begins
-//! and before the lock is released. A node that nobody can reach is written freely, and is durable
-//! before the store that links it.
+//! Only the holder of a node's lock writes to it, except for the lock word. Every change is one of four *primitives*
+//! (shift right, shift left, one value, header), announced in the lock word before its first store. The stores of a
+//! primitive are durable before the next primitive begins and before the lock is released. A node that is not yet
+//! reachable is written without primitives, and is durable before the store that links it.
 //!
 //! # What a reader may see
 //!
-//! Readers take no lock. They read the lock word, the node, and the lock word again; the answer
-//! counts if at most the one primitive that the first look announced ran meanwhile. While one is
-//! announced they scan in the direction in which it moves entries, so that they miss none. An
-//! answer that rests on stores which may not be durable yet is made durable before it is given.
+//! Readers take no lock. They read the lock word, the node, and the lock word again. The result counts if at most the
+//! one primitive announced at the first read ran meanwhile. While a primitive is announced they scan in the direction
+//! in which it moves entries, so that they miss none. If a result rests on stores that may not be durable yet, the
+//! reader makes them durable before it returns.
 //!
 //! # Crash after store k: what recovery sees
 //!
-//! There is no recovery pass. Locks of an earlier session are void, readers read every state below
-//! as it is, and the first writer that locks a node in a session mends it (`repair`). "Before" and
-//! "after" mean the map without and with the operation in flight.
+//! There is no recovery pass. Locks of an earlier session are void, readers read every state below as it is, and the
+//! first writer that locks a node in a session repairs it (`repair`). "Before" and "after" mean the map without and
+//! with the operation in flight.
 //!
 //! | operation, store | what is there | readers see | the next writer |
 //! | --- | --- | --- | --- |

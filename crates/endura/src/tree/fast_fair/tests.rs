@@ -1,4 +1,4 @@
-//! What no face of the library can do to a tree.
+//! Tests of states that no public interface of the library can create.
 
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ use crate::tree::fast_fair::nodes::search::Search;
 /// The number of this kind of map in the directory.
 pub(crate) const KIND: u8 = Kind::FastFair.number();
 
-/// A FAST & FAIR tree of inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are
-/// the header, searched by `S`.
+/// A FAST & FAIR tree of inner nodes of `INNER` words and leaves of `LEAF` words, 8 of which are the header. `S` is the
+/// method to search a node.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -47,7 +47,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S> Clone for Tree<M, INNER
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The tree in an open map.
+    /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == Self::PARAMETERS {
             Ok(Self { open: OpenMap::new(space, map), search: PhantomData })
@@ -63,7 +63,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.open.map().root()
     }
 
-    /// Its entry in the directory, with what is counted.
+    /// Its entry in the directory, with its counters.
     pub fn map(&self) -> &MapState {
         self.open.map()
     }

@@ -1,15 +1,15 @@
-//! What the header line of a node says: its fences, its right sibling, its level.
+//! The header line of a node: its fences, its right sibling, its level.
 
-/// Where the right half of the key space starts. No node crosses it at the leaf level, so that
-/// the rightmost leaf has `low >= 1` and `low - 1` is free to mean "dead".
+/// The start of the right half of the key space. No leaf crosses it, so that the rightmost leaf has `low >= 1`, and
+/// `low - 1` is free to mean "dead".
 pub(crate) const MIDDLE: u64 = 1 << 63;
-/// The highest level that a tree can reach: more would need more nodes than there are offsets.
+/// The highest level that a tree can reach: more levels would need more nodes than there are offsets.
 pub(crate) const MAX_LEVEL: u64 = 15;
 
-/// In which state the right sibling is.
+/// The state of the right sibling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// It owns what lies right of `high`.
+    /// It owns the keys from `high` on.
     Normal = 0,
     /// It is new: it owns nothing until `high` is its `low`.
     Splitting = 1,
@@ -34,7 +34,7 @@ impl Sibling {
     }
 }
 
-/// What a new node starts with.
+/// The header of a new node.
 pub(crate) struct Init {
     pub(crate) lock: u64,
     pub(crate) fences: Fences,
@@ -42,7 +42,7 @@ pub(crate) struct Init {
     pub(crate) level: u64,
 }
 
-/// The keys that a node is responsible for: `low..high`, up to 2^64 where `high` is 0.
+/// The range of keys that a node covers: `low..high`, up to 2^64 if `high` is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fences {
     pub(crate) low: u64,
@@ -50,28 +50,28 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// Whether `key` lies left of the upper fence.
+    /// Whether `key` is below the upper fence.
     #[inline(always)]
     pub(crate) fn is_below_high(self, key: u64) -> bool {
-        // With `high` 0 the last key below it is MAX.
+        // If `high` is 0, the last key below it is MAX.
         key <= self.high.wrapping_sub(1)
     }
 
-    /// The largest key that can be live. (In an inner node that spans all keys `low - 1` is MAX,
-    /// so MAX itself is left out there; it is never a separator, see [`route_key`].)
+    /// The largest key that can be live. (In an inner node that spans all keys `low - 1` is MAX, so MAX itself is
+    /// excluded there; it is never a separator, see [`route_key`].)
     pub(crate) fn last(self) -> u64 {
         let last = self.high.wrapping_sub(1);
         if self.low == 0 && self.high == 0 { route_key(last) } else { last }
     }
 
-    /// A key that is not live under these fences.
+    /// A key that is not live between these fences.
     pub(crate) fn dead(self) -> u64 {
         if self.high != 0 { self.high } else { self.low.wrapping_sub(1) }
     }
 }
 
-/// The key by which inner nodes are searched: no separator is MAX, so MAX lies where MAX - 1 does,
-/// and the dead slots of a node that spans all keys (their key is MAX) are never taken for live.
+/// The key by which inner nodes are searched. No separator is MAX, so that MAX routes as MAX - 1 does. The dead slots
+/// of a node that spans all keys have the key MAX: so they are never taken for live.
 #[inline(always)]
 pub(crate) fn route_key(key: u64) -> u64 {
     key.min(u64::MAX - 1)

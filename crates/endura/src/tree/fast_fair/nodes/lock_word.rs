@@ -1,12 +1,12 @@
-//! The first word of a node: lock, version and the primitive in flight, in one.
+//! The first word of a node, which holds its lock, its version and the primitive in flight.
 //!
 //! ```text
 //! 63           44 43                       6 5    3     2         1         0
 //! | generation 20 | count of primitives 38 | kind 3 | merging | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's also means that no writer is at work. What it shares with
-//! those of a ROART is in [`lock_word`].
+//! A word of an earlier generation than the session's also means that no writer is at work. [`lock_word`] has the part
+//! that it shares with the lock words of a ROART.
 
 use crate::Result;
 use crate::media::{Mark, Media, Ordering, Span};
@@ -14,7 +14,7 @@ use crate::pool::Guard;
 use crate::sync::fence;
 use crate::tree::lock_word::{self, LOCKED, OBSOLETE};
 
-/// Which word of a node it is.
+/// The index of this word in a node.
 pub(crate) const LOCK: usize = 0;
 pub(crate) const MERGING: u64 = 1 << 2;
 pub(crate) const KIND: u64 = 0b111 << KIND_SHIFT;
@@ -22,8 +22,8 @@ pub(crate) const KIND_SHIFT: u32 = 3;
 pub(crate) const COUNT_ONE: u64 = 1 << 6;
 pub(crate) const COUNT: u64 = ((1 << 38) - 1) << 6;
 
-/// The primitive that a writer is in the middle of. It tells a reader in which direction entries
-/// move, so that it can scan the same way and miss none.
+/// The primitive that a writer is executing. It tells a reader in which direction entries move, so that it can scan the
+/// same way and miss none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Primitive {
     /// Entries move to the right.
@@ -36,17 +36,17 @@ pub(crate) enum Primitive {
     Header = 4,
 }
 
-/// A lock word as it was read.
+/// A lock word, as it was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LockWord(pub(crate) u64);
 
 impl LockWord {
-    /// The word of a node that is made at `at`, and that its maker holds locked.
+    /// The lock word of a node that is created at `at`, locked by the creating thread.
     pub(crate) fn created_locked<M: Media>(guard: &Guard<'_, M>, at: u64) -> u64 {
         Self::created(guard, at) | LOCKED
     }
 
-    /// The word of a node that is made at `at`, and that nobody holds.
+    /// The lock word of a node that is created at `at`, unlocked.
     pub(crate) fn created<M: Media>(guard: &Guard<'_, M>, at: u64) -> u64 {
         lock_word::first_stamp(guard.space(), at)
     }
@@ -54,42 +54,42 @@ impl LockWord {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn read<M: Media, const W: usize>(words: &Span<'_, M, W>) -> Self {
-        // Acquire pairs with the Release of every lock word: what the last primitive stored is
-        // seen by the loads that follow.
+        // Acquire pairs with the Release of every lock word: the loads that follow see the stores of the last
+        // primitive.
         Self(words.load(LOCK, Ordering::Acquire))
     }
 
-    /// Whether the word is still what it was, with everything that was loaded in between no younger.
+    /// Whether the word is the same ([`is_same`](Self::is_same)), and no value loaded in between is younger.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_confirmed<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
-        // Keeps the loads before it before the load after it. Pairs with the Release of every store
-        // of a primitive: whoever loaded one of them loads its announcement here.
+        // Orders the loads before it before the load after it. Pairs with the Release of every store of a primitive: a
+        // reader that loaded one of them loads its announcement here.
         fence(Ordering::Acquire);
         words.media().mark(Mark::LoadsFenced);
         self.is_same(Self(words.load(LOCK, Ordering::Relaxed)))
     }
 
-    /// Whether the word is exactly what it was, but for the lock, and what was loaded before is no younger.
-    /// For a look without a pin, which the epoch has to confirm: it is read behind.
+    /// Whether the word is unchanged except for the lock, and no value loaded before is younger. For a look without a
+    /// pin: the epoch, read afterwards, has to confirm it.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_unchanged<M: Media, const W: usize>(self, words: &Span<'_, M, W>) -> bool {
         // As in `is_confirmed`.
         fence(Ordering::Acquire);
         words.media().mark(Mark::LoadsFenced);
-        // Acquire, by `read`: the chunk may be another node by now, with the same word; then the epoch that is
-        // loaded behind must be one in which it could. Pairs with `before_reuse`.
+        // Acquire, by `read`: the chunk may be another node by now, with the same word. Then the epoch that is loaded
+        // afterwards is one in which the chunk can be reused. Pairs with `before_reuse`.
         self.0 == Self::read(words).unlocked().0
     }
 
-    /// Whether nobody was at work on the node, nor ever absorbed it: the common case.
+    /// Whether no writer was at work on the node, and no merge ever absorbed it: the common case.
     #[inline(always)]
     pub(crate) fn is_plain(self) -> bool {
         self.0 & (OBSOLETE | KIND) == 0
     }
 
-    /// Whether the word is of this session.
+    /// Whether the word belongs to this session.
     #[inline(always)]
     pub(crate) fn is_current(self, generation: u64) -> bool {
         lock_word::is_mine(self.0, generation)
@@ -105,7 +105,7 @@ impl LockWord {
         self.0 & OBSOLETE != 0 && self.is_current(generation)
     }
 
-    /// Whether the node is about to be absorbed by its left neighbour, or was.
+    /// Whether the left neighbour is about to absorb the node, or has absorbed it.
     pub(crate) fn is_leaving(self, generation: u64) -> bool {
         self.0 & (MERGING | OBSOLETE) != 0 && self.is_current(generation)
     }
@@ -133,7 +133,7 @@ impl LockWord {
         }
     }
 
-    /// The same without what says nothing about the entries.
+    /// The word without the bits that say nothing about the entries.
     #[inline(always)]
     pub(crate) fn unlocked(self) -> Self {
         Self(self.0 & !(LOCKED | MERGING))
@@ -146,8 +146,8 @@ impl LockWord {
     }
 }
 
-/// Stamps the lock word of the node at `at` with the generation before this one: void, as after any
-/// crash, but remembering whether a primitive was in flight.
+/// Stamps the lock word of the node at `at` with the generation before this one. The word is then void, as after any
+/// crash, but keeps whether a primitive was in flight.
 // no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     let words = Span::<M, 8>::new(guard.media(), at)?;
@@ -158,8 +158,8 @@ pub(crate) fn void_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether the node at `at`, to which nobody writes, has a lock word that a session can have left, or this
-/// one has set.
+/// Whether the node at `at`, which no thread is changing, has a lock word that an earlier session can have left, or
+/// that this one has set.
 ///
 /// # Errors
 ///
@@ -169,7 +169,7 @@ pub(crate) fn check_lock<M: Media>(guard: &Guard<'_, M>, at: u64) -> Result<()> 
     lock_word::check(guard.space(), at, word.0)
 }
 
-/// Where entries move while a primitive is in flight.
+/// The direction in which entries move while a primitive is in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// Towards slot 0.

@@ -11,11 +11,12 @@ use crate::tree::fast_fair::nodes::lock_word::{
 };
 use crate::tree::fast_fair::nodes::node::{FWD, Node};
 
-/// Where readers of an obsolete node go on; 0: a new descent must find it.
+/// Where readers of an obsolete node continue; 0: they descend again.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`](crate::Error::Corrupt) if it did not become obsolete in this session: nothing would lead out of a circle.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if it did not become obsolete in this session: a search could then loop
+/// for ever.
 #[cold]
 pub(crate) fn onward<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
@@ -29,9 +30,9 @@ pub(crate) fn onward<M: Media, const W: usize>(
 
 /// Why a node was not locked.
 pub(crate) enum Refusal {
-    /// It is obsolete: the node that took its entries over, 0 where a new descent must find it.
+    /// It is obsolete. The node that absorbed its entries; 0: the caller descends again.
     Absorbed(u64),
-    /// Its lock word is none that a correct run leaves.
+    /// No correct run leaves its lock word.
     Damaged,
 }
 
@@ -45,16 +46,16 @@ pub(crate) struct Locked<'g, M: Media, const W: usize> {
 }
 
 impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
-    /// Waits for the lock of `node`. An obsolete node cannot be locked, and one whose lock word says of
-    /// itself what cannot be is not waited for.
+    /// Waits for the lock of `node`. It neither locks an obsolete node, nor waits for one whose lock word no correct
+    /// run leaves.
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Result<Self, Refusal> {
         let mut waiting = Waiting::at(guard.space(), node.at());
         loop {
             let found = LockWord::read(node.words());
             let word = match waiting.may_take(found.0) {
                 Ok(Some(Standing::Mine)) => found.0 | LOCKED,
-                // What an earlier session was in the middle of is not durable before the repair:
-                // readers must help, and the next session must repair, until then.
+                // The primitive that an earlier session was executing is not durable before the repair: until then
+                // readers must help, and the next session must repair.
                 Ok(Some(_)) => LockWord::created_locked(guard, node.at()) | found.0 & KIND,
                 Ok(None) => continue,
                 Err(lock_word::Refusal::Obsolete) => {
@@ -69,7 +70,7 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         }
     }
 
-    /// Takes charge of a node that was created locked.
+    /// Takes over the lock of a node that was created locked.
     pub(crate) fn adopt(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Self {
         let word = LockWord::created_locked(guard, node.at());
         Self { node, guard, word, found: LockWord(word), panics: PanicWatch::begin() }
@@ -81,41 +82,41 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
         &self.node
     }
 
-    /// Whether this is the first lock of the node in this session: what a crash may have left in
-    /// it must be repaired before anything else.
+    /// Whether this is the first lock of the node in this session. A crash may have left it interrupted, so it must be
+    /// repaired before anything else.
     pub(crate) fn is_first_of_session(&self) -> bool {
         !self.found.is_current(self.guard.space().generation())
     }
 
-    /// Whether the last session ended in the middle of a primitive of this node.
+    /// Whether the last session ended inside a primitive of this node.
     pub(crate) fn was_interrupted(&self) -> bool {
         self.is_first_of_session() && self.found.in_flight()
     }
 
-    /// Begins a primitive. Readers that overlap it will notice.
+    /// Starts a primitive. Readers that overlap it notice.
     #[track_caller]
     pub(crate) fn begin(&mut self, kind: Primitive) {
         let count = (self.word + COUNT_ONE) & COUNT;
         self.word = (self.word & !(COUNT | KIND)) | count | (kind as u64) << KIND_SHIFT;
-        // Release, and every store of the primitive is Release too: whoever sees one of them sees
-        // this word when it reads it again.
+        // Release, and every store of the primitive is Release too: a reader that sees one of them sees this word when
+        // it reads the word again.
         self.node.store(LOCK, self.word);
     }
 
-    /// Tells posters that this node is about to leave.
+    /// Tells writers that post separators that this node is about to be absorbed.
     #[track_caller]
     pub(crate) fn set_merging(&mut self, merging: bool) {
         self.word = if merging { self.word | MERGING } else { self.word & !MERGING };
         self.node.store(LOCK, self.word);
     }
 
-    /// Does not unlock: in a child of a fork, whose parent holds the lock.
+    /// Does not unlock: for the child of a fork, whose parent holds the lock.
     #[cold]
     pub(crate) fn leave_to_parent(self) {
         std::mem::forget(self);
     }
 
-    /// Unlocks for good: whoever comes here goes on to `successor` (0: descends anew).
+    /// Unlocks for good: a search that reaches this node continues at `successor` (0: descends again).
     pub(crate) fn retire_into(mut self, successor: u64) {
         // Relaxed: read by those who have seen the word that the drop stores with Release.
         // equivalent mutant, without: costs time only: whoever comes to the dead node descends anew instead of
@@ -132,9 +133,9 @@ impl<M: Media, const W: usize> Drop for Locked<'_, M, W> {
             return;
         }
         self.word &= !(LOCKED | KIND | MERGING);
-        // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was
-        // changed under the lock, with that of every other write: of two that returned, one's next lookup
-        // sees the other. So no write returns before its last unlock.
+        // Release pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the
+        // lock, it also pairs with that of every other write: if two writes returned, the next lookup of one thread
+        // sees the write of the other. So no write returns before its last unlock.
         self.node.store_in_order(LOCK, self.word);
         fence_behind_exchange();
     }

@@ -1,4 +1,4 @@
-//! One node: its words, its lock, and how entries move in it.
+//! One node: its words, its lock, its search, and the shifts of its entries.
 
 pub(crate) mod header;
 pub(crate) mod lock_word;

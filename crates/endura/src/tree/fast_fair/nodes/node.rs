@@ -1,4 +1,4 @@
-//! A node: one header line and lines of four records, none of which straddles two lines.
+//! A node: one header line, and lines of four records. No record straddles two lines.
 //!
 //! | byte | word | |
 //! | --- | --- | --- |
@@ -11,9 +11,9 @@
 //! | 48 | `fwd`: where readers of an obsolete node go | volatile |
 //! | 64.. | records: key, value (in an inner node the child's offset) | |
 //!
-//! A slot is **live** iff its key lies in `low..high` and differs from the key to its right. Keys
-//! of a node are unique, so equal neighbours mean an entry on the move, and the right one counts.
-//! Nothing is asked of values, and no key is reserved.
+//! A slot is **live** iff its key is in `low..high` and differs from the key to its right. Keys of a node are unique,
+//! so equal neighbours mean an entry that is being moved, and the right copy counts. Values may be any word, and no key
+//! is reserved.
 
 use crate::media::{LINE, Media, Ordering, Span};
 use crate::{Error, Result};
@@ -33,12 +33,12 @@ pub(crate) const PER_LINE: usize = 4;
 const MAGIC: u64 = 0xFA57_FA18 << 32;
 const OFFSET: u64 = (1 << 48) - 1;
 
-/// What a node is, as its fifth word says.
+/// The kind of a node, as its fifth word says.
 fn meta(words: usize, level: u64) -> u64 {
     MAGIC | (words as u64) << 8 | level
 }
 
-/// The header alone, where the level and with it the size does not matter.
+/// The header alone, for callers to which the level, and so the size, does not matter.
 pub(crate) type Header<'m, M> = Node<'m, M, 8>;
 
 /// A node of `W` words.
@@ -55,12 +55,12 @@ impl<M, const W: usize> Clone for Node<'_, M, W> {
 impl<M, const W: usize> Copy for Node<'_, M, W> {}
 
 impl<'m, M: Media, const W: usize> Node<'m, M, W> {
-    /// Records that fit.
+    /// The number of records in a node.
     pub(crate) const CAP: usize = (W - RECORDS) / 2;
     /// Bytes of the chunk: whole lines.
     pub(crate) const BYTES: u64 = (8 * W as u64).next_multiple_of(LINE);
 
-    /// The node at `at`, which must be one of `level`.
+    /// The node at `at`, which must have this `level`.
     #[inline(always)]
     pub(crate) fn enter(media: &'m M, at: u64, level: u64) -> Result<Self> {
         let words = Span::new(media, at)?;
@@ -86,22 +86,22 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.offset()
     }
 
-    /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, above all
-    /// that of the version, is not older than this one.
+    /// Acquire: pairs with the Release of [`store`](Self::store), so that a later load, above all that of the version,
+    /// is not older than this one.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn load(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Acquire)
     }
 
-    /// Relaxed: for a holder of the lock, and for a look that [`LockWord::is_confirmed`] ends.
+    /// Relaxed: for the holder of the lock, and for a look that [`LockWord::is_confirmed`] ends.
     #[track_caller]
     #[inline(always)]
     fn peek(&self, word: usize) -> u64 {
         self.words.load(word, Ordering::Relaxed)
     }
 
-    /// The word `words` words behind the first key.
+    /// The word that is `words` words after the first key.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn peek_record(&self, words: usize) -> u64 {
@@ -114,7 +114,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.peek(RECORDS + 2 * slot)
     }
 
-    /// The record whose key stands `words` words behind the first one, if there is one.
+    /// The record whose key is `words` words after the first key, if there is one.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn peek_entry(&self, words: usize) -> Option<(u64, u64)> {
@@ -129,21 +129,21 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Fences { low: self.peek(LOW), high: self.peek(HIGH) }
     }
 
-    /// Release: stores become visible, and reach persistence within a line, in program order.
+    /// Release: stores become visible, and durable within a line, in program order.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn store(&self, word: usize, value: u64) {
         self.words.store(word, value, Ordering::Release);
     }
 
-    /// SeqCst: on x86-64 an exchange, where a Release store is a plain one.
+    /// SeqCst: on x86-64 an exchange, while a Release store is a plain one.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn store_in_order(&self, word: usize, value: u64) {
         self.words.store(word, value, Ordering::SeqCst);
     }
 
-    /// Relaxed: for what no reader takes for anything before a later `Release` store.
+    /// Relaxed: for words that readers ignore before a later `Release` store.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn write(&self, word: usize, value: u64) {
@@ -156,14 +156,14 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         LockWord::read(&self.words)
     }
 
-    /// Ends a look at a leaf that was quiet when the lock word was `version`: whether it still is.
+    /// Ends a look at a leaf that was quiet when the lock word was `version`; returns whether it still is.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn is_still(&self, version: LockWord) -> bool {
         version.is_unchanged(&self.words)
     }
 
-    /// Ends a look that began when the lock word was `version`: whether it counts.
+    /// Ends a look that began when the lock word was `version`; returns whether it counts.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn confirms(&self, version: LockWord) -> bool {
@@ -249,7 +249,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.store(RECORDS + 2 * slot + 1, value);
     }
 
-    /// Fills a slot that is not live yet.
+    /// Writes a slot that is not live yet.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn write_record(&self, slot: usize, (key, value): (u64, u64)) {
@@ -257,7 +257,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.write(RECORDS + 2 * slot, key);
     }
 
-    /// The key of `slot`, or of the imaginary dead slot behind the last one.
+    /// The key of `slot`, or of the imaginary dead slot after the last one.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn key_or_dead(&self, slot: usize, dead: u64) -> u64 {
@@ -291,13 +291,13 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.words.flush(0, W);
     }
 
-    /// Makes the header durable for a reader that goes where it points.
+    /// Makes the header durable for a reader that follows its sibling pointer.
     #[track_caller]
     pub(crate) fn help_flush_header(&self) {
         self.words.help_flush(0, RECORDS.min(W));
     }
 
-    /// Makes the slots around `slot`, and the header, durable for a reader that decided there.
+    /// Makes the slots around `slot`, and the header, durable for a reader whose result rests on them.
     #[track_caller]
     pub(crate) fn help_flush_around(&self, slot: usize) {
         let (from, to) = (slot.saturating_sub(1), (slot + 2).min(Self::CAP));
@@ -318,10 +318,10 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Fences { low: self.low(), high: self.high() }
     }
 
-    /// Writes the header and a dead tail behind `count` records, for a node nobody else knows.
+    /// Writes the header, and a dead tail after `count` records, of a node that no other thread knows.
     ///
-    /// The stores are relaxed, and so are those of its records: what leads to the node is stored
-    /// with `Release`, after a fence.
+    /// The stores are relaxed, and so are those of its records: the store that links the node is `Release`, after a
+    /// fence.
     pub(crate) fn initialise(&self, init: Init, count: usize) {
         for (word, value) in [
             (LOCK, init.lock),
@@ -337,7 +337,7 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         self.kill_from(count, init.fences.dead());
     }
 
-    /// Overwrites the keys of slots that are not live yet, from `from` on, with one that is dead here.
+    /// Overwrites the keys of slots that are not live yet, from `from` on, with a key that is dead here.
     #[track_caller]
     pub(crate) fn kill_from(&self, from: usize, dead: u64) {
         for slot in from..Self::CAP {

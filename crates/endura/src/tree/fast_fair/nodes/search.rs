@@ -1,10 +1,9 @@
-//! Search within a node, in a way chosen at compile time: [`LineBinary`], or what an experiment brings.
+//! Search within a node, by a method chosen at compile time: [`LineBinary`], or one of an experiment.
 //!
-//! All find the last slot whose key is at most `key`. Live keys come first and ascend (an entry on
-//! the move stands twice, side by side), dead ones follow; seen from `low` with wrap-around every
-//! dead key is larger than every key of the node: at least `high`, or `low - 1`. So
-//! `slot_key - low <= key - low` is true for a prefix of the slots, and for no dead one. (Where it
-//! is true for none, slot 0 is what they give.)
+//! Every method finds the last slot whose key is at most `key`. Live keys come first and ascend (an entry that is being
+//! moved has two copies side by side), dead keys follow. Seen from `low` with wrap-around, every dead key is larger
+//! than every key of the node: at least `high`, or `low - 1`. So `slot_key - low <= key - low` is true for a prefix of
+//! the slots, and for no dead one. (If it is true for no slot, the result is slot 0.)
 
 use std::hint::select_unpredictable;
 
@@ -13,22 +12,22 @@ use crate::media::{LINE, Media};
 use crate::tree::fast_fair::nodes::header::Fences;
 use crate::tree::fast_fair::nodes::node::{Node, PER_LINE, RECORDS};
 
-/// How a node is searched.
+/// A method to search a node.
 pub trait Search: Send + Sync + 'static {
-    /// The last slot with a key in `low..=key`, as the distance of its key from the first one in
-    /// words; 0 if there is none. The node must be quiet.
+    /// The last slot with a key in `low..=key`, as the distance in words of its key from the first key; 0 if there is
+    /// none. The node must be quiet.
     #[doc(hidden)]
     fn last<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize;
 
-    /// The search in two parts, so that one in a batch need not fetch the whole node: first to where it
-    /// goes on, in words.
+    /// The first of two parts of the search, so that a lookup in a batch need not fetch the whole node: returns where
+    /// the second part starts, in words.
     #[doc(hidden)]
     #[inline(always)]
     fn narrow<M: Media, const W: usize>(_: Keys<'_, '_, M, W>, _low: u64, _key: u64) -> usize {
         0
     }
 
-    /// From there to the slot that [`last`](Self::last) finds.
+    /// The second part: from there to the slot that [`last`](Self::last) finds.
     #[doc(hidden)]
     #[inline(always)]
     fn last_from<M: Media, const W: usize>(
@@ -40,20 +39,20 @@ pub trait Search: Send + Sync + 'static {
         Self::last(keys, low, key)
     }
 
-    /// Asks for the lines that [`narrow`](Self::narrow) needs of the node at `at`, its header too.
+    /// Prefetches the lines that [`narrow`](Self::narrow) needs of the node at `at`, including its header.
     #[doc(hidden)]
     #[inline(always)]
     fn fetch<M: Media, const W: usize>(media: &M, at: u64) {
         media.prefetch(at, 8 * W as u64);
     }
 
-    /// Asks for those that [`last_from`](Self::last_from) needs.
+    /// Prefetches those that [`last_from`](Self::last_from) needs.
     #[doc(hidden)]
     #[inline(always)]
     fn fetch_from<M: Media, const W: usize>(_media: &M, _at: u64, _from: usize) {}
 }
 
-/// The first part of a search for `key` in a quiet node, and where the second begins.
+/// The first part of a search for `key` in a quiet node. Returns where the second part starts.
 #[inline(always)]
 pub(crate) fn narrow<S: Search, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -63,7 +62,7 @@ pub(crate) fn narrow<S: Search, M: Media, const W: usize>(
     S::narrow(Keys(node), fences.low, key)
 }
 
-/// What [`last`] finds, from where [`narrow`] has come.
+/// The result of [`last`], starting where [`narrow`] ended.
 #[inline(always)]
 pub(crate) fn last_from<S: Search, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -90,26 +89,26 @@ pub(crate) fn last<S: Search, M: Media, const W: usize>(
 pub(crate) struct Last(usize);
 
 impl Last {
-    /// The slot's number.
+    /// Its number.
     #[inline(always)]
     pub(crate) fn slot(self) -> usize {
         self.0 / STRIDE
     }
 
-    /// The slot's key.
+    /// Its key.
     #[inline(always)]
     pub(crate) fn key<M: Media, const W: usize>(self, node: &Node<'_, M, W>) -> u64 {
         node.peek_record(self.0)
     }
 
-    /// The slot's value.
+    /// Its value.
     #[inline(always)]
     pub(crate) fn value<M: Media, const W: usize>(self, node: &Node<'_, M, W>) -> u64 {
         node.peek_record(self.0 + 1)
     }
 }
 
-/// How many slots of a quiet node have a key at most `key`, which lies between its `fences`.
+/// The number of slots of a quiet node with a key of at most `key`, which is between its `fences`.
 #[inline(always)]
 pub(crate) fn rank<S: Search, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -120,37 +119,37 @@ pub(crate) fn rank<S: Search, M: Media, const W: usize>(
     last / STRIDE + usize::from(keys.is_within(last, fences.low, key.wrapping_sub(fences.low)))
 }
 
-/// From one record to the next, in words.
+/// The distance between two records, in words.
 pub const STRIDE: usize = 2;
 
 /// The keys of a node, as a [`Search`] sees them.
 pub struct Keys<'n, 'm, M, const W: usize>(&'n Node<'m, M, W>);
 
 impl<'m, M: Media, const W: usize> Keys<'_, 'm, M, W> {
-    /// How many there are.
+    /// The number of keys.
     pub const CAP: usize = Node::<'m, M, W>::CAP;
 
-    /// Whether the key `words` words behind the first one is at most `low + width`.
+    /// Whether the key that is `words` words after the first one is at most `low + width`.
     #[inline(always)]
     pub fn is_within(&self, words: usize, low: u64, width: u64) -> bool {
         self.0.peek_record(words).wrapping_sub(low) <= width
     }
 }
 
-/// Halving over the first key of each line, then within the line.
+/// Binary search over the first key of each line, then within the line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineBinary;
 
 impl LineBinary {
-    /// Lines among which the first part of a search leaves the choice.
+    /// The number of lines that the first part of a search leaves.
     const TOGETHER: usize = 4;
 
-    /// The lines of the records of a node of `words` words.
+    /// The lines of the records in a node of `words` words.
     const fn lines(words: usize) -> usize {
         (words - RECORDS).div_ceil(STRIDE * PER_LINE)
     }
 
-    /// How many lines the first part leaves.
+    /// The number of lines that the first part leaves in such a node.
     const fn narrowed(words: usize) -> usize {
         let mut lines = Self::lines(words);
         while lines > Self::TOGETHER {
@@ -160,7 +159,7 @@ impl LineBinary {
     }
 }
 
-/// From the first key of a line to that of the next, in words.
+/// The distance between the first keys of two lines, in words.
 const LINE_STRIDE: usize = STRIDE * PER_LINE;
 
 impl Search for LineBinary {
@@ -170,8 +169,8 @@ impl Search for LineBinary {
         Self::last_from(keys, low, key, from)
     }
 
-    // The bounds of both parts are constants, so they unroll. No step is a branch: a wrong guess would
-    // throw away what the processor has begun of the next lookup.
+    // The bounds of both parts are constants, so they unroll. No step is a branch: a misprediction would discard the
+    // instructions of the next lookup that the processor has already started.
     #[inline(always)]
     fn narrow<M: Media, const W: usize>(keys: Keys<'_, '_, M, W>, low: u64, key: u64) -> usize {
         let (mut first, mut lines) = (0, Self::lines(W));
@@ -200,8 +199,8 @@ impl Search for LineBinary {
             first = select_unpredictable(keys.is_within(middle, low, width), middle, first);
             lines -= half;
         }
-        // Here few instructions count, not few steps, for the line is there by now: the fewer there
-        // are, the more of the next lookup begins while this one waits for its leaf.
+        // The line has arrived by now, so that the number of instructions counts, not the number of steps. The fewer
+        // there are, the more of the next lookup starts while this one waits for its leaf.
         let mut half = LINE_STRIDE / 2;
         while half >= STRIDE {
             let middle = first + half;
@@ -216,7 +215,7 @@ impl Search for LineBinary {
     #[inline(always)]
     fn fetch<M: Media, const W: usize>(media: &M, at: u64) {
         media.prefetch(at, LINE);
-        // Every line in the middle of what may be left: three halvings are seven lines.
+        // Prefetches every line that the search may read: three halvings have seven possible middles.
         let (mut firsts, mut known, mut lines) = ([0; 8], 1, Self::lines(W));
         while lines > Self::TOGETHER && known < firsts.len() {
             let half = lines / 2;

@@ -1,4 +1,4 @@
-//! FAST: entries of a node are shifted by 8-byte stores, and a reader that passes misses none.
+//! FAST: a node is changed by 8-byte stores that shift its entries, while concurrent readers miss none.
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -7,7 +7,7 @@ use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
 use crate::tree::fast_fair::nodes::node::PER_LINE;
 
-/// Where a key stands in a locked node, or where it would.
+/// The slot of a key in a locked node, or the slot in which it would be inserted.
 pub(crate) struct Place {
     /// Live slots of the node.
     pub(crate) count: usize,
@@ -17,12 +17,12 @@ pub(crate) struct Place {
     pub(crate) value: Option<u64>,
 }
 
-/// Enters `(key, value)` at `place.slot` by shifting what is right of it (FAST: section 3.3 of the
+/// Inserts `(key, value)` at `place.slot` by shifting the entries from there on to the right (FAST: section 3.3 of the
 /// paper, algorithm 1).
 ///
-/// I3 copies entries one to the right, last first; while an entry stands twice, the right copy
-/// counts. I4 writes value, then key: the key is the commit. Lines become durable from the right
-/// to the left, so that no entry is overwritten before its copy is safe.
+/// I3 copies entries one slot to the right, last first; while an entry has two copies, the right one counts. I4 writes
+/// the value, then the key: the key is the commit. Lines become durable from right to left, so that no entry is
+/// overwritten before its copy is durable.
 pub(crate) fn fast_insert<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     locked: &mut Locked<'_, M, W>,
@@ -32,7 +32,7 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
 ) {
     locked.begin(Primitive::Insert);
     let (node, media) = (*locked.node(), guard.media());
-    // Asked once: where stores are durable in their order, nothing has to be done between lines.
+    // Asked once: if stores become durable in their order, nothing has to be done between lines.
     let flushes = media.needs_flush();
     for slot in (place.slot..place.count).rev() {
         node.set_value(slot + 1, node.value(slot));
@@ -54,12 +54,12 @@ pub(crate) fn fast_insert<M: Media, const W: usize>(
     node.set_hint(place.count + 1);
 }
 
-/// Takes out the entry at `place.slot` by shifting what is right of it to the left (section 3.5 of the paper).
+/// Removes the entry at `place.slot` by shifting the entries to its right to the left (section 3.5 of the paper).
 ///
-/// D2 is the commit: the key becomes its right neighbour's, and of two equal keys the right one
-/// counts. D3 moves the others, value before key; a line is durable before the next one gives up
-/// the entry that was copied into it. (The published order flushes a line when its *first* entry
-/// is written and never the last line: it loses other keys, and completed deletes.)
+/// D2 is the commit: the key is overwritten with that of its right neighbour, and of two equal keys the right one
+/// counts. D3 moves the others, value before key. A line is durable before the next line overwrites the entry that was
+/// copied into it. (The published order flushes a line when its *first* entry is written, and never the last line: it
+/// loses other keys, and completed deletes.)
 pub(crate) fn fast_delete<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     locked: &mut Locked<'_, M, W>,

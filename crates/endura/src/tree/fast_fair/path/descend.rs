@@ -1,4 +1,4 @@
-//! The way from the root to the node that covers a key.
+//! The descent from the root to the node that covers a key.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -15,7 +15,7 @@ use crate::tree::fast_fair::path::trail::{Descent, Right, Trail};
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The node of `level` that covered `key` a moment ago, unlocked. `None` if the tree is lower.
+    /// The node of `level` that covered `key` a moment ago, unlocked. `None` if the tree has no such level.
     #[inline(always)]
     pub(crate) fn descend(
         &self,
@@ -53,7 +53,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         guard.media().mark(Mark::Step("read.inner"));
         let fences = node.peek_fences();
         if version.is_plain() && fences.is_below_high(key) {
-            // The first key is `low`; a child found for a smaller one will say that it is not its.
+            // The first key is `low`. A child found for a smaller key will say that it does not cover the key.
             let child = last::<S, _, _>(&node, fences, route_key(key)).value(&node);
             self.fetch(guard, child, level - 1);
             if node.confirms(version) {
@@ -63,8 +63,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.route_with_care(guard, node, level, key)
     }
 
-    /// Asks for all lines of a node at once, before its parent is confirmed: the answer is likely
-    /// right. The few nodes of the upper levels are in the cache.
+    /// Prefetches all lines of a node at once, before its parent is confirmed: the child is probably the right one. The
+    /// few nodes of the upper levels are in the cache.
     #[inline(always)]
     fn fetch(&self, guard: &Guard<'_, M>, at: u64, level: u64) {
         match level {
@@ -74,7 +74,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// The same for a node that is full of events.
+    /// The same for a node that is being changed.
     #[cold]
     fn route_with_care(
         &self,
@@ -110,7 +110,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Goes right, and remembers if the separator of the node reached may be missing above.
+    /// Follows the sibling pointer, and remembers the separator of the next node if the parent may lack it.
     pub(crate) fn note_right(
         &self,
         guard: &Guard<'_, M>,
@@ -134,7 +134,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         level: u64,
     ) -> Result<Header<'g, M>> {
         let media = guard.media();
-        // The whole node is checked, the header is what is needed of it.
+        // The check covers the whole node, the result is only its header.
         match level {
             0 => Node::<M, LEAF>::enter(media, at, level)?.at(),
             _ => Node::<M, INNER>::enter(media, at, level)?.at(),
@@ -143,10 +143,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// The move out of `node` for a key at or above `high`; `None` if the node changed meanwhile.
+/// The move right out of `node` for a key at or above `high`; `None` if the node changed meanwhile.
 ///
-/// One lock word proves nothing about `high` and `sib` together, for the three stores of a header
-/// change are one primitive: both are read again (V10).
+/// One lock word does not prove that `high` and `sib` belong together, because the three stores of a header change are
+/// one primitive: both are read again (V10).
 #[inline(never)]
 pub(crate) fn right_of<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -158,20 +158,20 @@ pub(crate) fn right_of<M: Media, const W: usize>(
         return Ok(None);
     }
     if version.in_flight() && node.level() == 0 {
-        // What is found further right must not vanish with the link that led there (V9).
+        // A result found further right must not vanish with the link that led there (V9).
         node.help_flush_header();
     }
     if sibling.at == 0 {
         return Err(node.corrupt("a node with an upper fence and no right sibling"));
     }
     check_ahead(node, sibling.at)?;
-    // A link that is still being written can be lost, a separator that is posted over it cannot.
+    // A crash can undo a link that is still being written, but not a separator that was posted over it.
     let settled = (sibling.tag == Tag::Normal && !version.in_flight()).then_some(high);
     Ok(Some(Right { at: sibling.at, settled }))
 }
 
-/// Whether the node at `right`, a sibling of `node`, begins behind it: also one that is new, or being absorbed.
-/// What a node begins with never changes, so that no chain of siblings runs in a circle.
+/// Whether the node at `right`, a sibling of `node`, starts after it; this holds also for a new sibling, and for one
+/// that is being absorbed. The `low` of a node never changes, so that no chain of siblings is a circle.
 pub(crate) fn check_ahead<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     right: u64,
@@ -212,8 +212,8 @@ fn child_while_moving<M: Media, const W: usize>(
     let is_within = |k: u64| k.wrapping_sub(fences.low) <= key.wrapping_sub(fences.low);
     let cap = Node::<M, W>::CAP;
     match direction {
-        // Entries move right: scan that way. A child counts only if the next key is still too
-        // large after it was read, else the slot was overwritten meanwhile.
+        // Entries move right: scan to the right. A child counts only if the next key is still too large after it was
+        // read; otherwise the slot was overwritten meanwhile.
         Direction::Right => (0..cap).find_map(|slot| {
             let next = || node.key_or_dead(slot + 1, fences.dead());
             if !is_within(node.key(slot)) || is_within(next()) {

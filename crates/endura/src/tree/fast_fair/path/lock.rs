@@ -1,4 +1,4 @@
-//! The lock of the node that covers a key.
+//! Locking the node that covers a key.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -13,8 +13,8 @@ use crate::tree::fast_fair::tree::Tree;
 use crate::tree::lock_word::IMPOSSIBLE;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Locks the node of `level` that covers `key`, repaired if it was the first lock since the
-    /// pool was opened. The search goes on from `at`.
+    /// Locks the node of `level` that covers `key`, and repairs it if this is its first lock since the pool was opened.
+    /// The search continues from `at`.
     pub(crate) fn lock_covering<'g, const W: usize>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -58,7 +58,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Locks the leaf that covers `key`; it is the one at `at` or not far from it.
+    /// Locks the leaf that covers `key`: the one at `at`, or one close to it.
     #[inline]
     pub(crate) fn lock_leaf<'g>(
         &self,

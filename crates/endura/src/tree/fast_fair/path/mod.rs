@@ -1,4 +1,4 @@
-//! From the root to the node that covers a key.
+//! The path from the root to the node that covers a key.
 
 pub(crate) mod descend;
 pub(crate) mod lock;

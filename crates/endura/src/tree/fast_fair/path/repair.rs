@@ -1,5 +1,5 @@
-//! What a crash can leave in a node, mended by the first writer that locks it. Readers need none
-//! of this: they read every such state correctly.
+//! Repair of the states that a crash can leave in a node, by the first writer that locks it. Readers do not need it:
+//! they read every such state correctly.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -15,8 +15,8 @@ use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Completes or takes back what an earlier session had begun in a node that is locked for the
-    /// first time in this one.
+    /// Completes or undoes the primitive that an earlier session left in a node, which is locked for the first time in
+    /// this session.
     pub(crate) fn repair<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -24,8 +24,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         locked: &mut Locked<'_, M, W>,
     ) -> Result<()> {
         if locked.was_interrupted() {
-            // A killed process leaves its last stores in the cache: visible, not yet durable. What
-            // is built on them from here on must not survive them.
+            // A killed process leaves its last stores in the cache: visible, not yet durable. Later changes rest on
+            // them, and must not be durable without them.
             locked.node().flush();
             guard.media().fence();
         }
@@ -34,8 +34,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(())
     }
 
-    /// Ends a split or a merge. A split whose upper fence did not move is taken back: readers have
-    /// answered from the old state, and the entry that was on its way must not appear now (V11).
+    /// Ends a split or a merge. A split whose upper fence did not move is undone: readers have returned results from
+    /// the old state, and the entry that was being inserted must not appear now (V11).
     fn settle_sibling<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -49,7 +49,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
         let other = Node::<M, W>::enter(guard.media(), sibling.at, node.level())?;
         let high = node.high();
-        // Whether the other node owns the keys right of `high`, or nothing any more.
+        // Whether the other node owns the keys from `high` on, or no longer owns any.
         let stays = match sibling.tag {
             Tag::Splitting => high == other.low(),
             _ => high != other.high(),
@@ -58,10 +58,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             if sibling.tag == Tag::Splitting { "repair.splitting" } else { "repair.merging" };
         guard.media().mark(Mark::Step(step));
         let next = if stays { sibling.at } else { other.sibling()?.at };
-        // Relaxed, and not announced: both links lead to every key that they led to.
+        // Relaxed, and not announced: the new link leads to every key to which the old one led.
         node.write_sibling(Sibling::normal(next));
         node.flush_header();
-        // Before the other node can be retired, or a separator for it be posted.
+        // Before the other node can be retired, or a separator for it posted.
         guard.media().fence();
         if stays {
             trail.missing =
@@ -73,7 +73,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(())
     }
 
-    /// Takes out the dead copy of an entry that was being moved.
+    /// Removes the dead copy of an entry that was being moved.
     fn drop_duplicates<const W: usize>(&self, guard: &Guard<'_, M>, locked: &mut Locked<'_, M, W>) {
         let node = *locked.node();
         let mut slot = 0;

@@ -1,4 +1,4 @@
-//! The word that leads to the root.
+//! The root word.
 
 use crate::media::{Mark, Media, Ordering, Region};
 use crate::pool::Guard;
@@ -8,8 +8,8 @@ use crate::tree::fast_fair::nodes::header::MAX_LEVEL;
 use crate::tree::fast_fair::nodes::search::Search;
 use crate::tree::fast_fair::tree::Tree;
 
-/// The root word: the offset of the root, and its level, so that the node's kind is known before
-/// the node is touched.
+/// The root word has the offset of the root and its level, so that the kind of the node is known before the node is
+/// read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) at: u64,
@@ -21,7 +21,7 @@ impl Root {
         self.at | self.level << 48
     }
 
-    /// The root that the word at `offset` names.
+    /// The root, from the word at `offset`.
     #[inline]
     pub(crate) fn read<M: Media>(media: &M, offset: u64) -> Result<Self> {
         let root = Self::of(Region::new(media, offset, 1)?.load(0, Ordering::Acquire));
@@ -39,7 +39,7 @@ impl Root {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The root at this moment.
+    /// The current root.
     #[inline(always)]
     pub(crate) fn root(&self, guard: &Guard<'_, M>) -> Result<Root> {
         match self.open.map().known_root() {
@@ -62,10 +62,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Makes `root` the root, durably.
     pub(crate) fn set_root(&self, guard: &Guard<'_, M>, root: Root) -> Result<()> {
         let word = Region::new(guard.media(), self.root_at(), 1)?;
-        // Release: where nothing is flushed, this alone puts the words of a new root before it.
+        // Release: if nothing is flushed, this alone orders the words of a new root before it.
         word.store(0, root.word(), Ordering::Release);
         word.flush(0, 1);
-        // Before anyone is told of the root, and before the caller retires an old one.
+        // Before another thread learns of the root, and before the caller retires an old one.
         guard.media().fence();
         guard.media().mark(Mark::Published(self.root_at()));
         self.open.map().set_known_root(root.word());

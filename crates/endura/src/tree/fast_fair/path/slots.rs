@@ -9,7 +9,7 @@ use crate::tree::fast_fair::nodes::shift::Place;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Looks `key` up in a node whose lock is held.
+    /// Searches for `key` in a node whose lock is held.
     #[inline]
     pub(crate) fn place<const W: usize>(&self, node: &Node<'_, M, W>, key: u64) -> Result<Place> {
         let fences = node.fences();
@@ -23,7 +23,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Place { count, slot, value: present.then(|| node.value(slot)) })
     }
 
-    /// How many slots of a locked node are live. The hint spares the search where it is right.
+    /// The number of live slots of a locked node. A correct hint saves the search.
     #[inline]
     pub(crate) fn live<const W: usize>(&self, node: &Node<'_, M, W>) -> usize {
         let (fences, hint) = (node.fences(), node.hint());

@@ -1,8 +1,8 @@
-//! What one search learns on its way.
+//! The state of one search.
 
 use crate::{Error, Result};
 
-/// A node that its parent should name: its lower fence, its offset, the parent's level.
+/// A node that its parent should have a separator for: its lower fence, its offset, the parent's level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Separator {
     pub(crate) key: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Separator {
     pub(crate) level: u64,
 }
 
-/// Where a search goes next.
+/// The next step of a search.
 pub(crate) enum Descent {
     /// To a child, one level below.
     Down(u64),
@@ -23,29 +23,29 @@ pub(crate) enum Descent {
 /// A move to the right sibling.
 pub(crate) struct Right {
     pub(crate) at: u64,
-    /// The fence that was passed, if the link was a settled one.
+    /// The fence that was passed, if the link was settled.
     pub(crate) settled: Option<u64>,
 }
 
-/// What one operation learns on its way.
+/// What one operation has learned during its search.
 #[derive(Default)]
 pub(crate) struct Trail {
-    /// A separator that was seen to be missing.
+    /// A separator that the search found missing.
     pub(crate) missing: Option<Separator>,
-    /// How many obsolete nodes were met, and one of them.
+    /// The number of obsolete nodes that the search met, and one of them.
     obsolete: u64,
     landmark: u64,
 }
 
 impl Trail {
-    /// Leaves the obsolete node at `at`.
+    /// Continues from the obsolete node at `at`.
     ///
-    /// A search ends, or others get on: a move down leads to a lower level, one to the right to a node that begins
-    /// further right (`check_ahead`), and one out of an obsolete node follows a merge of this session. Before
-    /// that made the node obsolete it took every link to it away, and a search goes by links as they are when it
-    /// comes by: it meets no obsolete node twice in one pin, in however many merges. In a damaged pool another
-    /// link may be left, and a search may go round in a circle; some obsolete node is in it. One of those that are
-    /// met is remembered, later and later ones (Brent's way to find a circle).
+    /// A search ends, or other threads make progress. A move down leads to a lower level, and a move right to a node
+    /// that starts further right (`check_ahead`). A move out of an obsolete node follows a merge of this session. That
+    /// merge removed every link to the node before it made the node obsolete, and a search follows links as they are
+    /// when it reads them: in one pin it meets no obsolete node twice, whatever the number of merges. In a damaged pool
+    /// another link may remain, and a search may run in a circle, which contains an obsolete node. The search remembers
+    /// one of those it meets, at growing intervals (Brent's cycle detection).
     #[cold]
     #[inline(never)]
     pub(crate) fn leave_obsolete(&mut self, at: u64) -> Result<()> {
@@ -72,7 +72,7 @@ mod tests {
             let mut trail = Trail::default();
             (1..=before).try_for_each(|node| trail.leave_obsolete(64 * node))?;
             let mut circle = (1..=len).cycle().map(|node| (1 << 30) + 64 * node);
-            // Twice once around, from a landmark in it on, and once more before there is one.
+            // At most twice around the circle after a landmark in it, and once more before there is one.
             let steps = circle.position(|node| trail.leave_obsolete(node).is_err());
             assert!(steps.is_some_and(|steps| steps as u64 <= 3 * (before + len)));
         }

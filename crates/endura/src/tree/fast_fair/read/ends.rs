@@ -1,8 +1,8 @@
-//! What [`ends`](crate::tree::ends) asks of a leaf.
+//! The look into a leaf for [`ends`](crate::tree::ends).
 //!
-//! A leaf that was empty twice, and in which no more than the primitive that the first look announced has run,
-//! was empty all the time in between, for one primitive does not enter an entry and take it out. A leaf that was
-//! absorbed since is obsolete, which its version says.
+//! A leaf was empty all the time if it was empty in both checks and at most the primitive that the first look announced
+//! ran in between: one primitive cannot insert an entry and remove it. A leaf that was absorbed since is obsolete,
+//! which its version shows.
 
 use crate::Result;
 use crate::media::Media;
@@ -18,7 +18,7 @@ use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::read::scan::{beyond, first_slot, has_copies, nearest_while_moving};
 use crate::tree::fast_fair::tree::Tree;
 
-/// A leaf, and the key from which on it was looked at.
+/// A leaf, and the key from which on the look examined it.
 pub(crate) struct Passed {
     key: u64,
     at: u64,
@@ -60,7 +60,7 @@ where
             }
         };
         let mut seen = self.read_leaf(guard, &mut trail, at, key, nearest)?;
-        // Who enters a key has held the lock of its leaf since before it looked for an announced pop.
+        // A writer that inserts a key has held the lock of its leaf since before it looked for an announced pop.
         let is_held = |version: LockWord| trust == Trust::Quiet && version.is_held(generation);
         let mut wait = Wait::default();
         while is_held(seen.version) && wait.goes_on() {
@@ -80,10 +80,10 @@ where
 
     fn was_empty(&self, leaf: &Passed) -> bool {
         let &Passed { key, at, version, fences } = leaf;
-        // Inside of the pool, as it was then.
+        // The offset was inside the pool when the leaf was passed.
         let Ok(node) = Node::<M, LEAF>::fresh(self.open.space().media(), at) else { return false };
         match version.moving(self.open.space().generation()) {
-            // Nobody was at work: if nobody has begun since, nothing has changed.
+            // No writer was at work: if none has begun since, nothing has changed.
             None => node.is_still(version.unlocked()),
             Some(moving) => {
                 nearest_while_moving::<UP, M, LEAF>(&node, fences, key, moving).is_none()

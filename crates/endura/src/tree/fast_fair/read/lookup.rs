@@ -13,13 +13,13 @@ use crate::tree::fast_fair::path::descend::right_of;
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// What a leaf says of a key, and the slot at which that was decided.
+/// What a leaf holds for a key, and the slot that decided it.
 struct Answer {
     value: Option<u64>,
     slot: usize,
 }
 
-/// A leaf and what was found in it.
+/// A leaf, and the result found in it.
 pub(crate) struct Seen<'g, M, const W: usize, T> {
     pub(crate) node: Node<'g, M, W>,
     pub(crate) version: LockWord,
@@ -62,7 +62,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         self.get_with_care(guard, trail, at, key)
     }
 
-    /// The same where something is going on.
+    /// The same if a writer is at work on the leaf.
     #[cold]
     fn get_with_care(
         &self,
@@ -83,8 +83,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(seen.found.value)
     }
 
-    /// Finds the leaf that covers `key`, from the one at `at` on, and lets `read` look at it until
-    /// at most the one primitive that `read` was told of ran meanwhile.
+    /// Finds the leaf that covers `key`, from the one at `at` on, and calls `read` on it until at most the one
+    /// primitive that `read` was told of ran meanwhile.
     #[inline]
     pub(crate) fn read_leaf<'g, T>(
         &self,
@@ -119,14 +119,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             }
             // R4
             let found = read(&node, fences, version.moving(generation));
-            // R5: a key that left with a split is the right sibling's to answer for, found or not.
+            // R5: if the key left with a split, the right sibling answers for it, whether it was found or not.
             if node.high() == fences.high && node.confirms(version) {
                 return Ok(Seen { node, version, fences, found });
             }
         }
     }
 
-    /// Where the entries of an absorbed leaf went.
+    /// The leaf that took over the entries of an absorbed one.
     #[cold]
     pub(crate) fn onward(
         &self,
@@ -153,7 +153,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// Nobody is moving entries: any order of loads will do.
+/// No entry is being moved: the loads may have any order.
 #[inline(always)]
 fn settled<M: Media, const W: usize, S: Search>(
     node: &Node<'_, M, W>,
@@ -165,7 +165,7 @@ fn settled<M: Media, const W: usize, S: Search>(
     Answer { value, slot: last.slot() }
 }
 
-/// Entries may be moving right: so does the scan, and it meets each at its old or its new place.
+/// Entries may be moving right. So does the scan, and it meets each entry at its old or its new place.
 #[cold]
 fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, key: u64) -> Answer {
     let width = key.wrapping_sub(fences.low);
@@ -173,7 +173,7 @@ fn ascending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, ke
         let found = node.key(slot);
         if found == key {
             let value = node.value(slot);
-            // The value may be the left neighbour's by now, but then the entry stands one further.
+            // The value may already be that of the left neighbour, but then the entry is also one slot further.
             let moved = node.key_or_dead(slot + 1, fences.dead()) == key;
             let slot = slot + usize::from(moved);
             return Answer { value: Some(if moved { node.value(slot) } else { value }), slot };
@@ -193,7 +193,7 @@ fn descending<M: Media, const W: usize>(node: &Node<'_, M, W>, fences: Fences, k
         let found = node.key(slot);
         if found == key {
             let value = node.value(slot);
-            // Unchanged key: the value belongs to it. Changed: the entry stands one to the left.
+            // If the key is unchanged, the value belongs to it. If it changed, the entry is now one slot to the left.
             if node.key(slot) == key {
                 return Answer { value: Some(value), slot };
             }

@@ -1,7 +1,7 @@
-//! Many lookups at once: their descents take turns, so that their misses overlap.
+//! Batches of lookups: their descents alternate, so that their cache misses overlap.
 //!
-//! A lookup alone fetches a whole node, to wait for it once. In a batch waiting is free, and lines are
-//! what costs: the search in a node is done in two parts, and each fetches only what it may look at.
+//! A single lookup prefetches a whole node, so that it waits once. In a batch waiting is free, and fetched lines are
+//! the cost: the search in a node has two parts, and each prefetches only the lines that it may read.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -14,12 +14,11 @@ use crate::tree::fast_fair::nodes::search::{Last, Search, last_from, narrow};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+/// Lookups that run at once. With more, the cache has no free slots for their misses.
 const LANES: usize = 16;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
-    /// moment in time.
+    /// The values of `keys`, in their order. Each lookup is linearizable by itself; the batch as a whole is not.
     pub(crate) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
@@ -79,20 +78,20 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// One lookup of a batch, in the node that it has come to. One that met a split or a merge has left the
-/// pack, and descends alone.
+/// One lookup of a batch, at the node that it has reached. A lookup that met a split or a merge leaves the pack, and
+/// descends alone.
 #[derive(Clone, Copy, Default)]
 struct Lane {
-    /// The node; 0 outside of the pack.
+    /// The node; 0 if it has left the pack.
     at: u64,
     version: LockWord,
     low: u64,
-    /// Where the search in the node goes on.
+    /// Where the search in the node continues.
     from: usize,
 }
 
 impl Lane {
-    /// Begins the search in a node of `level`, and asks for the lines that its end needs.
+    /// Starts the search in a node of `level`, and prefetches the lines that its second part needs.
     #[inline(always)]
     fn narrow<M: Media, const W: usize, S: Search>(
         &mut self,
@@ -121,7 +120,7 @@ impl Lane {
         if self.at == 0 { Ok(None) } else { Node::fresh(media, self.at).map(Some) }
     }
 
-    /// Ends the search. What it finds counts if the node still is at the lane's version.
+    /// Ends the search. The result counts if the node still has the lane's version.
     #[inline(always)]
     fn last<M: Media, const W: usize, S: Search>(&self, node: &Node<'_, M, W>, key: u64) -> Last {
         last_from::<S, M, W>(node, self.low, key, self.from)

@@ -1,16 +1,15 @@
 //! Scans, in both directions, leaf by leaf.
 //!
-//! A scan takes a seat in a quiet leaf: it remembers the leaf, its version, and the slot that comes
-//! next. The first entry is read under the pin that found the leaf. Each other one is read from its slot,
-//! without a pin, and counts if the leaf is still what it was; if not, the
-//! scan takes a new seat at the last key. So every entry was in the map at some moment of the call
-//! that returned it, no key comes twice, and none that stayed in the map is passed over. Between
-//! two calls nothing is pinned. In a leaf where a writer is at work every entry takes a look of its
-//! own; so it does inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each
-//! descent gives an entry or passes a leaf: no scan goes round in circles.
+//! A scan takes a seat in a quiet leaf: it remembers the leaf, its version, and the next slot. It reads the first entry
+//! under the pin that found the leaf. It reads each other entry from its slot, without a pin. The entry counts if the
+//! leaf is unchanged; if not, the scan takes a new seat at the last key. So every entry was in the map at some moment
+//! of the call that returned it, no key is returned twice, and no key that stayed in the map is skipped. Between two
+//! calls nothing is pinned. In a leaf where a writer is at work every entry needs a look of its own. The same is true
+//! inside a long pin of the caller's, where a seat may be void as soon as it is taken. Each descent returns an entry or
+//! passes a leaf, so that no scan loops for ever.
 //!
-//! A scan goes on by key, never by a remembered link. The parent's list of children says which
-//! leaves come next: they are fetched ahead, and tried before a new descent.
+//! A scan continues by key, never by a remembered link. The list of children in the parent says which leaves come next:
+//! they are prefetched, and tried before a new descent.
 
 use crate::Result;
 use crate::media::Media;
@@ -23,34 +22,34 @@ use crate::tree::fast_fair::nodes::search::{Search, rank};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
-/// How many coming leaves are noted at a time.
+/// The number of following leaves noted at a time.
 const AHEAD: usize = 8;
 
-/// A leaf whose order a scan knows.
+/// A leaf, and the version at which the scan knows the order of its entries.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     at: u64,
     version: LockWord,
 }
 
-/// A place in a scan in one direction. Begins wherever the first call says.
+/// A position in a scan in one direction. A new one starts where the first call says.
 #[derive(Default)]
 pub struct Cursor {
     seat: Seat<Place>,
-    /// Of the leaf of the seat, if there is one.
+    /// The fences of the leaf of the seat, if there is one.
     fences: Option<Fences>,
-    /// The next slot, as the distance of its key from the first one in words, and how many slots
-    /// there are from it on in the direction of the scan.
+    /// The next slot, as the distance in words of its key from the first key, and the number of slots from it on in the
+    /// direction of the scan.
     next: usize,
     left: usize,
-    /// Children of the parent that come after the leaf, nearest first; `passed` of `noted` are done.
+    /// Children of the parent after this leaf, nearest first; `passed` of `noted` are done.
     ahead: Seat<[u64; AHEAD]>,
     noted: usize,
     passed: usize,
 }
 
 impl Cursor {
-    /// The leaves that come next, if they still do.
+    /// The following leaves, if the note is still valid.
     fn ahead<M: Media>(&self, guard: &Guard<'_, M>) -> Option<&[u64]> {
         self.ahead.within(guard).map(|ahead| &ahead[self.passed..self.noted])
     }
@@ -65,40 +64,40 @@ impl Cursor {
     }
 }
 
-/// The key at which the next leaf begins.
+/// The key at which the next leaf starts.
 pub(crate) fn beyond<const UP: bool>(fences: Fences) -> Option<u64> {
     if UP { (fences.high != 0).then_some(fences.high) } else { fences.low.checked_sub(1) }
 }
 
-/// Whether a scan that has come to `key` still has `entry` before it.
+/// Whether `entry` is still ahead of a scan that has reached `key`.
 #[inline(always)]
 fn is_due<const UP: bool>(entry: u64, key: u64) -> bool {
     if UP { entry >= key } else { entry <= key }
 }
 
-/// What a scan finds in a leaf.
+/// The result of a scan in a leaf.
 enum Found {
     /// The nearest entry.
     Entry(u64, u64),
-    /// None; where the next leaf begins.
+    /// No entry; the key at which the next leaf starts.
     Nothing(Option<u64>),
 }
 
-/// Where a scan begins in a quiet leaf.
+/// The start of a scan in a quiet leaf.
 pub(crate) struct Start {
-    /// The next slot, and how many there are from it on.
+    /// The next slot, and the number of slots from it on.
     slot: usize,
     left: usize,
-    /// What stands in it, if it is one.
+    /// The entry of that slot, if there is one.
     pub(crate) entry: Option<(u64, u64)>,
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// How many leaves are fetched ahead of a scan: about 1 KiB of them. They take longer to read than
-    /// the next ones to arrive, and what is fetched in vain costs bandwidth.
+    /// The number of leaves prefetched ahead of a scan: about 1 KiB. Reading them takes longer than the arrival of the
+    /// next ones, and useless prefetches cost bandwidth.
     const FETCH_AHEAD: usize = 1024usize.div_ceil(8 * LEAF);
 
-    /// Reads the next slot of the seat and moves on; gives the seat up if the leaf has changed.
+    /// Reads the next slot of the seat and advances; drops the seat if the leaf has changed.
     #[inline(always)]
     pub(crate) fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         if cursor.left == 0 {
@@ -146,8 +145,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Finds the leaf that covers `key` and the entry nearest to it, and takes a seat for those that come
-    /// next, unless a writer is at work there.
+    /// Finds the leaf that covers `key` and the entry nearest to it. Takes a seat for the entries that follow, unless a
+    /// writer is at work there.
     fn take_seat<const UP: bool>(&self, cursor: &mut Cursor, key: u64) -> Result<Found> {
         cursor.stand_up();
         let guard = self.open.pin()?;
@@ -190,7 +189,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         })
     }
 
-    /// The next leaf by the parent's list, if it is where `key` belongs.
+    /// The next leaf by the parent's list, if it covers `key`.
     fn expected(&self, guard: &Guard<'_, M>, cursor: &mut Cursor, key: u64) -> Option<u64> {
         let &at = cursor.ahead(guard)?.first()?;
         let node = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?;
@@ -205,7 +204,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Some(at)
     }
 
-    /// Descends to the leaf of `key` and notes which leaves follow it under the same parent.
+    /// Descends to the leaf of `key`, and notes the leaves that follow it under the same parent.
     fn descend_for_scan<const UP: bool>(
         &self,
         guard: &Guard<'_, M>,
@@ -223,8 +222,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Finds the child for `key` and notes those that come after it, and asks for the first of them.
-    /// Read while the parent is quiet, they are leaves that this pin protects; `None` if it was not.
+    /// Finds the child for `key`, notes the children after it, and prefetches the first of them. Read while the parent
+    /// is quiet, they are leaves that this pin protects; `None` if it was not quiet.
     fn note_children<const UP: bool>(
         &self,
         guard: &Guard<'_, M>,
@@ -262,7 +261,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// Where a scan begins in a quiet leaf of `count` entries.
+/// The start of a scan in a quiet leaf of `count` entries.
 pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
     node: &Node<'_, M, W>,
     fences: Fences,
@@ -282,8 +281,8 @@ pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
     Start { slot, left, entry }
 }
 
-/// Whether an interrupted session left an entry twice in a quiet leaf. No writer of this one does,
-/// and until one comes and changes the version it stays as it is.
+/// Whether an interrupted session left two copies of an entry in a quiet leaf. No writer of this session does. The leaf
+/// stays so until a writer comes and changes its version.
 pub(crate) fn has_copies<M: Media, const W: usize>(
     node: &Node<'_, M, W>,
     count: usize,
@@ -293,8 +292,8 @@ pub(crate) fn has_copies<M: Media, const W: usize>(
         && (1..count).any(|slot| node.peek_key(slot - 1) == node.peek_key(slot))
 }
 
-/// The entry nearest to `key` of a leaf in which a writer is, or was, at work, found by scanning in the
-/// direction of the moves.
+/// The entry nearest to `key` in a leaf on which a writer is, or was, at work, found by scanning in the direction of
+/// the moves.
 #[cold]
 pub(crate) fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
     node: &Node<'_, M, W>,
@@ -313,7 +312,7 @@ pub(crate) fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
     };
     let cap = Node::<M, W>::CAP;
     match moving {
-        // The copy to the right counts: a key that stands there too is taken there.
+        // The right copy counts: a key that is also in the next slot is read there.
         Direction::Right => {
             for slot in 0..cap {
                 let entry = (node.key(slot), node.value(slot));
@@ -322,7 +321,7 @@ pub(crate) fn nearest_while_moving<const UP: bool, M: Media, const W: usize>(
                 }
             }
         }
-        // A key that was overwritten after its value was read stands one to the left by now.
+        // A key that was overwritten after its value was read is now one slot to the left.
         Direction::Left => {
             for slot in (0..cap).rev() {
                 let entry = (node.key(slot), node.value(slot));

@@ -1,4 +1,4 @@
-//! A walk over the whole tree that checks every claim its structure makes.
+//! A walk over the whole tree that checks all invariants of its structure.
 
 use crate::media::Media;
 use crate::pool::Guard;
@@ -12,12 +12,12 @@ use crate::tree::fast_fair::path::root::Root;
 /// The records of one level's inner nodes: `(separator, child)`, in key order.
 type Children = Vec<(u64, u64)>;
 
-/// Checks the tree of `INNER`- and `LEAF`-word nodes whose root word is at `root_at`, and tells
-/// `visit` of every node: its offset and its bytes. Exact only while nobody writes. O(n).
+/// Checks the tree of `INNER`- and `LEAF`-word nodes whose root word is at `root_at`, and passes the offset and the
+/// bytes of every node to `visit`. Exact only while no thread writes. O(n).
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] at the first claim that does not hold.
+/// [`Error::Corrupt`] for the first check that fails.
 pub(crate) fn check_tree<M: Media, const INNER: usize, const LEAF: usize>(
     guard: &Guard<'_, M>,
     root_at: u64,
@@ -38,7 +38,7 @@ pub(crate) fn check_tree<M: Media, const INNER: usize, const LEAF: usize>(
 struct LevelCheck<'a, 'g, M: Media> {
     guard: &'a Guard<'g, M>,
     level: u64,
-    /// What the level above says should be here.
+    /// The children that the level above lists.
     named: &'a Children,
     visit: &'a mut dyn FnMut(u64, u64),
     found: &'a mut TreeCheck,
@@ -93,7 +93,7 @@ impl<M: Media> LevelCheck<'_, '_, M> {
         Ok(node)
     }
 
-    /// Live keys ascend, a moving entry stands twice at most, nothing lives behind the dead.
+    /// Live keys ascend, an entry that is being moved has at most two copies, and no live slot follows the dead ones.
     fn entries<const W: usize>(
         &mut self,
         node: &Node<'_, M, W>,
@@ -130,7 +130,7 @@ impl<M: Media> LevelCheck<'_, '_, M> {
         Ok(())
     }
 
-    /// The node that owns what comes after this one. A sibling that owns nothing is passed.
+    /// The next node that owns keys. A sibling that owns none is passed.
     fn next<const W: usize>(&mut self, node: &Node<'_, M, W>, fences: Fences) -> Result<u64> {
         let sibling = node.sibling()?;
         if sibling.tag == Tag::Normal {

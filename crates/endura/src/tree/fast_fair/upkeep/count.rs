@@ -1,9 +1,8 @@
-//! How many entries the tree has.
+//! The number of entries of the tree.
 //!
-//! Writers count what they do, under the lock of the leaf, in counters that no two cores share.
-//! After an unclean close the counters start from nothing: then only keys below a cursor count, and
-//! a thread moves the cursor up leaf by leaf. It does so under the leaf's lock too, so every entry
-//! is counted by exactly one of the two.
+//! Writers count their own inserts and removes, under the lock of the leaf, in counters that no two cores share. After
+//! an unclean close the counters start from zero: writers then count only keys below a cursor, and a thread moves the
+//! cursor up leaf by leaf, also under the leaf's lock. So exactly one of the two counts each entry.
 
 use crate::Result;
 use crate::media::Media;
@@ -15,7 +14,7 @@ use crate::tree::fast_fair::read::scan::Cursor;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Notes that an entry came or went. To be called under the lock of its leaf.
+    /// Counts an entry that was inserted or removed. Called under the lock of its leaf.
     #[inline]
     pub(crate) fn count(&self, key: u64, entries: i64) {
         match self.open.map().counted() {
@@ -25,8 +24,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// Counts from where the last count ended to the last key, for the thread whose
-    /// [`claim_count`](crate::pool::MapState::claim_count) said that it is the one to do it.
+    /// Counts from where the last count ended to the last key. For the thread to which
+    /// [`claim_count`](crate::pool::MapState::claim_count) has given the right to count.
     ///
     /// # Errors
     ///
@@ -54,7 +53,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(())
     }
 
-    /// Counts a tree that nobody can change.
+    /// Counts a tree that no thread can change.
     fn count_unchanging(&self) -> Result<()> {
         let (mut cursor, mut key) = (Cursor::default(), Some(0));
         while let Some(from) = key {

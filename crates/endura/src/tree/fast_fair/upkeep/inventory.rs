@@ -1,7 +1,7 @@
-//! All nodes of a tree that nobody is inside of any more, some at a time: for freeing them.
+//! An enumeration, in steps, of all nodes of a tree that no thread uses any more: for freeing them.
 //!
-//! Level by level from the root down, from the left to the right by `sib` alone: that leads through a
-//! sibling which owns nothing as well, as a split or merge that a crash has interrupted leaves it.
+//! It goes level by level from the root down, from left to right by `sib` alone. So it also meets siblings that own
+//! nothing, as an interrupted split or merge leaves them.
 
 use crate::Result;
 use crate::media::Media;
@@ -9,7 +9,7 @@ use crate::pool::MapState;
 use crate::tree::fast_fair::nodes::node::Node;
 use crate::tree::fast_fair::path::root::Root;
 
-/// How far the nodes of a tree were told of.
+/// The position of the enumeration.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     level: u64,
@@ -19,16 +19,16 @@ struct Place {
     first: u64,
 }
 
-/// How far the nodes of a tree were told of; not begun by default.
+/// The position of the enumeration; not started by default.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory(Option<Place>);
 
 impl Inventory {
-    /// Tells `note` of so many nodes more; whether that was the end.
+    /// Passes so many more nodes to `note`; returns whether that was the end.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere, or back.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads nowhere, or back.
     pub(crate) fn step<M: Media, const INNER: usize, const LEAF: usize>(
         &mut self,
         media: &M,
@@ -52,7 +52,7 @@ impl Inventory {
             } else if place.level == 0 {
                 return Ok(true);
             } else {
-                // The first record of an inner node never moves: its key is the node's `low`.
+                // The first record of an inner node is never moved: its key is the node's `low`.
                 let child = Node::<M, INNER>::enter(media, place.first, place.level)?.value(0);
                 place = Place { level: place.level - 1, at: child, first: child };
             }
@@ -62,7 +62,7 @@ impl Inventory {
     }
 }
 
-/// Tells of a node, and gives the next one.
+/// Passes a node to `note`, and returns the next one.
 fn pass<M: Media, const W: usize>(
     media: &M,
     place: Place,

@@ -1,22 +1,21 @@
-//! A walk over all nodes while others change the tree, for a collection.
+//! A walk over all nodes for a collection, while other threads change the tree.
 //!
 //! # Why it meets every node that stays
 //!
-//! It goes along each level that there is when it begins, from the left to the right by `sib` alone,
-//! whatever the tag and the fences say. Let X be a node that was there before and that the level leads
-//! to throughout. The walk misses X only if it goes from a node P left of X to one right of it. If P is
-//! in the level when `sib` is read, `sib` is what comes next in it: not beyond X. If P was taken out,
-//! its `sib` is what came next when it was, and X was in the level then: not beyond X either. What
-//! `sib` leads to was not retired before P was, and P was reached inside this pin, so it is still
-//! whole. A sibling that owns nothing (a split or merge that a crash has interrupted) is met on the
-//! way, for `sib` leads through it.
+//! The walk goes along each level that exists when it starts, from left to right by `sib` alone, whatever the tag and
+//! the fences say. Let X be a node that existed before and that stays in the chain of its level. The walk misses X only
+//! if it moves from a node P left of X to a node right of X. If P is in the level when `sib` is read, `sib` is its
+//! successor there: not beyond X. If P was taken out, its `sib` was its successor at that time, and X was in the level
+//! then: not beyond X either. The node to which `sib` points was not retired before P was, and P was reached inside
+//! this pin, so that node is still intact. The walk also meets a sibling that owns nothing (after an interrupted split
+//! or merge), because `sib` leads through it.
 //!
-//! A later pin goes on by key: from the node that covers the `low` of the one met last, which may be
-//! met twice. `low` never changes, and nodes never change their order. A level that has gone meanwhile
-//! (the root was taken away) has no old node any more that nobody has marked.
+//! A later pin continues by key, from the node that covers the `low` of the last node met, which may be met twice.
+//! `low` never changes, and nodes never change their order. A level that has gone meanwhile (the root was removed) has
+//! no unmarked old node any more.
 //!
-//! Of what it meets it flushes the words that lead on, for those of a killed process may not be durable.
-//! Separators need not be: the one of a node that was taken out went durably before.
+//! The walk flushes the words by which it moves on, because those of a killed process may not be durable. Separators
+//! need no flush: the separator of a node that was taken out was removed durably before.
 
 use crate::media::Media;
 use crate::pool::{GcWalk, Guard, Seat};
@@ -30,11 +29,11 @@ use crate::{Error, Result};
 /// A walk over the nodes of a tree, level by level from the root down.
 pub(crate) struct Marking<M: Media, const INNER: usize, const LEAF: usize, S> {
     tree: Tree<M, INNER, LEAF, S>,
-    /// The level under way; none before the first step.
+    /// The current level; `None` before the first step.
     level: Option<u64>,
-    /// The node to go on with.
+    /// The node at which to continue.
     seat: Seat<u64>,
-    /// The `low` of the node met last in this level.
+    /// The `low` of the last node met in this level.
     last: Option<u64>,
 }
 
@@ -59,7 +58,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> GcWalk<M>
         }
         let mut level = match self.level {
             Some(level) => level,
-            // The root word is durable: the open flushed what it found, and this session fences.
+            // The root word is durable: the open flushed the word it found, and this session fences.
             None => Root::read(guard.media(), self.tree.root_at())?.level,
         };
         loop {
@@ -83,7 +82,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> GcWalk<M>
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNER, LEAF, S> {
-    /// Goes on along a level; whether to its end.
+    /// Continues along a level; returns whether it reached the end.
     fn along<const W: usize>(
         &mut self,
         guard: &Guard<'_, M>,
@@ -120,7 +119,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Marking<M, INNE
         Ok(true)
     }
 
-    /// Where to go on; `None` if there is no such level any more.
+    /// The node at which to continue; `None` if the level no longer exists.
     fn place(&self, guard: &Guard<'_, M>, level: u64) -> Result<Option<u64>> {
         match self.seat.within(guard) {
             Some(&at) => Ok(Some(at)),

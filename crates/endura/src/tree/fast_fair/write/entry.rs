@@ -1,4 +1,4 @@
-//! Writes to one leaf: look the key up under the lock, then change one entry.
+//! Writes to one leaf: the writer looks up the key under the lock, then changes one entry.
 
 use crate::media::{Mark, Media};
 use crate::pool::{Guard, Seat};
@@ -15,10 +15,10 @@ use crate::tree::{Change, Near};
 use crate::{Error, Result};
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Applies what `decide` makes of the present value of `key`, and returns that value.
+    /// Changes the value of `key` as `decide` says about the present one, and returns that value.
     ///
-    /// The lookup happens under the lock of the leaf, so a present key is never entered twice. `None`
-    /// says that this is a child of a fork by now: nothing is stored any more, and the lock is the parent's.
+    /// The lookup is done under the lock of the leaf, so that a present key is never inserted twice. `None`: this
+    /// process is now the child of a fork, which stores nothing more; its parent holds the lock.
     #[inline(always)]
     pub(crate) fn write(
         &self,
@@ -34,7 +34,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// `None`: a pop has to come first. Nothing has changed.
+    /// `None`: a pop has to come first. Nothing has changed then.
     fn try_write(
         &self,
         near: Option<&mut Near>,
@@ -58,7 +58,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         match (change, place.value) {
             (Change::Keep, _) | (Change::Remove, None) => {}
             (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, place.slot, value),
-            // Under the lock, in which a pop that is announced later finds the leaf; before anything is stored.
+            // Asked under the lock, under which a pop that is announced later finds the leaf, and before anything is
+            // stored.
             (Change::Put(_), None) if !self.open.map().pops().admit(&key) => return Ok(None),
             (Change::Put(value), None) => {
                 if place.count < Node::<M, LEAF>::CAP {
@@ -79,8 +80,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             near.0 = Seat::take(&guard, behind.unwrap_or(leaf.node().at()));
         }
         drop(leaf);
-        // The operation is done and durable. What follows only improves the shape of the tree: if
-        // it fails, the next writer that comes by does it.
+        // The operation is done and durable. The rest only improves the shape of the tree: if it fails, a later writer
+        // does it.
         for separator in [split, trail.missing].into_iter().flatten() {
             let _ = self.post(&guard, separator);
         }
@@ -92,8 +93,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Some(place.value))
     }
 
-    /// The leaf of the last insert, if `key` belongs there too. Inside the pin it is as good as one that a search
-    /// has come to: whoever locks it goes on from there if it has split, or gone, since.
+    /// The leaf of the last insert, if it covers `key` too. Inside the pin it is as good as one that a search has
+    /// reached: a writer that locks it continues from there if it has split, or was absorbed, since.
     fn still_covering(&self, guard: &Guard<'_, M>, near: &Near, key: u64) -> Option<u64> {
         let &at = near.0.within(guard)?;
         let fences = Node::<M, LEAF>::enter(guard.media(), at, 0).ok()?.fences();

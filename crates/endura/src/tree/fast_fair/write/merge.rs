@@ -25,14 +25,14 @@ use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 use crate::tree::lock_word::IMPOSSIBLE;
 
-/// How an attempt to merge ended.
+/// The result of an attempt to merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Merge {
-    /// One node less, and so many entries left in the parent. At `seam` the two nodes met.
+    /// There is one node less, and the parent has so many entries left. At `seam` the two nodes met.
     Done { left_in_parent: usize, seam: u64 },
     /// The node is its parent's only child.
     OnlyChild,
-    /// Too full together, or no longer neighbours.
+    /// Their entries do not fit into one node, or they are no longer neighbours.
     Refused,
 }
 
@@ -43,10 +43,10 @@ struct Neighbours {
 }
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Merges the sparse node of `level` that covers `key` with a neighbour, and its ancestors as
-    /// far as they become sparse by it. Whether a node has gone.
+    /// Merges the sparse node of `level` that covers `key` with a neighbour, and then its ancestors if they become
+    /// sparse. Returns whether a node was removed.
     ///
-    /// Ends because every further round follows the end of a node.
+    /// It ends because every further round follows the removal of a node.
     pub(crate) fn fair_merge(&self, guard: &Guard<'_, M>, key: u64, level: u64) -> Result<bool> {
         let (mut any, mut parent_is_sparse) = (false, false);
         loop {
@@ -54,10 +54,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 Merge::Done { left_in_parent, seam } => {
                     any = true;
                     if level > 0 {
-                        // The children on both sides of it are neighbours only now.
+                        // The children on both sides of the seam are only now neighbours.
                         self.try_merge(guard, seam, level - 1)?;
                     }
-                    // Generous, for a child seldom goes: a neighbour may have waited for this.
+                    // The bound is generous, because children are seldom removed: a neighbour may have waited for this.
                     parent_is_sparse |= left_in_parent <= Node::<M, INNER>::CAP / 2 + 1;
                     continue;
                 }
@@ -75,7 +75,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             if !changed_above {
                 return Ok(any);
             }
-            // The node may have come by a neighbour that it had not before.
+            // The node may now have a neighbour that it did not have before.
             (any, parent_is_sparse) = (true, false);
         }
     }
@@ -94,8 +94,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(outcome)
     }
 
-    /// The node of `level` that covers `key` with its left neighbour, and with its right one, as
-    /// far as they have the same parent. `merge` looks again under the locks.
+    /// The node of `level` that covers `key`, paired with its left and with its right neighbour under the same parent.
+    /// `merge` checks again under the locks.
     fn neighbours(
         &self,
         guard: &Guard<'_, M>,
@@ -112,7 +112,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         };
         let node = parent.node();
         let (rank, count) = (rank::<S, _, _>(node, node.fences(), route_key(key)), self.live(node));
-        // `left` is the slot of the left one of a pair. Leaves on both sides of the middle are none.
+        // `left` is the slot of the left node of a pair. Leaves on both sides of the middle are not a pair.
         let pair = |left: usize| {
             let is_pair = left + 1 < count && (level > 0 || node.key(left + 1) != MIDDLE);
             is_pair.then(|| Neighbours { left: node.value(left), right: node.value(left + 1) })
@@ -133,8 +133,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         if left.node().sibling()? != Sibling::normal(pair.right) {
             return Ok(Merge::Refused);
         }
-        // Before the second lock: `low` never changes, and locks of a level are taken in its order. Where
-        // siblings lead in a circle two threads would wait for each other, and one for itself.
+        // Checked before the second lock: `low` never changes, and locks of a level are taken in its order. If siblings
+        // formed a circle, two threads would wait for each other, or one for itself.
         let fences = left.node().fences();
         if fences.high <= fences.low
             || Node::<M, W>::enter(guard.media(), pair.right, level)?.low() != fences.high
@@ -168,7 +168,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Merge::Done { left_in_parent, seam: r.low() })
     }
 
-    /// Locks a node for a merge; `None` if it is obsolete. Repairs what the last session left.
+    /// Locks a node for a merge; `None` if it is obsolete. Repairs an interrupted primitive.
     fn lock_for_merge<'g, const W: usize>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -182,14 +182,14 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Err(Refusal::Damaged) => return Err(node.corrupt(IMPOSSIBLE)),
         };
         if locked.is_first_of_session() {
-            // What this finds missing, the next writer that moves right posts.
+            // A separator found missing here is posted by the next writer that moves right.
             self.repair(guard, &mut Trail::default(), &mut locked)?;
         }
         Ok(Some(locked))
     }
 
-    /// M2: takes the separator of `right` out of the parent that has both, durably. Gives how many
-    /// entries the parent has left; `None`, with nothing changed, if they are not neighbours there.
+    /// M2: durably removes the separator of `right` from the parent of both. Returns how many entries the parent has
+    /// left; `None`, with nothing changed, if they are not neighbours there.
     fn take_separator<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -215,7 +215,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(neighbours.then(|| place.count - 1))
     }
 
-    /// Removes a root that has one child, as often as that is so. Whether one has gone.
+    /// Removes the root as long as it has only one child. Returns whether it removed one.
     fn shrink_root(&self, guard: &Guard<'_, M>) -> Result<bool> {
         let mut any = false;
         loop {
@@ -240,19 +240,19 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 self.set_root(guard, child)?;
             }
             any = true;
-            // Whoever is still inside starts again from the new root.
+            // A search that is still inside starts again from the new root.
             old.retire_into(0);
             guard.retire(node.at(), Node::<M, INNER>::BYTES);
         }
     }
 }
 
-/// Below so many entries a node looks for a neighbour to merge with.
+/// A node with fewer entries looks for a neighbour to merge with.
 pub(crate) const fn sparse<M: Media, const W: usize>() -> usize {
     Node::<M, W>::CAP.div_ceil(4)
 }
 
-/// Whether the two are neighbours that go into one node and leave it room, or one of them is empty.
+/// Whether the two are neighbours that fit into one node with free slots left, or one of them is empty.
 fn fit<M: Media, const W: usize>(
     left: &Node<'_, M, W>,
     right: &Node<'_, M, W>,
@@ -260,10 +260,10 @@ fn fit<M: Media, const W: usize>(
     level: u64,
 ) -> bool {
     let together = in_left + in_right;
-    // An inner node with one child is as good as empty: the child could never merge.
+    // An inner node with one child counts as empty: otherwise the child could never merge.
     let empty = usize::from(level > 0);
     let roomy = together <= Node::<M, W>::CAP * 3 / 4 || in_left.min(in_right) <= empty;
-    // Never asked for; the key MAX could not live in a leaf that spans all keys.
+    // No caller passes such a pair. The key MAX could not be live in a leaf that spans all keys.
     let apart = level == 0 && right.low() == MIDDLE;
     left.high() == right.low() && roomy && together <= Node::<M, W>::CAP && !apart
 }
@@ -277,15 +277,15 @@ fn absorb<M: Media, const W: usize>(
 ) -> Result<()> {
     let (l, media) = (*left.node(), guard.media());
     for slot in 0..in_right {
-        // Relaxed, as the dead keys behind: nobody takes them for live before he sees M4's `high`,
-        // which is stored with Release.
+        // Relaxed, as are the dead keys behind: no reader takes them for live before it sees the `high` of M4, which is
+        // stored with Release.
         l.write_record(in_left + slot, (right.key(slot), right.value(slot)));
     }
-    // Keys that an earlier split left behind would come alive at M4.
+    // Keys that an earlier split left behind would become live at M4.
     l.kill_from(in_left + in_right, Fences { low: l.low(), high: right.high() }.dead());
     media.mark(Mark::Step("merge.M3"));
     l.flush_slots(in_left, Node::<M, W>::CAP);
-    // Before M4, which brings these slots to life.
+    // Before M4, which makes these slots live.
     media.fence();
 
     // equivalent mutant, relaxed: not seen: one function begins all primitives, and the insert after a split

@@ -1,6 +1,6 @@
-//! Separators: hints that make a search shorter. The siblings alone lead everywhere, so a missing
-//! separator loses nothing, and posting one is left to whoever has the time: the splitter, or any
-//! *writer* that had to move right over a settled link (the lazy repair of the paper's section 5.2).
+//! Separators are hints that shorten a search. The sibling pointers alone lead to every node, so that a missing
+//! separator loses nothing. The splitting thread posts it, or any *writer* that moved right over a settled link (the
+//! lazy repair of the paper's section 5.2).
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -17,7 +17,7 @@ use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Enters `separator`, and what its entry makes necessary further up.
+    /// Posts `separator`, and those of the splits that this causes further up.
     pub(crate) fn post(&self, guard: &Guard<'_, M>, mut separator: Separator) -> Result<()> {
         loop {
             guard.media().mark(Mark::Step("post.P1"));
@@ -29,8 +29,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             }
             let mut trail = Trail::default();
             let next = self.post_in_level(guard, &mut trail, separator)?;
-            // Either the split of the parent, or a separator that was seen missing on the way: both
-            // belong at least one level higher, so this ends at the root.
+            // Either the separator of the parent's split, or one that the search found missing: both belong at least
+            // one level higher, so this ends at the root.
             match next.or(trail.missing) {
                 Some(above) => separator = above,
                 None => return Ok(()),
@@ -38,7 +38,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         }
     }
 
-    /// P2: enters the separator into its parent. Gives the parent's own, if that had to split.
+    /// P2: inserts the separator into its parent. Returns the parent's own separator if the parent had to split.
     fn post_in_level(
         &self,
         guard: &Guard<'_, M>,
@@ -54,8 +54,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         };
         guard.media().mark(Mark::Step("post.P2"));
         let place = self.place(parent.node(), key)?;
-        // A child that leaves must not be named again: whoever absorbs it flags it first and then
-        // takes its separator out, under the lock that is held here.
+        // A child that is being absorbed must not get a separator again: the merging thread flags it first and then
+        // removes its separator, under the lock that is held here.
         if place.value.is_some() || self.is_leaving(guard, separator)? {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(child.version().is_leaving(guard.space().generation()))
     }
 
-    /// Puts a new root over the present one. `false` if the tree is no longer too low.
+    /// Adds a new root over the present one. `false` if the tree already has the level.
     fn grow_root(&self, guard: &Guard<'_, M>, separator: Separator) -> Result<bool> {
         if separator.level > MAX_LEVEL {
             let what = "a tree higher than any pool can hold";
@@ -109,7 +109,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             root.write_record(slot, (key, child));
         }
         root.flush();
-        // Before the root word: what it leads to must be durable.
+        // Before the root word: the new root must be durable first.
         guard.media().fence();
         guard.media().mark(Mark::Step("root.grow"));
         self.set_root(guard, Root { at, level: separator.level })?;
@@ -117,11 +117,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// How an attempt to grow the tree ended.
+/// The result of an attempt to grow the tree.
 enum Growth {
     Installed,
-    /// Someone else was faster: post into the level that is there now.
+    /// Another thread has grown it: post into the existing level.
     HighEnough,
-    /// The child has gone.
+    /// The child is gone.
     NotNeeded,
 }
