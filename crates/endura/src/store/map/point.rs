@@ -39,8 +39,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         found.transpose()
     }
 
-    /// Passes the value of `key` to `look`, and returns its result. It allocates nothing for it: text and bytes of up
-    /// to
+    /// Passes the value of `key` to `look`, and returns its result. It allocates nothing for it: text and bytes of up to
+    /// 128 bytes are copied to the stack, longer ones to a per-thread buffer. Memory that other threads free while
+    /// `look` runs is not reused before it returns.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -124,8 +125,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// bytes are copied to the stack, longer ones to a per-thread buffer. Memory that other threads free while `look`
-    /// runs is not reused before it returns.
+    /// # Errors
     ///
     /// Those that [`Map`] names for methods that write and need space.
     pub fn insert_if_absent(&self, key: K::Ref<'_>, value: V::Ref<'_>) -> Result<bool> {

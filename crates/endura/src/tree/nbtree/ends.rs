@@ -1,18 +1,18 @@
-//! What [`ends`](crate::tree::ends) asks of a leaf.
+//! The look into a leaf for [`ends`](crate::tree::ends).
 //!
-//! A block has no version, but its slots never go back to an earlier state: two looks at all of them that find
-//! the same nearest entry, and no slot DEAD that had not been LIVE when it was looked at first, say that between
-//! the two looks nothing nearer was there at any moment. The value is read in between.
+//! A block has no version, but its slots never return to an earlier state. Suppose that two looks at all of them find
+//! the same nearest entry, and no slot is DEAD that was not LIVE or DEAD at the first look. Then nothing nearer was
+//! there at any moment between the two looks. The value is read in between.
 //!
-//! A leaf in which nothing was found (there are eight partitions, and removes merge what is nearly empty) that has
-//! no successor at the second look was current up to there, so that all
-//! writes to its keys were writes to its block. So it was if it has one and the bodies still lead to it behind that
-//! look: nobody writes to a successor before they lead there, and a thread that is preempted before it makes them do
-//! so must not keep others from an answer. The answer's own leaf need not be current, as for lookups: what
-//! a frozen block says is true up to a moment after the bodies led to it, and they did so after all the others
-//! had been looked at.
+//! Now for a leaf in which nothing was found. (There are eight partitions, and removes merge leaves that are nearly
+//! empty.) If it has no successor at the second look, it was current until then, so that all writes to its keys were
+//! writes to its block. The same holds if it has a successor, but the inner nodes still lead to the leaf after that
+//! look: no thread writes to a successor before they lead there, and a thread that is preempted before it links the
+//! successor must not delay others. The leaf of the result need not be current, as for lookups. What a frozen block
+//! says is true until a moment after the inner nodes led to it, and they did so after all the other leaves had been
+//! checked.
 //!
-//! A look at one block has to be repeated only as often as its slots change.
+//! A look at one block is repeated only as often as its slots change.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::read::scan::beyond;
 use crate::tree::nbtree::tree::Tree;
 
-/// What a look at the slots of a block has found.
+/// The result of a look at the slots of a block.
 #[derive(Clone, Copy)]
 struct Look {
     /// The slot and the key of the nearest entry.
@@ -40,7 +40,7 @@ struct Look {
 }
 
 impl Look {
-    /// Looks for the entry nearest to `key` in the direction, of a leaf with these `keys`.
+    /// Looks for the entry nearest to `key` in the direction `UP`, in a leaf with these `keys`.
     fn at<const UP: bool, M: Media, const W: usize>(
         block: &Block<'_, M, W>,
         keys: Range<Local>,
@@ -53,7 +53,7 @@ impl Look {
                 State::Empty | State::Pending(_) => look.undecided |= 1 << slot,
                 State::Dead => look.dead |= 1 << slot,
                 State::Killed => {}
-                // No search finds another.
+                // No search finds a key outside of these.
                 State::Live(found) if !keys.contains(&found) => {}
                 State::Live(found) => {
                     let is_nearest = look.nearest.is_none_or(|(_, best)| comes_before(found, best));
@@ -66,13 +66,13 @@ impl Look {
         look
     }
 
-    /// Whether from an earlier look to this one nothing nearer than what that found was there at any moment.
+    /// Whether nothing nearer than the result of the earlier look was there at any moment since.
     fn agrees_with(&self, earlier: &Self) -> bool {
         self.nearest == earlier.nearest && self.dead & earlier.undecided == 0
     }
 }
 
-/// A leaf, and the key from which on it was looked at.
+/// A leaf, and the key from which on the look examined it.
 pub(crate) struct Passed {
     partition: usize,
     key: Local,
@@ -91,7 +91,7 @@ where
 
     fn pin(&self, trust: Trust) -> Result<Guard<'_, M>> {
         match trust {
-            // It decides inserts.
+            // A pop decides inserts: its pin must allow writes.
             Trust::Quiet => self.open.pin_mut(),
             Trust::Blind | Trust::Checked => self.open.pin(),
         }
@@ -136,7 +136,7 @@ where
         };
         let keys = leaf.low()..leaf.high();
         let agrees = Look::at::<UP, M, W>(&block, keys, key).agrees_with(&look);
-        // Behind the slots (Acquire): what has no successor afterwards had none before.
+        // Read after the slots (Acquire): a leaf without a successor afterwards had none before.
         let is_current = || {
             leaf.successor() == 0
                 || self.meta.descend(self.meta.roots[partition].load(), key) == number
@@ -144,19 +144,19 @@ where
         agrees && is_current()
     }
 
-    /// Searches find every key that lies between a leaf's bounds, and no other is seen here. But of two slots with
-    /// one key they may find the other.
+    /// Searches find every key between a leaf's bounds, and the look considers no other. But if two slots have one key,
+    /// a search may find the other slot.
     fn is_lost(&self, passed: &Passed, (key, _): (u64, u64)) -> Result<bool> {
         let block = Block::<M, W>::at(self.open.space().media(), passed.block)?;
         let (_, key) = split(key);
         let has_key = |slot: usize| block.word(slot).live_key() == Some(key);
         let twice = (0..Block::<M, W>::SLOTS).filter(|&slot| has_key(slot)).nth(1);
-        // A slot that was LIVE twice was so in between: the other one's turn was then.
+        // A slot that was LIVE both times was LIVE in between, when the other slot was read: both were entries at once.
         Ok(twice.is_some() && passed.look.nearest.is_some_and(|(slot, _)| has_key(slot)))
     }
 }
 
-/// The entry nearest to `key` of a leaf, at one moment, and the last look at it.
+/// The entry nearest to `key` in a leaf, at one moment, and the last look at it.
 fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
     guard: &Guard<'_, M>,
     place: &Place<'_, '_, M, W, D>,
@@ -177,7 +177,7 @@ fn look_for_end<const UP: bool, M: Media, const W: usize, D: Design>(
         }
     }
     if guard.media().needs_flush() && place.leaf.is_in_flight() {
-        // The answer rests on every slot.
+        // The result rests on every slot.
         block.help_flush();
     }
     (look, entry)

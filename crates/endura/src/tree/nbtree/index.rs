@@ -1,4 +1,4 @@
-//! What a map is made of, by this tree.
+//! The interface of an index, implemented by this tree.
 
 use crate::Result;
 use crate::media::Media;
@@ -13,12 +13,13 @@ use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::upkeep::check::check_tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Checks all blocks and tells `visit` of each: its offset and its bytes. Exact only while nobody
-    /// writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
+    /// Checks all blocks, and passes the offset and the bytes of each to `visit`. Exact only while no thread writes
+    /// ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first check that fails, and those of
+    /// [`Space::pin`](crate::pool::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree::<M, W>(&self.open.pin()?, self.open.map(), visit)
     }

@@ -1,34 +1,34 @@
-//! NBTree: a B+-tree whose writers never wait, except for a pop, with its keys and values in the pool
-//! and all else in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022), corrected. `docs/trees.md` lists the
+//! NBTree: a B+-tree whose writers never wait, except for a pop. Its keys and values are in the pool, everything else
+//! is in DRAM (Zhang, Zheng, Qi, Huang; PVLDB 15(6), 2022). This is a corrected version: `docs/trees.md` lists the
 //! corrections, each with its reason, and the sections of the paper.
 //!
 //! # Structure
 //!
-//! In the pool lie *blocks* of 63 unsorted entries (`block`), chained in key order; for each there
-//! is a *leaf* in DRAM with a byte of each key (`leaf`), and above these inner nodes (`route`). A
-//! lookup reads one line of the pool. An insert claims a slot of a block and writes one line of it;
-//! updates and removes write in place (`insert`, `write`). An entry lies in the line that its key tells,
-//! if there was room (`claims`): that line is asked for together with the leaf.
+//! The pool has *blocks* of 63 unsorted entries (`block`), chained in key order. For each block there is a *leaf* in
+//! DRAM with a byte of each key (`leaf`), and above the leaves there are inner nodes (`route`). A lookup reads one line
+//! of the pool. An insert claims a slot of a block and writes one line of it; updates and removes write in place
+//! (`insert`, `write`). If a slot was free there, an entry is in the line that its key selects (`claims`), which is
+//! prefetched together with the leaf.
 //!
 //! # Who may write what, and when it is durable
 //!
-//! Every word of a block that others can reach changes by compare-and-exchange only, but for the
-//! value of a slot that its writer has claimed and not published. What an operation has stored is
-//! durable when it returns. A full block is not changed in place: its entries go to new blocks
-//! (`change`, `settle`), in steps each of which any thread can do for any other.
+//! Every word of a reachable block changes only by compare-and-exchange, except for the value of a slot that its writer
+//! has claimed and not yet published. The stores of an operation are durable when it returns. A full block is not
+//! changed in place: its entries are copied to new blocks (`change`, `settle`), in steps that any thread can do for any
+//! other.
 //!
 //! # Progress
 //!
-//! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.)
-//! Writers are lock-free: whatever a thread that stands still has begun, another completes. Three things
-//! are outside of that: pops take turns, and an insert waits while one takes out what its key lies in front of
-//! (`pool/directory/pops.rs`); space is handed out under short locks of the pool, in which no operation
-//! stops; and of the threads that first use a partition after an open one makes its index.
+//! Lookups and scans never help other operations and never restart. (A scan proceeds leaf by leaf.) Writers are
+//! lock-free: other threads complete whatever a suspended thread has begun. There are three exceptions. Pops take
+//! turns, and an insert waits while a pop removes an entry behind its key (`pool/directory/pops.rs`). The allocator has
+//! short locks, in which no operation stops. Of the threads that first use a partition after an open, one makes its
+//! index.
 //!
 //! # What a reader may see
 //!
-//! Words that a writer has stored and not made durable. A leaf counts such writers; a reader that
-//! finds one flushes the lines that its answer rests on, before it gives it.
+//! A reader may see words that a writer has stored and not yet made durable. A leaf counts such writers; a reader that
+//! finds one flushes the lines on which its result rests, before it returns.
 //!
 //! # Crash after store k: what recovery sees
 //!

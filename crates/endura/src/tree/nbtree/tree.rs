@@ -20,14 +20,13 @@ use crate::tree::nbtree::metadata::shared::Metadata;
 /// The number of this kind of map in the directory.
 pub(crate) const KIND: u8 = Kind::NbTree.number();
 
-/// Where the word lies that leads to the first block of a partition.
+/// The offset of the word that leads to the first block of a partition.
 pub(crate) fn head(map: &MapState, partition: usize) -> u64 {
     map.spare() + 8 * partition as u64
 }
 
-/// An NBTree with blocks of `W` words (8 to 128, whole lines), two of which are the header, and inner
-/// nodes of at most `FANOUT` children (4 to 64). The pool holds the blocks only: maps of one `W` and any `FANOUT` are
-/// the same.
+/// An NBTree with blocks of `W` words (8 to 128, whole cache lines), two of which are the header, and inner nodes of at
+/// most `FANOUT` children (4 to 64). The pool holds only the blocks: maps with one `W` are the same for any `FANOUT`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,18 +59,18 @@ impl<M: Media, const W: usize, const FANOUT: usize, D> Clone for Tree<M, W, FANO
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize> Tree<M, W, FANOUT> {
-    /// Opens the map `name` of a pool; makes it if there is none.
+    /// Opens the map `name` of a pool; creates it if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`] if there is a map of that name that is no NBTree with such blocks,
-    /// [`Error::Unsupported`] where the processor cannot exchange two words at once
-    /// ([`has_pair_exchange`]), and those of [`Space::open_map`].
+    /// [`Error::WrongKind`] if there is a map of that name that is not an NBTree with such blocks,
+    /// [`Error::Unsupported`] if the processor has no atomic exchange of two words ([`has_pair_exchange`]), and those
+    /// of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::open_as(space, name)
     }
 
-    /// The tree in an open map.
+    /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         Self::over_as(space, map)
     }
@@ -83,16 +82,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     /// The block size, as the directory records it.
     pub(crate) const PARAMETERS: u64 = W as u64;
 
-    /// As [`open`](Tree::open), for any [`Design`]. All handles of one map must be of one.
+    /// As [`open`](Tree::open), for any [`Design`]. All handles of one map must have the same design.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`open`](Tree::open).
     pub fn open_as(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::over_as(space, Self::find_or_create(space, name, &Types::numbers())?)
     }
 
-    /// The map `name`, whatever it is; made with these blocks and types if there is none.
+    /// Finds the map `name`, of any kind; creates it with these blocks and types if there is none.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
@@ -116,9 +115,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Self { open: OpenMap::new(space, map), meta, design: PhantomData })
     }
 
-    /// Writes an empty tree, one block a partition, with a reserve, and gives its root word. Nothing leads to it yet.
-    /// The blocks are flushed; the caller flushes the entry, and fences before it names the map. Fails with nothing
-    /// taken.
+    /// Writes an empty tree, one block for each partition, with a reserve, and returns its root word. Nothing leads to
+    /// it yet. The blocks are flushed; the caller flushes the entry, and fences before it publishes the map. If it
+    /// fails, no chunk stays allocated.
     fn create(guard: &Guard<'_, M>, entry: u64) -> Result<u64> {
         let mut blocks = [0; PARTITIONS + RESERVE];
         for i in 0..blocks.len() {
@@ -137,7 +136,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 let block = Block::<M, W>::at(guard.media(), at)?;
                 block.initialise(join(i, Local(0)), 0, &[]);
             }
-            // Relaxed: who finds the map sees LIVE, which the caller stores, or waits for its lock.
+            // Relaxed: a thread that finds the map sees LIVE, which the caller stores, or waits for the caller's lock.
             words.store(i, at, Ordering::Relaxed);
         }
         Ok(PARTITIONS as u64)

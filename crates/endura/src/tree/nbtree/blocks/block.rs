@@ -7,8 +7,8 @@
 //! | 2 + 2s | state and key of slot `s`: [`Word`] | by exchange |
 //! | 3 + 2s | value of slot `s` | by whoever claimed the slot, then by exchange of the pair |
 //!
-//! Entries are 16 bytes and the block starts at a line, so no entry straddles two lines: what an
-//! insert stores lies in one.
+//! Entries are 16 bytes and the block starts at a cache line, so no entry straddles two lines: an insert writes to one
+//! line of the block.
 //!
 //! # The states of a slot
 //!
@@ -20,9 +20,9 @@
 //! | DEAD | 0, all ones | an entry that was removed | |
 //! | KILLED | 1, all ones | an insert that lost against another of the same key | |
 //!
-//! Bit 63 is FROZEN: nothing changes in the slot any more. A state is never left for an earlier one,
-//! so a word that compares equal has not changed meanwhile. The key is the part that a partition
-//! does not share, at most 2^61 - 1: no key and no value is reserved.
+//! Bit 63 is FROZEN: the slot does not change any more. A slot never returns to an earlier state, so a word that
+//! compares equal has not changed meanwhile. The key is the local part, without the partition, at most 2^61 - 1: no key
+//! and no value is reserved.
 
 use crate::media::{LINE, Media, Ordering, Span};
 use crate::{Error, Result};
@@ -34,11 +34,11 @@ const NEXT: usize = 0;
 const LOW: usize = 1;
 const ENTRIES: usize = 2;
 
-/// State and key of a slot.
+/// The word of a slot: its state and its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(u64);
 
-/// What a slot holds.
+/// The state of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Empty,
@@ -71,7 +71,7 @@ impl Word {
         self.0 & Self::FROZEN != 0
     }
 
-    /// The same, frozen or not.
+    /// The word without the FROZEN bit.
     #[inline(always)]
     pub(crate) fn thawed(self) -> Self {
         Self(self.0 & !Self::FROZEN)
@@ -82,7 +82,7 @@ impl Word {
         match self.thawed() {
             Self::EMPTY => State::Empty,
             Self::DEAD => State::Dead,
-            // Also a pending word without a key, which no run writes: it means as little.
+            // Also a pending word without a key: no run writes one, and it has no meaning either.
             Self::KILLED | Self(Self::PENDING) => State::Killed,
             Self(word) if word & Self::PENDING != 0 => State::Pending(Self::key(word)),
             Self(word) => State::Live(Self::key(word)),
@@ -92,13 +92,13 @@ impl Word {
     /// The key of a LIVE slot.
     #[inline(always)]
     pub(crate) fn live_key(self) -> Option<Local> {
-        // EMPTY is 0; DEAD, what is PENDING and KILLED are `GONE` and above.
+        // EMPTY is 0; DEAD, PENDING and KILLED are `GONE` and above.
         let key = self.thawed().0.wrapping_sub(1);
         (key < Self::GONE - 1).then_some(Local(key))
     }
 
-    /// How far the key of a LIVE slot lies above `low`; for any other state, or a key below, more than all
-    /// keys do.
+    /// The distance of the key of a LIVE slot from `low`. For any other state, or a key below `low`, a number larger
+    /// than every distance.
     #[inline(always)]
     pub(crate) fn distance(self, low: Local) -> u64 {
         self.thawed().0.wrapping_sub(1).wrapping_sub(low.0)
@@ -109,11 +109,10 @@ impl Word {
     }
 }
 
-/// Where the chain of blocks goes on.
+/// The link to the next block of the chain.
 ///
-/// `next` leads to the block with the following keys (0: there is none) until the block is FROZEN;
-/// from then on that does not change. FORWARD turns it into the way to the first of the blocks that
-/// replace this one: the step that makes an SMO happen.
+/// Until the block is FROZEN, `next` is the block with the following keys (0: none); from then on that does not change.
+/// FORWARD turns it into a link to the first of the blocks that replace this one: this step commits an SMO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Next(pub(crate) u64);
 
@@ -125,7 +124,7 @@ impl Next {
         Self(at | Self::FROZEN | Self::FORWARD)
     }
 
-    /// The block that it leads to.
+    /// The block to which it leads.
     pub(crate) fn at(self) -> u64 {
         self.0 & !(Self::FROZEN | Self::FORWARD)
     }
@@ -139,7 +138,7 @@ impl Next {
     }
 }
 
-/// What a leaf knows of a new block: which slots have an entry, and their fingerprints.
+/// What the leaf of a new block records: the slots with an entry, and their fingerprints.
 #[derive(Debug)]
 pub(crate) struct Digest {
     pub(crate) claims: Claims,
@@ -147,7 +146,7 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
-    /// Finds one of `slots` slots for an entry.
+    /// Finds a slot for an entry among `slots` slots.
     #[inline(always)]
     fn enter(&mut self, key: Local, slots: usize) -> Option<usize> {
         let hash = Hash::of(key);
@@ -174,7 +173,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
     /// Slots of a block.
     pub(crate) const SLOTS: usize = {
         let slots = (W - ENTRIES) / 2;
-        // Whole lines, so that a block begins at one.
+        // Whole cache lines, so that a block starts at one.
         assert!(W >= 8 && W <= 128 && W.is_multiple_of(8));
         slots
     };
@@ -186,7 +185,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         Ok(Self(Span::new(media, at)?))
     }
 
-    /// As [`at`](Self::at), without an error to make.
+    /// As [`at`](Self::at), without the cost of an error value.
     #[inline(always)]
     pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         Span::within(media, at).map(Self)
@@ -200,8 +199,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         Error::Corrupt { offset: self.offset(), what }
     }
 
-    /// Writes a block that nobody can reach; the caller fences. Gives what its leaf has to know of
-    /// it.
+    /// Writes a block that is not reachable yet; the caller fences. Returns what its leaf records.
     #[track_caller]
     pub(crate) fn initialise(&self, low: u64, next: u64, entries: &[(Local, u64)]) -> Digest {
         let mut words = [0; W];
@@ -213,7 +211,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
             (words[ENTRIES + 2 * slot], words[ENTRIES + 2 * slot + 1]) = (Word::live(key).0, value);
         }
         for (i, &word) in words.iter().enumerate() {
-            // Relaxed: the fence before, and the caller's drain before anything leads here.
+            // Relaxed: ordered by the fence before it, and by the caller's drain before the block is linked.
             self.0.store(i, word, Ordering::Relaxed);
         }
         self.0.flush(0, W);
@@ -261,7 +259,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.load(ENTRIES + 2 * slot + 1, Ordering::Acquire)
     }
 
-    /// Stores the value of a slot that the caller has claimed, before it says so in the word.
+    /// Stores the value of a slot that the caller has claimed, before its word announces it.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn set_value(&self, slot: usize, value: u64) {
@@ -269,7 +267,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.store(ENTRIES + 2 * slot + 1, value, Ordering::Release);
     }
 
-    /// Replaces a word if it is `old`, not frozen; what was found if not.
+    /// Replaces a word if it is `old` and not frozen; otherwise returns the word found.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn exchange(&self, slot: usize, old: Word, new: Word) -> Result<(), Word> {
@@ -279,7 +277,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         }
     }
 
-    /// Replaces word and value if both are as expected. One of the two stays as it is.
+    /// Replaces word and value if both are as expected. The caller changes only one of the two.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn exchange_entry(&self, slot: usize, old: (Word, u64), new: (Word, u64)) -> bool {
@@ -287,7 +285,7 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.compare_exchange_pair(ENTRIES + 2 * slot, pair(old), pair(new)).is_ok()
     }
 
-    /// Lets nothing change in the slot any more.
+    /// Freezes a slot: it does not change any more.
     #[track_caller]
     pub(crate) fn freeze(&self, slot: usize) {
         let mut word = self.word(slot);
@@ -312,47 +310,47 @@ impl<'m, M: Media, const W: usize> Block<'m, M, W> {
         self.0.help_flush(ENTRIES + 2 * slot, 2);
     }
 
-    /// Makes everything durable that other threads may have written.
+    /// Makes the whole block durable, to which other threads may have written.
     #[track_caller]
     pub(crate) fn help_flush(&self) {
         self.0.help_flush(0, W);
     }
 
-    /// The line that a key is entered in if there is room.
+    /// The home line of a key: its entry is inserted there if a slot is free.
     #[inline(always)]
     pub(crate) fn home(hash: Hash) -> usize {
         hash.home(lines(Self::SLOTS))
     }
 
-    /// The slots of the line that a key is entered in if there is room, one bit each.
+    /// The slots of a key's home line, one bit each.
     #[inline(always)]
     pub(crate) fn home_slots(key: Local) -> u64 {
         slots_of(Self::home(Hash::of(key)))
     }
 
-    /// What the leaf remembers of an entry in `slot`.
+    /// The fingerprint that the leaf keeps for an entry in `slot`.
     #[inline(always)]
     pub(crate) fn fingerprint(hash: Hash, slot: usize) -> u8 {
         hash.fingerprint(line(slot) == Self::home(hash))
     }
 
-    /// Asks for the home of a key in a block that is about at `at`.
+    /// Prefetches the home line of a key in a block that is probably at `at`.
     #[inline(always)]
     pub(crate) fn prefetch_home(media: &M, at: u64, hash: Hash) {
         media.prefetch(at + LINE * Self::home(hash) as u64, LINE);
     }
 
-    /// Asks for the first line of a block.
+    /// Prefetches the first line of a block.
     pub(crate) fn prefetch_header(media: &M, at: u64) {
         media.prefetch(at, LINE);
     }
 
-    /// Asks for all of a block that is about at `at`.
+    /// Prefetches the whole block that is probably at `at`.
     pub(crate) fn prefetch(media: &M, at: u64) {
         media.prefetch(at, Self::BYTES);
     }
 
-    /// Asks for the line of a slot.
+    /// Prefetches the line of a slot.
     #[inline(always)]
     pub(crate) fn prefetch_slot(&self, slot: usize) {
         self.0.media().prefetch(self.offset() + LINE * line(slot) as u64, LINE);

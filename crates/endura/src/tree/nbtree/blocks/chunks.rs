@@ -1,14 +1,13 @@
-//! Chunks for new blocks, also where there is no room.
+//! Allocation of chunks for new blocks, also when the pool is full.
 //!
-//! A change takes its chunks before it frees any. Where the pool is full that would be the end: leaves
-//! full of entries that were removed could not even be copied into fewer, and a leaf that was frozen
-//! for a change (by a thread that stands still, or that a crash ended) could not be written to. So
-//! each map keeps two chunks in reserve, for changes that leave no more blocks than there were: any
-//! change can, for what is in a block fits into one.
+//! A change allocates its chunks before it frees any. In a full pool no change would be possible: leaves full of
+//! removed entries could not even be copied into fewer, and a leaf that was frozen for a change (by a suspended thread,
+//! or before a crash) could not be written to. So each map keeps two chunks in reserve, for changes that do not
+//! increase the number of blocks. Any change can be done so, because the entries of a block fit into one.
 //!
-//! The reserve lies in the map's directory entry, beside the heads of the chains: one word for each
-//! chunk, 0 = none. Whoever takes one empties the word, durably, before he uses the chunk; a crash
-//! in between strands it. Whoever has a chunk left over fills a word that is empty.
+//! The reserve is in the map's directory entry, beside the heads of the chains: one word for each chunk, 0 = none. A
+//! thread that takes a chunk clears the word, durably, before it uses the chunk; a crash in between strands the chunk.
+//! A thread that has a chunk left over stores it in an empty word.
 
 use crate::media::{Media, Region};
 use crate::pool::{Guard, MapState};
@@ -17,7 +16,7 @@ use crate::{Error, Result};
 
 use crate::tree::nbtree::blocks::key::PARTITIONS;
 
-/// How many chunks are kept.
+/// The number of chunks in reserve.
 pub(crate) const RESERVE: usize = 2;
 
 /// The words of a map's reserve.
@@ -25,7 +24,7 @@ pub(crate) fn reserve<'m, M: Media>(media: &'m M, map: &MapState) -> Result<Regi
     Region::new(media, map.spare() + 8 * PARTITIONS as u64, RESERVE)
 }
 
-/// Chunks for two blocks; what is not used goes to the reserve, or is given back.
+/// Chunks for two blocks. Unused ones go to the reserve, or are freed.
 pub(crate) struct Chunks<'g, 's, M: Media> {
     guard: &'g Guard<'s, M>,
     map: &'g MapState,
@@ -34,8 +33,7 @@ pub(crate) struct Chunks<'g, 's, M: Media> {
 }
 
 impl<'g, 's, M: Media> Chunks<'g, 's, M> {
-    /// Two chunks of `bytes` bytes. Where there is no room for two, and one will do: that, from the
-    /// reserve if need be.
+    /// Two chunks of `bytes` bytes. If there is no space for two and one is enough: one, from the reserve if necessary.
     pub(crate) fn take(
         guard: &'g Guard<'s, M>,
         map: &'g MapState,
@@ -59,8 +57,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(chunks)
     }
 
-    /// Makes sure that there are `count` chunks, from the reserve if need be: for a change that nobody can
-    /// go back on.
+    /// Makes sure that there are `count` chunks, from the reserve if necessary: for a change that cannot be undone.
     pub(crate) fn hold(&mut self, count: usize) -> Result<()> {
         while self.at.len() < count {
             let at = match self.guard.alloc(self.bytes) {
@@ -72,12 +69,12 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(())
     }
 
-    /// Asks for all of them: stores that wait for one line after the other would fetch them so.
+    /// Prefetches all of them: stores that wait for one line after the other would miss each in turn.
     pub(crate) fn ask_for(&self) {
         self.at.iter().for_each(|&at| self.guard.media().prefetch(at, self.bytes));
     }
 
-    /// How many are left.
+    /// The number of chunks left.
     pub(crate) fn count(&self) -> usize {
         self.at.len()
     }
@@ -86,19 +83,19 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         self.at.pop().ok_or(Error::Full { need: self.bytes, free: 0 })
     }
 
-    /// Takes a chunk back that nobody has seen.
+    /// Takes back a chunk that no other thread has seen.
     pub(crate) fn put_back(&mut self, at: u64) {
         self.at.push(at);
     }
 
-    /// A chunk of the reserve.
+    /// Takes a chunk from the reserve.
     fn withdraw(&self) -> Result<Option<u64>> {
         let media = self.guard.media();
         let words = reserve(media, self.map)?;
         for i in 0..RESERVE {
             let at = words.load(i, Ordering::Acquire);
             if at != 0 {
-                // Before it leaves: it may be linked where a walk has been.
+                // Marked before it leaves the reserve: it may be linked where a collection's walk has already been.
                 self.guard.keep(at, self.bytes);
             }
             if at != 0 && words.compare_exchange(i, at, 0).is_ok() {
@@ -113,7 +110,7 @@ impl<'g, 's, M: Media> Chunks<'g, 's, M> {
         Ok(None)
     }
 
-    /// Keeps a chunk for worse times; `false` if there are enough.
+    /// Stores a chunk in the reserve; `false` if the reserve is full.
     fn deposit(&self, at: u64) -> bool {
         let Ok(words) = reserve(self.guard.media(), self.map) else { return false };
         for i in 0..RESERVE {

@@ -1,19 +1,19 @@
-//! Which slots of a block were claimed.
+//! The claimed slots of a block.
 //!
-//! A line holds four entries; the first one has the header in the place of one. An entry goes to its
-//! key's *home*, or to the first line after it that has room, and there to the next slot. So whoever
-//! looks for a key can ask for its line before he knows anything of the block's leaf. In a block that is
-//! half full or more six entries of seven are at home (the test below counts them). It is where to look
-//! first and no more: an entry is found by its fingerprint.
+//! A cache line holds four entries; the first line has the header in place of one. An entry goes to its key's *home*
+//! line, or to the first line after it with a free slot, and there to the next slot. So a thread that searches for a
+//! key can prefetch the line before it has read the block's leaf. In a block that is at least half full six of seven
+//! entries are at home (the test below counts them). The home only says where to look first: an entry is found by its
+//! fingerprint.
 
 /// Entries of a line.
 const PER_LINE: usize = 4;
-/// Bits of a count.
+/// Bits of one line's count.
 const BITS: usize = 3;
-/// In each line the bit that says that it is full.
+/// For each line, the bit that is set if the line is full.
 const FULL: u64 = 0o4444_4444_4444_4444;
 
-/// How many lines the slots of a block take.
+/// The number of lines for the slots of a block.
 pub(crate) const fn lines(slots: usize) -> usize {
     (slots + 1) / PER_LINE
 }
@@ -23,13 +23,13 @@ pub(crate) const fn slots_of(line: usize) -> u64 {
     0xf << (PER_LINE * line) >> 1
 }
 
-/// In which of them a slot lies.
+/// The line of a slot.
 pub(crate) const fn line(slot: usize) -> usize {
     (slot + 1) / PER_LINE
 }
 
-/// How much of each line of a block was claimed, the lowest first: three bits each. The header counts
-/// as an entry of the first.
+/// The number of claimed entries in each line of a block, three bits each, lowest line first. The header counts as an
+/// entry of the first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claims(pub(crate) u64);
 
@@ -40,11 +40,11 @@ impl Default for Claims {
 }
 
 impl Claims {
-    /// What sixteen lines take.
+    /// The bits of sixteen lines.
     pub(crate) const MASK: u64 = (1 << (16 * BITS)) - 1;
 
-    /// A slot in line `home`, or in the first after it that has room, claimed as well; `None` if all
-    /// of the block's `slots` were.
+    /// Also claims a slot in line `home`, or in the first line after it with a free slot; `None` if all of the block's
+    /// `slots` are claimed.
     #[inline(always)]
     pub(crate) fn claim(self, home: usize, slots: usize) -> Option<(Self, usize)> {
         let room = !self.0 & FULL & ((1 << (BITS * lines(slots))) - 1);
@@ -62,9 +62,9 @@ impl Claims {
         (self.0 >> (BITS * line) & 7) as usize
     }
 
-    /// In each line, all up to the last slot whose bit is set.
+    /// Claims, in each line, all slots up to the last one whose bit is set.
     pub(crate) fn up_to(used: u64) -> Self {
-        // With the header's bit a line is four bits.
+        // With the bit of the header each line has four bits.
         let entries = used << 1 | 1;
         let of = |line| (entries >> (PER_LINE * line) & 0xf) as u8;
         let count = |line| u64::from(u8::BITS - of(line).leading_zeros());
@@ -77,12 +77,12 @@ impl Claims {
         (0..16).fold(0, |entries, line| entries | of(line)) >> 1
     }
 
-    /// How many slots were claimed.
+    /// The number of claimed slots.
     #[inline(always)]
     pub(crate) fn total(self) -> usize {
         let every_other = 0o0707_0707_0707_0707;
         let entries = self.0 - Self::default().0;
-        // Eight sums of two, in six bits each; then their sum, at most 63, in the highest.
+        // Eight sums of two lines, six bits each; then their total, at most 63, in the highest six bits.
         let pairs = (entries & every_other) + (entries >> BITS & every_other);
         (pairs.wrapping_mul(0o0101_0101_0101_0101) >> 42 & 0o77) as usize
     }

@@ -1,21 +1,21 @@
-//! Keys, divided into partitions.
+//! Keys, and their division into partitions.
 //!
-//! The three highest bits of a key name one of eight partitions; the rest is its local key. Each
-//! partition is a chain of blocks of its own, and an index of its own in DRAM. The local key leaves
-//! room in a word for the state of its slot, so that no key and no value is reserved.
+//! The three highest bits of a key select one of eight partitions; the rest is its local key. Each partition has its
+//! own chain of blocks, and its own index in DRAM. A word has space for a local key and the state of its slot, so that
+//! no key and no value is reserved.
 
-/// How many partitions there are.
+/// The number of partitions.
 pub(crate) const PARTITIONS: usize = 8;
 
 /// Bits of a local key.
 const BITS: u32 = 61;
 
-/// The part of a key that its partition does not share.
+/// The bits of a key below those of its partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Local(pub(crate) u64);
 
 impl Local {
-    /// One beyond the last: where a partition ends.
+    /// One more than the last local key: the end of a partition.
     pub(crate) const END: Self = Self(1 << BITS);
 }
 
@@ -25,14 +25,14 @@ pub(crate) fn split(key: u64) -> (usize, Local) {
     ((key >> BITS) as usize, Local(key & (Local::END.0 - 1)))
 }
 
-/// The key of a local key.
+/// The key with this partition and local key.
 #[inline(always)]
 pub(crate) fn join(partition: usize, local: Local) -> u64 {
     (partition as u64) << BITS | local.0
 }
 
-/// Keys between two bounds in 31 bits, as far apart as these allow: the *head* of a key is its distance
-/// from the lower bound, shifted. Keys in order have heads in order, though some may have the same.
+/// A mapping of keys between two bounds to 31 bits. The *head* of a key is its distance from the lower bound, shifted
+/// to 31 bits. The heads of ascending keys ascend, though some may be equal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) base: u64,
@@ -48,7 +48,7 @@ impl Scale {
         Self { base: low.0, shift: bits.saturating_sub(31) }
     }
 
-    /// The head of a key: 0 before the lower bound, and at most one below [`BEYOND`](Self::BEYOND).
+    /// The head of a key: 0 below the lower bound, and at most [`BEYOND`](Self::BEYOND) - 1.
     #[inline(always)]
     pub(crate) fn head(self, key: Local) -> u32 {
         let distance = key.0.saturating_sub(self.base) >> (self.shift % u64::BITS);
@@ -56,7 +56,7 @@ impl Scale {
     }
 }
 
-/// What equal keys have in common: where in a block to look for them.
+/// The hash of a key: it tells where in a block to search for the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hash(u64);
 
@@ -67,16 +67,15 @@ impl Hash {
         Self(local.0.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// What a leaf remembers of an entry: seven bits, and whether it is not at home. Never 0.
+    /// The fingerprint of an entry in its leaf: seven bits, and whether the entry is away from home. Never 0.
     #[inline(always)]
     pub(crate) fn fingerprint(self, is_at_home: bool) -> u8 {
         let seven = (self.0 >> 57) as u8;
-        // Without a branch: for who enters a key it would be mispredicted every other time.
+        // Without a branch: on inserts it would be mispredicted every other time.
         std::hint::select_unpredictable(is_at_home, seven.max(1), seven | 0x80)
     }
 
-    /// Which of so many lines (at most 16) a key is entered in if there is room: by other bits than
-    /// the fingerprint.
+    /// The home of a key among so many lines (at most 16). It uses other bits than the fingerprint.
     #[inline(always)]
     pub(crate) fn home(self, lines: usize) -> usize {
         ((self.0 >> 40 & 0xffff) as usize * lines) >> 16

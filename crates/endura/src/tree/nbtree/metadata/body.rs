@@ -1,5 +1,4 @@
-//! Bodies: the inner nodes. What is in a body never changes after it was published; a change is a
-//! new body in its place.
+//! Bodies: the inner nodes. A body never changes after it was published; a change publishes a new body in its place.
 
 use crate::cpu::byte_search::{Halves, Lanes, Narrow, Wide};
 use crate::cpu::prefetch::prefetch;
@@ -8,7 +7,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 use crate::tree::nbtree::blocks::key::{Local, Scale};
 
-/// The most children that a body has room for.
+/// The most children of a body.
 pub(crate) const ROOM: usize = 64;
 
 /// A child of a body: a leaf, a cell or another body.
@@ -17,8 +16,8 @@ pub(crate) struct Child {
     /// The smallest key that it covers.
     pub(crate) low: Local,
     pub(crate) number: u32,
-    /// The line where the block of a leaf begins, so that nobody has to ask the leaf. 0 for other children, and
-    /// where 32 bits are not enough (beyond 256 GiB).
+    /// The line at which the block of a leaf starts, so that a search need not read the leaf. 0 for other children, and
+    /// if the line number does not fit into 32 bits (beyond 256 GiB).
     line: u32,
 }
 
@@ -34,13 +33,13 @@ impl Child {
 
 /// Up to [`ROOM`] children in key order.
 ///
-/// What a search reads is the head of each key ([`Scale`]): four lines behind that with the scale, in place
-/// of eight, so that more bodies stay in the caches. Keys with one head are told apart by the keys themselves.
+/// A search reads the head of each key ([`Scale`]): four cache lines after that of the scale, instead of eight for the
+/// keys, so that more bodies stay in the caches. Keys with equal heads are distinguished by the keys themselves.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Body {
     heads: Heads,
-    /// Number and line.
+    /// Number and line of each child.
     children: [AtomicU64; ROOM],
     keys: [AtomicU64; ROOM],
 }
@@ -51,7 +50,7 @@ struct Heads {
     base: AtomicU64,
     shift: AtomicU32,
     count: AtomicU32,
-    /// From the beginning of a line on: a search compares lines.
+    /// It starts at a cache line: a search compares whole lines.
     of: Aligned<Halves>,
 }
 
@@ -73,8 +72,8 @@ impl Default for Body {
 }
 
 impl Body {
-    /// Fills a body that nobody else uses. Whoever publishes it (with Release) publishes all:
-    /// hence all accesses here are Relaxed.
+    /// Fills a body that no other thread uses. The thread that publishes it (with Release) publishes all its words: so
+    /// all accesses here are Relaxed.
     pub(crate) fn fill(&self, children: &[Child]) {
         debug_assert!(!children.is_empty() && children.len() <= ROOM);
         debug_assert!(children.is_sorted_by(|a, b| a.low < b.low));
@@ -92,7 +91,7 @@ impl Body {
         behind.iter().for_each(|head| head.store(Scale::BEYOND, Ordering::Relaxed));
     }
 
-    /// Asks for the lines that a search may read, keys with one head apart.
+    /// Prefetches the lines that a search may read, except the keys with equal heads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         prefetch(&self.heads);
@@ -103,7 +102,7 @@ impl Body {
         self.heads.count.load(Ordering::Relaxed) as usize
     }
 
-    /// As [`rank`](Self::rank), by what this processor can.
+    /// As [`rank`](Self::rank), with the widest comparison of this processor.
     #[inline(always)]
     pub(crate) fn slot(&self, key: Local) -> usize {
         match Wide::detect() {
@@ -112,7 +111,7 @@ impl Body {
         }
     }
 
-    /// The number of the child that covers `key`; the first one if it lies before all.
+    /// The index of the child that covers `key`; 0 if `key` is below all children.
     #[inline(always)]
     pub(crate) fn rank(&self, lanes: impl Lanes, key: Local) -> usize {
         let base = self.heads.base.load(Ordering::Relaxed);
@@ -126,7 +125,7 @@ impl Body {
         }
     }
 
-    /// The same, if `slot` is the last child whose head is that of `key`.
+    /// The same, if `slot` is the last child with the head of `key`.
     #[cold]
     fn rank_among_equals(&self, slot: usize, key: Local) -> usize {
         (1..=slot).rev().find(|&slot| self.key(slot) <= key).unwrap_or(0)
@@ -137,7 +136,7 @@ impl Body {
         self.leaf(slot).0
     }
 
-    /// The number of a leaf, and where its block is; 0 if that is to be asked of the leaf.
+    /// The number of a leaf, and the offset of its block; 0 if the leaf has to be asked.
     #[inline(always)]
     pub(crate) fn leaf(&self, slot: usize) -> (u32, u64) {
         let child = self.children[slot].load(Ordering::Relaxed);
@@ -149,7 +148,7 @@ impl Body {
         Local(self.keys[slot].load(Ordering::Relaxed))
     }
 
-    /// Where child number `slot` ends, if not with the body.
+    /// The end of child number `slot`; `None` if it ends with the body.
     pub(crate) fn end(&self, slot: usize) -> Option<Local> {
         (slot + 1 < self.count()).then(|| self.key(slot + 1))
     }
@@ -173,7 +172,7 @@ mod tests {
     fn the_child_that_covers_a_key_is_found_for_every_count() {
         for count in 1..=ROOM as u64 {
             let body = Body::default();
-            // What was there before must not matter.
+            // Earlier contents of the body must have no effect.
             body.fill(&(0..ROOM as u64).map(|n| Child::inner(Local(n), 9)).collect::<Vec<_>>());
             let child = |n| Child::leaf(Local(10 * n), n as u32 + 1, n << 37);
             let children: Vec<Child> = (0..count).map(child).collect();

@@ -1,8 +1,8 @@
-//! The control word of a leaf: what may happen in its block, and which slots were claimed.
+//! The control word of a leaf: the changes that its block allows, and the slots that were claimed.
 
 use crate::tree::nbtree::blocks::claims::Claims;
 
-/// What a control word says.
+/// The phase of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Unread,
@@ -14,11 +14,11 @@ pub(crate) enum Phase {
     Captured(u32),
 }
 
-/// The claims of a leaf that is OPEN; of one that is closing the other leaf (bits 0..32) and its stamp
-/// (32..40). Then the stamp (48..56) and the phase (56..64).
+/// For an OPEN leaf: its claims. For a closing leaf: the other leaf (bits 0..32) and that leaf's stamp (32..40). Then
+/// the own stamp (48..56) and the phase (56..64).
 ///
-/// The stamp tells the uses of one leaf's memory apart. A thread that is inside an operation sees at
-/// most two of them, for the second grace period waits for it.
+/// The stamp distinguishes the uses of one leaf's memory. A thread inside an operation sees at most two of them,
+/// because the second grace period waits for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Control(pub(crate) u64);
 
@@ -34,7 +34,7 @@ const STAMP: u64 = 0xff << STAMP_SHIFT;
 const OTHER_STAMP_SHIFT: u32 = 32;
 
 impl Control {
-    /// Of a leaf that is UNREAD.
+    /// The control word of a leaf that is UNREAD.
     pub(crate) fn unread(stamp: u8) -> Self {
         Self(u64::from(stamp) << STAMP_SHIFT | UNREAD)
     }
@@ -60,7 +60,7 @@ impl Control {
         self.0 & PHASE == OPEN
     }
 
-    /// Which slots were claimed, if the leaf is OPEN: no other has an entry.
+    /// The claimed slots, if the leaf is OPEN: no other slot has an entry.
     #[inline(always)]
     pub(crate) fn claims(self) -> Option<Claims> {
         self.is_open().then_some(Claims(self.0 & Claims::MASK))
@@ -70,19 +70,19 @@ impl Control {
         (self.0 >> STAMP_SHIFT) as u8
     }
 
-    /// A slot claimed as well, of so many, in line `home` or after it; `None` if no slot can be.
+    /// Also claims a slot, of so many, in line `home` or after it; `None` if no slot can be claimed.
     #[inline(always)]
     pub(crate) fn with_claim(self, home: usize, slots: usize) -> Option<(Self, usize)> {
         let (claims, slot) = self.claims()?.claim(home, slots)?;
         Some((Self(self.0 & !Claims::MASK | claims.0), slot))
     }
 
-    /// The same leaf, open, with these slots claimed.
+    /// The same leaf, OPEN, with these slots claimed.
     pub(crate) fn opened(self, claims: Claims) -> Self {
         Self(self.0 & STAMP | OPEN | claims.0)
     }
 
-    /// The same leaf in another phase, in which no slot is claimed any more.
+    /// The same leaf in another phase, in which no further slot is claimed.
     pub(crate) fn closing(self, phase: Phase) -> Self {
         let (bits, other, stamp) = match phase {
             Phase::Merging(right, stamp) => (MERGING, right, stamp),

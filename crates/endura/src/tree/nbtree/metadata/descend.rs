@@ -1,11 +1,10 @@
-//! The way to a leaf: inner nodes in DRAM that no thread ever waits for.
+//! The descent to a leaf, through inner nodes in DRAM for which no thread ever waits.
 //!
 //! # Structure
 //!
-//! A partition has one *root word*. It leads to bodies ([`body`](crate::tree::nbtree::metadata::body)) of level 2 and above
-//! and down to *cells*: words that lead to one body of level 1 each, whose children are leaves. The
-//! upper bodies change once in many splits, all of them by one exchange of the root word; a cell
-//! changes with each split, alone:
+//! A partition has one *root word*. It leads to bodies ([`body`](crate::tree::nbtree::metadata::body)) of level 2 and
+//! above, and these lead to *cells*: words that each lead to one body of level 1, whose children are leaves. The upper
+//! bodies change once in many splits, all of them by one exchange of the root word. Each split changes only one cell:
 //!
 //! ```text
 //! root word -> body (level 3) -> body (level 2) -> cell -> body (level 1) -> leaf
@@ -14,17 +13,16 @@
 //! # Changes
 //!
 //! * A leaf is replaced by others: a new level-1 body, and an exchange of its cell.
-//! * The body becomes too large, too small, or the change reaches into the next cell: the cells
-//!   that it is about are *frozen* one after the other (a bit in each), after which they do not
-//!   change any more. New cells for their children, and copies of the bodies on the way to them,
-//!   are made, and one exchange of the root word puts them in place. Nobody has to know what
-//!   a frozen cell was frozen for: whoever needs it to change makes new cells for what it holds.
+//! * The body becomes too large or too small, or the change extends into the next cell. The thread *freezes* the cells
+//!   concerned one after the other (a bit in each), after which they do not change any more. It makes new cells for
+//!   their children, and copies of the bodies on the path to them; one exchange of the root word puts these in place.
+//!   No thread needs to know why a cell was frozen: a thread that has to change it makes new cells for its children.
 //!
-//! Each exchange that fails failed because another succeeded, and no step waits for a thread: the
-//! whole is lock-free. Readers do not even notice; a frozen cell is as good as any.
+//! Each exchange that fails does so because another succeeded, and no step waits for a thread: the whole is lock-free.
+//! Readers do not notice it; a frozen cell is as valid as any.
 //!
-//! What an exchange takes out is retired by the thread that made it. A number that a thread compares
-//! with was read by it inside the same pin, so that it cannot have come back in another meaning.
+//! The thread that makes an exchange retires what the exchange removes. A number that a thread compares with was read
+//! by it inside the same pin, so that it cannot have been reused with another meaning.
 
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
 use crate::cpu::prefetch::prefetch;
@@ -37,7 +35,7 @@ use crate::tree::nbtree::metadata::leaf::Leaf;
 use crate::tree::nbtree::metadata::links::{Hold, Top};
 use crate::tree::nbtree::metadata::shared::Metadata;
 
-/// The cell that covers a key, as it was found.
+/// The cell that covers a key, as it was read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spot {
     pub(crate) top: Top,
@@ -55,15 +53,15 @@ impl Metadata {
         self.descend_to_block(top, key).0
     }
 
-    /// As [`descend`](Self::descend), and where the leaf's block is ([`Body::leaf`]).
+    /// As [`descend`](Self::descend); returns also the offset of the leaf's block ([`Body::leaf`]).
     #[inline(always)]
     pub(crate) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
         let (body, slot) = self.bottom(top, key);
         body.leaf(slot)
     }
 
-    /// As [`descend_to_block`](Self::descend_to_block), and where the block of the leaf is that comes next in the
-    /// direction of a scan, if the same body leads to it.
+    /// As [`descend_to_block`](Self::descend_to_block); returns also the block of the next leaf in the direction of a
+    /// scan, if it has the same body.
     pub(crate) fn descend_ahead<const UP: bool>(
         &self,
         top: Top,
@@ -88,7 +86,7 @@ impl Metadata {
         (body, body.slot(key))
     }
 
-    /// The body of level 1 that covers `key`, asked for.
+    /// The body of level 1 that covers `key`, prefetched.
     #[inline(always)]
     pub(crate) fn bottom_body(&self, top: Top, key: Local) -> &Body {
         match Wide::detect() {
@@ -132,7 +130,7 @@ impl Metadata {
         self.way_before(partition, low).0
     }
 
-    /// As [`before`](Self::before), and where the leaf's block is ([`Body::leaf`]).
+    /// As [`before`](Self::before); returns also the offset of the leaf's block ([`Body::leaf`]).
     pub(crate) fn way_before(&self, partition: usize, low: Local) -> (u32, u64) {
         self.descend_to_block(self.roots[partition].load(), Local(low.0 - 1))
     }

@@ -1,7 +1,7 @@
 //! The fingerprints of a leaf: its first line.
 //!
-//! A byte for each slot, 0 for one whose key is not known. The last byte, which no slot has, tells whether
-//! the fingerprints of all entries are there.
+//! They have one byte for each slot, 0 if the key of the slot is not known. The last byte, which belongs to no slot,
+//! says whether the fingerprints of all entries are present.
 
 use crate::cpu::byte_search::{Lanes, Line, Narrow, Wide, set_byte};
 use crate::cpu::prefetch::prefetch;
@@ -10,34 +10,34 @@ use crate::sync::Ordering;
 use crate::tree::nbtree::blocks::claims::slots_of;
 use crate::tree::nbtree::blocks::key::Hash;
 
-/// The fingerprints of all entries are there.
+/// The fingerprints of all entries are present.
 const READ: u64 = 1 << 56;
 
 #[derive(Debug, Default)]
 pub(crate) struct Fingerprints(Line);
 
 impl Fingerprints {
-    /// Forgets all of a leaf that nobody else uses. Relaxed, as in [`set_all`](Self::set_all).
+    /// Clears the fingerprints of a leaf that no other thread uses. Relaxed, as in [`set_all`](Self::set_all).
     pub(crate) fn clear(&self) {
         self.set_all(&[0; 64]);
     }
 
-    /// Sets all fingerprints of a leaf that nobody else uses. Relaxed: `replace_by` and the exchange of a cell
-    /// publish the leaf, and them with it.
+    /// Sets all fingerprints of a leaf that no other thread uses. Relaxed: `replace_by` and the exchange of a cell
+    /// publish the leaf, and its fingerprints with it.
     pub(crate) fn set_all(&self, fingerprints: &[u8; 64]) {
         for (word, fingerprints) in self.0.iter().zip(fingerprints.as_chunks().0) {
             word.store(u64::from_le_bytes(*fingerprints), Ordering::Relaxed);
         }
     }
 
-    /// Sets the fingerprint of a slot; before the slot's word tells of the key. Twice is as good as once.
+    /// Sets the fingerprint of a slot, before the slot's word has the key. It may be set twice.
     #[inline(always)]
     pub(crate) fn set(&self, slot: usize, fingerprint: u8) {
         // Release: pairs with the load in `matching`.
         set_byte(&self.0, slot, fingerprint);
     }
 
-    /// The slots whose key may be the one with this hash, one bit each; line `home` is its home.
+    /// The slots that may have the key with this hash, one bit each; line `home` is its home.
     #[inline(always)]
     pub(crate) fn matching(&self, hash: Hash, home: usize) -> u64 {
         match Wide::detect() {
@@ -52,20 +52,20 @@ impl Fingerprints {
             | lanes.bytes_like(&self.0, hash.fingerprint(false))
     }
 
-    /// Says that the fingerprints of all entries are there.
+    /// Records that the fingerprints of all entries are present.
     pub(crate) fn set_read(&self) {
         // Release: after the fingerprints.
         self.0[7].fetch_or(READ, Ordering::AcqRel);
     }
 
-    /// Whether the fingerprints of all entries are there. No also where the leaf is OPEN and only that was not said yet.
+    /// Whether the fingerprints of all entries are present. It may be `false` for a moment after the leaf became OPEN.
     #[inline(always)]
     pub(crate) fn are_read(&self) -> bool {
         // Acquire: pairs with `set_read`.
         self.0[7].load(Ordering::Acquire) & READ != 0
     }
 
-    /// Asks for the line.
+    /// Prefetches the line.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         prefetch(&self.0);
@@ -90,7 +90,8 @@ mod tests {
                 let alike = hash.fingerprint(true) == other.fingerprint(true)
                     || hash.fingerprint(false) == other.fingerprint(false);
                 assert!(alike || fingerprints.matching(other, other.home(lines(63))) == 0, "{key}");
-                // The fingerprint of an entry that is at home means nothing in another line, nor one from elsewhere there.
+                // The fingerprint of an entry at home does not match in another line, nor that of an entry away from
+                // home in its home.
                 fingerprints.clear();
                 fingerprints.set(slot, hash.fingerprint(true));
                 assert_eq!(fingerprints.matching(hash, home), slots_of(home) & 1 << slot, "{key}");
@@ -123,7 +124,7 @@ mod tests {
                 (claims, slot) = claims.claim(hash.home(16), 63).unwrap();
                 fingerprints.set(slot, hash.fingerprint(line(slot) == hash.home(16)));
             }
-            // Half of keys that are there.
+            // Half of the keys are present.
             for n in 0..90 {
                 let hash = Hash::of(key(n));
                 let found = fingerprints.matching(hash, hash.home(16)).count_ones();

@@ -1,9 +1,8 @@
-//! A leaf: what is kept in DRAM of a block.
+//! A leaf: the part of a block that is kept in DRAM.
 //!
-//! The first line has one byte of each key (its *fingerprint*), so that a lookup reads no line of the block
-//! but the one that holds its key, and in its last byte whether all of them are there; the second
-//! says where the block is and what happens to it. A leaf and its block belong together from their first
-//! to their last moment.
+//! The first line has one byte of each key (its *fingerprint*), so that a lookup reads only the line of the block that
+//! holds its key. The last byte of that line says whether all fingerprints are present. The second line has the place
+//! of the block and the state of the leaf. A leaf and its block belong together for their whole life.
 //!
 //! # The states of a leaf
 //!
@@ -15,9 +14,8 @@
 //! | SPLITTING | no slot is claimed any more | |
 //! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
 //!
-//! A leaf that is neither UNREAD nor OPEN is *closing*, and forgets which slots were claimed: whoever
-//! wants to write to it completes the change first. When `successor` is set it is *replaced*, and its
-//! content stays as it is for ever.
+//! A leaf that is neither UNREAD nor OPEN is *closing*, and its claims are forgotten: a writer that reaches it
+//! completes the change first. When `successor` is set it is *replaced*, and its content stays as it is for ever.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -26,17 +24,17 @@ use crate::tree::nbtree::blocks::key::Local;
 use crate::tree::nbtree::metadata::control::Control;
 use crate::tree::nbtree::metadata::fingerprints::Fingerprints;
 
-/// What there is to say of a new leaf.
+/// The facts of a new leaf.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth {
     pub(crate) low: Local,
     /// Exclusive.
     pub(crate) high: Local,
     pub(crate) block: u64,
-    /// The leaf that it replaces, and the one that was absorbed by that; 0 = none.
+    /// The leaf that it replaces, and the one that this leaf absorbed; 0 = none.
     pub(crate) origin: u32,
     pub(crate) absorbed: u32,
-    /// The other of two leaves that replace one, in the first of them.
+    /// In the first of two leaves that replace one: the other.
     pub(crate) twin: u32,
 }
 
@@ -51,23 +49,23 @@ pub(crate) struct Leaf {
     low: AtomicU64,
     high: AtomicU64,
     block: AtomicU64,
-    /// The first of the leaves that replace this one; 0 = it is current.
+    /// The first of the leaves that replace this one; 0 = the leaf is current.
     successor: AtomicU32,
-    /// The leaf that this one replaces, until nothing leads to that any more.
+    /// The leaf that this one replaces, until no path leads to that leaf any more.
     origin: AtomicU32,
     absorbed: AtomicU32,
     twin: AtomicU32,
-    /// Writers between the store that others see and the fence that makes it durable.
+    /// Writers between a store that others can see and the fence that makes it durable.
     in_flight: AtomicU32,
-    /// Claimed slots that hold no entry any more, roughly.
+    /// Claimed slots without an entry, approximately.
     gone: AtomicU32,
-    /// [`COMMITTED`] when the block's replacement is durable, [`SETTLED`] when the block of the leaf that was
-    /// absorbed with it has been retired.
+    /// [`COMMITTED`] once the block's replacement is durable, [`SETTLED`] once the block of the leaf that was absorbed
+    /// with it has been retired.
     committed: AtomicU32,
 }
 
 impl Leaf {
-    /// Makes a leaf of one that nobody else uses, UNREAD. Whoever publishes it publishes all.
+    /// Initializes a leaf that no other thread uses as UNREAD. The thread that publishes it publishes all its words.
     pub(crate) fn begin(&self, birth: Birth) {
         let set = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
         self.fingerprints.clear();
@@ -83,7 +81,7 @@ impl Leaf {
         set(&self.gone, 0);
         set(&self.committed, 0);
         let stamp = self.control().stamp().wrapping_add(1);
-        // Release: a thread that still knows the earlier leaf by its number sees the stamp first.
+        // Release: a thread that still refers to the earlier leaf by its number sees the stamp first.
         self.control.store(Control::unread(stamp).0, Ordering::Release);
     }
 
@@ -98,21 +96,21 @@ impl Leaf {
         self.control.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Lets the leaf be used, with these slots claimed, `gone` of them without an entry; `false` if
-    /// another thread did.
+    /// Opens the leaf with these slots claimed, `gone` of them without an entry; `false` if another thread has opened
+    /// it.
     pub(crate) fn open(&self, claims: Claims, gone: usize) -> bool {
         let control = self.control();
         let opened = control.is_unread() && self.exchange_control(control, control.opened(claims));
         if opened {
             self.note_gone(gone as u32);
-            // By the one thread that opened the leaf, whose pin keeps it what it is: who comes later may be late
-            // for the next use of its memory.
+            // Only by the thread that opened the leaf, whose pin keeps its memory from being reused: a later thread
+            // might set it for the next leaf in this memory.
             self.fingerprints.set_read();
         }
         opened
     }
 
-    // The three below are written once, before the leaf is published.
+    // The three words below are written once, before the leaf is published.
 
     pub(crate) fn low(&self) -> Local {
         Local(self.low.load(Ordering::Relaxed))
@@ -130,21 +128,21 @@ impl Leaf {
     /// The first of the leaves that replace this one; 0 if it is current.
     #[inline(always)]
     pub(crate) fn successor(&self) -> u32 {
-        // Pairs with `replace_by`: who sees the leaf sees what it is made of.
+        // Pairs with `replace_by`: a thread that sees the leaf sees its content.
         self.successor.load(Ordering::Acquire)
     }
 
-    /// Names the leaf that replaces this one; `false` if another thread was faster.
+    /// Sets the leaf that replaces this one; `false` if another thread was faster.
     pub(crate) fn replace_by(&self, first: u32) -> bool {
         self.successor.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     pub(crate) fn origin(&self) -> u32 {
-        // Pairs with `leave`: who reads 0 sees all that was done before.
+        // Pairs with `leave`: a thread that reads 0 sees all that was done before.
         self.origin.load(Ordering::Acquire)
     }
 
-    /// Forgets the leaf that this one replaced; `false` if another thread did.
+    /// Clears the leaf that this one replaced; `false` if another thread did.
     pub(crate) fn leave(&self, origin: u32) -> bool {
         self.origin.compare_exchange(origin, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -165,13 +163,13 @@ impl Leaf {
     }
 
     pub(crate) fn set_committed(&self) {
-        // Release: after the fence that made it so. Not over what came after it.
+        // Release: after the fence that made it durable. It does not overwrite a later state.
         let _ = self.committed.compare_exchange(0, COMMITTED, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// Whether the caller is the one to retire the block of the leaf that was absorbed with this one.
+    /// Whether the caller is the one that retires the block of the leaf absorbed with this one.
     pub(crate) fn claim_absorbed(&self) -> bool {
-        // Acquire pairs with `set_committed`: the block is out of the chain, durably.
+        // Acquire pairs with `set_committed`: the block is durably out of the chain.
         let claimed = self.committed.compare_exchange(
             COMMITTED,
             SETTLED,
@@ -181,14 +179,14 @@ impl Leaf {
         claimed.is_ok()
     }
 
-    /// Whether a writer may be between its store and its fence. To be asked after the word that may
-    /// have been stored was loaded: that load is `Acquire`, so this one comes later.
+    /// Whether a writer may be between its store and its fence. Read after the word that may have been stored was
+    /// loaded: that load is `Acquire`, so this one comes later.
     #[inline(always)]
     pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) != 0
     }
 
-    /// Announces a store that will be seen before it is durable; whether another was announced.
+    /// Announces a store that others will see before it is durable; returns whether another was announced.
     #[inline(always)]
     pub(crate) fn take_off(&self) -> bool {
         // Before the store: pairs with `is_in_flight`.
@@ -201,25 +199,25 @@ impl Leaf {
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
-    /// Counts slots that have lost their entry, or never got one.
+    /// Counts slots that have lost their entry, or never had one.
     pub(crate) fn note_gone(&self, slots: u32) {
         // Relaxed: a hint.
         self.gone.fetch_add(slots, Ordering::Relaxed);
     }
 
-    /// About how many entries there are, if the leaf is OPEN by its control word: exact when nobody
-    /// writes and nobody was stopped for ever.
+    /// The approximate number of entries, if the leaf is OPEN by its control word. Exact if no thread is writing and
+    /// none was stopped for ever.
     pub(crate) fn entries(&self, control: Control) -> Option<usize> {
         let claimed = control.claims()?.total();
         Some(claimed.saturating_sub(self.gone.load(Ordering::Relaxed) as usize))
     }
 }
 
-/// A store that others see before it is durable.
+/// A store that others can see before it is durable.
 pub(crate) struct Flight<'l>(&'l Leaf);
 
 impl<'l> Flight<'l> {
-    /// Begins one; whether another is under way.
+    /// Starts one; returns also whether another is running.
     #[inline(always)]
     pub(crate) fn begin(leaf: &'l Leaf) -> (Self, bool) {
         let others = leaf.take_off();

@@ -1,12 +1,12 @@
-//! The words that lead to bodies: of a partition, and of each body whose children are leaves.
+//! The words that lead to bodies: one for each partition, and one for each body whose children are leaves.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Where a level-1 body hangs.
+/// The word that leads to a level-1 body.
 #[derive(Debug, Default)]
 pub(crate) struct Cell(AtomicU64);
 
-/// What a cell holds: the number of a body, and whether that is final.
+/// The content of a cell: the number of a body, and whether that is final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hold(pub(crate) u64);
 
@@ -28,13 +28,13 @@ impl Hold {
 }
 
 impl Cell {
-    /// Pairs with [`exchange`](Self::exchange): who sees the body's number sees the body.
+    /// Pairs with [`exchange`](Self::exchange): a thread that sees the body's number sees the body.
     #[inline(always)]
     pub(crate) fn load(&self) -> Hold {
         Hold(self.0.load(Ordering::Acquire))
     }
 
-    /// Sets a cell that nobody else uses; published with the body that names it.
+    /// Sets a cell that no other thread uses; it is published with the body that refers to it.
     pub(crate) fn set(&self, hold: Hold) {
         self.0.store(hold.0, Ordering::Relaxed);
     }
@@ -43,7 +43,7 @@ impl Cell {
         self.0.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Lets the cell change no more; what it holds for ever.
+    /// Freezes the cell, and returns its final content.
     pub(crate) fn freeze(&self) -> Hold {
         Hold(self.0.fetch_or(Hold::FROZEN, Ordering::AcqRel) | Hold::FROZEN)
     }
@@ -71,13 +71,13 @@ impl Top {
     }
 }
 
-/// The root word of a partition; [`Top::NONE`] until its index was made.
+/// The root word of a partition; [`Top::NONE`] until its index is made.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Root(AtomicU64);
 
 impl Root {
-    /// Pairs with [`exchange`](Self::exchange): who sees a body's number sees all below.
+    /// Pairs with [`exchange`](Self::exchange): a thread that sees a body's number sees all bodies below.
     #[inline(always)]
     pub(crate) fn load(&self) -> Top {
         Top(self.0.load(Ordering::Acquire))

@@ -1,4 +1,4 @@
-//! In DRAM: leaves and inner nodes.
+//! The part in DRAM: leaves and inner nodes.
 
 pub(crate) mod body;
 pub(crate) mod control;

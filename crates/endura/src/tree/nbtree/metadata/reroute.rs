@@ -1,4 +1,4 @@
-//! Changes of the inner nodes: other leaves in the place of some, and what follows from that.
+//! Changes of the inner nodes that put new leaves in the place of old ones.
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -11,24 +11,24 @@ use crate::tree::nbtree::metadata::shared::Metadata;
 use crate::tree::nbtree::metadata::descend::Spot;
 use crate::tree::nbtree::metadata::links::{Hold, Top};
 
-/// Leaves that take the place of others.
+/// Leaves that replace others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange<'l> {
     pub(crate) partition: usize,
-    /// The leaf that goes.
+    /// The leaf that is removed.
     pub(crate) old: Child,
-    /// Its right neighbour, if that goes as well.
+    /// Its right neighbour, if that is removed as well.
     pub(crate) absorbed: Option<Child>,
     pub(crate) new: &'l [Child],
 }
 
-/// Whether an exchange was found to have happened before.
+/// The result of an attempt; also whether the exchange had already happened.
 enum Outcome {
     Done,
     Again,
 }
 
-/// Bodies and cells that a change of the upper levels makes, and those that it makes needless.
+/// Bodies and cells that a change of the upper levels makes, and those that it replaces.
 #[derive(Debug, Default)]
 struct Draft {
     bodies: Vec<u32>,
@@ -38,7 +38,7 @@ struct Draft {
 }
 
 impl Metadata {
-    /// The most children that a body is left with when it is divided or joined: the rest is room.
+    /// The most children of a body after a split or a join: the rest stays free.
     fn comfortable(&self) -> usize {
         self.fanout - self.fanout / 4
     }
@@ -47,7 +47,7 @@ impl Metadata {
         (self.fanout / 8).max(1)
     }
 
-    /// Puts `exchange.new` where `exchange.old` is, unless that was done. On return it was.
+    /// Replaces `exchange.old` with `exchange.new`, unless that was already done. On return it was done.
     pub(crate) fn reroute<M: Media>(&self, guard: &Guard<'_, M>, exchange: Exchange<'_>) {
         loop {
             let top = self.roots[exchange.partition].load();
@@ -74,7 +74,7 @@ impl Metadata {
         exchange: Exchange<'_>,
     ) -> Outcome {
         let Some(leaves) = replaced(self.bodies.get(hold.body()).children(), exchange) else {
-            // The cell was current when it was read, and the old leaf was not there any more.
+            // The cell was current when it was read, and no longer had the old leaf.
             return Outcome::Done;
         };
         if leaves.len() > self.fanout {
@@ -88,15 +88,15 @@ impl Metadata {
         }
         self.retire_body(guard, hold.body());
         if leaves.len() <= self.sparse() && (spot.low > Local(0) || spot.high < Local::END) {
-            // It only improves the shape: one attempt will do.
+            // This only improves the shape: one attempt is enough.
             let spot = self.spot(self.roots[exchange.partition].load(), exchange.old.low);
             self.rebuild(guard, exchange.partition, spot, true, None);
         }
         Outcome::Done
     }
 
-    /// Freezes the cell at `spot`, with one of its neighbours if it is to be joined or the exchange
-    /// reaches there, and puts new cells in their place.
+    /// Freezes the cell at `spot`, also one of its neighbours if the two are to be joined or the exchange extends
+    /// there, and puts new cells in their place.
     fn rebuild<M: Media>(
         &self,
         guard: &Guard<'_, M>,
@@ -120,7 +120,7 @@ impl Metadata {
             draft.old_cells.push(spot.cell);
             draft.old_bodies.push(hold.body());
         }
-        // If the old leaf is gone, new cells are still needed: these are frozen.
+        // New cells are needed even if the old leaf is gone, because these are frozen.
         let leaves = match exchange {
             Some(exchange) => replaced(leaves.clone(), exchange).unwrap_or(leaves),
             None => leaves,
@@ -142,7 +142,7 @@ impl Metadata {
         Outcome::Done
     }
 
-    /// Children in as few parts as leave room in each.
+    /// Divides children into as few parts as possible with free space in each.
     pub(crate) fn divided<'c>(
         &self,
         children: &'c [Child],
@@ -152,7 +152,7 @@ impl Metadata {
         (0..parts).map(move |part| &children[count * part / parts..count * (part + 1) / parts])
     }
 
-    /// The upper levels with `cells` in the place of those that cover the keys of `span`.
+    /// The upper levels, with `cells` in the place of those that cover the keys of `span`.
     fn rewrite_top<M: Media>(
         &self,
         guard: &Guard<'_, M>,
@@ -166,7 +166,7 @@ impl Metadata {
         while let [Child { number: only, .. }] = children[..]
             && level > 2
         {
-            // A root with one child is none. The child may be new itself: then it is not needed.
+            // A root with one child is replaced by the child. The child may be new itself: then it is not needed.
             children = self.bodies.get(only).children();
             match draft.bodies.iter().position(|&body| body == only) {
                 Some(new) => self.bodies.discard(draft.bodies.swap_remove(new)),
@@ -205,7 +205,7 @@ impl Metadata {
             below.extend(self.rewrite(guard, draft, child.number, level - 1, span, new));
         }
         if below.len() <= self.sparse() {
-            // Too few for a body: with those of a neighbour.
+            // Too few children for a body: join them with those of a neighbour.
             if from > 0 {
                 from -= 1;
                 draft.old_bodies.push(children[from].number);
@@ -259,7 +259,7 @@ impl Draft {
         cell
     }
 
-    /// Nobody has seen what was drafted.
+    /// No other thread has seen what was drafted.
     fn discard(self, meta: &Metadata) {
         for cell in self.cells {
             meta.bodies.discard(meta.cells.get(cell).load().body());
@@ -268,7 +268,7 @@ impl Draft {
         self.bodies.into_iter().for_each(|body| meta.bodies.discard(body));
     }
 
-    /// Nobody finds the old ones any more.
+    /// No search finds the old ones any more.
     fn retire<M: Media>(self, guard: &Guard<'_, M>, meta: &Metadata) {
         let (tag, now) = (guard.space().tag(), guard.space().now());
         self.old_cells.into_iter().for_each(|cell| meta.cells.retire(tag, now, cell));

@@ -1,4 +1,4 @@
-//! All that is in DRAM: the metadata layer of the paper.
+//! The state in DRAM: the metadata layer of the paper.
 
 use crate::pool::{Counted, MapState};
 use crate::runtime::arena::Arena;
@@ -9,7 +9,7 @@ use crate::tree::nbtree::metadata::body::Body;
 use crate::tree::nbtree::metadata::leaf::Leaf;
 use crate::tree::nbtree::metadata::links::{Cell, Root};
 
-/// What all handles of one map share in DRAM.
+/// The state in DRAM that all handles of one map share.
 #[derive(Debug)]
 pub(crate) struct Metadata {
     pub(crate) roots: [Root; PARTITIONS],
@@ -20,7 +20,7 @@ pub(crate) struct Metadata {
     pub(crate) bodies: Arena<Body>,
     /// The most children of a body, 4 to [`ROOM`](crate::tree::nbtree::metadata::body::ROOM).
     pub(crate) fanout: usize,
-    /// Blocks of earlier sessions whose leaves were made, and those whose keys were read.
+    /// Blocks of earlier sessions that have leaves, and those of them whose keys were read.
     pub(crate) blocks_found: AtomicU64,
     pub(crate) blocks_read: AtomicU64,
     /// Whether the entries of a block are counted when it is read for the first time.
@@ -28,7 +28,7 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Of a map of whose blocks nothing was read yet.
+    /// The state of a map none of whose blocks was read yet.
     pub(crate) fn of(map: &MapState, fanout: usize) -> Self {
         Self {
             roots: Default::default(),
@@ -43,7 +43,7 @@ impl Metadata {
         }
     }
 
-    /// Bytes of DRAM in nodes, those that wait for an epoch included.
+    /// Bytes of DRAM in nodes, including retired ones.
     pub(crate) fn bytes(&self) -> u64 {
         let of = |nodes: u32, bytes: usize| u64::from(nodes) * bytes as u64;
         of(self.leaves.high_water(), size_of::<Leaf>())

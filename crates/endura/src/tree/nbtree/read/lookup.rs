@@ -1,11 +1,10 @@
-//! Lookups: they wait for the leaf and for one line of the pool, which are asked for at once, and for
-//! nobody.
+//! Lookups: they wait for the leaf and for one line of the pool, both prefetched at once, and for no other thread.
 //!
-//! A lookup takes the leaf that the bodies led it to, also if that is being replaced, or was meanwhile. While
-//! a block is not frozen its words are current. When it is, they are the truth until somebody writes to a
-//! successor; and nobody comes to one before the bodies lead to it (S6), which they did not yet when the lookup
-//! passed there. So what a frozen block says was the truth at a moment of the lookup. A writer that comes to
-//! such a block can change nothing in it, and completes the change.
+//! A lookup uses the leaf to which the inner nodes led it, even if the leaf is being replaced, or was replaced
+//! meanwhile. Until a block is frozen its words are current. A frozen block is current until a successor is first
+//! written. No thread reaches a successor before an inner node points to it (S6), and none did when the lookup passed.
+//! So the content of a frozen block was current at a moment of the lookup. A writer that reaches such a block cannot
+//! change it, and completes the change.
 
 use std::marker::PhantomData;
 
@@ -23,7 +22,7 @@ use crate::tree::nbtree::metadata::leaf::{Leaf, slots};
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
-/// A leaf that was current when the bodies led to it.
+/// A leaf that was current when the inner nodes led to it.
 pub(crate) struct Place<'t, 'm, M, const W: usize, D> {
     pub(crate) number: u32,
     pub(crate) leaf: &'t Leaf,
@@ -32,7 +31,7 @@ pub(crate) struct Place<'t, 'm, M, const W: usize, D> {
 }
 
 impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
-    /// A leaf, and its block at `at`; 0: where the leaf says.
+    /// A leaf, and its block at `at`; 0: the leaf says where it is.
     #[inline(always)]
     pub(crate) fn of(media: &'m M, number: u32, leaf: &'t Leaf, at: u64) -> Result<Self> {
         let at = if at == 0 { leaf.block() } else { at };
@@ -45,14 +44,14 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
         self.find(self.matching(key), key)
     }
 
-    /// Which of these slots has the entry with this key.
+    /// Finds the slot with this key among these slots.
     #[inline(always)]
     pub(crate) fn find(&self, matching: u64, key: Local) -> Option<usize> {
         let wanted = Word::live(key);
         slots(matching).find(|&slot| self.block.word(slot).thawed() == wanted)
     }
 
-    /// The slots whose key may be this one.
+    /// The slots that may have this key.
     #[inline(always)]
     pub(crate) fn matching(&self, key: Local) -> u64 {
         if !D::HAS_TAGS {
@@ -63,8 +62,8 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
         self.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash))
     }
 
-    /// Before an answer that rests on what was found in the block for `key` is given: makes it
-    /// durable. To be called after the words were read.
+    /// Makes the lines durable on which the result for `key` rests. Called after the words were read, and before the
+    /// operation returns.
     #[inline(always)]
     pub(crate) fn settle_answer(&self, media: &M, key: Local) {
         if media.needs_flush() && self.leaf.is_in_flight() {
@@ -74,7 +73,8 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Makes a partition if nobody needed it yet in this session: before a pin, for it may take long.
+    /// Makes the index of a partition, unless an operation of this session already has. Called before a pin, because it
+    /// may take long.
     #[inline(always)]
     pub(crate) fn prepare(&self, partition: usize) -> Result<()> {
         match self.meta.roots[partition].load() {
@@ -92,7 +92,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The leaf to read `key` from.
+    /// The leaf in which to look up `key`.
     #[inline(always)]
     pub(crate) fn place_to_read<'g>(
         &'g self,
@@ -115,8 +115,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.enter(guard, way)
     }
 
-    /// Asks for the leaf of `key`, of which a lookup needs only the fingerprints unless it has to ask for writers in
-    /// flight, and for its entry if that is at home.
+    /// Prefetches the leaf of `key`, and its entry if that is at home. Of the leaf a lookup needs only the
+    /// fingerprints, unless it has to ask for writers in flight.
     #[inline(always)]
     pub(crate) fn ask_for_entry(
         &self,
@@ -133,7 +133,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));
     }
 
-    /// A leaf that a lookup or a writer was led to, its keys known.
+    /// A leaf that a lookup or a writer has reached, with its keys known.
     #[inline(always)]
     pub(crate) fn enter<'g>(
         &'g self,
@@ -148,19 +148,19 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Place::of(guard.media(), number, leaf, at)
     }
 
-    /// Learns the keys of a leaf's block unless they are known.
+    /// Reads the keys of a leaf's block unless they are known.
     #[cold]
     pub(crate) fn ensure_read(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
         if leaf.control().is_unread() { self.read_block(guard, leaf) } else { Ok(()) }
     }
 
-    /// Learns the keys of a block from an earlier session. Any number of threads may do so at once:
-    /// they learn the same, for nobody writes before one of them opens the leaf.
+    /// Reads the keys of a block from an earlier session. Any number of threads may do so at once: they read the same,
+    /// because no thread writes before one of them opens the leaf.
     #[cold]
     pub(crate) fn read_block(&self, guard: &Guard<'_, M>, leaf: &Leaf) -> Result<()> {
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
         if !self.open.space().session().clean {
-            // A killed process leaves stores that are seen and not durable.
+            // A killed process leaves stores that are visible and not durable.
             block.help_flush();
         }
         let (mut used, mut live) = (0_u64, 0);
@@ -171,7 +171,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     leaf.fingerprints.set(slot, Block::<M, W>::fingerprint(Hash::of(key), slot));
                     live += 1;
                 }
-                // An insert that was not decided is none, and without a fingerprint nobody meets it.
+                // An insert that was not decided counts as none, and without a fingerprint no search meets it.
                 State::Live(_) | State::Pending(_) | State::Dead | State::Killed => {}
             }
             used |= 1 << slot;
@@ -223,7 +223,7 @@ mod tests {
     use crate::tree::word_range::WordRange;
     use crate::tree::{Change, Index};
 
-    /// As it is beyond 256 GiB.
+    /// The case beyond 256 GiB.
     #[test]
     fn where_a_body_does_not_know_the_blocks_the_leaves_are_asked() {
         let medium = Heap::new(16 * PAGE);

@@ -1,4 +1,4 @@
-//! Many lookups at once: their descents take turns, so that their misses overlap.
+//! Batches of lookups: their descents alternate, so that their cache misses overlap.
 
 use crate::Result;
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
@@ -13,12 +13,11 @@ use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::tree::Tree;
 
-/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+/// Lookups that run at once. With more, the cache has no free slots for their misses.
 const LANES: usize = 16;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The values of `keys`, in their order. Each lookup stands for itself; the batch is not one
-    /// moment in time.
+    /// The values of `keys`, in their order. Each lookup is linearizable by itself; the batch as a whole is not.
     pub(crate) fn lookup_many(&self, keys: &[u64]) -> Result<Vec<Option<u64>>> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(LANES) {
@@ -32,14 +31,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(values)
     }
 
-    /// `Some`: none was looked up, for this partition has to be made first.
+    /// `Some(partition)`: no key was looked up, because the index of this partition has to be made first.
     fn look_up_lanes(
         &self,
         guard: &Guard<'_, M>,
         keys: &[u64],
         values: &mut Vec<Option<u64>>,
     ) -> Result<Option<usize>> {
-        // Each pass asks for what the next one reads.
+        // Each pass prefetches what the next one reads.
         let mut lanes = [Lane::default(); LANES];
         let lanes = &mut lanes[..keys.len()];
         for (lane, &key) in lanes.iter_mut().zip(keys) {
@@ -72,7 +71,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(None)
     }
 
-    /// Finds the way to the leaf of each lane, and asks for what is read there.
+    /// Finds the path to the leaf of each lane, and prefetches what is read there.
     #[inline(always)]
     fn descend_lanes(&self, guard: &Guard<'_, M>, wide: impl Lanes, lanes: &mut [Lane]) {
         let (bodies, cells) = (&self.meta.bodies, &self.meta.cells);
@@ -95,12 +94,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-/// How far a lookup is.
+/// The progress of one lookup.
 #[derive(Debug, Clone, Copy)]
 struct Lane {
     key: Local,
     level: u32,
-    /// A body; the cell at last.
+    /// A body; at last that of the cell.
     body: u32,
     way: (u32, u64),
     /// The slots of the leaf that may have the key.

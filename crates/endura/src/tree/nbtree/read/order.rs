@@ -1,4 +1,4 @@
-//! Key order inside of a block, whose entries have none.
+//! Key order within a block, whose entries are unsorted.
 
 use crate::cpu::small_sort::{self, MOST, NO_PLACE};
 use crate::media::Media;
@@ -26,7 +26,7 @@ impl Default for Order {
 }
 
 impl Order {
-    /// The slot that comes after so many.
+    /// The slot after so many.
     #[inline(always)]
     pub(crate) fn get(&self, passed: usize) -> Option<usize> {
         self.slots.get(passed).filter(|&&slot| slot != NO_PLACE).map(|&slot| slot.into())
@@ -40,7 +40,7 @@ impl Order {
         self.slots[..self.bits.count_ones() as usize].reverse();
     }
 
-    /// Whether in every line later slots have larger keys.
+    /// Whether, in every line, later slots have larger keys.
     pub(crate) fn ascends_in_lines(&self) -> bool {
         let mut last = [None; lines(MOST - 1)];
         self.iter().all(|slot| last[line(slot)].replace(slot) < Some(slot))
@@ -48,7 +48,7 @@ impl Order {
 }
 
 impl<M: Media, const W: usize> Block<'_, M, W> {
-    /// The entries from `low` up to `high`, which is excluded: one for every LIVE slot, if nothing is damaged.
+    /// The entries from `low` up to `high`, exclusive: one for every LIVE slot, unless the block is damaged.
     pub(crate) fn order(&self, low: Local, high: Local) -> Order {
         let mut distances = [u64::MAX; MOST];
         for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
@@ -60,11 +60,12 @@ impl<M: Media, const W: usize> Block<'_, M, W> {
 }
 
 impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
-    /// Whether no slot that was claimed can become an entry that `order` lacks. `control` was read before it.
-    /// False of a leaf that is closing: it may have a successor already, which then has later entries.
+    /// Whether no claimed slot can become an entry that `order` lacks. `control` was read before `order` was made.
+    /// `false` for a closing leaf: it may already have a successor, which then gets later entries.
     pub(crate) fn is_decided(&self, control: Control, order: &Order) -> bool {
-        // By what a slot says now, not when the order was made: who entered it meanwhile may have returned. (Where
-        // there are as many and not the same, one was claimed since: the control word has changed for good.)
+        // Reads the present state of a slot, not that of the time of the order: an insert that was PENDING then may
+        // have returned. (If the numbers are equal and the slots are not, a slot was claimed since: the control word
+        // has changed, and never changes back.)
         let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
         control.claims().is_some_and(|claims| {
             claims.total() == order.bits.count_ones() as usize

@@ -1,14 +1,13 @@
 //! Scans: leaf by leaf, in either direction.
 //!
-//! A leaf is not sorted. A scan that enters one notes the slots in the order of their keys, and reads
-//! each entry in its slot when its turn comes: what is returned was there at that moment. The order
-//! counts as long as the leaf's control word is the same, for then no slot was claimed and nothing
-//! was frozen, and until the second epoch after, for up to there the leaf is still this leaf: a slot has
-//! the key that it had, or none. A claimed slot that may yet become an entry which the order lacks makes it
-//! good for one call only.
+//! A leaf is not sorted. A scan that enters one notes the slots in the order of their keys, and reads each entry from
+//! its slot when it is due: it was there at that moment. The order is valid while the leaf's control word is the same,
+//! because then no slot was claimed and nothing was frozen. It is valid only until the second epoch after, because up
+//! to then the memory is still this leaf: a slot has the key that it had, or none. If a claimed slot may still become
+//! an entry that the order lacks, the order serves one call only.
 //!
-//! Between two calls nothing is pinned, and while the order counts an entry costs no pin either
-//! ([`read_seat`](Tree::read_seat)). The leaf that comes next is asked for ahead.
+//! Between two calls nothing is pinned, and while the order is valid an entry needs no pin either
+//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched.
 
 use std::marker::PhantomData;
 
@@ -24,17 +23,17 @@ use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::read::order::Order;
 use crate::tree::nbtree::tree::Tree;
 
-/// A place in a scan in one direction.
+/// A position in a scan in one direction.
 #[derive(Debug, Default)]
 pub struct Cursor {
     seat: Seat<Row>,
-    /// Of the leaf, in the direction of the scan.
+    /// The order of the leaf, in the direction of the scan.
     order: Order,
-    /// How many of them are behind.
+    /// The number of slots already returned.
     passed: usize,
 }
 
-/// The leaf whose order a cursor knows.
+/// The leaf whose order a cursor has.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     partition: usize,
@@ -43,16 +42,15 @@ struct Row {
     control: Control,
 }
 
-/// Where a scan goes on.
+/// Where a scan continues.
 enum ScanStep {
     Entry(u64, u64),
-    /// The leaf has no more; the next one covers this key.
+    /// The leaf has no more entries; the next leaf covers this key.
     Beyond(Option<u64>),
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The entry that is next in the cursor's order, if that counts and nobody writes to it. Without a
-    /// pin.
+    /// The next entry in the cursor's order, if that is valid and no writer is changing the entry. Needs no pin.
     #[inline(always)]
     pub(crate) fn read_seat(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
         let slot = cursor.order.get(cursor.passed)?;
@@ -62,7 +60,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let block = Block::<M, W>::within(media, row.block)?;
             let (word, value) = (block.word(slot), block.value(slot));
             let key = word.live_key()?;
-            // Behind the words, and before the epoch: all these loads are Acquire.
+            // Read after the words, and before the epoch: all these loads are Acquire.
             let counts =
                 !(media.needs_flush() && leaf.is_in_flight()) && leaf.control() == row.control;
             counts.then(|| (join(row.partition, key), value))
@@ -81,7 +79,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut next = Some(key);
         while let Some(key) = next {
             self.prepare(split(key).0)?;
-            // One leaf a pin: a scan over much that was removed must not hold up the epoch.
+            // One pin per leaf: a scan over many removed entries must not hold up the epoch.
             let guard = self.open.pin()?;
             match self.scan_leaf::<UP>(&guard, cursor, key)? {
                 ScanStep::Entry(key, value) => return Ok(Some((key, value))),
@@ -114,7 +112,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
         }
         if guard.media().needs_flush() && place.leaf.is_in_flight() {
-            // The answer rests on every entry that was passed over as well.
+            // The result rests also on every entry that was skipped.
             place.block.help_flush();
         }
         Ok(match answer {
@@ -126,7 +124,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         })
     }
 
-    /// The leaf of the cursor's order, if that still counts and covers `key`.
+    /// The leaf of the cursor's order, if that is still valid and covers `key`.
     fn seated<'g>(
         &'g self,
         guard: &'g Guard<'_, M>,
@@ -134,10 +132,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Option<Place<'g, 'g, M, W, D>>> {
-        // Inside a pin, and yet a look: of the two rules it needs no more. The epoch, read behind the words, says
-        // that the leaf was still this leaf when they were read; its control word, that it had not begun to go. Who
-        // takes a leaf out closes it first, and reads the tag later still: so that word is a load that did not see
-        // the unlink, and from there on this pin keeps the leaf and its block, as if it had descended to them.
+        // Inside a pin, yet with the weaker rule of a look: it needs no more. The epoch, read after the words, says
+        // that the leaf was still this leaf when they were read; its control word says that its removal had not begun.
+        // A thread that removes a leaf closes it first, and reads the tag later still. So the load of the control word
+        // did not see the unlink, and from there on this pin protects the leaf and its block, as if the scan had
+        // descended to them.
         let row = cursor.seat.look(self.open.space(), |row| {
             let leaf = self.meta.leaves.get_made(row.leaf)?;
             let counts = row.partition == partition
@@ -152,7 +151,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(Place { number: row.leaf, leaf, block, design: PhantomData }))
     }
 
-    /// Finds the leaf that covers `key`, and the order of its keys.
+    /// Finds the leaf that covers `key`, and the order of its entries.
     fn sit_down<'g, const UP: bool>(
         &'g self,
         guard: &'g Guard<'_, M>,
@@ -164,7 +163,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let (way, next) = self.meta.descend_ahead::<UP>(top, key);
         Block::<M, W>::prefetch(guard.media(), way.1);
         let place = self.enter(guard, way)?;
-        // Before the words: a slot that is claimed later changes it.
+        // Read before the words: a claim after it changes the control word.
         let control = place.leaf.control();
         cursor.order = place.block.order(place.leaf.low(), place.leaf.high());
         cursor.passed = 0;
@@ -177,14 +176,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if let Some(at) = next
             && is_decided
         {
-            // Behind the lines of this one, for which there is no room to spare.
+            // After the lines of this block, because the number of outstanding misses is limited.
             Block::<M, W>::prefetch(guard.media(), at);
         }
         Ok(place)
     }
 }
 
-/// The key at which a scan goes on behind a leaf.
+/// The key at which a scan continues after a leaf.
 pub(crate) fn beyond<const UP: bool>(partition: usize, low: Local, high: Local) -> Option<u64> {
     match UP {
         true if high < Local::END => Some(join(partition, high)),

@@ -1,4 +1,4 @@
-//! A chain of blocks as it lies in the pool.
+//! A chain of blocks, as it is in the pool.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -12,12 +12,12 @@ use crate::tree::nbtree::blocks::key::{Local, split};
 pub(crate) struct Found {
     pub(crate) low: Local,
     pub(crate) at: u64,
-    /// The signpost that led here, or 0.
+    /// The signpost that led to it, or 0.
     pub(crate) signpost: u64,
     pub(crate) is_frozen: bool,
 }
 
-/// A chain of blocks to which nobody writes, as far as it was read.
+/// A chain of blocks that no thread is changing, as far as it was read.
 pub(crate) struct Chain {
     partition: usize,
     pub(crate) found: Vec<Found>,
@@ -27,7 +27,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// The chain that begins in the word at `head`, which is that of `partition`.
+    /// The chain of `partition`, which starts in the word at `head`.
     pub(crate) fn begin<M: Media>(
         guard: &Guard<'_, M>,
         head: u64,
@@ -41,12 +41,12 @@ impl Chain {
         Ok(Self { partition, found: Vec::new(), at, signpost: 0 })
     }
 
-    /// Reads so many blocks more; whether that was the end.
+    /// Reads so many more blocks; returns whether that was the end.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is no chain: blocks that are not in key order, or
-    /// outside of the partition, or signposts that lead nowhere.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is not a chain: blocks that are not in key order, or are outside
+    /// of the partition, or signposts that lead nowhere.
     pub(crate) fn step<M: Media, const W: usize>(
         &mut self,
         guard: &Guard<'_, M>,
@@ -57,7 +57,7 @@ impl Chain {
             self.read::<M, W>(guard.media(), help)?;
             if self.at == 0 {
                 if help {
-                    // Before anybody writes to what was found.
+                    // Before another thread writes to the blocks found.
                     guard.media().fence();
                 }
                 return Ok(true);
@@ -100,14 +100,14 @@ impl Chain {
         Ok(())
     }
 
-    /// What was found, and where each block ends.
+    /// The blocks found, and the key at which each ends.
     pub(crate) fn spans(&self) -> impl Iterator<Item = (&Found, Local)> {
         let ends = self.found[1..].iter().map(|block| block.low).chain([Local::END]);
         self.found.iter().zip(ends)
     }
 }
 
-/// Whether a killed process left stores that are seen and not durable; what follows builds on them.
+/// Whether a killed process may have left stores that are visible and not durable; later changes build on them.
 fn must_help<M: Media>(guard: &Guard<'_, M>) -> bool {
     !guard.space().session().clean && guard.media().needs_flush()
 }

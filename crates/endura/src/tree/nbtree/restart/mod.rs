@@ -1,4 +1,4 @@
-//! The metadata layer, made anew.
+//! Restart: rebuilding the metadata layer.
 
 pub(crate) mod chain;
 pub(crate) mod partition;

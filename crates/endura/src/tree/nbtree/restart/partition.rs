@@ -1,14 +1,13 @@
-//! Restart: the metadata layer is made anew, as far as it is needed.
+//! Restart: the metadata layer is rebuilt, as far as it is needed.
 //!
-//! Nothing is made when a pool is opened. The first operation on a partition walks along its chain
-//! of blocks, one line of each, and makes the leaves and the inner nodes; the other partitions do
-//! not matter to it. What the keys of a block are is learnt when a leaf is used for the first time
-//! ([`read_block`](Tree::read_block)), by whoever uses it. Nothing is written to the pool, and no pin lasts
-//! for the whole of it.
+//! Opening a pool rebuilds nothing. The first operation on a partition walks along its chain of blocks, reads one line
+//! of each, and makes the leaves and the inner nodes; it does not touch the other partitions. The keys of a block are
+//! read when a thread first uses its leaf ([`read_block`](Tree::read_block)). Nothing is written to the pool, and no
+//! pin lasts for the whole rebuild.
 //!
-//! A block that is a signpost (`next` is FORWARD) was replaced; its leaf is made all the same, as
-//! the origin of the one that it leads to, so that a later change completes what was left undone. A
-//! block that is frozen and no signpost is in use: the first who wants to write to it copies it.
+//! A block that is a signpost (`next` is FORWARD) was replaced. It still gets a leaf, as the origin of the one to which
+//! it leads, so that a later change completes the interrupted one. A block that is frozen and not a signpost is in use:
+//! the first thread that wants to write to it copies it.
 
 use crate::Result;
 use crate::media::{Media, Ordering};
@@ -24,18 +23,18 @@ use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::restart::chain::{Chain, Found};
 use crate::tree::nbtree::tree::Tree;
 
-/// Blocks that are read, or leaves that are made, in one pin.
+/// The most blocks read, or leaves made, in one pin.
 const BITE: usize = 64;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Makes the leaves and inner nodes of a partition, unless another thread has.
     ///
-    /// To be called outside of pins: it takes one after the other, for it may take long. Nobody changes the partition
-    /// before it is made, so that what was read in one pin is there in the next, unless the map is dropped.
+    /// Called outside of pins: it may take long, and takes one pin after the other. No thread changes the partition
+    /// before it is made, so that blocks read in one pin exist in the next, unless the map is dropped.
     #[cold]
     #[inline(never)]
     pub(crate) fn restart(&self, partition: usize) -> Result<Top> {
-        // A child of a fork waits for no lock: whoever had this one may be none of its threads.
+        // A child of a fork waits for no lock: its holder may not exist in the child.
         drop(self.open.pin()?);
         let _alone = self.meta.restarting[partition].lock();
         let top = self.meta.roots[partition].load();
@@ -66,7 +65,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             level += 1;
         }
         let top = Top::new(level, self.meta.new_body(&self.open.pin()?, &children));
-        // Alone: it cannot fail.
+        // No other thread changes it: the exchange cannot fail.
         self.meta.roots[partition].exchange(Top::NONE, top);
         Ok(top)
     }
@@ -78,7 +77,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let mut birth =
             Birth { low: block.low, high, block: block.at, origin: 0, absorbed: 0, twin: 0 };
         if block.signpost != 0 {
-            // Before anything leads past it, as in S5.
+            // Marked before anything leads past it, as in S5.
             guard.keep(block.signpost, Block::<M, W>::BYTES);
             birth.origin = leaves.take(guard.space().now());
             let origin = leaves.get(birth.origin);

@@ -1,4 +1,4 @@
-//! A walk over all blocks that checks every claim that they make.
+//! A walk over all blocks that checks all their invariants.
 
 use crate::Result;
 use crate::media::Media;
@@ -11,12 +11,12 @@ use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS};
 use crate::tree::nbtree::restart::chain::{Chain, Found};
 
-/// Checks the blocks of `W` words of `map` and tells `visit` of each: its offset and its bytes. Exact
-/// only while nobody writes. O(n).
+/// Checks the blocks of `W` words of `map`, and passes the offset and the bytes of each to `visit`. Exact only while no
+/// thread writes. O(n).
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold.
+/// [`Error::Corrupt`](crate::Error::Corrupt) for the first check that fails.
 pub(crate) fn check_tree<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     map: &MapState,
@@ -26,7 +26,7 @@ pub(crate) fn check_tree<M: Media, const W: usize>(
     for partition in 0..PARTITIONS {
         let mut chain =
             Chain::begin(guard, crate::tree::nbtree::tree::head(map, partition), partition)?;
-        // In one pin, which keeps nothing back: nobody writes, so that nothing is retired.
+        // One pin is enough and delays nothing: no thread writes, so that nothing is retired.
         while !chain.step::<M, W>(guard, usize::MAX)? {}
         for (found, high) in chain.spans() {
             if found.signpost != 0 {
@@ -51,7 +51,7 @@ fn note(repairs: &mut Repairs, found: &Found) {
     repairs.interrupted += u64::from(found.is_frozen);
 }
 
-/// The entries of a block: inside its bounds, and no key twice.
+/// Checks the entries of a block: they are inside its bounds, and no key occurs twice.
 fn entries<M: Media, const W: usize>(
     guard: &Guard<'_, M>,
     found: &Found,

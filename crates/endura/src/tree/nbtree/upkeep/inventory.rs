@@ -1,4 +1,4 @@
-//! All blocks of a tree that nobody is inside of any more, some at a time: for freeing them.
+//! An enumeration, in steps, of all blocks of a tree that no thread uses any more: for freeing them.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -7,21 +7,21 @@ use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::chunks::{RESERVE, reserve};
 use crate::tree::nbtree::blocks::key::PARTITIONS;
 
-/// How far the blocks of a tree were told of.
+/// The position of the enumeration.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
-    /// Chains that were told of.
+    /// Chains that are done.
     chains: usize,
-    /// The next block of the chain under way.
+    /// The next block of the current chain.
     at: u64,
 }
 
 impl Inventory {
-    /// Tells `note` of so many blocks more; whether that was the end.
+    /// Passes so many more blocks to `note`; returns whether that was the end.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere, or back.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads nowhere, or back.
     pub(crate) fn step<M: Media, const W: usize>(
         &mut self,
         media: &M,
@@ -39,7 +39,7 @@ impl Inventory {
             } else if self.chains < PARTITIONS {
                 let head =
                     Region::new(media, crate::tree::nbtree::tree::head(map, self.chains), 1)?;
-                // Acquire: pairs with the Release of who replaced the first block.
+                // Acquire: pairs with the Release of the thread that replaced the first block.
                 self.at = head.load(0, Ordering::Acquire);
                 self.chains += 1;
             } else {

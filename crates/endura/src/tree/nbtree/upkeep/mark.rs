@@ -1,22 +1,21 @@
-//! A walk over all blocks while others change the tree, for a collection.
+//! A walk over all blocks for a collection, while other threads change the tree.
 //!
-//! # Why it meets every block that stays, or somebody has marked it
+//! # Why every block that stays is met, or marked by another thread
 //!
-//! A walk goes along the chain of one partition by `next`. Let X be a block that was there before and
-//! that the chain leads to throughout. From a block that is in the chain, `next` is what comes next in
-//! it. A block that was replaced keeps the `next` that it had when it was frozen, or leads to what
-//! replaced it, which was copied from there: neither leads beyond X. What is met was reached inside
-//! this pin, so that it is still whole.
+//! A walk goes along the chain of one partition by `next`. Let X be a block that existed before and that stays in the
+//! chain. The `next` of a block in the chain is its successor there. A block that was replaced keeps the `next` that it
+//! had when it was frozen, or leads to its replacement, which was copied from there: neither leads beyond X. Every
+//! block met was reached inside this pin, so that it is still intact.
 //!
-//! A later pin goes on from the leaf that covers the `low` of the block met last; where the partition
-//! has no leaves yet, nobody has changed it, and it goes on where it was.
+//! A later pin continues from the leaf that covers the `low` of the last block met. If the partition has no leaves yet,
+//! no thread has changed it, and the walk continues where it was.
 //!
-//! Blocks that are replaced are retired by another thread than the one that takes them out, perhaps,
-//! and much later. So they are marked before anything leads past them: those of this session before
-//! S5, those of an earlier one when the leaves of the partition are made. A block of the reserve moves
-//! into the chain, perhaps to a place where the walk has been: it is marked before it leaves.
+//! A replaced block may be retired by another thread than the one that takes it out of the chain, and much later. So it
+//! is marked before anything leads past it: a block of this session before S5, one of an earlier session when the
+//! leaves of the partition are made. A block of the reserve moves into the chain, perhaps to a place where the walk has
+//! been: it is marked before it leaves the reserve.
 //!
-//! The walk flushes the words that lead on, for those of a killed process may not be durable.
+//! The walk flushes the words by which it moves on, because those of a killed process may not be durable.
 
 use crate::Result;
 use crate::media::{Media, Ordering, Region};
@@ -28,18 +27,18 @@ use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
-/// Blocks without new keys in one pin: the one that the walk goes on with, and those that replace one another
-/// in front of it, as often as others do that.
+/// The most blocks without new keys in one pin: the one at which the walk continues, and those that replace one another
+/// in front of it, as often as other threads replace them.
 const MOST_AGAIN: usize = 64;
 
 /// A walk over the blocks of a partition.
 struct Marking<M: Media, const W: usize, const FANOUT: usize, D: Design> {
     tree: Tree<M, W, FANOUT, D>,
     partition: usize,
-    /// The block to go on with; the same for as long as the partition has no leaves, when it never goes.
+    /// The block at which to continue. It stays the same while the partition has no leaves: then no block is removed.
     seat: Seat<u64>,
     unchanged: Option<u64>,
-    /// The `low` of the block met last.
+    /// The `low` of the last block met.
     last: Option<Local>,
 }
 
@@ -125,13 +124,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> GcWalk<M>
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Marking<M, W, FANOUT, D> {
-    /// Whether the partition has its leaves. Before that nobody changes its chain, in which an earlier session
-    /// leaves no two signposts in a row; whoever makes the leaves sees to that.
+    /// Whether the partition has its leaves. Before that no thread changes its chain, in which an earlier session
+    /// leaves no two signposts in a row; the thread that makes the leaves checks that.
     fn has_leaves(&self) -> bool {
         self.tree.meta.roots[self.partition].load() != Top::NONE
     }
 
-    /// The block to go on with.
+    /// The block at which to continue.
     fn place(&self, guard: &Guard<'_, M>) -> Result<u64> {
         let Some(last) = self.last else {
             let head = Region::new(guard.media(), self.tree.head(self.partition), 1)?;

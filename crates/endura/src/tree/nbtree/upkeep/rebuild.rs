@@ -1,5 +1,5 @@
-//! The whole metadata layer at once, by several threads, for whom it is worth the wait: otherwise each
-//! part of it is made when it is needed first ([`restart`](crate::tree::nbtree::restart::partition)).
+//! Rebuilding the whole metadata layer at once, by several threads, for programs for which the wait pays. Otherwise
+//! each part of it is made when it is first needed ([`restart`](crate::tree::nbtree::restart::partition)).
 
 use std::sync::atomic::AtomicUsize;
 
@@ -13,11 +13,11 @@ use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::links::Top;
 use crate::tree::nbtree::tree::Tree;
 
-/// What is in DRAM of a tree, and how far its metadata layer was made anew in this session.
+/// The part of a tree in DRAM, and the progress of its rebuild in this session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Bytes of DRAM in nodes, those that wait for an epoch included.
+    /// Bytes of DRAM in nodes, including retired ones.
     pub metadata_bytes: u64,
     /// Partitions of the keys that have their inner nodes, of 8.
     pub partitions: u64,
@@ -28,7 +28,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Whether nothing is left to be made.
+    /// Whether the rebuild is complete.
     pub fn is_complete(&self) -> bool {
         self.partitions == PARTITIONS as u64 && self.blocks_read == self.blocks_found
     }
@@ -43,10 +43,10 @@ struct Part {
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// What is in DRAM now. O(1); exact while nobody uses the map.
+    /// The present state in DRAM. O(1); exact while no thread uses the map.
     pub fn stats(&self) -> Stats {
         let made = self.meta.roots.iter().filter(|root| root.load() != Top::NONE);
-        // Relaxed: counters order nothing. Read before found: what was read had been found.
+        // Relaxed: counters order nothing. Read before the blocks found: every block read had been found.
         let blocks_read = self.meta.blocks_read.load(Ordering::Relaxed);
         Stats {
             metadata_bytes: self.meta.bytes(),
@@ -56,8 +56,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Makes all of the metadata layer that is not there yet, by so many threads (at least one: the
-    /// caller). Others may use the map meanwhile. O(n).
+    /// Makes the missing parts of the metadata layer, with so many threads (at least one: the caller). Other threads
+    /// may use the map meanwhile. O(n).
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(())
     }
 
-    /// The keys of a partition in as many parts as its topmost inner node has children.
+    /// Divides the keys of a partition into as many parts as its topmost inner node has children.
     fn divide(&self, partition: usize, parts: &mut Vec<Part>) -> Result<()> {
         let _guard = self.open.pin()?;
         let body = self.meta.bodies.get(self.top(partition)?.body());
@@ -90,7 +90,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn read_part(&self, part: &Part) -> Result<()> {
         let mut low = part.low;
         while low < part.high {
-            // One leaf a pin: the epoch must not wait for a part.
+            // One pin per leaf: the epoch must not wait for a whole part.
             let guard = self.open.pin()?;
             low = self.place_to_read(&guard, part.partition, low)?.leaf.high();
         }
@@ -98,7 +98,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-/// Does `work` for each number below `count`, by so many threads; the first error that any of them met.
+/// Calls `work` with each number below `count`, in so many threads; returns the first error of any of them.
 fn share(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     let next = AtomicUsize::new(0);
     let turn = || -> Result<()> {
@@ -112,7 +112,7 @@ fn share(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync
     };
     std::thread::scope(|scope| {
         let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, turn).ok();
-        // Where there is no room for a thread the others do its work.
+        // If a thread cannot be started, the others do its work.
         let others: Vec<_> = (1..threads).map_while(spawn).collect();
         others.into_iter().fold(turn(), |outcome, other| match other.join() {
             Ok(theirs) => outcome.and(theirs),

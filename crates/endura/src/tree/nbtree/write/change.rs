@@ -1,4 +1,5 @@
-//! Structure modifications (the SMOs of the paper's section 4.2): what is in a block, or in two, goes to new blocks.
+//! Structure modifications (the SMOs of the paper's section 4.2): the entries of a block, or of two, are copied to new
+//! blocks.
 //!
 //! | step | what | who may do it |
 //! | --- | --- | --- |
@@ -9,10 +10,10 @@
 //! | S4 | name the first of the new leaves as `successor` | one; the others give theirs back |
 //! | S5.. | [`settle`](crate::tree::nbtree::write::settle) | everybody |
 //!
-//! The published tree goes on writing to the old leaf while it is copied, marks what was copied in
-//! two bits of each value, and has readers and writers repair the copy (sync-on-write, sync-on-read).
-//! That loses updates (`docs/trees.md`). Here nothing is written to a leaf that is being copied:
-//! whoever wants to helps to copy, which takes a few microseconds, and waits for nobody.
+//! The published tree continues to write to the old leaf while it is copied, marks the copied entries in two bits of
+//! each value, and lets readers and writers repair the copy (sync-on-write, sync-on-read). That loses updates
+//! (`docs/trees.md`). In this tree no thread writes to a leaf that is being copied: a writer helps to copy it, which
+//! takes a few microseconds, and waits for no other thread.
 
 use crate::cpu::prefetch::prefetch;
 use crate::media::{Mark, Media};
@@ -28,24 +29,24 @@ use crate::tree::nbtree::metadata::leaf::{Birth, slots};
 use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::write::settle::Task;
 
-/// The leaves that a change is about, and what is in them.
+/// The leaves of a change, and their entries.
 struct Frozen {
     left: u32,
     /// The right neighbour, if it is absorbed.
     absorbed: u32,
     low: Local,
     high: Local,
-    /// What follows in the chain.
+    /// The following block in the chain.
     next: u64,
     /// In key order.
     entries: Vec<(Local, u64)>,
-    /// Those of each line were entered in key order: the next one probably goes to the end.
+    /// Whether the entries of each line were inserted in key order: then the next insert is probably at the end.
     ascending: bool,
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// The first steps of a [`change`](Self::change), up to the point where nobody new finds the leaf. Gives the leaf
-    /// that was replaced (the given one, or the one that absorbed it), or what has to be done first.
+    /// The first steps of a [`change`](Self::change), until no new search finds the leaf. Returns the leaf that was
+    /// replaced (the given one, or the one that absorbed it), or the task that has to be done first.
     pub(crate) fn advance(
         &self,
         guard: &Guard<'_, M>,
@@ -66,14 +67,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                         self.link(guard, partition, origin)?;
                         return Ok(Err(Task::Detach(origin)));
                     }
-                    // Before anything is frozen: without room the leaf stays as it is.
+                    // Before anything is frozen: if there is no free space, the leaf stays as it is.
                     if chunks.is_none() {
                         let entries = leaf.entries(control);
                         let few = entries.is_some_and(|count| count <= Block::<M, W>::SLOTS / 2);
                         chunks = Some(self.chunks(guard, few)?);
                     }
                     guard.media().mark(Mark::Step("change.S0"));
-                    // If it fails the next look tells why.
+                    // If it fails, the next look at the phase tells why.
                     leaf.exchange_control(control, control.closing(Phase::Splitting));
                 }
                 Phase::Splitting => {
@@ -119,7 +120,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// S1 to S4 for a leaf, and the one that it absorbs (0: none).
+    /// S1 to S4 for a leaf, and for the one that it absorbs (0: none).
     fn replace<'g, 's>(
         &'g self,
         guard: &'g Guard<'s, M>,
@@ -130,7 +131,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.ask_for_surroundings(guard, partition, left);
         let mut chunks = match chunks {
             Some(chunks) => chunks,
-            // Closed by somebody else: not to be left so for want of a second chunk.
+            // Another thread has closed the leaf: it must not stay so for want of a second chunk.
             None => self.chunks(guard, true)?,
         };
         chunks.ask_for();
@@ -143,8 +144,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(());
         };
         if frozen.entries.len() > Block::<M, W>::SLOTS {
-            // Two leaves that fit into one block when their merge began, and were filled before the right
-            // one was captured.
+            // The two leaves fitted into one block when their merge began, but were filled before the right one was
+            // captured.
             chunks.hold(2)?;
         }
         let first = self.copy(guard, partition, &frozen, &mut chunks)?;
@@ -153,13 +154,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             guard.media().mark(Mark::Step("change.S4"));
             return Ok(());
         }
-        // Another thread was faster, and nobody has seen these.
+        // Another thread was faster, and no thread has seen these leaves.
         let twin = self.meta.leaves.get(first).twin();
         [first, twin].into_iter().for_each(|leaf| self.take_back(&mut chunks, leaf));
         Ok(())
     }
 
-    /// Takes back a new leaf (0: none) that nobody has seen, with its block.
+    /// Takes back a new leaf (0: none) that no other thread has seen, with its block.
     fn take_back(&self, chunks: &mut Chunks<'_, '_, M>, leaf: u32) {
         if leaf != 0 {
             chunks.put_back(self.meta.leaves.get(leaf).block());
@@ -167,8 +168,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Asks for what a change reads: all of the block, for exchanges that wait for one line after the other
-    /// would fetch them so, and what leads to it (S7).
+    /// Prefetches what a change reads: the whole block, because exchanges that wait for one line after the other would
+    /// miss each in turn, and the links to it (S7).
     fn ask_for_surroundings(&self, guard: &Guard<'_, M>, partition: usize, number: u32) {
         let leaf = self.meta.leaves.get(number);
         Block::<M, W>::prefetch(guard.media(), leaf.block());
@@ -179,7 +180,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Two chunks for new blocks, or one where that will do.
+    /// Two chunks for new blocks, or one if that is enough.
     fn chunks<'g, 's>(
         &'g self,
         guard: &'g Guard<'s, M>,
@@ -188,17 +189,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Chunks::take(guard, self.open.map(), Block::<M, W>::BYTES, one_will_do)
     }
 
-    /// S1: from here on nothing changes in the block.
+    /// S1: freezes the block, so that nothing changes in it any more.
     fn freeze(&self, guard: &Guard<'_, M>, number: u32) -> Result<()> {
         let leaf = self.meta.leaves.get(number);
         let block = Block::<M, W>::at(guard.media(), leaf.block())?;
-        // Also those that are empty: a claimed one may still be written.
+        // Empty slots too: a claimed one may still be written.
         (0..Block::<M, W>::SLOTS).for_each(|slot| block.freeze(slot));
         block.freeze_next();
         Ok(())
     }
 
-    /// What is in frozen blocks; `None` if their replacement happened meanwhile.
+    /// The entries of frozen blocks; `None` if they were replaced meanwhile.
     fn collect(&self, guard: &Guard<'_, M>, left: u32, absorbed: u32) -> Result<Option<Frozen>> {
         let leaf = self.meta.leaves.get(left);
         let mut frozen = Frozen {
@@ -223,7 +224,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
                 return Err(block.corrupt("a key outside of its block"));
             }
-            // The left one's keys come first. The slots of a line are claimed in their order.
+            // The keys of the left block come first. The slots of a line are claimed in their order.
             for slot in order.iter() {
                 if let Some(key) = block.word(slot).live_key() {
                     frozen.entries.push((key, block.value(slot)));
@@ -237,8 +238,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(frozen))
     }
 
-    /// S3. Half full or less goes into one block, more into two if there is room for two. Gives the
-    /// first leaf.
+    /// S3. Copies the entries into one block if they fill at most half of it, else into two if there is space for two.
+    /// Returns the first leaf.
     fn copy(
         &self,
         guard: &Guard<'_, M>,
@@ -273,13 +274,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if made.is_err() {
             self.take_back(chunks, twin);
         }
-        // Before anything leads to them: all of the new blocks. A drain, for what makes them known to
+        // All of the new blocks, before anything leads to them. A drain, because the link that makes them known to
         // other threads is in DRAM, where no medium sees it.
         guard.media().drain();
         made
     }
 
-    /// A block and its leaf, reachable by nobody; the caller fences.
+    /// A block and its leaf, not reachable yet; the caller fences.
     fn new_leaf(
         &self,
         guard: &Guard<'_, M>,
@@ -308,7 +309,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-/// What goes into one new block.
+/// The entries of one new block.
 struct Part<'e> {
     low: Local,
     high: Local,

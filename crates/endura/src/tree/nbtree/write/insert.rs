@@ -1,4 +1,4 @@
-//! Inserts: claim a slot, write it, and agree with all others that enter the same key.
+//! Inserts: claim a slot, write it, and agree with all other inserts of the same key.
 //!
 //! | step | what | why in this order |
 //! | --- | --- | --- |
@@ -8,10 +8,10 @@
 //! | I4 | look at all slots of the same fingerprint | of two that are PENDING with one key, one sees the other |
 //! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
 //!
-//! In I4 the lowest PENDING slot of a key wins. Whoever finds a higher one kills it; whoever finds a
-//! lower one completes it first, as its owner would; whoever finds an entry kills his own. A killed
-//! insert starts over and then meets the entry. No state is left for an earlier one, so each of these
-//! exchanges happens once, whoever makes it.
+//! In I4 the lowest PENDING slot of a key wins. A thread that finds a higher one kills it. A thread that finds a lower
+//! one completes it first, as its owner would. A thread that finds an entry kills its own insert. A killed insert
+//! starts over and then meets the entry. No slot returns to an earlier state, so each of these exchanges happens once,
+//! whichever thread makes it.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -25,29 +25,29 @@ use crate::tree::nbtree::metadata::leaf::{Flight, slots};
 use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::tree::Tree;
 
-/// What became of an insert.
+/// The outcome of an insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// The entry was made, perhaps by another thread; perhaps it was removed since.
+    /// The entry was made, perhaps by another thread; it may have been removed since.
     Won,
-    /// Another entry of the same key was there.
+    /// Another entry of the same key was present.
     Lost,
-    /// The block was frozen before it was decided.
+    /// The block was frozen before the insert was decided.
     Frozen,
 }
 
-/// What a word of the insert's own slot says about it, once it was PENDING.
+/// The outcome, as the word of the insert's own slot shows it after it was PENDING.
 fn verdict(word: Word, pending: Word) -> Verdict {
     match word.thawed() {
         Word::KILLED => Verdict::Lost,
         word if word == pending => Verdict::Frozen,
-        // LIVE, or DEAD: it was LIVE before.
+        // LIVE, or DEAD, which was LIVE before.
         _ => Verdict::Won,
     }
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Enters a key that was not there. `None`: it has to be looked for again.
+    /// Inserts a key that was absent. `None`: the caller has to search for it again.
     #[inline(always)]
     pub(crate) fn insert(
         &self,
@@ -72,8 +72,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let exchanged = block.exchange(slot, Word::EMPTY, Word::pending(key));
         guard.media().mark(Mark::Step("insert.pending"));
         let verdict = match exchanged {
-            // PENDING, as which a pop that is announced later finds it; before anybody can make an entry of it. (Who
-            // completes it for its owner has seen it PENDING, and asks as well.)
+            // PENDING, in which state a pop that is announced later finds it; asked before a thread can make an entry
+            // of it. (A thread that completes it for its owner has seen it PENDING, and asks as well.)
             Ok(()) if self.open.map().pops().admit(&join(partition, key)) => {
                 self.arbitrate(guard, partition, place, slot, key)
             }
@@ -91,9 +91,9 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         };
         let verdict = match verdict {
             Verdict::Frozen => match self.change(guard, partition, place.number) {
-                // What is decided now stays so.
+                // What is decided from here on is final.
                 Ok(()) => self.counted(self::verdict(block.word(slot), Word::pending(key))),
-                // A rival was frozen, and the own slot perhaps not: whoever helps would still enter it.
+                // A rival was frozen, and the own slot perhaps not: a helping thread could still make an entry of it.
                 Err(error) => match self.give_up(place, slot, key) {
                     Verdict::Won => self.counted(self.won(place, slot)),
                     Verdict::Lost | Verdict::Frozen => return Err(error),
@@ -104,17 +104,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok((verdict == Verdict::Won).then_some(None))
     }
 
-    /// Counts the own insert if it was completed by another thread.
+    /// Counts the own insert if another thread completed it.
     fn counted(&self, verdict: Verdict) -> Verdict {
         if verdict == Verdict::Won {
             self.open.map().add(1);
-            // As the exchange of `commit` does: who looks after this insert has returned finds it counted.
+            // As the exchange of `commit` does: a thread that reads after this insert has returned finds it counted.
             fence(Ordering::SeqCst);
         }
         verdict
     }
 
-    /// I4 and I5. What is won is counted.
+    /// I4 and I5. Counts the insert if it won.
     #[inline(always)]
     fn arbitrate(
         &self,
@@ -124,8 +124,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         own: usize,
         key: Local,
     ) -> Verdict {
-        // Behind the exchange that made the word PENDING. Pairs with the fence of whoever enters the same
-        // key: one of the two sees the other.
+        // After the exchange that made the word PENDING. Pairs with the same fence of another insert of the key: one of
+        // the two sees the other.
         fence_behind_exchange();
         guard.media().mark(Mark::Step("insert.I4"));
         match self.look_at_rivals(place, own, own, key) {
@@ -143,7 +143,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The same, where there are rivals: what was found at first.
+    /// The same if there are rivals, which the first look found.
     #[cold]
     #[inline(never)]
     fn arbitrate_among(
@@ -168,8 +168,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 Rivals::Decided(Verdict::Won) => return self.won(place, own),
                 Rivals::Decided(verdict) => return verdict,
             };
-            // The own insert was killed for it, so a pop announced meanwhile may have met neither of the two. (A load
-            // that has seen a rival PENDING comes before the question as an exchange does.)
+            // The own insert was killed for the candidate, so that a pop announced meanwhile may have met neither of
+            // the two. (A load that saw a rival PENDING orders the question as an exchange does.)
             if candidate != own && !self.open.map().pops().admit(&join(partition, key)) {
                 return match self.give_up(place, own, key) {
                     Verdict::Won => self.won(place, own),
@@ -194,8 +194,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Decides all inserts that are PENDING in a block, as their owners would: for a pop, which they may not have
-    /// seen announced. Those that come later see it.
+    /// Decides all inserts that are PENDING in a block, as their owners would: for a pop whose announcement they may
+    /// not have seen. Later inserts see it.
     pub(crate) fn decide_inserts(
         &self,
         guard: &Guard<'_, M>,
@@ -206,8 +206,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         for slot in 0..Block::<M, W>::SLOTS {
             let word = place.block.word(slot);
             let State::Pending(key) = word.state() else { continue };
-            // What is frozen becomes no entry any more, and what a crash has left has no fingerprint, and none to
-            // decide it.
+            // A frozen insert becomes no entry any more. One left by a crash has no fingerprint, and no thread decides
+            // it.
             let hash = Hash::of(key);
             let tagged = place.leaf.fingerprints.matching(hash, Block::<M, W>::home(hash));
             if !word.is_frozen() && keys.contains(&key) && tagged >> slot & 1 == 1 {
@@ -219,14 +219,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The own insert was completed by another thread, which may not have made it durable yet. (Where
-    /// caches are durable it is: both exchanges have emptied the store buffers.)
+    /// The own insert was completed by another thread, which may not have made it durable yet. (If caches are durable
+    /// it is durable: both exchanges have drained the store buffers.)
     fn won(&self, place: &Place<'_, '_, M, W, D>, own: usize) -> Verdict {
         place.block.help_flush_slot(own);
         Verdict::Won
     }
 
-    /// Looks at every slot that may hold the same key as `candidate` does.
+    /// Looks at every slot that may hold the key of `candidate`.
     #[inline(always)]
     fn look_at_rivals(
         &self,
@@ -267,7 +267,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Rivals::None { dead }
     }
 
-    /// There is an entry of the same key, or no room: the own insert must not become an entry.
+    /// There is an entry of the same key, or no space: the own insert must not become an entry.
     fn give_up(&self, place: &Place<'_, '_, M, W, D>, own: usize, key: Local) -> Verdict {
         let pending = Word::pending(key);
         match place.block.exchange(own, pending, Word::KILLED) {
@@ -279,8 +279,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Makes an entry of what is PENDING in a slot, and makes it durable; gives what the slot holds
-    /// then. `dead` are slots from which the same key may have been removed.
+    /// Makes an entry of the PENDING insert in a slot, durably; returns what the slot holds then. `dead` are slots from
+    /// which the same key may have been removed.
     #[inline(always)]
     fn commit(
         &self,
@@ -296,7 +296,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if let Some((_, true)) = flight
             && dead != 0
         {
-            // A remove that is seen and not durable would come back beside the new entry.
+            // A remove that is visible and not durable could be undone by a crash: its entry would reappear beside the
+            // new one.
             slots(dead).for_each(|slot| block.help_flush_slot(slot));
         }
         media.mark(Mark::Step("insert.I5"));
@@ -307,7 +308,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         if verdict(word, Word::pending(key)) == Verdict::Won {
             media.mark(Mark::Step("insert.durable"));
             block.flush_slot(slot);
-            // Before the caller is told, and before readers no longer help.
+            // Before the operation returns, and before readers no longer help.
             media.drain();
         }
         drop(flight);
@@ -315,17 +316,17 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     }
 }
 
-/// What there is of the same key beside a candidate.
+/// The rivals of a candidate: other slots with the same key.
 enum Rivals {
-    /// Nothing that keeps the candidate from becoming an entry.
+    /// None that keeps the candidate from becoming an entry.
     None { dead: u64 },
     /// An insert in a lower slot, which comes first.
     Lower(usize),
-    /// Enough to know what becomes of the own insert.
+    /// One that decides the outcome of the own insert.
     Decided(Verdict),
 }
 
-/// Claims a slot of an open leaf, at the key's home if there is room.
+/// Claims a slot of an open leaf, in the key's home line if a slot is free there.
 #[inline(always)]
 fn claim<M: Media, const W: usize, D: Design>(
     place: &Place<'_, '_, M, W, D>,
@@ -335,7 +336,7 @@ fn claim<M: Media, const W: usize, D: Design>(
     loop {
         let control = place.leaf.control();
         let (claimed, slot) = control.with_claim(home, Block::<M, W>::SLOTS)?;
-        // Not always the line that was asked for: fetched while the claim is made.
+        // Not always in the line that was prefetched: fetched while the claim is made.
         place.block.prefetch_slot(slot);
         if place.leaf.exchange_control(control, claimed) {
             return Some(slot);

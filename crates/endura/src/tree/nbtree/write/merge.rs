@@ -1,4 +1,4 @@
-//! Merges: a leaf with few entries and its right neighbour go into one block.
+//! Merges: the entries of a sparse leaf and of its right neighbour are copied into one block.
 //!
 //! | step | what |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | M2 | the right leaf: OPEN to CAPTURED(left), by anybody; if it went its own way meanwhile the left one does as well (SPLITTING) |
 //! | S1.. | as for one leaf, with the entries of both; S5 replaces the left block, which takes the right one out of the chain with it |
 //!
-//! M2 is decided by one exchange of the right leaf's control word, which is final. The left leaf names
-//! the right one by number and *stamp*: should that leaf be retired, and its memory be a leaf again,
-//! while a thread is still about to capture it, the stamp tells.
+//! One exchange of the right leaf's control word decides M2, finally. The left leaf refers to the right one by number
+//! and *stamp*. If that leaf is retired and its memory becomes another leaf while a thread is still about to capture
+//! it, the stamp differs.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -22,8 +22,8 @@ use crate::tree::nbtree::metadata::control::Phase;
 use crate::tree::nbtree::tree::Tree;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Merges the leaf of `key` with neighbours, as long as there is one that suits: one may have
-    /// become empty when its own neighbours were full.
+    /// Merges the leaf of `key` with neighbours, as long as there is a suitable one: the leaf may have become empty
+    /// when its own neighbours were full.
     #[cold]
     pub(crate) fn try_merge(
         &self,
@@ -48,7 +48,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// Merges two leaves if they are neighbours, current, and go into half a block.
+    /// Merges two leaves if they are current neighbours whose entries fill at most half a block.
     fn merge(&self, guard: &Guard<'_, M>, partition: usize, left: u32, right: u32) -> Result<bool> {
         let leaves = [left, right].map(|number| self.meta.leaves.get(number));
         for (number, leaf) in [left, right].into_iter().zip(leaves) {
@@ -56,7 +56,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(false);
             }
             self.ensure_read(guard, leaf)?;
-            // A leaf that was only just made may still be linked through the old one.
+            // The block before may still lead to a new leaf through the old block.
             self.settle_origin(guard, partition, number)?;
         }
         let controls = leaves.map(|leaf| leaf.control());
@@ -76,7 +76,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             return Ok(false);
         }
         guard.media().mark(Mark::Step("merge.M2"));
-        // Before anything can fail: from here on the left leaf does not need the right one's stamp.
+        // Before any step that can fail: from here on the left leaf does not need the right one's stamp.
         self.capture(left, right, controls[1].stamp());
         self.change(guard, partition, left)?;
         Ok(true)

@@ -1,4 +1,4 @@
-//! The second half of an SMO: making it happen, and leaving the old leaf behind.
+//! The second half of an SMO: its commit, and the removal of the old leaf.
 //!
 //! | step | what | from here on |
 //! | --- | --- | --- |
@@ -7,15 +7,14 @@
 //! | S7 | the block before the old one leads to the first new one; durable | the old block is out of the chain |
 //! | S8 | the new leaves forget the old one; it is retired | |
 //!
-//! In the published tree, and in many like it, one store in the block *before* makes the change
-//! happen. Then two neighbours that change at once depend on each other: the one on the right links
-//! its new block into a block that is being replaced, or that is not linked itself yet, and what it
-//! acknowledged is lost. Here the old block is a signpost: S5 stores into it alone, and S7 is only
-//! about getting the space back.
+//! In the published tree, and in many like it, one store in the block *before* commits the change. Then two neighbours
+//! that change at once depend on each other: the right one links its new block into a block that is being replaced, or
+//! that is not linked itself yet, and an acknowledged write is lost. In this tree the old block is a signpost: S5
+//! stores only into the old block, and S7 only reclaims its space.
 //!
-//! A change of a leaf begins (S0) when the change that made it has ended (S8). So two signposts never
-//! follow each other, and no step of an old change can undo one of a later one: every thread that
-//! was stopped in the middle finds each step done, by a comparison that fails.
+//! A change of a leaf begins (S0) only when the change that made the leaf has ended (S8). So two signposts never follow
+//! each other, and no step of an old change can undo one of a later change: a thread that was stopped in the middle
+//! finds each remaining step done, by a comparison that fails.
 
 use crate::Result;
 use crate::media::{Mark, Media, Region};
@@ -28,14 +27,14 @@ use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::reroute::Exchange;
 use crate::tree::nbtree::tree::Tree;
 
-/// A part of an SMO, about the leaf with this number; [`smo`](crate::tree::nbtree::write::smo) does them.
+/// A part of an SMO, for the leaf with this number; [`smo`](crate::tree::nbtree::write::smo) runs them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Task {
     /// S0 to S8.
     Change(u32),
     /// S0 to S6.
     Advance(u32),
-    /// S7 and S8 of a leaf that was replaced and linked.
+    /// S7 and S8, for a leaf that was replaced and linked.
     Detach(u32),
 }
 
@@ -47,11 +46,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let first = leaves.get(number);
         let absorbed = first.absorbed();
         if absorbed != 0 {
-            // Before anybody writes to the new leaf: readers of the absorbed one must go there.
+            // Before any thread writes to the new leaf: readers of the absorbed leaf must go there.
             leaves.get(absorbed).replace_by(number);
         }
         if !old.is_committed() {
-            // Before anything leads past them: another thread may retire them, and much later.
+            // Marked before anything leads past them: another thread may retire them, and much later.
             guard.keep(old.block(), Block::<M, W>::BYTES);
             if absorbed != 0 {
                 guard.keep(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
@@ -66,7 +65,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             guard.media().mark(Mark::Step("settle.S5"));
             block.flush_next();
-            // Before anything is acknowledged that only the new blocks hold.
+            // Before a write is acknowledged that only the new blocks hold.
             guard.media().fence();
             old.set_committed();
         }
@@ -88,15 +87,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.meta.reroute(guard, exchange);
         guard.media().mark(Mark::Step("settle.S6"));
         if absorbed != 0 && old.claim_absorbed() {
-            // Not with the old block in S8: S7 may have to wait for room, and the next session would not
-            // know of this one.
+            // Not retired with the old block in S8: S7 may have to wait for free space, and the next session would not
+            // know of this block.
             self.open.map().note_retired();
             guard.retire(leaves.get(absorbed).block(), Block::<M, W>::BYTES);
         }
         Ok(())
     }
 
-    /// S7 and S8, but for a leaf that has to be replaced first: that one.
+    /// S7 and S8. If another leaf has to be replaced first, returns that one.
     pub(crate) fn detach(
         &self,
         guard: &Guard<'_, M>,
@@ -122,7 +121,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let absorbed = first.absorbed();
         if first.leave(replaced) {
             guard.media().mark(Mark::Step("settle.S8"));
-            // Before the tag: who misses the note is inside until the leaf's number can be used again.
+            // Before the tag: a thread that misses the note stays inside until the leaf's number can be reused.
             self.open.map().note_retired();
             let (tag, now) = (guard.space().tag(), guard.space().now());
             guard.retire(old.block(), Block::<M, W>::BYTES);
@@ -133,8 +132,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(None)
     }
 
-    /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain. The leaf
-    /// before, if that is frozen and leads there: its copy will have the same `next`, and is to be made first.
+    /// S7: takes the block at `bypass.from`, which covers keys from `low` on, out of the chain. Returns the leaf before
+    /// if that is frozen and leads there: its copy would have the same `next`, and has to be made first.
     fn unlink(
         &self,
         guard: &Guard<'_, M>,
@@ -144,7 +143,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Result<Option<u32>> {
         if low == Local(0) {
             let head = Region::new(guard.media(), self.head(partition), 1)?;
-            // If it fails it was done. Everybody makes it durable before going on.
+            // If it fails, another thread has done it. Every thread makes it durable before it continues.
             let _ = head.compare_exchange(0, bypass.from, bypass.to);
             head.flush(0, 1);
             guard.media().fence();
@@ -162,7 +161,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             let block = Block::<M, W>::at(guard.media(), leaf.block())?;
             let next = block.next();
             if next.is_forward() {
-                // It was replaced since.
+                // The leaf was replaced since.
                 continue;
             }
             if next.at() == bypass.from {
@@ -174,23 +173,23 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     continue;
                 }
             }
-            // By this thread or by another: it is durable before the old block can be used again.
+            // By this thread or by another: it must be durable before the old block can be reused.
             block.flush_next();
             guard.media().fence();
             return Ok(None);
         }
     }
 
-    /// The leaf whose change replaced this one: itself, or the one that absorbed it. None if that change
-    /// has ended; whoever looks again then finds what came of it. (An absorbed leaf must not be taken for
-    /// the one that was replaced: its block is no signpost, for it covers other keys than the new one.)
+    /// The leaf whose change replaced this one: itself, or the one that absorbed it. `None` if that change has ended;
+    /// the caller's next look then finds its result. (An absorbed leaf must not be taken for the replaced one: its
+    /// block is not a signpost, because it covers other keys than the new one.)
     fn replaced_with(&self, number: u32) -> Option<u32> {
         let first = self.meta.leaves.get(self.meta.leaves.get(number).successor());
         Some(first.origin()).filter(|&origin| origin != 0)
     }
 }
 
-/// A block that goes, and where to instead.
+/// A block that is removed, and the link that replaces it.
 #[derive(Debug, Clone, Copy)]
 struct Bypass {
     from: u64,

@@ -1,11 +1,10 @@
 //! Whole structure modifications (SMOs): [`change`](crate::tree::nbtree::write::change), then
 //! [`settle`](crate::tree::nbtree::write::settle).
 //!
-//! What has to come first may itself have to wait for something else: S7 needs the block before, which may
-//! be frozen and has to be replaced first, which needs the change that made it to end, and so on along the
-//! chain. Threads that stopped leave few of these, a damaged file as many as it has blocks. So this is a
-//! loop over a list of [`Task`]s and no recursion; each is about a lower key than the one that waits for it,
-//! so that the list ends at the first block.
+//! A task may need another one first: S7 needs the block before, which may be frozen and has to be replaced first,
+//! which needs the change that made it to end, and so on along the chain. Suspended threads leave few of these, a
+//! damaged file as many as it has blocks. So this is a loop over a list of [`Task`]s, not a recursion. Each task is for
+//! a lower key than the one that waits for it, so that the list ends at the first block.
 
 use crate::Result;
 use crate::media::Media;
@@ -16,14 +15,14 @@ use crate::tree::nbtree::tree::Tree;
 use crate::tree::nbtree::write::settle::Task;
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Gives the entries of a leaf new blocks, or completes what is under way there. On return the
-    /// leaf is replaced, and nothing leads to it any more.
+    /// Copies the entries of a leaf to new blocks, or completes the change in progress there. On return the leaf is
+    /// replaced, and no path leads to it any more.
     #[inline(never)]
     pub(crate) fn change(&self, guard: &Guard<'_, M>, partition: usize, number: u32) -> Result<()> {
         self.complete(guard, partition, Task::Change(number))
     }
 
-    /// Does a task, and before it what has to be done first.
+    /// Runs a task, and before it the tasks that it needs.
     pub(crate) fn complete(
         &self,
         guard: &Guard<'_, M>,

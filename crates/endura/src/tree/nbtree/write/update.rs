@@ -1,4 +1,4 @@
-//! Updates and removes, in place, and the way to an insert.
+//! Updates and removes in place, and the search that leads to an insert.
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -13,21 +13,21 @@ use crate::tree::nbtree::metadata::leaf::Flight;
 use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::tree::Tree;
 
-/// How often an operation tries in one leaf, and in one pin, beside others that are faster each time.
+/// The most attempts of an operation in one leaf, and in one pin, while other operations win each time.
 const ATTEMPTS: usize = 64;
 
 /// The end of an operation that writes.
 #[inline(always)]
 fn acknowledge<M: Media>(guard: &Guard<'_, M>) {
-    // Pairs with that of every other write: of two that returned, one's next lookup sees the other. What
-    // others can see of a write are exchanges (its own, or those of whoever completed it).
+    // Pairs with that of every other write: if two writes returned, the next lookup of one thread sees the write of the
+    // other. The stores of a write that others can see are exchanges (its own, or those of a thread that completed it).
     fence_behind_exchange();
     guard.media().mark(Mark::Acknowledged);
 }
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
-    /// Applies what `decide` makes of the present value of `key`, and returns that value. `None`
-    /// says that this is a child of a fork by now: nothing is stored any more.
+    /// Changes the value of `key` as `decide` says about the present one, and returns that value. `None`: this process
+    /// is now the child of a fork, which stores nothing more.
     #[inline(always)]
     pub(crate) fn write(
         &self,
@@ -45,8 +45,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(answer)
     }
 
-    /// The second and later attempts. Not in the loop of the first, which would keep what it needs for another.
-    /// Others may be faster any number of times: no pin lasts for more than some of them.
+    /// The second and later attempts. Kept out of the loop of the first, which would have to preserve its state for
+    /// another. Other operations may win any number of times: no pin lasts for more than some of them.
     #[cold]
     #[inline(never)]
     fn write_after_all<'g>(
@@ -66,14 +66,14 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                     return Ok(answer);
                 }
             }
-            // Nothing of this operation is there: it begins anew.
+            // The operation has stored nothing that counts: it starts over.
             drop(guard);
             self.open.map().pops().wait_for(&join(partition, key));
             guard = self.open.pin_mut()?;
         }
     }
 
-    /// `None`: the key must be looked for again.
+    /// `None`: the caller must search for the key again.
     #[inline(always)]
     fn try_write(
         &self,
@@ -97,7 +97,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         }
     }
 
-    /// The leaf to write `key` to.
+    /// The leaf in which to write `key`.
     #[inline(always)]
     fn place_to_write<'g>(
         &'g self,
@@ -110,7 +110,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         self.enter(guard, way)
     }
 
-    /// Changes the entry in `slot`. `None`: it is not there any more, or must be looked for again.
+    /// Changes the entry in `slot`. `None`: it is no longer there, or the caller must search for it again.
     #[inline(always)]
     fn alter(
         &self,
@@ -156,7 +156,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             }
             guard.media().mark(Mark::Step("alter.durable"));
             block.flush_slot(slot);
-            // Before the caller is told, and before readers no longer help.
+            // Before the operation returns, and before readers no longer help.
             guard.media().drain();
             drop(flight);
             if removes {
@@ -167,7 +167,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(None)
     }
 
-    /// An entry went: notes that, and looks for a neighbour for what is left of its leaf.
+    /// An entry was removed: counts it, and looks for a neighbour with which to merge the rest of its leaf.
     fn removed(
         &self,
         guard: &Guard<'_, M>,
@@ -176,12 +176,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
     ) {
         place.leaf.note_gone(1);
-        // A leaf that is closing has no neighbour: its copy finds one at a later remove.
+        // A closing leaf has no neighbour: a later remove finds one for its copy.
         let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
-        // Now and then, not at each remove: the neighbours may be full for long.
+        // Now and then, not at each remove: the neighbours may be full for a long time.
         if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
             self.open.map().pops().is_out(&join(partition, key));
-            // The remove is done. What follows only improves the shape; a later remove tries again.
+            // The remove is done. The rest only improves the shape; a later remove tries again.
             let _ = self.try_merge(guard, partition, key);
         }
     }
