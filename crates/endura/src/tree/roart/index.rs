@@ -1,4 +1,4 @@
-//! What a map is made of, by this tree.
+//! The interface of an index, implemented by this tree.
 
 use std::io;
 use std::ops::{Bound, ControlFlow};
@@ -18,12 +18,13 @@ use crate::tree::roart::upkeep::check::check_tree;
 use crate::tree::roart::write::entry::Basis;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Checks the whole tree and tells `visit` of every chunk, records included: its offset and its
-    /// bytes. Exact only while nobody writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
+    /// Checks the whole tree, and passes the offset and the bytes of every chunk, including records, to `visit`. Exact
+    /// only while no thread writes ([`Space::quiesce`](crate::pool::Space::quiesce)). O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) at the first claim that does not hold, and those of [`Space::pin`](crate::pool::Space::pin).
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first check that fails, and those of
+    /// [`Space::pin`](crate::pool::Space::pin).
     pub fn check(&self, visit: &mut dyn FnMut(u64, u64)) -> Result<TreeCheck> {
         check_tree(&self.open.pin()?, self.open.map().root(), visit)
     }
@@ -120,7 +121,8 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
             || self.is_end(smallest, key, value),
             |decide| {
                 let mut is_taken = false;
-                // The turn may have ended with the record: then another in its place is not to be taken out.
+                // The turn may have ended together with the record: then another record in its place must not be
+                // removed.
                 self.write(key, Basis::Record, &mut |old: Option<Bytes<'_>>| {
                     is_taken = old.is_some_and(|old| old == *value) && decide();
                     Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })

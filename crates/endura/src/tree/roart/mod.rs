@@ -1,42 +1,40 @@
-//! ROART: a radix tree with leaf arrays, from byte strings to byte strings (Ma, Chen, Chen, Liu, Zhu, Kang,
-//! Wu; USENIX FAST 2021), corrected. `docs/trees.md` lists the corrections, each with its reason, and the
+//! ROART: a radix tree with leaf arrays, from byte strings to byte strings (Ma, Chen, Chen, Liu, Zhu, Kang, Wu; USENIX
+//! FAST 2021). This is a corrected version: `docs/trees.md` lists the corrections, each with its reason, and the
 //! sections of the paper.
 //!
 //! # Structure
 //!
-//! A node decides by one byte of the key; the bytes that all keys below share are its
-//! prefix. A child is a node, a record, or a leaf array of up to 128 records in
-//! no order (the paper's leaf compaction, 3.2). A key that ends at a node has a place of its own there, so
-//! that any key may be a prefix of another. A word that leads to a child says what it is, so
-//! that it can be entered before its first line has come. The root is a node of 256 children that
-//! decides by the first byte; it is never replaced.
+//! A node branches on one byte of the key; the bytes before it that all its keys share are its prefix. A child is a
+//! node, a record, or a leaf array of up to 128 unsorted records (the paper's leaf compaction, 3.2). A key that ends at
+//! a node has its own word there, so that any key may be a prefix of another. A word that leads to a child has the kind
+//! of the child, so that a search can continue before the child's first line has arrived. The root is a node of 256
+//! children that branches on the first byte; it is never replaced.
 //!
 //! # Who may write what, and when it is durable
 //!
-//! Records are never written to once they can be reached, nor are the prefix and the depth of a
-//! node. What changes in a tree is one word at a time: a child of a node, a slot of an array. Its
-//! writer holds the lock of the node or array, and stores it in the manner of link and persist
-//! (`publish`): what the word leads to is durable before, and the word carries a tag until it is
-//! durable itself. Whoever has to change the parent's word as well locks the parent while it holds
-//! the child, never the other way round. A node or array that is replaced keeps its contents and is
-//! obsolete: nobody can lock it any more.
+//! Records never change once they are reachable, and neither do the prefix and the depth of a node. A tree changes one
+//! word at a time: a child of a node, or a slot of an array. The writer holds the lock of the node or array, and stores
+//! the word by link and persist (`publish`): the chunk to which the word leads is durable before, and the word carries
+//! a tag until it is durable itself. A writer that also has to change the parent's word locks the parent while it holds
+//! the child, never the other way round. A node or array that is replaced keeps its contents and is obsolete: no thread
+//! can lock it any more.
 //!
-//! Fingerprints, the index of a node of 48, locks and counts are volatile in meaning, though they lie
-//! in the pool: they are never flushed, and the first writer of a session to lock a chunk makes them
-//! anew (the paper's selective persistence, 3.3.1, without its per-node recovery).
+//! Fingerprints, the index of a node of 48, locks and counts are volatile words, though they are stored in the pool.
+//! They are never flushed, and the first writer of a session that locks a chunk rebuilds them (the paper's selective
+//! persistence, 3.3.1, without its per-node recovery).
 //!
 //! # What a reader may see
 //!
-//! Readers wait for no lock, and searches check no version: every word that they follow was right at the
-//! moment they loaded it, and what it leads to does not change. (A scan that has sorted an array may hold
-//! its lock for a few stores, to leave the order there.) Where they meet the tag they make the line
-//! durable first; also where the word is empty, for that a key is absent may rest on it. In a chunk
-//! that nobody has locked in this session they search without fingerprints and index.
+//! Readers wait for no lock, and searches check no version: every word was valid at the moment a search loaded it, and
+//! the chunk to which it leads does not change. (A scan that has sorted an array may hold its lock for a few stores, to
+//! store the order there.) A reader that meets the tag makes the line durable first, even if the word is empty, because
+//! its result may be that a key is absent. In a chunk that no thread has locked in this session readers search without
+//! fingerprints and index.
 //!
 //! # Crash after store k: what recovery sees
 //!
-//! There is no recovery pass. Locks of an earlier session are void, readers read every state below
-//! as it is. "Before" and "after" mean the map without and with the operation in flight.
+//! There is no recovery pass. Locks of an earlier session are void, and readers read every state below as it is.
+//! "Before" and "after" mean the map without and with the operation in flight.
 //!
 //! | operation, store | what is there | readers see | the next writer |
 //! | --- | --- | --- | --- |

@@ -18,7 +18,7 @@ use crate::tree::roart::techniques::{Full, Techniques};
 /// The number of this kind of map in the directory.
 pub(crate) const KIND: u8 = Kind::Roart.number();
 
-/// The format of nodes, arrays and records, as the directory records it.
+/// The version of the format of nodes, arrays and records, as the directory records it.
 pub(crate) const PARAMETERS: u64 = 1;
 
 /// A ROART tree.
@@ -54,17 +54,17 @@ impl<M: Media, T> Clone for Tree<M, T> {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Opens the map `name` of a pool; makes it if there is none.
+    /// Opens the map `name` of a pool; creates it if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`](crate::Error::WrongKind) if there is a map of that name and another kind, [`Error::Corrupt`](crate::Error::Corrupt) if it cannot
-    /// have a root, and those of [`Space::open_map`].
+    /// [`Error::WrongKind`](crate::Error::WrongKind) if there is a map of that name and another kind,
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it cannot have a root, and those of [`Space::open_map`].
     pub fn open(space: &Arc<Space<M>>, name: &str) -> Result<Self> {
         Self::over(space, Self::find_or_create(space, name, &Types::byte_strings())?)
     }
 
-    /// The map `name`, whatever it is; made with these types if there is none.
+    /// Finds the map `name`, of any kind; creates it with these types if there is none.
     pub(crate) fn find_or_create(
         space: &Arc<Space<M>>,
         name: &str,
@@ -74,10 +74,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         space.open_typed_map(name, KIND, PARAMETERS, types, create)
     }
 
-    /// The tree in an open map.
+    /// Opens the tree of an open map.
     pub(crate) fn over(space: &Arc<Space<M>>, map: Arc<MapState>) -> Result<Self> {
         if map.kind() == KIND && map.parameters() == PARAMETERS {
-            // As in every operation: the place of a map that was dropped may be another's by now.
+            // Pinned, as in every operation: the space of a dropped map may belong to another one by now.
             let guard = space.pin()?;
             let root = match map.is_dropped() {
                 true => Link::NONE,
@@ -89,8 +89,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Writes an empty tree and gives its root word. Nothing leads to it yet; it is durable once
-    /// the caller's next fence is.
+    /// Writes an empty tree and returns its root word. Nothing leads to it yet; it is durable once the caller's next
+    /// fence is.
     fn create(guard: &Guard<'_, M>) -> Result<u64> {
         let root = NewNode { kind: NodeKind::N256, prefix: &[], eok: Link::NONE, children: &[] };
         let at = guard.alloc(Node::<M>::bytes_of(root.kind))?;
@@ -102,7 +102,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Node::root(guard.media(), self.root.at())
     }
 
-    /// A call of its own: inside of the long functions that write it would cost an insert 2 % more instructions.
+    /// Not inlined: inside of the long functions that write it would cost an insert 2 % more instructions.
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.open.pin_mut()
     }

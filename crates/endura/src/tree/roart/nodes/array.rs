@@ -1,6 +1,5 @@
-//! A leaf array: records whose keys share the bytes up to the one that decides in the parent. What
-//! they have in common beyond that is stored nowhere, so that an array can move up in the tree
-//! without being touched.
+//! A leaf array: records whose keys share the bytes up to the one on which the parent branches. Any further common
+//! bytes are stored nowhere, so that an array can move up in the tree unchanged.
 //!
 //! | byte | |
 //! | --- | --- |
@@ -41,7 +40,7 @@ impl<M> Clone for Array<'_, M> {
 
 impl<M> Copy for Array<'_, M> {}
 
-/// Words before the slots.
+/// The number of words before the slots.
 fn head(kind: ArrayKind) -> usize {
     FINGERPRINTS + kind.capacity() / 4
 }
@@ -50,7 +49,7 @@ fn words_of(kind: ArrayKind) -> usize {
     head(kind) + kind.capacity()
 }
 
-/// A bit in each byte of `word` that may be `byte`: all that are, and now and then the one after.
+/// A bit for each byte of `word` that may be equal to `byte`: all that are, and sometimes the byte after one.
 fn matches(word: u64, byte: u8) -> u64 {
     const ONES: u64 = u64::MAX / 0xFF;
     let difference = word ^ (ONES * u64::from(byte));
@@ -58,7 +57,7 @@ fn matches(word: u64, byte: u8) -> u64 {
 }
 
 impl<'m, M: Media> Array<'m, M> {
-    /// Bytes of the chunk: whole lines.
+    /// Bytes of the chunk: whole cache lines.
     pub(crate) fn bytes_of(kind: ArrayKind) -> u64 {
         (8 * words_of(kind) as u64).next_multiple_of(LINE)
     }
@@ -106,13 +105,13 @@ impl<'m, M: Media> Array<'m, M> {
         head(self.kind) + i
     }
 
-    /// Slot `i`, durable or not: for walks that answer nobody, or that ask the version afterwards.
+    /// Slot `i`, durable or not: for walks that return no result from it, or that validate the version afterwards.
     pub(crate) fn peek(&self, i: usize) -> Slot {
         // Acquire, as in `load`.
         Slot(self.words.load(self.place(i), Ordering::Acquire))
     }
 
-    /// Where the record of `key` is, durable or not: for walks that answer by what they have noted.
+    /// The offset of the record of `key`, durable or not: for walks that validate what they have noted.
     pub(crate) fn peek_for(&self, key: &[u8], fingerprint: Fingerprint) -> Result<Option<u64>> {
         for i in 0..self.kind.capacity() {
             let slot = self.peek(i);
@@ -126,11 +125,11 @@ impl<'m, M: Media> Array<'m, M> {
         Ok(None)
     }
 
-    /// Slot `i`, durable where it matters.
+    /// Slot `i`, made durable if necessary.
     #[inline]
     #[track_caller]
     pub(crate) fn load(&self, i: usize) -> Slot {
-        // Acquire: pairs with the Release of `publish`: the record is seen whole.
+        // Acquire: pairs with the Release of `publish`, so that the whole record is visible.
         let slot = Slot(self.words.load(self.place(i), Ordering::Acquire));
         if slot.is_dirty() {
             self.words.help_flush(self.place(i), 1);
@@ -151,7 +150,7 @@ impl<'m, M: Media> Array<'m, M> {
         })
     }
 
-    /// What `look` finds at one of the records of this fingerprint: it is told the slot and where the record is.
+    /// Calls `look` with the slot and the offset of each record with this fingerprint, until it returns a result.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn find_by<F>(
@@ -169,7 +168,7 @@ impl<'m, M: Media> Array<'m, M> {
             let mut hits = matches(word, fingerprint.0 as u8);
             while hits != 0 {
                 let i = 8 * group + hits.trailing_zeros() as usize / 8;
-                // In an array of 4 the upper half of the word is something else.
+                // In an array of 4 the upper half of the word has other contents.
                 if i < capacity
                     && let Some(at) = self.record_at(i, fingerprint)
                     && let Some(found) = look(i, at)?
@@ -182,19 +181,19 @@ impl<'m, M: Media> Array<'m, M> {
         Ok(None)
     }
 
-    /// Asks for all lines of an array that has yet to be entered.
+    /// Prefetches all lines of an array that is not yet entered.
     pub(crate) fn prefetch_all(media: &M, at: u64, kind: ArrayKind) {
         media.prefetch(at, Self::bytes_of(kind));
     }
 
-    /// Whether a search asks for all lines of such an array, so that the slots come with the
-    /// fingerprints. A larger one has 16 lines or more, of which it needs three.
+    /// Whether a search prefetches all lines of such an array, so that the slots arrive with the fingerprints. A larger
+    /// array has 16 lines or more, of which a search needs three.
     #[inline]
     pub(crate) fn is_prefetched_whole(kind: ArrayKind) -> bool {
         kind.capacity() <= 64
     }
 
-    /// Asks for what a search looks at first.
+    /// Prefetches the lines that a search reads first.
     #[inline]
     pub(crate) fn prefetch_for_search(media: &M, at: u64, kind: ArrayKind) {
         if Self::is_prefetched_whole(kind) {
@@ -204,13 +203,13 @@ impl<'m, M: Media> Array<'m, M> {
         }
     }
 
-    /// Asks for the lines that a search looks at first: the slots follow where a fingerprint fits.
+    /// Prefetches the lines that a search reads first; the slots follow if a fingerprint matches.
     fn prefetch_head(media: &M, at: u64, kind: ArrayKind) {
         media.prefetch(at, 8 * head(kind) as u64);
     }
 
-    /// Asks for the slots whose fingerprints fit, or, with `RECORDS`, for the records that those lead to.
-    /// A hint: nothing rests on what it sees.
+    /// Prefetches the slots whose fingerprints match, or, with `RECORDS`, the records to which these lead. A hint: no
+    /// result rests on it.
     pub(crate) fn prefetch_hits<const RECORDS: bool>(&self, fingerprint: Fingerprint) {
         for first in (0..self.kind.capacity()).step_by(8) {
             let word = self.words.load(FINGERPRINTS + first / 8, Ordering::Relaxed);
@@ -249,7 +248,7 @@ impl<'m, M: Media> Array<'m, M> {
         Ok(None)
     }
 
-    /// Where the record in slot `i` is, if it has this fingerprint.
+    /// The offset of the record in slot `i`, if it has this fingerprint.
     #[inline(always)]
     #[track_caller]
     fn record_at(self, i: usize, fingerprint: Fingerprint) -> Option<u64> {
@@ -258,13 +257,13 @@ impl<'m, M: Media> Array<'m, M> {
             return None;
         }
         if slot.is_dirty() {
-            // Also an empty one: that the key is absent may rest on it.
+            // Also an empty slot: the result may be that the key is absent.
             self.words.help_flush(self.place(i), 1);
         }
         (!slot.is_empty()).then(|| slot.at())
     }
 
-    /// An empty slot, searched from number `from` on. The holder of the lock asks.
+    /// An empty slot, searched from number `from` on. For the holder of the lock.
     pub(crate) fn vacancy(&self, from: usize) -> Option<usize> {
         let capacity = self.kind.capacity();
         let is_empty =
@@ -272,25 +271,25 @@ impl<'m, M: Media> Array<'m, M> {
         (0..capacity).map(|i| (from + i) % capacity).find(is_empty)
     }
 
-    /// Notes the fingerprint that slot `i` will have; in which word. Before the slot itself, for the
-    /// reason that [`Node::note`](crate::tree::roart::nodes::node::Node::note) has.
+    /// Stores the fingerprint that slot `i` will have, and returns its word. Called before the slot itself is stored,
+    /// for the reason given at [`Node::note`](crate::tree::roart::nodes::node::Node::note).
     pub(crate) fn note(&self, i: usize, fingerprint: Fingerprint) -> usize {
         let word = FINGERPRINTS + i / 8;
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[i % 8] = fingerprint.0 as u8;
-        // Relaxed: the Release of the slot, or of the unlock after the fingerprints were made anew.
+        // Relaxed: ordered by the Release of the slot, or by that of the unlock after the fingerprints were rebuilt.
         self.words.store(word, u64::from_le_bytes(bytes), Ordering::Relaxed);
         word
     }
 
-    /// All records. The holder of the lock asks.
+    /// All records. For the holder of the lock.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let slots =
             (0..self.kind.capacity()).map(|i| self.words.load(self.place(i), Ordering::Relaxed));
         slots.map(Slot).filter(|slot| !slot.is_empty()).collect()
     }
 
-    /// Makes the fingerprints anew. The holder of the lock does, before anyone trusts them.
+    /// Rebuilds the fingerprints. For the holder of the lock, before any thread uses them.
     pub(crate) fn rebuild_fingerprints(&self) {
         for i in 0..self.kind.capacity() {
             let slot = Slot(self.words.load(self.place(i), Ordering::Relaxed));
@@ -298,7 +297,7 @@ impl<'m, M: Media> Array<'m, M> {
         }
     }
 
-    /// Writes an array that nobody can reach, and starts the write-back.
+    /// Writes an array that is not reachable yet, and starts the write-back.
     pub(crate) fn create(
         guard: &Guard<'m, M>,
         at: u64,

@@ -1,13 +1,13 @@
 //! The nodes that a walk has entered. In a damaged tree several words may lead to one node. If they do so on every
 //! level, the number of paths grows exponentially.
 //!
-//! In one pin a walk in the order of the keys enters each node of a sound tree once. A node stays on the way of its
-//! keys: it moves up when one above gives way to it, and a level down when another is put between, both
-//! below the word that the walk has come by, and it goes on behind that. And nothing is used again before the pin ends.
+//! In one pin a walk in key order enters each node of a sound tree once. A node stays on the path of its keys. It moves
+//! up when a node above it is collapsed, and down a level when a node is inserted above it. Both happen below the word
+//! through which the walk has come, and the walk continues after that word. And no chunk is reused before the pin ends.
 
 use std::collections::BTreeSet;
 
-/// Nodes that are entered without being noted: all, in nearly all walks.
+/// Nodes that are entered without being recorded: all nodes, in nearly every walk.
 const UNNOTED: usize = 4096;
 
 #[derive(Default)]
@@ -17,8 +17,8 @@ pub(crate) struct Entered {
 }
 
 impl Entered {
-    /// Notes that the node at `at` is entered; whether that may be the first time. If the walk ends where it is
-    /// not, no node is entered a third time, but for the first thousands.
+    /// Records that the node at `at` is entered; returns whether that may be the first time. If the walk ends when it
+    /// is not, it enters no node a third time, except the first thousands.
     #[inline]
     pub(crate) fn is_new(&mut self, at: u64) -> bool {
         self.count += 1;
@@ -26,5 +26,5 @@ impl Entered {
     }
 }
 
-/// What is said of a node that is not new.
+/// The error for a node that was entered before.
 pub(crate) const TWICE: &str = "a node that is reached twice";

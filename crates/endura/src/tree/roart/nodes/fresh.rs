@@ -1,13 +1,13 @@
-//! Chunks that an operation has taken and that nothing leads to.
+//! Chunks that an operation has allocated, and that are not linked yet.
 
 use crate::Result;
 use crate::media::Media;
 use crate::pool::Guard;
 
-/// Chunks on their way into the tree; those that do not get there are given back.
+/// Chunks on their way into the tree; chunks that are not linked are freed.
 pub(crate) struct Fresh<'g, M: Media> {
     guard: &'g Guard<'g, M>,
-    /// By itself: most operations need no other.
+    /// Kept separately: most operations need no other.
     first: Option<(u64, u64)>,
     others: Vec<(u64, u64)>,
 }
@@ -17,7 +17,7 @@ impl<'g, M: Media> Fresh<'g, M> {
         Self { guard, first: None, others: Vec::new() }
     }
 
-    /// One chunk more.
+    /// Allocates one more chunk.
     pub(crate) fn alloc(&mut self, bytes: u64) -> Result<u64> {
         let at = self.guard.alloc(bytes)?;
         match self.first {
@@ -27,20 +27,20 @@ impl<'g, M: Media> Fresh<'g, M> {
         Ok(at)
     }
 
-    /// Something leads to all of them now.
+    /// Called when all of them are linked.
     pub(crate) fn linked(&mut self) {
         self.first = None;
         self.others.clear();
     }
 
-    /// Gives back all of them.
+    /// Frees all of them.
     #[cold]
     pub(crate) fn give_back(&mut self) {
         self.keep_first();
         self.first.take().into_iter().for_each(|(at, bytes)| self.guard.discard(at, bytes));
     }
 
-    /// Gives back all but the first.
+    /// Frees all of them except the first.
     pub(crate) fn keep_first(&mut self) {
         self.others.drain(..).for_each(|(at, bytes)| self.guard.discard(at, bytes));
     }

@@ -1,19 +1,19 @@
-//! The first word of a node or leaf array: lock, version, and how many children there are.
+//! The first word of a node or leaf array: its lock, its version, and the number of its children.
 //!
 //! ```text
 //! 63           44 43        13 12        11    3 2       1          0
 //! | generation 20 | version 31 | ordered | live 9 | ready | obsolete | locked |
 //! ```
 //!
-//! A word of an earlier generation than the session's also means that nothing volatile in the chunk can be trusted.
-//! Who locks it first in a session makes it ready. What it shares with those of a FAST & FAIR tree is in
-//! [`lock_word`].
+//! A word of an earlier generation than the session's also means that the volatile words of the chunk are invalid. The
+//! first writer of a session that locks the chunk makes it ready. [`lock_word`] has the part that it shares with the
+//! lock words of a FAST & FAIR tree.
 //!
-//! Ordered says that an array remembers the order of its keys ([`order`](crate::tree::roart::nodes::order)); writers who
-//! enter a key take it back.
+//! The bit `ordered` says that an array has the order of its keys ([`order`](crate::tree::roart::nodes::order)); a
+//! writer that inserts a key clears it.
 //!
-//! The version counts locks of writers. A chunk whose word was unlocked and is the same later has not changed
-//! in between; that is all that the version is for: searches do not need it.
+//! The version counts locks of writers. If a chunk's word was unlocked and is the same later, the chunk has not changed
+//! in between. The version has no other use: searches do not need it.
 
 use crate::media::{LINE, Media, Ordering, Region};
 use crate::pool::{Guard, Space};
@@ -34,15 +34,15 @@ const ORDERED: u64 = 1 << 12;
 const VERSION_ONE: u64 = 1 << 13;
 const VERSION: u64 = 0x7FFF_FFFF << 13;
 
-/// A lock word as it was read.
+/// A lock word, as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LockWord(u64);
 
 impl LockWord {
-    /// One that never holds.
+    /// A word for which the checks below always fail.
     pub(crate) const NEVER: Self = Self(LOCKED);
 
-    /// The word of a chunk that is made at `at`, with so many children.
+    /// The word of a chunk that is created at `at`, with so many children.
     pub(crate) fn created<M: Media>(guard: &Guard<'_, M>, at: u64, live: usize) -> u64 {
         lock_word::first_stamp(guard.space(), at) | READY | (live as u64) << LIVE_SHIFT
     }
@@ -55,17 +55,17 @@ impl LockWord {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn read<M: Media>(words: &Region<'_, M>) -> Self {
-        // Acquire pairs with the Release of the unlock: what the last holder wrote is seen.
+        // Acquire pairs with the Release of the unlock: the stores of the last holder are visible.
         Self(words.load(LOCK, Ordering::Acquire))
     }
 
-    /// Whether what is volatile in the chunk is right.
+    /// Whether the volatile words of the chunk are valid.
     #[inline(always)]
     pub(crate) fn is_ready(self, generation: u64) -> bool {
         self.0 & READY != 0 && lock_word::is_mine(self.0, generation)
     }
 
-    /// Whether the word is of this session.
+    /// Whether the word belongs to this session.
     pub(crate) fn is_mine(self, generation: u64) -> bool {
         lock_word::is_mine(self.0, generation)
     }
@@ -74,24 +74,24 @@ impl LockWord {
         self.0 & LOCKED != 0
     }
 
-    /// Whether the chunk is no part of the tree any more, or about to be none.
+    /// Whether the chunk is no longer part of the tree, or is about to be removed from it.
     #[inline]
     pub(crate) fn is_obsolete(self, generation: u64) -> bool {
         self.0 & OBSOLETE != 0 && lock_word::is_mine(self.0, generation)
     }
 
-    /// Whether the order of the keys is remembered.
+    /// Whether the order of the keys is stored.
     #[inline]
     pub(crate) fn is_ordered(self, generation: u64) -> bool {
         self.0 & (LOCKED | ORDERED) == ORDERED && self.is_ready(generation)
     }
 
-    /// How many children there are, where it is known.
+    /// The number of children, if it is known.
     pub(crate) fn live(self, generation: u64) -> Option<usize> {
         self.is_ready(generation).then_some(((self.0 & LIVE) >> LIVE_SHIFT) as usize)
     }
 
-    /// Whether no writer but one who held the lock when this word was read can have changed the chunk since.
+    /// Whether only a writer that held the lock when this word was read can have changed the chunk since.
     #[track_caller]
     pub(crate) fn is_of_one_holder<M: Media>(self, words: &Region<'_, M>) -> bool {
         // As in `still_holds`.
@@ -100,12 +100,12 @@ impl LockWord {
         (now ^ self.0) & (VERSION | STAMP) == 0
     }
 
-    /// Whether no writer has locked the chunk since this word was read, nor held it then.
+    /// Whether no writer has locked the chunk since this word was read, and none held the lock then.
     #[inline]
     #[track_caller]
     pub(crate) fn still_holds<M: Media>(self, words: &Region<'_, M>) -> bool {
-        // Keeps the loads before it before the one after it. Pairs with the Release of a holder's
-        // stores: whoever saw one of them sees the lock that came before it.
+        // Orders the loads before it before the load after it. Pairs with the Release of a holder's stores: a reader
+        // that saw one of them sees the lock that preceded it.
         fence(Ordering::Acquire);
         let now = words.load(LOCK, Ordering::Relaxed);
         self.0 & (LOCKED | OBSOLETE) == 0 && (now ^ self.0) & !ORDERED == 0
@@ -117,7 +117,7 @@ fn impossible(offset: u64) -> Error {
     Error::Corrupt { offset, what: IMPOSSIBLE }
 }
 
-/// Whether a chunk that says that it is obsolete became so in this session; no matter what, of one that does not.
+/// Checks that an obsolete chunk became obsolete in this session. A chunk that is not obsolete passes.
 ///
 /// # Errors
 ///
@@ -131,7 +131,8 @@ pub(crate) fn check_obsolete<M: Media>(space: &Space<M>, words: &Region<'_, M>) 
     Ok(())
 }
 
-/// Whether a chunk to which nobody writes has a lock word that a session can have left, or this one has set.
+/// Checks that a chunk which no thread is changing has a lock word that an earlier session can have left, or that this
+/// one has set.
 ///
 /// # Errors
 ///
@@ -146,7 +147,7 @@ pub(crate) struct Locked<'g, M: Media> {
     guard: &'g Guard<'g, M>,
     word: u64,
     panics: PanicWatch,
-    /// The word that was found.
+    /// The word before it was locked.
     found: u64,
 }
 
@@ -155,7 +156,7 @@ impl<'g, M: Media> Locked<'g, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if its lock word is none that a correct run leaves: nobody would ever unlock it.
+    /// [`Error::Corrupt`] if no correct run leaves its lock word: no thread would ever unlock it.
     #[track_caller]
     pub(crate) fn acquire(guard: &'g Guard<'g, M>, words: Region<'g, M>) -> Result<Option<Self>> {
         let mut waiting = Waiting::at(guard.space(), words.offset());
@@ -178,8 +179,8 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Locks an array for leaving its order, if it is ready and has none, and nobody has locked it since
-    /// `seen` was read. The version stays: the holder changes nothing that readers of it have seen.
+    /// Locks an array to store its order, if the array is ready, has no order, and was not locked since `seen` was
+    /// read. The version stays: the holder changes no word that readers of this version have seen.
     #[track_caller]
     pub(crate) fn try_acquire(
         guard: &'g Guard<'g, M>,
@@ -197,17 +198,17 @@ impl<'g, M: Media> Locked<'g, M> {
         exchanged.is_ok().then(|| Self { words, guard, word, found, panics })
     }
 
-    /// Says whether from the unlock on the order of the keys is remembered.
+    /// Sets whether the order of the keys is stored, as of the unlock.
     pub(crate) fn set_ordered(&mut self, is_ordered: bool) {
         self.word = if is_ordered { self.word | ORDERED } else { self.word & !ORDERED };
     }
 
-    /// Whether what is volatile in the chunk is right.
+    /// Whether the volatile words of the chunk are valid.
     pub(crate) fn is_ready(&self) -> bool {
         self.word & READY != 0
     }
 
-    /// Says that from the unlock on what is volatile is right, and how many children there are.
+    /// Declares the volatile words valid as of the unlock, and sets the number of children.
     pub(crate) fn make_ready(&mut self, live: usize) {
         self.word |= READY;
         self.set_live(live);
@@ -226,7 +227,7 @@ impl<'g, M: Media> Locked<'g, M> {
     // no mutant: a technique that is switched for measuring only.
     pub(crate) fn keep_metadata<T: Techniques>(&self, metadata: usize) {
         if !T::SELECTIVE_PERSISTENCE {
-            // Release: still locked, and the rest is the holder's.
+            // Release: still locked, and the other bits belong to the holder.
             self.words.store(LOCK, self.word, Ordering::Release);
             self.words.flush(LOCK, 1);
             if 8 * metadata as u64 >= LINE {
@@ -235,27 +236,27 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Says that the chunk is about to be replaced, or to give way: before the word is published that leads
-    /// past it. Readers who are inside of it then know ([`sample`](crate::tree::roart::nodes::sample)).
+    /// Declares that the chunk is about to be replaced, or collapsed, before the word is published that leads past it.
+    /// Readers inside of it then know ([`sample`](crate::tree::roart::nodes::sample)).
     pub(crate) fn leave(&mut self) {
         self.word |= OBSOLETE;
-        // Release: pairs with the Acquire of who asks for proof. Still locked.
+        // Release: pairs with the Acquire of a reader that asks for proof. Still locked.
         // equivalent mutant, without: not seen: takes a reader in the chunk, a writer between the link past it and
         // the unlock, and a foreign key that a third one brings.
         // equivalent mutant, relaxed: not seen: the same, and late visibility.
         self.words.store(LOCK, self.word, Ordering::Release);
     }
 
-    /// Unlocks a chunk in which nothing was changed: the version is as before.
+    /// Unlocks a chunk in which nothing was changed: the version stays as before.
     #[cold]
     pub(crate) fn unchanged(mut self) {
-        // Else it was made ready.
+        // Otherwise it was made ready, which is a change.
         if LockWord(self.found).is_ready(self.guard.space().generation()) {
             self.word = self.found;
         }
     }
 
-    /// Unlocks for good: nobody can lock the chunk any more, and what is in it stays as it is.
+    /// Unlocks for good: no thread can lock the chunk any more, and its contents stay.
     pub(crate) fn retire(mut self) {
         self.word |= OBSOLETE;
     }
@@ -264,9 +265,9 @@ impl<'g, M: Media> Locked<'g, M> {
 impl<M: Media> Drop for Locked<'_, M> {
     fn drop(&mut self) {
         self.panics.end(self.guard.space());
-        // Pairs with the Acquire of readers and of the next lock; and, as a full fence behind all that was
-        // changed under the lock, with that of every other write: of two that returned, one's next lookup
-        // sees the other. SeqCst: on x86-64 an exchange.
+        // Pairs with the Acquire of readers and of the next lock. As a full fence after all changes under the lock, it
+        // also pairs with that of every other write: if two writes returned, the next lookup of one thread sees the
+        // write of the other. SeqCst: on x86-64 an exchange.
         self.words.store(LOCK, self.word & !LOCKED, Ordering::SeqCst);
         fence_behind_exchange();
     }

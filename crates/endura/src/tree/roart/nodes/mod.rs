@@ -1,4 +1,4 @@
-//! Nodes, leaf arrays and records: their words, their locks, how they are published.
+//! Nodes, leaf arrays and records: their words, their locks, and how they are published.
 
 pub(crate) mod array;
 pub(crate) mod entered;

@@ -1,4 +1,4 @@
-//! A node: one byte of the key decides, those before it are the node's prefix.
+//! A node: it branches on one byte of the key; the bytes before that are the node's prefix.
 //!
 //! | byte | word | |
 //! | --- | --- | --- |
@@ -9,8 +9,8 @@
 //! | 32.. | children: 4, 16, 48 in any order, or 256 by their byte | |
 //! | 416.. | 48 only: for each byte its child's number and one, 0 = none | volatile |
 //!
-//! `depth` is the number of the byte that decides. Depth and prefix never change, so that a node can
-//! get a new parent without being touched: what the paper repairs after a crash cannot go wrong.
+//! `depth` is the index of the byte on which the node branches. Depth and prefix never change, so that a node can get a
+//! new parent without being changed itself: the inconsistency that the paper repairs after a crash cannot arise.
 
 use crate::media::{LINE, Media, Ordering, Region, Span};
 use crate::pool::Guard;
@@ -25,7 +25,7 @@ const PREFIX: usize = 2;
 pub(crate) const EOK: usize = 3;
 const CHILDREN: usize = 4;
 const INDEX: usize = CHILDREN + 48;
-/// Bytes of the prefix that a node remembers.
+/// Bytes of the prefix that a node stores.
 const REMEMBERED: usize = 8;
 
 const MAGIC: u64 = 0xA47D << 48;
@@ -34,21 +34,21 @@ fn meta(kind: NodeKind, depth: usize) -> u64 {
     MAGIC | (kind as u64) << 32 | depth as u64
 }
 
-/// The last bytes of a prefix as a node remembers them.
+/// The last bytes of a prefix, as a node stores them.
 fn remembered(prefix: &[u8]) -> u64 {
     let from = prefix.len().saturating_sub(REMEMBERED);
     prefix[from..].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
 }
 
-/// How a key compares with the prefix of a node.
+/// The comparison of a key with the prefix of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prefix {
-    /// It goes on below the node, or ends at it.
+    /// The key has the prefix: it continues below the node, or ends at it.
     Matches,
-    /// It does as far as the node remembers; there are bytes before that.
+    /// The key has the stored part of the prefix; the prefix has bytes before that.
     MayMatch,
-    /// It leaves at this byte, where the keys below have that one (or somewhere before, if there
-    /// are bytes that the node does not remember).
+    /// The key differs at this byte, where the keys below have the other byte (or it differs earlier, if the prefix has
+    /// bytes that the node does not store).
     LeavesAt(usize, u8),
 }
 
@@ -75,14 +75,14 @@ fn words_of(kind: NodeKind) -> usize {
 }
 
 impl<'m, M: Media> Node<'m, M> {
-    /// Bytes of the chunk: whole lines.
+    /// Bytes of the chunk: whole cache lines.
     pub(crate) fn bytes_of(kind: NodeKind) -> u64 {
         (8 * words_of(kind) as u64).next_multiple_of(LINE)
     }
 
-    /// Asks for what a search looks at first in a node that has yet to be entered: its header, and the word
-    /// of `byte`, the one behind what the parent decides by. Most often that decides here; for sure only the
-    /// header tells, and to wait for it first would be a second miss. A hint: nothing rests on it.
+    /// Prefetches what a search reads first in a node that is not yet entered: its header, and the word of `byte`, the
+    /// byte after the one on which the parent branches. Most often the node branches on that byte. Only the header says
+    /// so for certain, and waiting for it would be a second miss. A hint: no result rests on it.
     #[inline]
     pub(crate) fn prefetch_for_search(media: &M, (at, kind): (u64, NodeKind), byte: Option<&u8>) {
         let byte = usize::from(*byte.unwrap_or(&0));
@@ -119,14 +119,14 @@ impl<'m, M: Media> Node<'m, M> {
         if root.depth == 0 { Ok(root) } else { Err(root.corrupt("a root with a prefix")) }
     }
 
-    /// Where `link` leads to a node of 256 children without a prefix beyond the `from` bytes of the key that
-    /// led there: the word under the next byte of the key. `None` if it leads elsewhere, or the key ends. What
-    /// the node is and the word are loaded side by side: the one does not wait for the other.
+    /// For a `link` to a node of 256 children whose prefix has only the `from` bytes of the key that led there: the
+    /// word under the next byte of the key. `None` if it leads elsewhere, or the key ends. The header and the word are
+    /// loaded in parallel: neither load waits for the other.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn child_by_byte(media: &M, link: Link, key: &[u8], from: usize) -> Option<Link> {
         const WORDS: usize = CHILDREN + 256;
-        // An empty word may still name the kind; it leads to the superblock, which is no node.
+        // An empty word may still have the kind; it leads to the superblock, which is not a node.
         if !link.is_to(NodeKind::N256) {
             return None;
         }
@@ -174,7 +174,7 @@ impl<'m, M: Media> Node<'m, M> {
         LockWord::read(&self.words)
     }
 
-    /// Compares the prefix with a key of which the first `from` bytes are known to match.
+    /// Compares the prefix with a key, whose first `from` bytes are known to match.
     #[inline]
     pub(crate) fn compare_prefix(self, key: &[u8], from: usize) -> Prefix {
         let known_from = self.depth.saturating_sub(REMEMBERED).max(from);
@@ -193,22 +193,22 @@ impl<'m, M: Media> Node<'m, M> {
         (prefix >> (8 * (self.depth - 1 - i))) as u8
     }
 
-    /// From which byte on the node remembers the prefix.
+    /// The first byte of the prefix that the node stores.
     pub(crate) fn remembers_from(&self) -> usize {
         self.depth.saturating_sub(REMEMBERED)
     }
 
-    /// Word `i`, durable or not: for walks that answer nobody.
+    /// Word `i`, durable or not: for walks that return no result from it.
     pub(crate) fn peek(&self, i: usize) -> Link {
         // Acquire, as in `load`.
         Link(self.words.load(i, Ordering::Acquire))
     }
 
-    /// Word `i`, durable where it matters: an answer may rest on it, or on its emptiness.
+    /// Word `i`, made durable if necessary: a result may rest on it, or on its being empty.
     #[inline]
     #[track_caller]
     pub(crate) fn load(&self, i: usize) -> Link {
-        // Acquire: pairs with the Release of `publish`: what the word leads to is seen.
+        // Acquire: pairs with the Release of `publish`, so that the child is visible.
         let link = Link(self.words.load(i, Ordering::Acquire));
         if link.is_dirty() {
             self.words.help_flush(i, 1);
@@ -216,7 +216,7 @@ impl<'m, M: Media> Node<'m, M> {
         link
     }
 
-    /// The word of the child under `byte`: which one, and what it holds. It may be empty.
+    /// The word of the child under `byte`: its index and its contents. It may be empty.
     #[inline]
     #[track_caller]
     pub(crate) fn child(&self, byte: u8, generation: u64) -> Option<(usize, Link)> {
@@ -233,7 +233,7 @@ impl<'m, M: Media> Node<'m, M> {
         match self.kind {
             NodeKind::N48 if self.version().is_ready(generation) => {
                 let number = usize::from(self.index(byte)).checked_sub(1)?;
-                // A stale entry of the index names the child of another byte, or none.
+                // A stale entry of the index leads to the child of another byte, or to none.
                 let i = CHILDREN + number.min(self.kind.children() - 1);
                 let link = self.load(i);
                 (link.byte() == byte && link.0 != 0).then_some((i, link))
@@ -242,7 +242,7 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// Looks at all children.
+    /// Searches all children.
     #[track_caller]
     fn search(&self, byte: u8) -> Option<(usize, Link)> {
         let mut emptied = None;
@@ -279,8 +279,8 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// The child with the smallest byte from `byte` on; for `UP` = false the one with the largest
-    /// byte down from there.
+    /// The child with the smallest byte from `byte` on; for `UP` = false the child with the largest byte down from
+    /// there.
     #[track_caller]
     pub(crate) fn next_child<const UP: bool>(&self, byte: u8) -> Option<(u8, usize, Link)> {
         let found = |i: usize| {
@@ -300,8 +300,8 @@ impl<'m, M: Media> Node<'m, M> {
         }
     }
 
-    /// Takes children from `byte` on, up or down, into `out`, as many as may hold `want` records; gives
-    /// the byte from which on there may be more.
+    /// Appends children from `byte` on, up or down, to `out`, until they may hold `want` records. Returns the byte from
+    /// which on there may be more.
     pub(crate) fn take_children<const UP: bool>(
         &self,
         byte: u8,
@@ -332,7 +332,7 @@ impl<'m, M: Media> Node<'m, M> {
         Ok(Some(at))
     }
 
-    /// A word for a new child under `byte`; none if the node is full. The holder of the lock asks.
+    /// A word for a new child under `byte`; `None` if the node is full. For the holder of the lock.
     pub(crate) fn vacancy(&self, byte: u8) -> Option<usize> {
         if self.kind == NodeKind::N256 {
             return Some(CHILDREN + usize::from(byte));
@@ -340,11 +340,11 @@ impl<'m, M: Media> Node<'m, M> {
         self.places().find(|&i| Link(self.words.load(i, Ordering::Relaxed)).is_empty())
     }
 
-    /// Notes in the index that word `i` will hold the child under `byte`; in which word of the node, or
-    /// in that of the lock where there is no index.
+    /// Records in the index that word `i` will hold the child under `byte`. Returns the word of the index, or that of
+    /// the lock if there is no index.
     ///
-    /// Before the word itself: else one reader, who searches, could see the child, and the next,
-    /// who uses the index, miss it.
+    /// Called before the word itself is stored. Otherwise one reader, which searches, could see the child, and the next
+    /// one, which uses the index, could miss it.
     pub(crate) fn note(&self, byte: u8, i: usize) -> usize {
         if self.kind != NodeKind::N48 {
             return LOCK;
@@ -352,24 +352,24 @@ impl<'m, M: Media> Node<'m, M> {
         let word = INDEX + usize::from(byte / 8);
         let mut bytes = self.words.load(word, Ordering::Relaxed).to_le_bytes();
         bytes[usize::from(byte % 8)] = (i - CHILDREN + 1) as u8;
-        // Relaxed: the Release of the word.
+        // Relaxed: ordered by the Release of the word.
         self.words.store(word, u64::from_le_bytes(bytes), Ordering::Relaxed);
         word
     }
 
-    /// All children that are there, and their bytes. The holder of the lock asks.
+    /// All children present, with their bytes. For the holder of the lock.
     pub(crate) fn children(&self) -> Vec<Link> {
         let link = |i| (i, Link(self.words.load(i, Ordering::Relaxed)));
         let present = self.places().map(link).filter(|(_, link)| !link.is_empty());
         present.map(|(i, link)| link.under(self.byte_at(i, link))).collect()
     }
 
-    /// The record of the key that ends here. The holder of the lock asks.
+    /// The record of the key that ends here. For the holder of the lock.
     pub(crate) fn eok(&self) -> Link {
         Link(self.words.load(EOK, Ordering::Relaxed))
     }
 
-    /// Makes the index anew. The holder of the lock does, before anyone trusts it.
+    /// Rebuilds the index. For the holder of the lock, before any thread uses it.
     pub(crate) fn rebuild_index(&self) {
         if self.kind == NodeKind::N48 {
             let mut index = [0_u8; 256];
@@ -386,20 +386,20 @@ impl<'m, M: Media> Node<'m, M> {
     fn write_index(&self, index: &[u8; 256]) {
         for (word, bytes) in index.chunks_exact(8).enumerate() {
             let value = bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-            // Relaxed: the Release of the unlock, or of the word that leads to a new node.
+            // Relaxed: ordered by the Release of the unlock, or of the word that leads to a new node.
             self.words.store(INDEX + word, value, Ordering::Relaxed);
         }
     }
 
-    /// Writes a node that nobody can reach, and starts the write-back of what is persistent in it.
+    /// Writes a node that is not reachable yet, and starts the write-back of its persistent part.
     pub(crate) fn create(guard: &Guard<'m, M>, at: u64, new: &NewNode<'_>) -> Result<Self> {
         let kind = new.kind;
         let words = Region::new(guard.media(), at, words_of(kind))?;
         let depth = new.prefix.len();
         let node = Self { words, kind, depth };
         let live = new.children.len() + usize::from(!new.eok.is_empty());
-        // All relaxed: nothing leads here before the fence in `publish` (or in `make_map`, for a root), and
-        // the Release of its store.
+        // All relaxed: nothing leads here before the fence in `publish` (or in `make_map`, for a root), and the Release
+        // of its store.
         for (word, value) in [
             (LOCK, LockWord::created(guard, at, live)),
             (META, meta(kind, depth)),
@@ -426,8 +426,8 @@ impl<'m, M: Media> Node<'m, M> {
     }
 }
 
-/// The node below `node` that `link` leads to. Depth grows on the way down: no loop in a damaged
-/// pool goes on for ever.
+/// The node below `node` to which `link` leads. Depths grow on the way down: in a damaged pool no search can loop for
+/// ever.
 #[inline]
 pub(crate) fn enter_child<'m, M: Media>(
     media: &'m M,
@@ -449,10 +449,10 @@ pub(crate) fn enter_child<'m, M: Media>(
     }
 }
 
-/// What a new node holds.
+/// The contents of a new node.
 pub(crate) struct NewNode<'a> {
     pub(crate) kind: NodeKind,
-    /// The bytes that all keys below share; the byte behind them decides.
+    /// The bytes that all keys below share; the node branches on the byte after them.
     pub(crate) prefix: &'a [u8],
     pub(crate) eok: Link,
     pub(crate) children: &'a [Link],

@@ -1,14 +1,13 @@
-//! The order of the keys in a leaf array, remembered: scans need not sort it again, nor look at a key
-//! before its turn.
+//! The stored order of the keys in a leaf array: scans need not sort the array again, and need not read a key before it
+//! is due.
 //!
-//! The slots stand in an array in no order. A scan that has sorted them leaves their numbers, one byte
-//! each, [`END`] behind the last, and says so in the lock word. It does so under the lock, if that is
-//! free at once, and of an array that a writer of this session has made ready: scans of what nobody
-//! writes to leave its lines clean. The order it leaves is that of the version it has sorted. It stays
-//! right when records are replaced and when slots are emptied, which scans skip. Whoever enters a key
-//! says that it is gone.
+//! The slots of an array are unsorted. A scan that has sorted them stores their numbers, one byte each, [`END`] after
+//! the last one, and sets a bit in the lock word. It does so under the lock, if that is free at once, and only in an
+//! array that a writer of this session has made ready: scans leave the lines of unwritten data clean. The stored order
+//! is that of the version that the scan has sorted. It stays valid when records are replaced, and when slots are
+//! emptied, which scans skip. A writer that inserts a key clears the bit.
 //!
-//! Volatile in meaning, as fingerprints are: never flushed, and void in the next session.
+//! A volatile part, as fingerprints are: never flushed, and void in the next session.
 
 use crate::Result;
 use crate::media::{Media, Ordering};
@@ -19,37 +18,37 @@ use crate::tree::roart::nodes::lock::{LockWord, Locked};
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{ArrayKind, Slot};
 
-/// Leaves the order of an array for the next scan, if that disturbs nobody.
+/// Stores the order of an array for the next scan, if that disturbs no other operation.
 pub(crate) fn remember<M: Media>(
     space: &Space<M>,
     array: &Array<'_, M>,
     seen: LockWord,
     sorted: &Sorted,
 ) {
-    // One or none need no order. And a panic that is none of the pool's must not find it locked.
+    // One record or none needs no order. And a panic that does not concern the pool must not happen under its lock.
     if sorted.numbers().len() < 2 || std::thread::panicking() {
         return;
     }
     space.try_mut(|guard| {
-        // What is locked or gone has no order for long.
+        // A locked or obsolete array soon loses its order.
         if let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) {
             array.keep_order(&mut lock, sorted.numbers());
         }
     });
 }
 
-/// Behind the last number, where there are fewer than slots.
+/// The mark after the last number, if there are fewer numbers than slots.
 const END: u8 = 0xFF;
 
 impl<'m, M: Media> Array<'m, M> {
-    /// Where the order begins: word and byte in it.
+    /// The start of the order: a word, and a byte in it.
     fn order_place(&self) -> (usize, usize) {
         let byte = self.kind().capacity();
         (FINGERPRINTS + byte / 8, byte % 8)
     }
 
-    /// Calls `visit` with the occupied slots in key order. `false` if it is not remembered; then, or
-    /// if a writer came by, what was visited means nothing.
+    /// Calls `visit` with the occupied slots in key order. `false` if the order is not stored, or if a writer
+    /// intervened: then the visited slots are invalid.
     pub(crate) fn in_order(
         &self,
         version: LockWord,
@@ -62,12 +61,13 @@ impl<'m, M: Media> Array<'m, M> {
         let capacity = self.kind().capacity();
         let (first, inside) = self.order_place();
         for place in first..first + capacity.div_ceil(8) {
-            // Relaxed: came before the lock word, which was read with Acquire; else the version has changed.
+            // Relaxed: it was stored before the lock word, which was read with Acquire; otherwise the version has
+            // changed.
             let word = self.words().load(place, Ordering::Relaxed).to_le_bytes();
             for number in &word[inside..] {
                 match usize::from(*number) {
                     number if number < capacity => {
-                        // Durable if the version holds: a tag goes before the lock does.
+                        // Durable if the version holds: the tag is cleared before the unlock.
                         let slot = self.peek(number);
                         if !slot.is_empty() {
                             visit(slot);
@@ -81,13 +81,13 @@ impl<'m, M: Media> Array<'m, M> {
         Ok(version.still_holds(&self.words()))
     }
 
-    /// Leaves the order for later scans. `numbers` are the occupied slots by their keys.
+    /// Stores the order for later scans. `numbers` are the occupied slots in key order.
     pub(crate) fn keep_order(&self, lock: &mut Locked<'_, M>, numbers: impl Iterator<Item = u8>) {
         let capacity = self.kind().capacity();
         let (first, inside) = self.order_place();
         let mut order = [END; ArrayKind::MOST + 8];
         if inside > 0 {
-            // The fingerprints of an array of 4, in the same word.
+            // The fingerprints of an array of 4 are in the same word.
             let shared = self.words().load(first, Ordering::Relaxed).to_le_bytes();
             order[..inside].copy_from_slice(&shared[..inside]);
         }

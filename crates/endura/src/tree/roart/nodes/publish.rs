@@ -1,19 +1,19 @@
-//! How a word changes: link and persist.
+//! The change of a word: link and persist.
 //!
-//! A word that a reader can see may not be durable yet. Until it is, it carries DIRTY; whoever
-//! comes across that, reader or writer, makes the line durable before it relies on the word. Where
-//! nothing has to be flushed, what is visible is durable, and the tag is not used.
+//! A word that a reader can see may not be durable yet. Until it is, it carries the tag DIRTY; a reader or writer that
+//! meets the tag makes the line durable before it relies on the word. If no flushes are needed, what is visible is
+//! durable, and the tag is not used.
 
 use crate::media::{Mark, Media, Ordering, Region};
 
 use crate::tree::roart::nodes::word::{DIRTY, Link, emptied};
 use crate::tree::roart::techniques::Techniques;
 
-/// Stores a word that leads to something durable, or soon to be: what was flushed before is fenced
-/// first. Durable on return. The caller holds the chunk's lock.
+/// Stores a word that leads to chunks which are durable, or flushed: a fence precedes the store. Durable on return. The
+/// caller holds the chunk's lock.
 pub(crate) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, word: u64) {
     let media = words.media();
-    // Before the word: what it leads to must not be missing after a crash.
+    // Before the word: the chunk to which it leads must exist after a crash.
     media.fence();
     media.mark(Mark::Step("publish.word"));
     replace::<T, M>(words, i, word, word);
@@ -21,7 +21,7 @@ pub(crate) fn publish<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, 
 
 /// Empties a word. Durable on return. The caller holds the chunk's lock.
 pub(crate) fn unlink<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize) {
-    // What is left of the word tells whose absence is not durable yet.
+    // The rest of the word says for which key absence is not durable yet.
     let rest = emptied(words.load(i, Ordering::Relaxed));
     words.media().mark(Mark::Step("unlink.word"));
     replace::<T, M>(words, i, rest, 0);
@@ -43,10 +43,10 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
         words.store(i, first | DIRTY, Ordering::Release);
         media.mark(Mark::Step("publish.dirty"));
         words.flush(i, 1);
-        // Before the tag goes: without it nobody flushes. And before the operation returns.
+        // Before the tag is cleared: without the tag no reader flushes. And before the operation returns.
         media.drain();
         media.mark(Mark::Step("publish.durable"));
-        // Not flushed: with or without the tag the word means the same after a crash.
+        // Not flushed: after a crash the word means the same with or without the tag.
         // equivalent mutant, relaxed: the fences before order what it leads to, as for the store with the tag.
         words.store(i, last, Ordering::Release);
     } else {
@@ -57,19 +57,19 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
     }
 }
 
-/// Without entry compression: makes the byte of a new child durable before the word that leads to it. A
-/// word without an offset is empty, whatever its byte.
+/// Without entry compression: makes the byte of a new child durable before the word that leads to the child. A word
+/// without an offset is empty, whatever its byte.
 // no mutant: a technique that is switched for measuring only.
 pub(crate) fn announce<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, link: Link) {
     if !T::COMPRESSED_ENTRIES {
         words.store(i, emptied(link.0), Ordering::Release);
         words.flush(i, 1);
-        // The order in which the two parts of an entry become durable.
+        // Orders the durability of the two parts of an entry.
         words.media().fence();
     }
 }
 
-/// Without the minimally ordered split: waits until what the next chunk will lead to is durable.
+/// Without the minimally ordered split: waits until the chunks to which the next chunk will lead are durable.
 // no mutant: a technique that is switched for measuring only.
 pub(crate) fn in_order<T: Techniques>(media: &impl Media) {
     if !T::MINIMALLY_ORDERED {
@@ -78,8 +78,8 @@ pub(crate) fn in_order<T: Techniques>(media: &impl Media) {
     }
 }
 
-/// Clears tags that an earlier session left in the words `places`, after making durable what they
-/// stand for. The caller holds the chunk's lock.
+/// Makes durable the words `places` that an earlier session left with tags, and clears the tags. The caller holds the
+/// chunk's lock.
 pub(crate) fn settle<M: Media>(words: &Region<'_, M>, places: impl Iterator<Item = usize>) {
     let dirty: Vec<usize> =
         places.filter(|&i| words.load(i, Ordering::Acquire) & DIRTY != 0).collect();
@@ -88,12 +88,12 @@ pub(crate) fn settle<M: Media>(words: &Region<'_, M>, places: impl Iterator<Item
     }
     words.media().mark(Mark::Step("settle"));
     dirty.iter().for_each(|&i| words.flush(i, 1));
-    // Before the tags go, as in `replace`.
+    // Before the tags are cleared, as in `replace`.
     words.media().fence();
     for i in dirty {
         let word = words.load(i, Ordering::Relaxed);
         let is_empty = word == emptied(word);
-        // Relaxed: what the word leads to was there before this session.
+        // Relaxed: the chunk to which the word leads is older than this session.
         words.store(i, if is_empty { 0 } else { word & !DIRTY }, Ordering::Relaxed);
     }
 }

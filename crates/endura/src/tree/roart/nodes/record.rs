@@ -1,4 +1,4 @@
-//! A record: one key with its value. Never written to once something leads to it.
+//! A record: one key with its value. It never changes once it is linked.
 //!
 //! | byte | |
 //! | --- | --- |
@@ -17,20 +17,20 @@ use crate::{Error, Result};
 
 const HEADER: usize = 2;
 
-/// Bytes of a record that are asked for before its length is known: header, a key and a value of some
-/// hundred bytes.
+/// Bytes of a record that are prefetched before its length is known: the header, and a key and value of some hundred
+/// bytes.
 const AHEAD: u64 = 2 * LINE + 1;
-/// What is asked for of a record that a scan comes to later: the header, a key, the first bytes of a value.
+/// Bytes that a scan prefetches of a later record: the header, a key, the first bytes of a value.
 const KEY_AHEAD: u64 = 48;
-/// And how many bytes of key and value once the header is there.
+/// Bytes of key and value that are prefetched once the header is read.
 const REST: u64 = 512;
 
-/// Bytes of the record of a key and a value of so many bytes.
+/// Bytes of the record of a key and a value with these lengths.
 pub(crate) fn bytes_for(key: usize, value: usize) -> u64 {
     (8 * HEADER + key + value + 7) as u64 & !7
 }
 
-/// Whether the key in a record's words begins with `key`; there are so many.
+/// Whether the key in a record's words starts with `key`; the words have at least so many bytes.
 #[inline(always)]
 fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     let (whole, rest) = key.as_chunks();
@@ -44,12 +44,12 @@ fn has_key<M: Media>(words: Region<'_, M>, key: &[u8]) -> bool {
     rest.is_empty() || load(whole.len()).starts_with(rest)
 }
 
-/// Eight bytes from byte `from` on of a key of so many bytes, which has a part in each of two words: as a
-/// number that sorts as they do.
+/// Eight bytes of a key of length `key` from byte `from` on, which are spread over two words: as a number that sorts as
+/// they do.
 #[inline(always)]
 fn sort_number([first, second]: [u64; 2], from: usize, key: usize) -> u64 {
     let shift = 8 * (from % 8) as u32;
-    // Two shifts: one of 64 bits would be none at all.
+    // Two shifts: a shift by 64 bits is not defined.
     let bytes = first >> shift | second << 1 << (63 - shift);
     let counting = match key.saturating_sub(from) {
         few @ 0..8 => (1 << (8 * few)) - 1,
@@ -58,7 +58,7 @@ fn sort_number([first, second]: [u64; 2], from: usize, key: usize) -> u64 {
     (bytes & counting).swap_bytes()
 }
 
-/// A record that something leads to.
+/// A record that is linked.
 pub(crate) struct Record<'m, M> {
     words: Region<'m, M>,
     key: usize,
@@ -87,8 +87,8 @@ impl<'m, M: Media> Record<'m, M> {
         Ok(Self { words, key, value })
     }
 
-    /// How many bytes the value has of the record at `at`, if that is the record of `key`. As
-    /// [`enter`](Self::enter) and [`is_of`](Self::is_of), with less to check where it is.
+    /// The length of the value in the record at `at`, if that is the record of `key`. As [`enter`](Self::enter) and
+    /// [`is_of`](Self::is_of), with fewer checks of its place.
     #[inline(always)]
     pub(crate) fn value_for(media: &'m M, at: u64, key: &[u8]) -> Result<Option<usize>> {
         if let Some(words) = Region::within(media, at, HEADER + key.len().div_ceil(8)) {
@@ -109,7 +109,7 @@ impl<'m, M: Media> Record<'m, M> {
         Ok(record.is_of(key).then_some(record.value))
     }
 
-    /// The record at `at` of a key and a value of so many bytes, which was looked at before.
+    /// The record at `at` with a key and a value of these lengths, which was checked before.
     #[inline(always)]
     pub(crate) fn of_lengths(media: &'m M, at: u64, key: usize, value: usize) -> Result<Self> {
         let words = Region::new(media, at, bytes_for(key, value) as usize / 8)?;
@@ -123,24 +123,24 @@ impl<'m, M: Media> Record<'m, M> {
         value.map(|value| Self::of_lengths(media, at, key.len(), value)).transpose()
     }
 
-    /// Asks for the lines of a record that is about to be read: it says how many only when it is there,
-    /// and then the rest of them would be a second wait.
+    /// Prefetches the lines of a record that is about to be read. Its length is known only when the header has arrived;
+    /// fetching the other lines then would be a second wait.
     #[inline]
     pub(crate) fn prefetch(media: &M, at: u64) {
         media.prefetch(at, AHEAD);
     }
 
-    /// Asks for what scans look at: the header, a key, the first bytes of a value.
+    /// Prefetches what scans read: the header, a key, the first bytes of a value.
     #[inline]
     pub(crate) fn prefetch_key(media: &M, at: u64) {
         media.prefetch(at, KEY_AHEAD);
     }
 
-    /// Asks for the other lines of a record whose header is there, as far as whoever is shown it will soon come.
+    /// Prefetches the other lines of a record whose header has arrived, as far as the reader will soon need them.
     #[inline]
     pub(crate) fn prefetch_rest(media: &M, at: u64) {
         if let Some(header) = Region::within(media, at, HEADER) {
-            // Relaxed: lines that are asked for in vain do no harm.
+            // Relaxed: useless prefetches do no harm.
             let lengths = header.load(0, Ordering::Relaxed);
             let bytes = (lengths & 0xFFFF_FFFF).saturating_add(lengths >> 32).min(REST);
             if let Some(rest) = bytes.checked_sub(KEY_AHEAD - 8 * HEADER as u64) {
@@ -198,8 +198,7 @@ impl<'m, M: Media> Record<'m, M> {
         self.key == key.len() && has_key(self.words, key)
     }
 
-    /// How many bytes the key has in common with `key`, from byte `from` on, of which that is known
-    /// already.
+    /// The number of leading bytes that the key shares with `key`. The first `from` bytes are known to be shared.
     pub(crate) fn common_with(&self, key: &[u8], from: usize) -> usize {
         let end = self.key.min(key.len());
         let mut at = from.min(end);
@@ -216,19 +215,19 @@ impl<'m, M: Media> Record<'m, M> {
         at
     }
 
-    /// How the key compares with `key`, with which it is known to have `from` bytes in common.
+    /// Compares the key with `key`. The first `from` bytes are known to be shared.
     pub(crate) fn compare(&self, key: &[u8], from: usize) -> Order {
         let at = self.common_with(key, from);
         self.key_byte(at).cmp(&key.get(at).copied())
     }
 
-    /// Eight bytes of the key of the record at `at`, from byte `from` on, as a number that sorts as they do;
-    /// bytes beyond the end count as 0. And how long the key is.
+    /// Eight bytes of the key of the record at `at`, from byte `from` on, as a number that sorts as they do; bytes
+    /// beyond the end count as 0. Returns also the length of the key.
     #[inline(always)]
     pub(crate) fn sort_key(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
         let first = HEADER + from / 8;
         if let Some(words) = Region::within(media, at, first + 2) {
-            // Relaxed, as in `enter`. The second word may be another chunk's: then none of it counts.
+            // Relaxed, as in `enter`. The second word may belong to another chunk: then none of its bytes count.
             let load = |i| words.load(i, Ordering::Relaxed);
             let key = load(0) as u32 as usize;
             if key <= LONGEST_KEY {
@@ -238,7 +237,7 @@ impl<'m, M: Media> Record<'m, M> {
         Self::sort_key_at_end(media, at, from)
     }
 
-    /// Where the medium ends behind the record; or there is none.
+    /// The same if the medium ends right after the record, or if there is no record.
     #[cold]
     fn sort_key_at_end(media: &'m M, at: u64, from: usize) -> Result<(u64, usize)> {
         let record = Self::enter(media, at)?;
@@ -247,7 +246,7 @@ impl<'m, M: Media> Record<'m, M> {
         Ok((sort_number(pair, from, record.key), record.key))
     }
 
-    /// How the keys of two records compare.
+    /// Compares the keys of two records.
     pub(crate) fn compare_with(&self, other: &Self) -> Order {
         let end = self.key.min(other.key);
         for word in 0..end.div_ceil(8) {
@@ -265,7 +264,7 @@ impl<'m, M: Media> Record<'m, M> {
         self.key.cmp(&other.key)
     }
 
-    /// Whether the checksum is that of the contents.
+    /// Whether the checksum matches the contents.
     pub(crate) fn is_sound(&self) -> bool {
         let [lengths, sum] = [0, 1].map(|i| self.words.load(i, Ordering::Relaxed));
         let mut expected = crc32c::append(0, &lengths.to_le_bytes());
@@ -281,7 +280,7 @@ impl<'m, M: Media> Record<'m, M> {
     }
 }
 
-/// A record in the making: nothing leads to it.
+/// A record that is being written and is not linked.
 pub(crate) struct Writer<'m, M> {
     words: Region<'m, M>,
     next: usize,
@@ -292,7 +291,7 @@ pub(crate) struct Writer<'m, M> {
 }
 
 impl<'m, M: Media> Writer<'m, M> {
-    /// Begins the record of `key` with a value of `value` bytes in a chunk of [`bytes_for`] bytes.
+    /// Starts the record of `key` with a value of `value` bytes, in a chunk of [`bytes_for`] bytes.
     pub(crate) fn new(media: &'m M, at: u64, key: &[u8], value: usize) -> Result<Self> {
         let words = Region::new(media, at, bytes_for(key.len(), value) as usize / 8)?;
         let lengths = key.len() as u64 | (value as u64) << 32;
@@ -302,13 +301,13 @@ impl<'m, M: Media> Writer<'m, M> {
         Ok(writer)
     }
 
-    /// Bytes of the value that are still to come.
+    /// Bytes of the value that are still missing.
     pub(crate) fn left(&self) -> usize {
         let all = self.lengths as u32 as usize + (self.lengths >> 32) as usize;
         all - (8 * (self.next - HEADER) + self.filled as usize / 8)
     }
 
-    /// Appends bytes, no more than are left.
+    /// Appends bytes, at most as many as are missing.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.sum = crc32c::append(self.sum, bytes);
         let (words, rest) = bytes.as_chunks();
@@ -316,7 +315,7 @@ impl<'m, M: Media> Writer<'m, M> {
         let stored = words.iter().map(|&word| {
             let word = u64::from_le_bytes(word);
             let whole = pending | word << filled;
-            // Two shifts: one of 64 bits would be none at all.
+            // Two shifts: a shift by 64 bits is not defined.
             pending = word >> 1 >> (63 - filled);
             whole
         });
@@ -346,8 +345,8 @@ impl<'m, M: Media> Writer<'m, M> {
         self.next += 1;
     }
 
-    /// Writes what is left of the last word and the header, and starts the write-back. The caller
-    /// fences before anything leads here.
+    /// Writes the rest of the last word, and the header, and starts the write-back. The caller fences before it links
+    /// the record.
     pub(crate) fn finish(mut self) -> Record<'m, M> {
         debug_assert_eq!(self.left(), 0);
         if self.filled > 0 {

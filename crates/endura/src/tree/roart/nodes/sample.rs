@@ -1,23 +1,23 @@
-//! What the keys below a node begin with, where the node does not remember all of it: any record below
-//! tells, if the node is still where it was when the record was read.
+//! The full prefix of a node that does not store all of it. Any record below the node has the prefix, if the node was
+//! still in its place when the record was read.
 //!
-//! Records never change, nor do the depth and the prefix of a node. But an array moves up in the tree as
-//! it is when the node above it gives way, and from then on takes keys that have nothing to do with that
-//! node; whoever is inside the node comes to them as well. So what is read below a node counts only with
-//! proof that the node had not given way, nor any copy of it, when it was read:
+//! Records never change, nor do the depth and the prefix of a node. But when a node is collapsed, the array below it
+//! moves up unchanged, and may from then on get keys that do not have the node's prefix; a reader inside the node sees
+//! them too. So a record read below a node counts only with proof that, when it was read, neither the node nor a copy
+//! of it had been collapsed. Either of these is proof:
 //!
-//! * the node is not obsolete, read afterwards: whoever replaces a node or lets it give way says so in its
-//!   lock word before he publishes the word that leads past it ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave));
-//! * or the node above still leads to it, read afterwards, and is not obsolete itself, read after that: it
-//!   is about to be left, and has not been.
+//! * the node is not obsolete, read afterwards: a thread that replaces or collapses a node says so in its lock word
+//!   before it publishes the word that leads past it
+//!   ([`Locked::leave`](crate::tree::roart::nodes::lock::Locked::leave));
+//! * or the node above still leads to it, read afterwards, and is not obsolete itself, read after that: the node is
+//!   about to be left, and has not been.
 //!
-//! Whoever reads a foreign key in the array sees what came before that: the mark, if a copy of the node was
-//! left; else the changed word above, or the mark of the node above. That the node is locked means nothing:
-//! most holders change a record.
+//! A reader that sees a foreign key in the array sees what happened before: the mark, if a copy of the node was
+//! collapsed, or else the changed word above, or the mark of the node above. It means nothing that the node is locked,
+//! because most holders change a record.
 //!
-//! Without proof the node has been left since it was reached: who looks for it from the root again does
-//! not come to it. So whoever tries again waits for nobody, and fails again only if others have changed
-//! the tree again.
+//! Without proof the node has been left since the search reached it: a new search from the root does not reach it. So a
+//! retry waits for no other thread, and fails again only if another writer has changed the tree again.
 
 use crate::Result;
 use crate::media::Media;
@@ -30,31 +30,31 @@ use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::LinkKind;
 
-/// A node with the one above, through which it was reached, and the byte by which that one decided.
+/// A node, the node above it through which the search reached it, and the byte under which that one led here.
 #[derive(Clone, Copy)]
 pub(crate) struct Reached<'n, 'm, M> {
     pub(crate) node: &'n Node<'m, M>,
-    /// None above the root, which never gives way; or where it is not known.
+    /// `None` for the root, which is never replaced, or if it is not known.
     pub(crate) above: Option<(&'n Node<'m, M>, u8)>,
 }
 
-/// What is known of the keys below a node.
+/// What a search for a record below a node has found.
 pub(crate) enum Sample<'m, M> {
     /// A record whose key has the node's whole prefix.
     Record(Record<'m, M>),
     /// No key was below the node throughout the search.
     Barren,
-    /// The node is no longer where it was.
+    /// The node is no longer in its place.
     Moved,
 }
 
 impl<'m, M: Media> Reached<'_, 'm, M> {
-    /// Some record below the node.
+    /// Any record below the node.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) also where the node, or the one above, only seems to have been
-    /// left: nobody did that in this session, so that whoever tries again would never find it otherwise.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) also if the node, or the one above, only seems to have been left: no
+    /// thread did so in this session, and every retry would find the same.
     pub(crate) fn sample(&self, space: &Space<M>) -> Result<Sample<'m, M>> {
         let generation = space.generation();
         Ok(match any_record(self.node)? {
@@ -73,11 +73,11 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
         })
     }
 
-    /// Whether all that was read below the node before this call had the node's prefix.
+    /// Whether all records read below the node before this call had the node's prefix.
     #[inline]
     pub(crate) fn is_in_place(&self, generation: u64) -> bool {
-        // Acquire, and after the Acquire loads of what was read below: pairs with the store of the mark,
-        // which comes before the Release that lets foreign keys in.
+        // Acquire, and after the Acquire loads of the records below: pairs with the store of the mark, which precedes
+        // the Release that lets foreign keys in.
         !self.node.version().is_obsolete(generation) || self.is_led_to(generation)
     }
 
@@ -86,13 +86,13 @@ impl<'m, M: Media> Reached<'_, 'm, M> {
         let Some((above, byte)) = self.above else { return false };
         let leads =
             above.child(byte, generation).is_some_and(|(_, link)| link.at() == self.node.at());
-        // After the word (Acquire): what is no part of the tree may lead anywhere.
+        // Read after the word (Acquire): the words of an obsolete node may lead anywhere.
         leads && !above.version().is_obsolete(generation)
     }
 }
 
-/// Some record below `node`. Others may take it out at any moment. Its key has the node's prefix if the
-/// caller holds the node's lock, or has proof afterwards. O(nodes and arrays without a record before it).
+/// Any record below `node`. Another thread may remove it at any moment. Its key has the node's prefix if the caller
+/// holds the node's lock, or has proof afterwards. O(nodes and arrays without a record before it).
 pub(crate) fn any_record<'g, M: Media>(node: &Node<'g, M>) -> Result<Option<Record<'g, M>>> {
     let media = node.words().media();
     let (mut path, mut entered) = (vec![(*node, Some(0))], Entered::default());

@@ -1,7 +1,7 @@
-//! The records of a leaf array in the order of their keys.
+//! The records of a leaf array in key order.
 //!
-//! Sorted are numbers of eight bytes: seven of a key, and below them the number of the slot. Where keys
-//! agree in seven bytes, the next seven decide.
+//! It sorts numbers of eight bytes: seven bytes of a key, and below them the number of the slot. If keys agree in seven
+//! bytes, it compares the next seven.
 
 use crate::Result;
 use crate::media::Media;
@@ -13,7 +13,7 @@ use crate::tree::roart::nodes::word::{ArrayKind, Slot};
 /// Bytes of a key that are compared at a time.
 const STEP: usize = 7;
 
-/// The occupied slots of an array by their keys.
+/// The occupied slots of an array in key order.
 pub(crate) struct Sorted {
     slots: [Slot; ArrayKind::MOST],
     order: [u64; ArrayKind::MOST],
@@ -21,19 +21,19 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
-    /// Of no array.
+    /// The order of no slots.
     pub(crate) fn empty() -> Self {
         Self { slots: [Slot(0); _], order: [0; _], len: 0 }
     }
 
-    /// Takes the records of an array, whose keys agree in their first `from` bytes, in place of what was there.
+    /// Reads the records of an array, whose keys agree in their first `from` bytes, and replaces the previous contents.
     pub(crate) fn take<M: Media>(&mut self, array: &Array<'_, M>, from: usize) -> Result<()> {
         self.len = 0;
         let media = array.words().media();
         for number in 0..array.kind().capacity() {
             let slot = array.load(number);
             if !slot.is_empty() {
-                // All misses at once.
+                // Prefetches all at once, so that the misses overlap.
                 Record::prefetch_key(media, slot.at());
                 self.slots[number] = slot;
                 self.order[self.len] = number as u64;
@@ -57,8 +57,8 @@ impl Sorted {
     }
 }
 
-/// Sorts entries by whose lowest byte `key` finds a key, all of which agree in their first `from` bytes: `key`
-/// gives eight bytes from some byte on, and how many there are in all.
+/// Sorts entries whose keys agree in their first `from` bytes. The lowest byte of an entry selects its key: `key`
+/// returns eight bytes of it from some byte on, and its length.
 fn sort(
     entries: &mut [u64],
     mut from: usize,
@@ -75,7 +75,7 @@ fn sort(
         from += STEP;
         let agree = |a: &u64, b: &u64| a >> 8 == b >> 8;
         if longest <= from {
-            // Those that agree differ in nothing but zeros at their end.
+            // Keys that still agree differ only in zeros at their end.
             for same in entries.chunk_by_mut(agree).filter(|same| same.len() > 1) {
                 for entry in &mut *same {
                     *entry = (key(*entry, from)?.1 as u64) << 8 | *entry & 0xFF;
@@ -85,7 +85,7 @@ fn sort(
             return Ok(());
         }
         if entries.first().zip(entries.last()).is_some_and(|(a, b)| agree(a, b)) {
-            // No deeper call: keys may agree in thousands of bytes.
+            // A loop, not a recursion: keys may agree in thousands of bytes.
             continue;
         }
         // Most keys differ by now.

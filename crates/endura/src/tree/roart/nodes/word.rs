@@ -6,8 +6,8 @@
 //! in arrays | fingerprint 16            | offset / 16  | 0 0 0 | DIRTY |
 //! ```
 //!
-//! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the
-//! fingerprint of what was there. DIRTY says that the word may not be durable yet.
+//! A word whose offset is 0 is empty, whatever else it holds: a crash may leave the byte or the fingerprint of the old
+//! child. DIRTY says that the word may not be durable yet.
 
 use crate::cpu::crc32c;
 use crate::media::LINE;
@@ -20,7 +20,7 @@ const KIND_SHIFT: u32 = 56;
 const HINT_SHIFT: u32 = 60;
 const FINGERPRINT_SHIFT: u32 = 48;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NodeKind {
     N4 = 2,
@@ -32,12 +32,12 @@ pub(crate) enum NodeKind {
 impl NodeKind {
     const ALL: [Self; 4] = [Self::N4, Self::N16, Self::N48, Self::N256];
 
-    /// The smallest that has room for so many children.
+    /// The smallest kind with space for so many children.
     pub(crate) fn for_children(children: usize) -> Self {
         Self::ALL.into_iter().find(|kind| kind.children() >= children).unwrap_or(Self::N256)
     }
 
-    /// Most children.
+    /// The most children.
     #[inline(always)]
     pub(crate) fn children(self) -> usize {
         match self {
@@ -48,8 +48,8 @@ impl NodeKind {
         }
     }
 
-    /// With so many children or fewer, a node is replaced by a smaller one. Well below what the
-    /// smaller one holds: a key that comes and goes must not replace the node each time.
+    /// A node with so many children or fewer is replaced by a smaller one. The bound is well below the capacity of the
+    /// smaller kind: a key that is inserted and removed repeatedly must not replace the node each time.
     pub(crate) fn sparse(self) -> usize {
         match self {
             Self::N4 => 0,
@@ -60,7 +60,7 @@ impl NodeKind {
     }
 }
 
-/// How many records a leaf array has room for.
+/// The kind of a leaf array, by its capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ArrayKind(u8);
 
@@ -68,25 +68,25 @@ impl ArrayKind {
     const CAPACITIES: [u8; 8] = [4, 8, 16, 24, 40, 64, 96, 128];
     const FIRST: u8 = 6;
 
-    /// Records of the largest.
+    /// The capacity of the largest kind.
     pub(crate) const MOST: usize = Self::CAPACITIES[Self::CAPACITIES.len() - 1] as usize;
 
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..Self::CAPACITIES.len() as u8).map(Self)
     }
 
-    /// The smallest with room for so many.
+    /// The smallest kind with space for so many records.
     pub(crate) fn for_records(records: usize) -> Option<Self> {
         Self::all().find(|kind| kind.capacity() >= records)
     }
 
-    /// Most records.
+    /// The most records.
     #[inline(always)]
     pub(crate) fn capacity(self) -> usize {
         Self::CAPACITIES[usize::from(self.0)].into()
     }
 
-    /// The size below, if there is one.
+    /// The next smaller kind, if there is one.
     pub(crate) fn smaller(self) -> Option<Self> {
         self.0.checked_sub(1).map(Self)
     }
@@ -96,7 +96,7 @@ impl ArrayKind {
     }
 }
 
-/// What a word leads to.
+/// The target of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkKind {
     Record,
@@ -113,7 +113,7 @@ impl LinkKind {
         }
     }
 
-    /// How many records to expect behind the word, for reading ahead: an array is half full on average.
+    /// The number of records to expect behind the word, for reading ahead: an array is half full on average.
     pub(crate) fn likely_records(self) -> usize {
         match self {
             Self::Record => 1,
@@ -136,8 +136,8 @@ impl LinkKind {
     }
 }
 
-/// 16 bits that tell most keys of an array apart. Part of the format: a function of the key's bytes
-/// that is the same everywhere.
+/// A fingerprint of 16 bits, which differs for most keys of an array. It is part of the format: a function of the key's
+/// bytes that is the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint(pub(crate) u16);
 
@@ -148,13 +148,13 @@ impl Fingerprint {
         Self((sum ^ sum >> 16) as u16)
     }
 
-    /// What fits beside a record in a node's word.
+    /// The bits of it that fit beside a record in a node's word.
     fn hint(self) -> u64 {
         u64::from(self.0) & 0xF
     }
 }
 
-/// A word of a node: a child under its byte, or the record of the key that ends at the node.
+/// A word of a node. It leads to a child under its byte, or to the record of the key that ends at the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link(pub(crate) u64);
 
@@ -173,7 +173,7 @@ impl Link {
         Self::new(LinkKind::Array(kind), at, byte)
     }
 
-    /// The root of a tree, if one can be at `at`.
+    /// The word for the root of a tree, if `at` can be the offset of one.
     #[inline]
     pub(crate) fn root(at: u64) -> Option<Self> {
         (at & !OFFSET == 0 && at != 0).then(|| Self::node(at, NodeKind::N256, 0))
@@ -184,7 +184,7 @@ impl Link {
         Self(kind.code() << KIND_SHIFT | u64::from(byte) << BYTE_SHIFT | at)
     }
 
-    /// The same child under another byte.
+    /// The word for the same child under another byte.
     pub(crate) fn under(self, byte: u8) -> Self {
         Self(self.0 & !(0xFF << BYTE_SHIFT | DIRTY) | u64::from(byte) << BYTE_SHIFT)
     }
@@ -209,7 +209,7 @@ impl Link {
         self.0 & DIRTY != 0
     }
 
-    /// Whether it leads to a node of this kind, at a line, if anywhere.
+    /// Whether it leads to a node of this kind at the start of a cache line, or nowhere.
     #[inline(always)]
     pub(crate) fn is_to(self, kind: NodeKind) -> bool {
         const WITHIN_A_LINE: u64 = OFFSET & (LINE - 1);
@@ -226,7 +226,7 @@ impl Link {
         Error::Corrupt { offset: self.at(), what: "a link to a chunk of no known kind" }
     }
 
-    /// What it leads to; it is not empty.
+    /// The kind of its target; it must not be empty.
     #[inline(always)]
     pub(crate) fn kind(self) -> Result<LinkKind> {
         LinkKind::from_code(self.0 >> KIND_SHIFT & 0xF).ok_or_else(|| self.of_no_kind())
@@ -263,14 +263,13 @@ impl Slot {
         self.0 & DIRTY != 0
     }
 
-    /// The record as the child of a node.
+    /// The word for the record as the child of a node.
     pub(crate) fn link(self, byte: u8) -> Link {
         Link::record(self.at(), self.fingerprint(), byte)
     }
 }
 
-/// What stays of a word that a remove empties: enough to tell readers whose absence is not yet
-/// durable.
+/// What a remove leaves in a word that it empties: enough to tell readers for which key absence is not durable yet.
 pub(crate) fn emptied(word: u64) -> u64 {
     word & !OFFSET
 }
@@ -307,7 +306,7 @@ mod tests {
         }
     }
 
-    /// The format depends on it.
+    /// The format depends on them.
     #[test]
     fn fingerprints_never_change() {
         assert_eq!(Fingerprint::of(b""), Fingerprint(0));

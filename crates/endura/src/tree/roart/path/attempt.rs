@@ -1,12 +1,11 @@
-//! Attempts of a write: each looks for the place of its key, locks it, and fails if the place is no longer
-//! what it was.
+//! Attempts of a write: each searches for the place of its key, locks it, and fails if the place has changed.
 //!
-//! There is no limit to their number, for each that fails does so because another write has got on: others
-//! may be faster as often as they like. Only damage makes an attempt fail while nobody changes anything,
-//! and that is what is looked for. What an attempt looked at is noted when it has failed: up to three
-//! chunks, each with its lock word. If the next one fails over the same chunks, with the same words, and
-//! none is locked, nobody has changed them since before it began its search: whoever does takes the lock,
-//! and leaves another version (a holder who changes nothing leaves the same).
+//! Their number has no limit, because an attempt fails only if another write has made progress: other writers may win
+//! any number of times. Only damage makes an attempt fail while no thread changes anything, and this code detects that.
+//! After an attempt has failed it records the chunks that the attempt used: up to three, each with its lock word.
+//! Suppose that the next attempt fails over the same chunks with the same words, and none is locked. Then no thread has
+//! changed them since before that attempt started its search: a thread that changes one takes the lock, and leaves
+//! another version (a holder that changes nothing leaves the same version).
 
 use crate::media::Media;
 use crate::tree::roart::nodes::array::Array;
@@ -14,7 +13,7 @@ use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::Node;
 use crate::{Error, Result};
 
-/// The chunks that an attempt looked at, as they were when it had failed.
+/// The chunks that an attempt used, with their lock words after it had failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen([Option<(u64, LockWord)>; 3]);
 
@@ -29,25 +28,25 @@ impl Seen {
         Self([parent.map(of_node), Some(of_node(node)), of_array])
     }
 
-    /// Whether nobody is at work on any of them.
+    /// Whether no thread is at work on any of them.
     fn is_still(&self) -> bool {
         self.0.iter().flatten().all(|(_, version)| !version.is_locked())
     }
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 pub(crate) enum Attempt {
     Done,
-    /// Nothing has changed: the place was no longer what it was.
+    /// Nothing was changed: the place had changed since the search.
     Failed(Seen),
-    /// Nothing has changed: a pop comes first.
+    /// Nothing was changed: a pop comes first.
     HeldUp,
 }
 
-/// What came of entering a record under the locks of its place.
+/// The outcome of inserting a record under the locks of its place.
 pub(crate) enum Entered {
     Yes,
-    /// The place was no longer what it was.
+    /// The place had changed since the search.
     Moved,
     /// A pop comes first.
     HeldUp,
@@ -60,15 +59,15 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// So many fail before the pin is given up: what the others retire meanwhile waits for it.
+    /// So many may fail before the pin is ended: chunks that other writers retire meanwhile wait for it.
     const IN_ONE_PIN: u32 = 256;
 
     pub(crate) fn new() -> Self {
         Self { last: None, left: Self::IN_ONE_PIN }
     }
 
-    /// Notes that one has failed; whether another may follow in this pin. What `damage` makes if nobody else
-    /// can be the reason.
+    /// Records that an attempt has failed; returns whether another may follow in this pin. Returns the error of
+    /// `damage` if no other thread can be the reason.
     pub(crate) fn failed(&mut self, seen: Seen, damage: impl FnOnce() -> Error) -> Result<bool> {
         if self.last == Some(seen) && seen.is_still() {
             return Err(damage());

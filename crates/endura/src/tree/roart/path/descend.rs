@@ -1,8 +1,8 @@
-//! The way from the root to the place of a key, without locks.
+//! The descent from the root to the place of a key, without locks.
 //!
-//! A node remembers eight bytes of its prefix. Where more lie between it and its parent, a search
-//! goes on in hope, and the record at the end decides. An insert must know: it takes any record
-//! below the node, which has all of the prefix.
+//! A node stores eight bytes of its prefix. If there are more between it and its parent, a lookup skips them
+//! optimistically, and the record at the end decides. An insert must be sure: it reads any record below the node, which
+//! has the whole prefix.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -17,7 +17,7 @@ use crate::tree::roart::path::attempt::{Attempt, Seen};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// A key that is looked for.
+/// A key to search for.
 #[derive(Clone, Copy)]
 pub(crate) struct Sought<'k> {
     pub(crate) bytes: &'k [u8],
@@ -31,33 +31,33 @@ impl<'k> Sought<'k> {
     }
 }
 
-/// Where a key leaves the prefix of a node, and which byte the keys below have there.
+/// Where a key differs from the prefix of a node, and the byte that the keys below have there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fork {
     pub(crate) at: usize,
     pub(crate) byte: u8,
 }
 
-/// What stands at the place of a key.
+/// The contents of the place of a key.
 pub(crate) enum Below<'g, M> {
-    /// The key is not below the node: it leaves the node's prefix, where is known or not.
+    /// The key is not below the node: it differs from the node's prefix, at this place if it is known.
     Elsewhere(Option<Fork>),
-    /// The same, perhaps: nothing is below the node that could tell.
+    /// The key may not be below the node, which has no record that could tell.
     Barren,
-    /// Nothing.
+    /// An empty word.
     Nothing,
-    /// A record, of this key or of another.
+    /// A record; whether it is that of the key.
     Record(Record<'g, M>, bool),
-    /// An array, and the key's slot and record in it.
+    /// An array, and the record of the key in it, if there is one.
     Array(Array<'g, M>, Option<Record<'g, M>>),
 }
 
-/// The last node on the way to a key, and what is below it.
+/// The last node on the path to a key, and the contents below it.
 pub(crate) struct Spot<'g, M> {
     pub(crate) parent: Option<Node<'g, M>>,
     pub(crate) node: Node<'g, M>,
     pub(crate) below: Below<'g, M>,
-    /// Whether part of a prefix on the way was not compared.
+    /// Whether part of a prefix on the path was not compared.
     pub(crate) in_hope: bool,
 }
 
@@ -72,17 +72,17 @@ impl<'g, M: Media> Spot<'g, M> {
         }
     }
 
-    /// The byte of the key by which the node decides; `None` if the key ends there.
+    /// The byte of the key on which the node branches; `None` if the key ends there.
     pub(crate) fn byte(&self, key: &Sought<'_>) -> Option<u8> {
         key.bytes.get(self.node.depth()).copied()
     }
 
-    /// The byte of the key by which the parent decides.
+    /// The byte of the key on which the parent branches.
     pub(crate) fn parent_byte(&self, key: &Sought<'_>) -> Option<u8> {
         key.bytes.get(self.parent?.depth()).copied()
     }
 
-    /// What came of an attempt to change something here.
+    /// The outcome of an attempt to make a change here.
     #[inline]
     pub(crate) fn outcome(&self, done: bool) -> Attempt {
         if done { Attempt::Done } else { self.failed() }
@@ -97,22 +97,22 @@ impl<'g, M: Media> Spot<'g, M> {
         Attempt::Failed(Seen::of(self.parent.as_ref(), &self.node, array))
     }
 
-    /// Whether it is certain that the key belongs here, present or not.
+    /// Whether the key certainly belongs here, whether it is present or not.
     pub(crate) fn is_exact(&self) -> bool {
         !self.in_hope && !matches!(self.below, Below::Elsewhere(None))
     }
 }
 
-/// Whether a search must know all prefixes on its way.
+/// Whether a search must compare all prefixes on its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Care {
-    /// It goes on in hope: enough for a key that is present.
+    /// It skips what nodes do not store: enough for a key that is present.
     Hope,
-    /// It makes sure: needed where a key is entered.
+    /// It compares all of them: needed to insert a key.
     Exact,
 }
 
-/// The place of a key below `root`. What it rests on is durable.
+/// The place of a key below `root`. What the result rests on is durable.
 #[inline]
 pub(crate) fn find<'g, M: Media>(
     guard: &'g Guard<'g, M>,
@@ -156,7 +156,7 @@ pub(crate) fn find<'g, M: Media>(
             }
             LinkKind::Record => {
                 let record = Record::enter(media, link.at())?;
-                // A hint that does not fit spares the look at the key.
+                // If the hint does not match, the key need not be read.
                 let is_it = link.admits(key.fingerprint) && record.is_of(key.bytes);
                 Below::Record(record, is_it)
             }
@@ -165,7 +165,7 @@ pub(crate) fn find<'g, M: Media>(
     }
 }
 
-/// The word for `key` in a node whose prefix it has.
+/// The word for `key` in a node whose prefix the key has.
 #[inline(always)]
 pub(crate) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) -> Result<Link> {
     if let Some(&byte) = key.get(node.depth()) {
@@ -179,8 +179,8 @@ pub(crate) fn step<M: Media>(node: &Node<'_, M>, key: &[u8], generation: u64) ->
     }
 }
 
-/// How the key leaves the prefix of the spot's node, if it does: what the node remembers does not say that it
-/// matches.
+/// How the key differs from the prefix of the spot's node, if it does. Called if the stored part of the prefix does not
+/// prove a match.
 #[cold]
 fn leaves<'g, M: Media>(
     spot: &Spot<'g, M>,
@@ -200,8 +200,8 @@ fn leaves<'g, M: Media>(
     }
 }
 
-/// Compares the whole prefix of the spot's node, which every record below it has. `remembered` is what the
-/// node says of its end.
+/// Compares the key with the whole prefix of the spot's node, which every record below has. `remembered` is the result
+/// for the stored part.
 fn compare_whole<'g, M: Media>(
     spot: &Spot<'g, M>,
     key: &Sought<'_>,
@@ -222,7 +222,7 @@ fn compare_whole<'g, M: Media>(
         _ => node.depth(),
     };
     match record.key_byte(at) {
-        // Before what the node remembers, or where it says.
+        // Either before the stored part, or where the stored part says.
         Some(byte) if at < node.remembers_from() || at == leaves_at && at < node.depth() => {
             Ok(Some(Below::Elsewhere(Some(Fork { at, byte }))))
         }

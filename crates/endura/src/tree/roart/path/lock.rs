@@ -1,5 +1,5 @@
-//! Locks of nodes and arrays. The first lock of a chunk in a session makes it ready: it takes the tags off its words,
-//! rebuilds what is derived from them, and counts its records.
+//! Locks of nodes and arrays. The first lock of a chunk in a session makes the chunk ready: it clears the tags of its
+//! words, rebuilds its volatile words, and counts its records.
 //!
 //! Locks are taken from the leaves up.
 
@@ -16,7 +16,7 @@ use crate::tree::roart::path::descend::Sought;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// A locked node and the word in it that leads to some child.
+/// A locked node, and the word in it that leads to a certain child.
 pub(crate) struct Holder<'g, M: Media> {
     pub(crate) lock: Locked<'g, M>,
     pub(crate) i: usize,
@@ -67,9 +67,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Some(lock))
     }
 
-    /// Locks `node` and finds the word that leads to the chunk at `child`; `None` if the node is
-    /// obsolete or has no such child any more. `byte` is where to look first. Locks are taken from
-    /// the leaves up.
+    /// Locks `node`, and finds the word that leads to the chunk at `child`; `None` if the node is obsolete or no longer
+    /// has this child. The search starts at `byte`. Locks are taken from the leaves up.
     pub(crate) fn lock_above<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -87,16 +86,15 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Some(Holder { lock, i, link: link.under(node.byte_at(i, link)) }))
     }
 
-    /// Notes records that an earlier session left in a chunk. To be called under its first lock.
+    /// Counts records that an earlier session left in a chunk. Called under its first lock.
     fn note_found(&self, records: usize) {
         if self.open.map().counted() != Counted::All {
             self.open.map().add(records as i64);
         }
     }
 
-    /// Whether no pop comes before an insert of `key`. To be asked under the lock of a chunk that stays on the way to
-    /// the key's place for as long as it is locked, where a pop that is announced later finds it; before anything is
-    /// published.
+    /// Whether no pop comes before an insert of `key`. Called under the lock of a chunk that stays on the path to the
+    /// key while it is locked, so that a pop announced later finds it locked; and called before anything is published.
     #[inline(always)]
     pub(crate) fn admits(&self, key: &Sought<'_>) -> bool {
         self.open.map().pops().admit(key.bytes)

@@ -1,7 +1,8 @@
 //! Optimistic lookup: prefixes longer than eight bytes are skipped, and the key in the record decides.
 //!
-//! It follows the words that [`find`](crate::tree::roart::path::descend::find) follows, and remembers nothing of its way. Few
-//! instructions: while one lookup waits for a line, the processor begins the next, as far as it looks ahead.
+//! It follows the same words as [`find`](crate::tree::roart::path::descend::find), and records nothing about its path.
+//! It has few instructions: while one lookup waits for a line, the processor starts the next, within its reorder
+//! window.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -13,17 +14,16 @@ use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, NodeKind};
 use crate::tree::roart::path::descend::step;
 
-/// Where a search goes on behind a node.
+/// Where a search continues after a node.
 #[derive(Clone, Copy)]
 pub(crate) struct Way {
     /// The word that leads on; empty if the key is not below the node.
     pub(crate) link: Link,
-    /// How many bytes of the key have led here.
+    /// The number of bytes of the key that have led here.
     pub(crate) from: usize,
 }
 
-/// Takes a search through the node of this kind at `at`, to which the first `from` bytes of the key led: to
-/// the root none.
+/// Passes through the node of this kind at `at`, to which the first `from` bytes of the key led (0 for the root).
 #[inline(never)]
 pub(crate) fn through<M: Media>(
     media: &M,
@@ -49,7 +49,7 @@ pub(crate) fn through<M: Media>(
     Ok(Way { link, ..way })
 }
 
-/// The record of `key` below `root`. What it rests on is durable, also that there is none.
+/// The record of `key` below `root`. What the result rests on is durable, also if there is no record.
 #[inline(always)]
 pub(crate) fn lookup<'g, M: Media>(
     guard: &'g Guard<'_, M>,
@@ -67,7 +67,7 @@ pub(crate) fn lookup<'g, M: Media>(
     }
 }
 
-/// Where the one record is that may be that of `key`, or the first of an array; and the word that leads to
+/// The offset of the one record that may be that of `key`, or of the first such in an array, and the word that leads to
 /// the record or to the array.
 #[inline(always)]
 fn candidate<M: Media>(
@@ -78,7 +78,7 @@ fn candidate<M: Media>(
     let (media, generation) = (guard.media(), guard.space().generation());
     let mut way = Way { link: root, from: 0 };
     loop {
-        // Most nodes of a large tree have 256 children and decide by the very next byte.
+        // Most nodes of a large tree have 256 children and branch on the very next byte.
         while let Some(link) = Node::child_by_byte(media, way.link, key, way.from) {
             media.mark(Mark::Step("lookup.step"));
             way = Way { link, from: way.from + 1 };
@@ -88,7 +88,7 @@ fn candidate<M: Media>(
             return Ok(None);
         }
         match link.kind()? {
-            // A hint that does not fit spares the look at the key.
+            // If the hint does not match, the key need not be read.
             LinkKind::Record if !link.admits(Fingerprint::of(key)) => return Ok(None),
             LinkKind::Record => return Ok(Some((link, link.at()))),
             LinkKind::Array(kind) => {
@@ -107,7 +107,7 @@ fn candidate<M: Media>(
     }
 }
 
-/// The record of `key` in an array of which one record has its fingerprint and another key.
+/// The record of `key` in an array in which one record has its fingerprint and another key.
 #[cold]
 fn behind<'g, M: Media>(
     array: Array<'g, M>,

@@ -1,4 +1,4 @@
-//! From the root to the place of a key.
+//! The path from the root to the place of a key.
 
 pub(crate) mod attempt;
 pub(crate) mod descend;

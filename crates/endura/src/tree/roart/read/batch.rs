@@ -1,4 +1,4 @@
-//! The records that a scan has noted: where they are, and what held them.
+//! The records that a scan has noted: their offsets, and the nodes or arrays that held them.
 
 use std::ops::ControlFlow;
 
@@ -8,33 +8,33 @@ use crate::media::{Media, Region};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::record::Record;
 
-/// How many entries before its turn a record is asked for.
+/// How many entries before it is due a record is prefetched.
 pub(crate) const DISTANCE: usize = 12;
 
-/// What became of the next records.
+/// The result of showing the next records.
 pub(crate) enum Seen {
-    /// There are none.
+    /// There are no more.
     All,
     /// Some were shown.
     Some,
     /// Their holder has changed since they were noted.
     Changed,
-    /// Whoever saw the last one has enough.
+    /// The visitor of the last one wants no more.
     Enough,
 }
 
-/// Records in the order of their keys, those that were shown first.
+/// Records in key order; the first of them were shown.
 #[derive(Default)]
 pub(crate) struct Batch {
     records: Vec<u64>,
     runs: Vec<Run>,
-    /// How many records were shown.
+    /// The number of records shown.
     passed: usize,
-    /// How many runs were.
+    /// The number of runs shown.
     passed_runs: usize,
 }
 
-/// Neighbours that were noted together: in one node or array, at one moment.
+/// Consecutive records that were noted together: in one node or array, at one moment.
 #[derive(Clone, Copy)]
 struct Run {
     holder: u64,
@@ -50,23 +50,23 @@ impl Batch {
         (self.passed, self.passed_runs) = (0, 0);
     }
 
-    /// How many records were noted, shown ones included.
+    /// The number of records noted, including those shown.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// How many were shown.
+    /// The number of records shown.
     pub(crate) fn passed(&self) -> usize {
         self.passed
     }
 
-    /// Whether all were.
+    /// Whether all were shown.
     pub(crate) fn is_spent(&self) -> bool {
         self.passed == self.records.len()
     }
 
-    /// How many are to be shown before the next ones are noted: so many that some are left to arrive
-    /// meanwhile, but at first no more than were shown, for who asks for more may soon have enough.
+    /// How many records to show before the next ones are noted. Some must be left while the next ones arrive; but at
+    /// first it is no more than were shown, because the visitor may soon want no more.
     #[inline]
     pub(crate) fn look_ahead(&self) -> usize {
         let all = self.records.len();
@@ -84,7 +84,7 @@ impl Batch {
         self.records.extend(records);
     }
 
-    /// Room for so many more, so that the next ones are noted without asking for it.
+    /// Reserves space for so many more, so that the next ones are noted without a check.
     pub(crate) fn reserve(&mut self, records: usize) {
         if self.records.capacity() == 0 {
             self.records.reserve(records + 64);
@@ -93,18 +93,18 @@ impl Batch {
         self.records.reserve(records);
     }
 
-    /// The records from number `start` on.
+    /// The records from index `start` on.
     pub(crate) fn since(&mut self, start: usize) -> &mut [u64] {
         &mut self.records[start..]
     }
 
-    /// Forgets the records from number `start` on, which no holder has yet, but for those in `keep`.
+    /// Drops the records from index `start` on, which have no holder yet, except those in `keep`.
     pub(crate) fn keep_since(&mut self, start: usize, keep: std::ops::Range<usize>) {
         self.records.truncate(keep.end);
         self.records.drain(start..keep.start);
     }
 
-    /// Says what held the records that were noted since the last call, and that it did so in this version.
+    /// Records the holder, and its version, of the records noted since the last call.
     #[inline]
     pub(crate) fn held_by(&mut self, holder: u64, version: LockWord) {
         let end = self.records.len();
@@ -113,7 +113,7 @@ impl Batch {
         }
     }
 
-    /// Passes over the next records for as long as `is_none` says so; whether there were any.
+    /// Skips the next records while `is_none` returns true; returns whether it skipped any.
     pub(crate) fn skip(&mut self, mut is_none: impl FnMut(u64) -> Result<bool>) -> Result<bool> {
         let before = self.passed;
         while let Some(&record) = self.records.get(self.passed)
@@ -121,7 +121,7 @@ impl Batch {
         {
             self.passed += 1;
         }
-        // Also the run whose last record was the last that a call has shown.
+        // Also the run whose last record was the last one that a call has shown.
         let is_passed = |run: &Run| run.end <= self.passed;
         while self.runs.get(self.passed_runs).is_some_and(is_passed) {
             self.passed_runs += 1;
@@ -129,9 +129,9 @@ impl Batch {
         Ok(self.passed > before)
     }
 
-    /// Calls `show` with the records of the next run, up to number `until` of all, for as long as their
-    /// holder is as it was when they were noted. The first one need not be, if they `are_new`: so a scan
-    /// gets on whatever writers do. The record that comes [`DISTANCE`] later is asked for meanwhile.
+    /// Calls `show` with the records of the next run, up to index `until` of all, while their holder has not changed
+    /// since they were noted. If they `are_new` the first one is shown in any case: so a scan makes progress whatever
+    /// writers do. It prefetches the record that is [`DISTANCE`] later.
     #[inline(never)]
     pub(crate) fn show_run<'m, M: Media>(
         &mut self,
@@ -165,12 +165,12 @@ impl Batch {
         Ok(Seen::Some)
     }
 
-    /// The record that was shown last, if it is among the ones from number `since` on.
+    /// The record shown last, if its index is at least `since`.
     pub(crate) fn last_since(&self, since: usize) -> Option<u64> {
         self.records.get(since..self.passed)?.last().copied()
     }
 
-    /// Asks for those of the records from number `noted` on whose turn comes before the next one asks.
+    /// Prefetches those of the records from index `noted` on that are due before the next call does so.
     pub(crate) fn ask_for<M: Media>(&self, noted: usize, media: &M) {
         let end = self.records.len().min(self.passed + DISTANCE);
         let soon = self.records.get(noted..end).unwrap_or(&[]);

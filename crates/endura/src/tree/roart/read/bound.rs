@@ -1,4 +1,4 @@
-//! Whether a key lies within the bound of a scan.
+//! The comparison of a key with the bound of a scan.
 
 use std::cmp::Ordering as Order;
 use std::ops::Bound;
@@ -7,8 +7,8 @@ use crate::media::Media;
 
 use crate::tree::roart::nodes::record::Record;
 
-/// Whether a key that agrees with the bound in its first `from` bytes is within it. `UP`: keys begin
-/// at the bound; else they end there.
+/// Whether a key that agrees with the bound in its first `from` bytes is within it. `UP`: the bound is a lower bound,
+/// otherwise an upper bound.
 #[inline]
 pub(crate) fn is_within<M: Media, const UP: bool>(
     record: &Record<'_, M>,

@@ -1,23 +1,23 @@
-//! The first entry and the last, at one moment.
+//! The first and the last entry, at one moment.
 //!
-//! A descent along the edge of the tree notes all that the answer rests on: of each node which child came next,
-//! or that none did, of each array its slots, and of both the version from before. Then all of it is looked
-//! at again. The version counts locks; if it is the same, only a writer that held the lock at the first look
-//! can have changed the chunk, and one lock changes one word, once (or only its tag): what reads the same twice was the
-//! same all the time. So at the moment between the two looks all of it held together, from the root on:
-//! the answer is that of this moment.
+//! A descent along the edge of the tree notes all on which the result rests: for each node which child came next, or
+//! that none did, for each array its slots, and for both the version read before. Then it checks all of it again. The
+//! version counts locks. If it is the same, only a writer that held the lock at the first look can have changed the
+//! chunk, and one lock changes one word, once (or only its tag): so a word that reads the same twice was the same all
+//! the time. At the moment between the two looks all of it was true together, from the root on: the result is that of
+//! this moment.
 //!
-//! A second look that differs was disturbed by a writer that took a lock since, or stored under one: lock-free, and no wait
-//! for a writer that stands still with a lock.
+//! A second look that differs was disturbed by a writer that took a lock since, or stored under one. So the search is
+//! lock-free, and does not wait for a writer that is suspended with a lock.
 //!
 //! # Pins
 //!
-//! The way down is gone in one pin, as in a search: it has as many nodes as a key has bytes, at most, and each is
-//! looked at twice. Beside it few nodes and arrays without a key lie at an edge, but a damaged map may have any
-//! number. So a pin is given up after so many looks more than the way has, as [`ends`](crate::tree::ends) has it: what
-//! was seen counts if none of the map's nodes and arrays was retired from the end of the first pin on.
+//! The path down is followed in one pin, as in a search: it has at most as many nodes as a key has bytes, and each is
+//! read twice. Beside it an edge has few nodes and arrays without a key, but a damaged map may have any number. So a
+//! pin ends after a fixed number of looks more than the path has, as in [`ends`](crate::tree::ends): the result counts
+//! if none of the map's nodes and arrays was retired from the end of the first pin on.
 //!
-//! A node that is met twice ends the search: if all that was seen held at one moment, two words led to it then.
+//! A node that is met twice ends the search: if all that was seen was true at one moment, two words led to it then.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ use crate::tree::roart::path::lookup::lookup;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// What was seen of a chunk that had this version before.
+/// What was seen of a chunk, with the version read before.
 enum Seen<'g, M> {
     /// The word of the key that ends at a node.
     Eok(Node<'g, M>, LockWord, Link),
@@ -50,23 +50,23 @@ enum Seen<'g, M> {
     Array(Array<'g, M>, LockWord, Range<usize>),
 }
 
-/// A node that the descent is inside of.
+/// A node on the path of the descent.
 struct Frame<'g, M> {
     node: Node<'g, M>,
     version: LockWord,
-    /// The byte from which on children are still to be looked at.
+    /// The byte from which on children are still to be visited.
     next: Option<u8>,
-    /// Whether the key that ends at the node is.
+    /// Whether the key that ends at the node is still to be visited.
     eok: bool,
 }
 
-/// What lies at an edge of the tree, and before that, as a descent has seen it.
+/// The part of an edge of the tree that a descent has seen.
 struct Edge<'g, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     trust: Trust,
     /// The present pin.
     guard: Option<Guard<'g, M>>,
-    /// How many of the map's nodes and arrays were retired when the first pin was given up.
+    /// The number of the map's nodes and arrays retired when the first pin was ended.
     retired: Option<u64>,
     /// How much was seen before the present pin.
     before: usize,
@@ -75,12 +75,12 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     slots: Vec<Slot>,
     /// Whether a chunk was not quiet for as long as a look waits.
     is_held: bool,
-    /// The order of the last array, if it was not remembered.
+    /// The order of the last array, if it was not stored.
     sorted: Option<Box<Sorted>>,
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// What `read` makes of the first entry; for `UP` = false of the last.
+    /// The result of `read` for the first entry; for `UP` = false for the last.
     pub(crate) fn end<const UP: bool, R>(
         &self,
         trust: Trust,
@@ -94,7 +94,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Whether an entry is the first (the last, unless `smallest`), and all is [quiet](Trust::Quiet) up to it.
+    /// Whether an entry is the first (the last, unless `smallest`), and all chunks up to it are [quiet](Trust::Quiet).
     pub(crate) fn is_end(&self, smallest: bool, key: &[u8], value: &[u8]) -> Result<Choice> {
         match smallest {
             true => self.is_end_of::<true>(key, value),
@@ -112,7 +112,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         })
     }
 
-    /// `None`: a writer came between.
+    /// `None`: a writer intervened.
     fn try_end<'g, const UP: bool>(
         &'g self,
         edge: &mut Edge<'g, M, T, UP>,
@@ -122,7 +122,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             Ok(Reached::Moved) => return Ok(None),
             Ok(Reached::Twice(_)) if !edge.held()? => return Ok(None),
             Ok(Reached::Twice(node)) => return Err(node.corrupt(TWICE)),
-            // What was not in its place any more was read as what it had been.
+            // A chunk that was no longer in its place was read as what it had been.
             Err(Error::Corrupt { .. }) if edge.has_lost_some() => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -141,13 +141,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// What a descent along the edge came to.
+/// The result of a descent along the edge.
 enum Reached<'g, M> {
     /// The first record, if there is one.
     End(Option<Record<'g, M>>),
     /// A node to which two words lead.
     Twice(Node<'g, M>),
-    /// Others have changed the edge.
+    /// Another thread has changed the edge.
     Moved,
 }
 
@@ -171,8 +171,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         Ok(())
     }
 
-    /// Where enough was seen in this pin, beside a way through so many nodes, takes another one. `false`: what was
-    /// seen has changed by now.
+    /// Takes another pin if enough was seen in this one, beside a path through so many nodes. `false`: what was seen
+    /// has changed.
     fn breathe(&mut self, way: usize) -> Result<bool> {
         if self.seen.len() - self.before >= BITE + 2 * way {
             self.before = self.seen.len();
@@ -180,7 +180,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 return Ok(false);
             }
             if self.retired.is_none() {
-                // Before the second look: what it still finds in its place was not counted.
+                // Read before the second look: a chunk that this look still finds in its place was not counted.
                 self.retired = Some(self.tree.open.map().retired());
                 if !self.seen.iter().all(|seen| self.is_unchanged(seen)) {
                     return Ok(false);
@@ -209,7 +209,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             }
             let Some(frame) = path.last_mut() else { break };
             let (node, version) = (frame.node, frame.version);
-            // The key that ends at a node comes before all others below.
+            // In key order, the key that ends at a node precedes all others below it.
             if frame.eok && (UP || frame.next.is_none()) {
                 frame.eok = false;
                 let link = node.load(EOK);
@@ -256,11 +256,11 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         Ok(Reached::End(None))
     }
 
-    /// The lock word of a chunk that is about to be looked at. `None`: it has to be quiet, and is not.
+    /// The lock word of a chunk that is about to be read. `None`: it has to be quiet, and is not.
     fn version(&mut self, words: &Region<'g, M>) -> Result<Option<LockWord>> {
         let generation = self.space().generation();
         let mut version = LockWord::read(words);
-        // Who enters a key has held the lock since before it looked for an announced pop.
+        // A writer that inserts a key has held the lock since before it looked for an announced pop.
         let is_held = |version: LockWord| {
             self.trust == Trust::Quiet && version.is_locked() && version.is_mine(generation)
         };
@@ -280,8 +280,8 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         }
     }
 
-    /// The first record of an array, whose keys share their first `from` bytes. (If the array has moved up
-    /// meanwhile they need not: then the second look tells.)
+    /// The first record of an array, whose keys share their first `from` bytes. (If the array has moved up meanwhile
+    /// they may not: then the second look notices.)
     fn reach_in_array(
         &mut self,
         (array, version): (Array<'g, M>, LockWord),
@@ -309,9 +309,10 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         found.map(|at| Record::enter(media, at)).transpose()
     }
 
-    /// Whether all that was seen held at one moment. The pin is then one in which the last of it was looked at.
+    /// Whether all that was seen was true at one moment. Afterwards the pin is the one in which the last part was
+    /// checked.
     fn held(&mut self) -> Result<bool> {
-        // What one pin has seen, one does again.
+        // What one pin has seen, one pin can check.
         let bite = if self.retired.is_none() { self.seen.len().max(1) } else { BITE };
         let mut from = 0;
         while let Some(rest) = self.seen.get(from..) {
@@ -323,23 +324,23 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
                 self.renew()?;
             }
         }
-        // Behind the second look (Acquire): if a chunk was another one by then, its end was counted before.
+        // Read after the second look (Acquire): if a chunk was another one by then, its retirement was counted before.
         Ok(!self.has_lost_some())
     }
 
-    /// Whether chunks were retired since the first pin was given up.
+    /// Whether chunks were retired since the first pin was ended.
     fn has_lost_some(&self) -> bool {
         self.retired.is_some_and(|before| before != self.tree.open.map().retired())
     }
 
-    /// Whether a search does not come to the record that was reached.
+    /// Whether a search does not find the record that was reached.
     fn is_lost(&self, record: &Record<'g, M>) -> Result<bool> {
         let Some(guard) = &self.guard else { return Ok(false) };
         let found = lookup(guard, self.tree.root, &record.key().to_vec())?;
         Ok(found.is_none_or(|found| found.at() != record.at()))
     }
 
-    /// Whether what was seen has not changed since.
+    /// Whether a chunk is as it was seen.
     fn is_unchanged(&self, seen: &Seen<'g, M>) -> bool {
         match *seen {
             Seen::Eok(node, version, link) => {
@@ -363,7 +364,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         }
     }
 
-    /// Leaves the order of the array that was sorted for the next one who comes.
+    /// Stores the order of the array that was sorted, for later scans.
     fn leave_order(&self) {
         if let (Some(sorted), Some(Seen::Array(array, version, _))) =
             (&self.sorted, self.seen.last())
@@ -373,7 +374,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
     }
 }
 
-/// Whether two readings of a word mean the same: with or without the tag, and empty is empty.
+/// Whether two readings of a word mean the same: the tag does not matter, and empty words are equal.
 fn is_same(one: u64, other: u64) -> bool {
     (one ^ other) & !DIRTY == 0 || (Link(one).is_empty() && Link(other).is_empty())
 }

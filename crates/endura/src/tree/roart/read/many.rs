@@ -1,7 +1,7 @@
-//! Many lookups at once: their descents take turns, so that their misses overlap.
+//! Batches of lookups: their descents alternate, so that their cache misses overlap.
 //!
-//! Each turn asks for the lines that the next one of the same lookup will read. Only the order of the
-//! loads of different keys is another one than in a lookup alone.
+//! Each turn prefetches the lines that the next turn of the same lookup will read. Only the order of the loads for
+//! different keys differs from that of a single lookup.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -16,20 +16,20 @@ use crate::tree::roart::path::lookup::{Way, through};
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// Lookups that are under way at once. Beyond that the cache has no more misses to overlap.
+/// Lookups that run at once. With more, the cache has no free slots for their misses.
 const LANES: usize = 16;
 
-/// What a lookup does next.
+/// The next step of a lookup.
 enum Turn<'g, M> {
-    /// Goes through a node, to which so many bytes of the key have led.
+    /// Passes through a node, to which so many bytes of the key have led.
     Node((u64, NodeKind), usize),
     /// Compares the key of a record.
     Record(u64),
-    /// Looks at the fingerprints of an array.
+    /// Reads the fingerprints of an array.
     Fingerprints(u64, ArrayKind),
-    /// Looks at the slots that they name.
+    /// Reads the slots with matching fingerprints.
     Slots(Array<'g, M>),
-    /// Compares the keys of the records that these lead to.
+    /// Compares the keys of the records in these slots.
     Records(Array<'g, M>),
     Done,
 }
@@ -74,7 +74,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// What comes next on the way, which is asked for.
+/// The next step on the path, prefetched.
 fn ahead<'g, M: Media>(
     media: &M,
     Way { link, from }: Way,
@@ -101,7 +101,7 @@ fn ahead<'g, M: Media>(
     }
 }
 
-/// One turn of a lookup.
+/// Takes one turn of a lookup.
 fn take<'g, M: Media>(
     guard: &'g Guard<'_, M>,
     turn: Turn<'g, M>,

@@ -1,14 +1,13 @@
-//! Scans, in both directions, some entries ahead of what is shown.
+//! Scans, in both directions, that read some entries ahead.
 //!
-//! A walk ([`walk`](crate::tree::roart::read::walk)) goes through the tree from the bound on and notes the records that come
-//! next, with the node or array that holds them and the version of that. A noted record is shown if its
-//! holder is still of that version: it was in the map at that moment. If not, another walk begins behind
-//! the last key that was shown. So no key comes twice, and none that stayed in the map is passed over.
-//! Nothing is pinned between two calls, nor for longer than it takes to show [`AT_MOST`] entries.
+//! A walk ([`walk`](crate::tree::roart::read::walk)) goes through the tree from the bound on. It notes the next
+//! records, with the node or array that holds them and its version. A noted record is shown if its holder still has
+//! that version: it was in the map at that moment. If not, another walk starts after the last key shown. So no key is
+//! shown twice, and no key that stayed in the map is skipped. Nothing is pinned between two calls, and no pin lasts
+//! longer than it takes to show [`AT_MOST`] entries.
 //!
-//! Each record is in lines of its own, which are asked for some entries before their turn. For the same
-//! reason the walk stays ahead of what is shown: an array that comes next is read while the last records
-//! of the one before arrive.
+//! Each record has its own lines, which are prefetched some entries before it is due. For the same reason the walk
+//! stays ahead: the next array is read while the last records of the one before arrive.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -24,46 +23,45 @@ use crate::tree::roart::read::walk::KeyWalk;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// How many entries are noted at a time, or more: an array is noted whole.
+/// The least number of entries noted at a time: an array is noted whole.
 const AHEAD: usize = 16;
 
-/// How many where a scan goes on after its caller has had some: then a pin and a walk from the root
-/// come with them.
+/// The number when a scan continues after its caller has had some entries: it then needs a pin and a walk from the
+/// root.
 const AFTER_PAUSE: usize = 64;
 
-/// About how many entries are shown with one pin.
+/// The approximate number of entries shown in one pin.
 const AT_MOST: usize = 1024;
 
-/// A place in a scan in one direction. Begins wherever the first call says.
+/// A position in a scan in one direction. A new one starts where the first call says.
 #[derive(Default)]
 pub struct Cursor {
     batch: Batch,
-    /// Until when it can be gone on with.
+    /// Valid while the noted records can be used.
     noted: Seat<()>,
     /// Whether this is not the first walk.
     goes_on: bool,
 }
 
-/// As [`is_within`], of the record at `at`. Not inlined, and told where the record is: a scan without an end keeps
-/// all of it in registers.
+/// As [`is_within`], for the record at `at`. Not inlined, and called with the offset of the record: an unbounded scan
+/// then stays in registers.
 #[inline(never)]
 fn lies_within<M: Media, const UP: bool>(media: &M, at: u64, bound: Bound<&[u8]>) -> Result<bool> {
     Ok(is_within::<M, UP>(&Record::enter(media, at)?, bound, 0))
 }
 
-/// How far a batch went.
+/// How far a batch was shown.
 enum Shown<'g, M> {
-    /// The visitor has enough, or there is no more.
+    /// The visitor wants no more, or there is no more.
     Enough,
-    /// There may be more behind this one.
+    /// There may be more after this one.
     UpTo(Record<'g, M>),
-    /// Others have changed the way to the first one meanwhile.
+    /// Another thread has changed the path to the first one meanwhile.
     Moved,
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Shows the entries within `first`, from which the scan comes, and `last`, in order, until
-    /// `visit` breaks.
+    /// Shows the entries within `first`, at which the scan starts, and `last`, in order, until `visit` breaks.
     pub(crate) fn scan<const UP: bool>(
         &self,
         cursor: &mut Cursor,
@@ -78,7 +76,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             let first = if has_shown { Bound::Excluded(&key[..]) } else { first };
             match self.show::<UP>(&guard, cursor, first, last, visit)? {
                 Shown::Enough => return Ok(()),
-                // Again, with a new pin.
+                // Retries with a new pin.
                 Shown::Moved => {}
                 Shown::UpTo(record) => {
                     key.clear();
@@ -89,7 +87,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// A walk that has noted its first entries; none if others have changed the way to them.
+    /// A walk that has noted its first entries; `None` if another thread has changed the path to them.
     fn begin<'g, 'b, const UP: bool>(
         &'g self,
         guard: &'g Guard<'g, M>,
@@ -98,7 +96,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         first: Bound<&'b [u8]>,
     ) -> Result<Option<KeyWalk<'g, 'b, M, T, UP>>> {
         let mut begun = KeyWalk::<M, T, UP>::new(self, self.root(guard)?, first)?;
-        // Short scans are to stay cheap.
+        // Short scans must stay cheap.
         begun.note(batch, if *goes_on { AFTER_PAUSE } else { 1 })?;
         if begun.has_moved() {
             batch.clear();
@@ -143,13 +141,13 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 }
                 _ => batch.len(),
             };
-            // What a walk of this call has noted was in the map at a moment of it.
+            // A record noted by a walk of this call was in the map at a moment of the call.
             let are_new = walk.is_some() && shown.is_none();
-            // In the order of the keys: only the first ones can be what the bound has moved past.
+            // In key order, only the first records can be outside of a bound that has moved.
             let is_outside = |record| Ok(!lies_within::<M, UP>(media, record, first)?);
             if shown.is_none() && batch.skip(is_outside)? {
                 if walk.is_none() {
-                    // What was skipped no longer vouches for its holder: a key may have come behind it.
+                    // The holder is no longer valid for skipped records: a key may have been inserted after them.
                     batch.clear();
                 }
                 continue;
@@ -182,7 +180,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// What to do after a pin in which the record at `shown` was the last.
+/// What to do after a pin in which the record at `shown` was the last one shown.
 fn ended<'g, M: Media, const UP: bool>(
     media: &'g M,
     shown: Option<u64>,
@@ -190,7 +188,7 @@ fn ended<'g, M: Media, const UP: bool>(
 ) -> Result<Shown<'g, M>> {
     let Some(at) = shown else { return Ok(Shown::Enough) };
     let record = Record::enter(media, at)?;
-    // Else a damaged pool could be scanned for ever.
+    // Otherwise a scan of a damaged pool might never end.
     if is_within::<M, UP>(&record, first, 0) {
         Ok(Shown::UpTo(record))
     } else {
@@ -198,7 +196,7 @@ fn ended<'g, M: Media, const UP: bool>(
     }
 }
 
-/// Notes what comes next if little is left to show, and asks for what comes then.
+/// Notes the next records if few are left to show, and prefetches those after them.
 fn note_ahead<M: Media, T: Techniques, const UP: bool>(
     walk: &mut KeyWalk<'_, '_, M, T, UP>,
     batch: &mut Batch,

@@ -1,8 +1,8 @@
-//! A walk over records in key order, from a bound on.
+//! A walk over records in key order, starting at a bound.
 //!
-//! It compares prefixes with the bound only along the border, where keys on both sides of it lie;
-//! inside, nothing is compared. It keeps its own stack: keys can be 64 KiB deep. Of a node it takes
-//! several children at a time, and asks for all of them before it enters the first.
+//! It compares prefixes with the bound only along the border, where there are keys on both sides of it; elsewhere it
+//! compares nothing. It has its own stack, because keys can be 64 KiB deep. It takes several children of a node at a
+//! time, and prefetches all of them before it enters the first.
 
 use std::cmp::Ordering as Order;
 use std::ops::Bound;
@@ -24,18 +24,18 @@ use crate::tree::roart::read::bound::is_within;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// A node that the walk is inside of.
+/// A node on the path of the walk.
 struct Frame<'g, M> {
     node: Node<'g, M>,
-    /// Of the node, when its children were taken.
+    /// The version of the node when its children were taken.
     version: LockWord,
-    /// Where its children begin among those that were taken.
+    /// The index of its first child among the children taken.
     first: usize,
     /// The byte from which on children are still to be taken, if there may be any.
     next: Option<u8>,
-    /// Whether the key that ends at the node is still to come.
+    /// Whether the key that ends at the node is still to be noted.
     eok: bool,
-    /// Whether keys on both sides of the bound may be below, under this byte.
+    /// The byte under which there may be keys on both sides of the bound.
     border: Option<u8>,
 }
 
@@ -43,21 +43,21 @@ struct Frame<'g, M> {
 pub(crate) struct KeyWalk<'g, 'b, M: Media, T, const UP: bool> {
     tree: &'g Tree<M, T>,
     path: Vec<Frame<'g, M>>,
-    /// Children that were taken: of each node of the path, the next one last.
+    /// Children that were taken: for each node of the path, in reverse order.
     taken: Vec<(u8, Link)>,
     bound: Bound<&'b [u8]>,
     entered: Entered,
-    /// Whether a node on the way to the bound was left by others, so that the walk has to begin again.
+    /// Whether another thread has replaced a node on the path to the bound, so that the walk has to start again.
     has_moved: bool,
 }
 
-/// Where the keys below a node are, seen from the bound.
+/// The position of the keys below a node relative to the bound.
 enum Side {
-    /// Some agree with the bound as far as the node decides; or all come before or after it.
+    /// Equal: some agree with the bound up to the byte of the node. Otherwise all are before or after it.
     At(Order),
-    /// There are none.
+    /// There are no keys.
     Nowhere,
-    /// The node was left by others.
+    /// Another thread has replaced or collapsed the node.
     Moved,
 }
 
@@ -75,13 +75,13 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(walk)
     }
 
-    /// Whether others have changed the way to the bound meanwhile: then nothing was noted, and another walk
-    /// has to begin. That comes before the first entry is noted, or not at all.
+    /// Whether another thread has changed the path to the bound meanwhile: then nothing was noted, and another walk has
+    /// to start. This happens before the first entry is noted, or not at all.
     pub(crate) fn has_moved(&self) -> bool {
         self.has_moved
     }
 
-    /// Whether all was noted.
+    /// Whether all records were noted.
     pub(crate) fn has_ended(&self) -> bool {
         self.path.is_empty()
     }
@@ -93,8 +93,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         }
     }
 
-    /// Goes into a node; `is_border` if its keys agree with the bound in their first `from` bytes,
-    /// and may lie on both sides of it.
+    /// Enters a node. `is_border`: its keys agree with the bound in their first `from` bytes, and may be on both sides
+    /// of it.
     fn enter(&mut self, reached: Reached<'_, 'g, M>, from: usize, is_border: bool) -> Result<()> {
         let node = *reached.node;
         if !self.entered.is_new(node.at()) {
@@ -115,7 +115,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
                 self.path.push(all);
                 return Ok(());
             }
-            // Nothing below, or all of it outside.
+            // There is no key below, or all are outside.
             Side::At(_) | Side::Nowhere => return Ok(()),
             Side::Moved => {
                 self.has_moved = true;
@@ -126,21 +126,21 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         }
         let eok_is_bound = matches!(self.bound, Bound::Included(_));
         match (bound.get(node.depth()), UP) {
-            // The key that ends here is shorter than the bound, which goes on: before it.
+            // The key that ends here is shorter than the bound: it is before the bound.
             (Some(&byte), true) => {
                 self.path.push(Frame { next: Some(byte), eok: false, border: Some(byte), ..all });
             }
             (Some(&byte), false) => {
                 self.path.push(Frame { next: Some(byte), border: Some(byte), ..all });
             }
-            // The bound ends here: it is the key that may end here, and before all others.
+            // The bound ends here: it equals the key that may end here, and is before all others.
             (None, true) => self.path.push(Frame { eok: eok_is_bound, ..all }),
             (None, false) => self.path.push(Frame { next: None, eok: eok_is_bound, ..all }),
         }
         Ok(())
     }
 
-    /// How the keys below a node compare with the bound.
+    /// Compares the keys below a node with the bound.
     fn compare(&self, reached: &Reached<'_, 'g, M>, from: usize) -> Result<Side> {
         let (bound, node) = (self.bound_key(), reached.node);
         let (at, byte) = match node.compare_prefix(bound, from) {
@@ -161,7 +161,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(Side::At(byte.cmp(&bound.get(at).copied())))
     }
 
-    /// Notes at least `want` entries, as far as there are any.
+    /// Notes at least `want` entries, unless there are fewer.
     pub(crate) fn note(&mut self, out: &mut Batch, want: usize) -> Result<()> {
         let end = out.len() + want;
         while out.len() < end
@@ -196,7 +196,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(())
     }
 
-    /// Asks for what the next call of [`note`](Self::note) begins with.
+    /// Prefetches what the next call of [`note`](Self::note) reads first.
     pub(crate) fn ask_ahead(&mut self, want: usize) -> Result<()> {
         match self.path.last_mut() {
             Some(frame) if self.taken.len() == frame.first => {
@@ -238,13 +238,13 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(())
     }
 
-    /// Notes the records of an array that a word of `node` leads to.
+    /// Notes the records of an array to which a word of `node` leads.
     ///
-    /// If the node has given way, the array may have moved up, and taken keys that have nothing to do with
-    /// the node ([`sample`](crate::tree::roart::nodes::sample)). Then only whole keys tell their order, which must not be left
-    /// there, and what was noted is not shown but as the first entry: the next walk finds the array where it
-    /// is. So the node is asked twice: after the array's version was read, for the order that is left goes by
-    /// that; and after the slots were, for the first entry is shown whatever the version is by then.
+    /// If the node was collapsed, the array may have moved up, and may have got keys without the node's prefix
+    /// ([`sample`](crate::tree::roart::nodes::sample)). Then only whole keys tell their order, which must not be stored
+    /// there, and only the first of the noted entries may be shown: the next walk finds the array in its new place. So
+    /// the node is validated twice: after the array's version was read, because the stored order depends on that
+    /// version, and after the slots were read, because the first entry is shown whatever the version is by then.
     fn note_child_array(
         &self,
         node: &Node<'g, M>,
@@ -272,7 +272,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(())
     }
 
-    /// Notes the records of an array, in key order. Their keys agree in their first `from` bytes.
+    /// Notes the records of an array in key order. Their keys agree in their first `from` bytes.
     fn note_array(
         &self,
         array: &Array<'g, M>,
@@ -295,8 +295,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(())
     }
 
-    /// Leaves out those of the entries from `start` on, which are in order, that are not within the
-    /// bound: the first ones.
+    /// Drops those of the entries from `start` on that are not within the bound. The entries are in order, so these are
+    /// the first ones.
     fn leave_out(
         &self,
         array: &Array<'g, M>,
@@ -305,8 +305,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         out: &mut Batch,
     ) -> Result<()> {
         let (media, end) = (array.words().media(), out.len());
-        // Most scans begin at a key that is there, or behind one: the fingerprints tell where, and no other
-        // record has to be looked at.
+        // Most scans start at a key that is present, or after one: the fingerprints find its place, and no other record
+        // has to be read.
         let key = self.bound_key();
         if let Some(record) = array.peek_for(key, Fingerprint::of(key))?
             && let Some(at) = out.since(start).iter().position(|&noted| noted == record)
@@ -315,7 +315,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
             out.keep_since(start, at..end);
             return Ok(());
         }
-        // One wait for all of them in place of one for each step; half are shown soon anyway.
+        // One wait for all of them instead of one for each step; half of them are shown soon anyway.
         out.since(start).iter().for_each(|&record| media.prefetch(record, LINE));
         let (mut low, mut high) = (start, end);
         while low < high {
@@ -333,7 +333,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
 }
 
 impl<M: Media> Frame<'_, M> {
-    /// Takes the next children, and asks for them: as many as may hold `want` entries.
+    /// Takes the next children, and prefetches them: until they may hold `want` entries.
     fn take_children<const UP: bool>(
         &mut self,
         want: usize,

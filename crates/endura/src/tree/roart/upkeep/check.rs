@@ -1,4 +1,4 @@
-//! Walks over all chunks of a tree to which nobody writes: to check every claim that its structure makes.
+//! Walks over all chunks of a tree that no thread is changing: they check all invariants of its structure.
 
 use crate::media::{LINE, Media, Ordering};
 use crate::pool::Guard;
@@ -14,26 +14,26 @@ use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Fingerprint, Link, LinkKind, Slot};
 use crate::tree::roart::path::descend::{Care, Sought, find};
 
-/// A chunk that a walk came to.
+/// A chunk that a walk has reached.
 enum Met<'m, M> {
-    /// A node, and how many are above it.
+    /// A node, and the number of nodes above it.
     Node(Node<'m, M>, u64),
     Array(Array<'m, M>),
-    /// A record, and what the word says that leads to it.
+    /// A record, and what the word that leads to it says about it.
     Record(Record<'m, M>, Claim),
 }
 
-/// What a word says of the record that it leads to.
+/// What a word says about the record to which it leads.
 enum Claim {
     Hint(Link),
     Whole(Fingerprint),
 }
 
-/// Calls `visit` with every chunk below `root`, which comes first.
+/// Calls `visit` with every chunk below `root`, and first with `root` itself.
 ///
 /// # Errors
 ///
-/// Those of `visit`; [`Error::Corrupt`] where words lead nowhere, or nodes are met more often than the pool has room
+/// Those of `visit`; [`Error::Corrupt`] if words lead nowhere, or if nodes are met more often than the pool has space
 /// for.
 fn walk<'m, M: Media>(
     root: Node<'m, M>,
@@ -71,7 +71,7 @@ fn walk<'m, M: Media>(
 }
 
 impl<M: Media> Met<'_, M> {
-    /// Where the chunk is, and its bytes as asked for.
+    /// The offset of the chunk, and its bytes as requested.
     fn chunk(&self) -> (u64, u64) {
         match self {
             Self::Node(node, _) => (node.at(), Node::<M>::bytes_of(node.kind())),
@@ -81,7 +81,7 @@ impl<M: Media> Met<'_, M> {
     }
 }
 
-/// Makes every lock word of the tree void, as after a crash. Nobody else uses the tree.
+/// Voids every lock word of the tree, as after a crash. No other thread uses the tree.
 // no mutant: pools that change their generation while they are open are not simulated.
 pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result<()> {
     let void = LockWord::void(guard.space().generation());
@@ -97,12 +97,12 @@ pub(crate) fn void_locks<M: Media>(guard: &Guard<'_, M>, root_at: u64) -> Result
     })
 }
 
-/// Checks the tree whose root word is at `root_at`, and tells `visit` of every chunk: its offset and
-/// its bytes. Exact only while nobody writes. O(n): every record is read whole and looked up.
+/// Checks the tree with the root word at `root_at`, and passes the offset and the bytes of every chunk to `visit`.
+/// Exact only while no thread writes. O(n): every record is read whole and looked up.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] at the first claim that does not hold.
+/// [`Error::Corrupt`] for the first check that fails.
 pub(crate) fn check_tree<M: Media>(
     guard: &Guard<'_, M>,
     root_at: u64,
@@ -141,7 +141,7 @@ pub(crate) fn check_tree<M: Media>(
     Ok(found)
 }
 
-/// Checks that the order of an array's keys, where it is remembered, is one, and of all of them.
+/// Checks that the order of an array's keys, if it is stored, is ascending and complete.
 fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<()> {
     let (mut records, media) = (Vec::new(), guard.media());
     let note = |slot: Slot| records.push(slot.at());
@@ -156,8 +156,8 @@ fn check_order<M: Media>(guard: &Guard<'_, M>, array: &Array<'_, M>) -> Result<(
     Ok(())
 }
 
-/// Checks a record, and that a search for its key finds it and no other: so no key stands in two
-/// places, and none where it cannot be found.
+/// Checks a record, and that a search for its key finds it and no other: so no key is in two places, and none is where
+/// a search cannot find it.
 fn check_record<'g, M: Media>(
     guard: &Guard<'g, M>,
     root: Node<'g, M>,

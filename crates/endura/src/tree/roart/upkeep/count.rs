@@ -1,10 +1,10 @@
-//! How many entries the tree has.
+//! The number of entries of the tree.
 //!
-//! Writers count what they do, in counters that no two cores share. After an unclean close these
-//! start from nothing, and the entries of earlier sessions are added where they are found: by
-//! whoever locks a node or array first in this session, which is before anything in it changes. A
-//! thread goes round ([`tour`](crate::tree::roart::upkeep::tour)), some in each pin, and locks them all. What a node or array holds is thus counted exactly once,
-//! wherever it moves later.
+//! Writers count their own inserts and removes, in counters that no two cores share. After an unclean close the
+//! counters start from zero, and the entries of earlier sessions are added when they are found. The thread that first
+//! locks a node or array in this session adds them, which is before anything in it changes. A thread visits all chunks
+//! ([`tour`](crate::tree::roart::upkeep::tour)), some in each pin, and locks them all. So the entries of a node or
+//! array are counted exactly once, wherever they move later.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -18,11 +18,11 @@ use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::upkeep::tour::{Chunk, Tour};
 
-/// Chunks that are looked at in one pin.
+/// Chunks visited in one pin.
 const BITE: usize = 512;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Counts, in this thread: locks everything once. Others may write meanwhile, and count as well. O(n).
+    /// Counts, in this thread: locks every chunk once. Other threads may write meanwhile, and count as well. O(n).
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Counts a tree that nobody can change.
+    /// Counts a tree that no thread can change.
     fn count_unchanging(&self) -> Result<()> {
         let mut entries = 0;
         self.scan_up(&mut Cursor::default(), (Bound::Unbounded, Bound::Unbounded), |_, _| {

@@ -1,4 +1,4 @@
-//! All chunks of a tree that nobody is inside of any more, some at a time: for freeing them.
+//! An enumeration, in steps, of all chunks of a tree that no thread uses any more: for freeing them.
 
 use crate::Result;
 use crate::media::{LINE, Media};
@@ -10,21 +10,21 @@ use crate::tree::roart::nodes::root::root_node;
 use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::upkeep::tour::Chunk;
 
-/// How far the chunks of a tree were told of.
+/// The position of the enumeration.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     has_begun: bool,
-    /// Words of nodes that were told of, whose chunks are still to come.
+    /// Words of enumerated nodes whose chunks are still to come.
     left: Vec<Link>,
 }
 
 impl Inventory {
-    /// Tells `note` of about `bite` chunks more; whether that was the end. What lies below a chunk that was
-    /// told of before is passed over.
+    /// Passes about `bite` more chunks to `note`; returns whether that was the end. It skips the chunks below a chunk
+    /// that was passed before.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) where the words lead nowhere.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a word leads nowhere.
     pub(crate) fn step<M: Media>(
         &mut self,
         media: &M,
@@ -48,7 +48,7 @@ impl Inventory {
         Ok(self.left.is_empty())
     }
 
-    /// Tells of what a word leads to; of how many chunks.
+    /// Passes the target of a word to `note`; returns the number of chunks passed.
     fn pass<M: Media>(
         &mut self,
         media: &M,
@@ -69,7 +69,7 @@ impl Inventory {
                 let array = Array::enter(media, link.at(), kind)?;
                 if tell(note, &Chunk::Array(array)) {
                     let slots = array.slots();
-                    // All misses at once.
+                    // Prefetches all at once, so that the misses overlap.
                     slots.iter().for_each(|slot| media.prefetch(slot.at(), LINE));
                     for slot in &slots {
                         tell(note, &Chunk::Record(Record::enter(media, slot.at())?));
@@ -81,7 +81,7 @@ impl Inventory {
         Ok(1)
     }
 
-    /// Notes what the words of a node lead to.
+    /// Notes the targets of the words of a node.
     fn enter<M: Media>(&mut self, node: &Node<'_, M>) {
         let words = [EOK].into_iter().chain(node.places()).map(|i| node.peek(i));
         self.left.extend(words.filter(|link| !link.is_empty()));

@@ -1,9 +1,9 @@
-//! A walk over all nodes, arrays and records while others change the tree, for a collection: a
-//! [`tour`](crate::tree::roart::upkeep::tour), whose head says why it meets every chunk that stays.
+//! A walk over all nodes, arrays and records for a collection, while other threads change the tree. It is a
+//! [`tour`](crate::tree::roart::upkeep::tour), whose page says why it meets every chunk that stays.
 //!
-//! A word that is empty and marked as not durable counts as empty: its writer is inside a pin and will
-//! retire what it led to, or was killed. The walk flushes all words that it reads, for those of a
-//! killed process may not be durable.
+//! A word that is empty and marked as not durable counts as empty: either its writer is inside a pin and will retire
+//! the old target, or it was killed. The walk flushes all words that it reads, because those of a killed process may
+//! not be durable.
 
 use crate::Result;
 use crate::media::Media;
@@ -46,7 +46,7 @@ impl<M: Media, T: Techniques> GcWalk<M> for Marking<M, T> {
     }
 }
 
-/// Starts the write-back of the words that lead on.
+/// Starts the write-back of the words of a chunk.
 fn flush<M: Media>(chunk: &Chunk<'_, M>) {
     match chunk {
         Chunk::Node(node) if node.words().media().needs_flush() => {

@@ -1,26 +1,24 @@
-//! A way through all nodes, arrays and records in key order, some in one pin, while others change the tree.
+//! A walk through all nodes, arrays and records in key order, some in each pin, while other threads change the tree.
 //!
 //! # Why it meets every chunk that stays
 //!
-//! Inside one pin: a word was right when it was loaded, and what it leads to does not go away before
-//! the pin ends. A node or array that is replaced keeps the words that it had; a chunk that stays in
-//! the tree moves only along its own way from the root, from a node to one that took its place or to
-//! one above it, when the node between is replaced. Whoever has loaded the word of that one finds the
-//! chunk in it still.
+//! First, inside one pin. A word was valid when it was loaded, and its target does not go away before the pin ends. A
+//! node or array that is replaced keeps its words. A chunk that stays in the tree moves only along its own path from
+//! the root: from a node to the one that replaces it, or to one above it when the node between is replaced. The tour
+//! has loaded the word of that node, and still finds the chunk there.
 //!
-//! A later pin goes on by key. The tour goes in key order: keys that end at a node, then its children by
-//! their bytes. It remembers the key of a record met last, and then passes over what lies before that
-//! key entirely. A chunk that does so now did so when the tour went by, for records and prefixes never
-//! change, and what moves up in the tree stands for more keys than before, not for others. What the
-//! way of the key itself leads through is met again.
+//! A later pin continues by key. The tour goes in key order: the key that ends at a node, then its children by their
+//! bytes. It remembers the key of the last record met, and then skips all chunks that are entirely before that key. A
+//! chunk that is so now was so when the tour passed, because records and prefixes never change, and a chunk that moves
+//! up in the tree covers more keys than before, not others. The chunks on the path of the key itself are met again.
 //!
 //! # Why it ends
 //!
-//! The key that it remembers never decreases, and a step does not end before it has met a larger one. (Where a
-//! damaged tree has many nodes side by side without any, it ends, and the next one goes twice as far.)
-//! Where a node does not remember all of its prefix, a record below it tells whether it lies before the key
-//! or behind ([`sample`](crate::tree::roart::nodes::sample)); if the node was left by others meanwhile, the step ends with
-//! nothing done, and the next one looks for the way again, in a pin of its own.
+//! The remembered key never decreases, and a step does not end before it has met a larger one. (If a damaged tree has
+//! many nodes side by side without any record, the step ends, and the next one goes twice as far.) If a node does not
+//! store all of its prefix, a record below it says whether it is before or after the key
+//! ([`sample`](crate::tree::roart::nodes::sample)). If another thread has left the node meanwhile, the step ends
+//! without progress, and the next one searches for the path again, in a pin of its own.
 
 use std::cmp::Ordering as Order;
 use std::ops::ControlFlow;
@@ -34,11 +32,11 @@ use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::word::{Link, LinkKind, NodeKind};
 
-/// Strides without a new key that a pin is prolonged by at first: many more than a tree has nodes and arrays
-/// without a record side by side.
+/// Strides without a new key by which a pin is extended at first: far more than a tree has nodes and arrays without a
+/// record side by side.
 const BARREN: u64 = if cfg!(test) { 8 } else { 1 << 12 };
 
-/// What a tour meets.
+/// A chunk that a tour meets.
 #[derive(Clone, Copy)]
 pub(crate) enum Chunk<'m, M> {
     Node(Node<'m, M>),
@@ -47,7 +45,7 @@ pub(crate) enum Chunk<'m, M> {
 }
 
 impl<M: Media> Chunk<'_, M> {
-    /// Where it is, and its bytes as asked for.
+    /// Its offset, and its bytes as requested.
     pub(crate) fn place(&self) -> (u64, u64) {
         match self {
             Self::Node(node) => (node.at(), Node::<M>::bytes_of(node.kind())),
@@ -57,27 +55,27 @@ impl<M: Media> Chunk<'_, M> {
     }
 }
 
-/// A node that the tour is inside of, and its children that are still to come, last first.
+/// A node on the path of the tour, and its children that are still to come, last one first.
 struct Frame {
     at: u64,
     kind: NodeKind,
     children: Vec<Link>,
 }
 
-/// How far a tour has come.
+/// The position of a tour.
 #[derive(Default)]
 pub(crate) struct Tour {
     path: Vec<Frame>,
-    /// Until when the path can be gone on with; not at all before the first step.
+    /// Valid while the path can be used; not before the first step.
     walked: Seat<()>,
-    /// The key of the record met last.
+    /// The key of the last record met.
     last: Option<Vec<u8>>,
-    /// How many times more strides without a new key are made in one pin, in powers of two.
+    /// The strides without a new key in one pin are multiplied by two to this power.
     stretch: u32,
 }
 
 impl Tour {
-    /// Goes on: tells `visit` of about `bite` chunks more, of the tree with this root. Whether that was the
+    /// Continues: passes about `bite` more chunks of the tree with this root to `visit`. Returns whether that was the
     /// end. A chunk may be met more than once.
     pub(crate) fn step<'g, M: Media>(
         &mut self,
@@ -95,10 +93,10 @@ impl Tour {
                 return Ok(false);
             }
             self.walked = Seat::take(guard, ());
-            // Those of the way were met before: to go on from one of them would be to go back.
+            // Chunks on the path were met before: to continue from one of their records would be to go back.
             (strides.left, strides.record) = (bite, None);
         }
-        // Not before there is a new key to go on with: else the next step might do the same again.
+        // The step does not end before it has a new key from which to continue: otherwise the next one might repeat it.
         let mut barren = BARREN << self.stretch;
         while strides.left > 0 || (barren > 0 && !strides.is_beyond(self.last.as_deref())) {
             barren -= u64::from(strides.left == 0);
@@ -113,8 +111,8 @@ impl Tour {
                 key.clear();
                 record.copy_key(key);
             }
-            // If the path cannot be gone on with, the next step does all this again, and has to get farther. One
-            // pin meets each chunk once, and what is met is not reused in it: the pool has no room for more.
+            // If the path cannot be used, the next step repeats all this, and has to go farther. One pin meets each
+            // chunk once, and no chunk is reused in it: the pool has no space for more.
             _ if BARREN << self.stretch > 2 * media.len() / LINE => {
                 return Err(root.corrupt("nodes that are reached more than once"));
             }
@@ -124,7 +122,7 @@ impl Tour {
     }
 }
 
-/// What one pin does of a tour.
+/// The part of a tour in one pin.
 struct Strides<'g, 'v, M: Media> {
     media: &'g M,
     visit: &'v mut dyn FnMut(Chunk<'g, M>) -> Result<()>,
@@ -145,13 +143,13 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         self.met(Chunk::Record(record))
     }
 
-    /// Whether the record met last lies behind the key `last`.
+    /// Whether the last record met is after the key `last`.
     fn is_beyond(&self, last: Option<&[u8]>) -> bool {
         self.record
             .is_some_and(|record| last.is_none_or(|last| record.compare(last, 0) == Order::Greater))
     }
 
-    /// Goes into a node: meets it and the key that ends there, and notes its children.
+    /// Enters a node: meets it and the key that ends there, and notes its children.
     fn enter(&mut self, path: &mut Vec<Frame>, node: &Node<'g, M>) -> Result<()> {
         self.met(Chunk::Node(*node))?;
         let eok = node.peek(EOK);
@@ -166,7 +164,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         Ok(())
     }
 
-    /// Goes on by a child.
+    /// Continues with the next child.
     fn stride(&mut self, path: &mut Vec<Frame>) -> Result<ControlFlow<()>> {
         let Some(frame) = path.last_mut() else { return Ok(ControlFlow::Break(())) };
         match frame.children.pop() {
@@ -189,7 +187,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
                     .map(|i| array.peek(i).at())
                     .filter(|&at| at != 0)
                     .collect();
-                // All misses at once.
+                // Prefetches all at once, so that the misses overlap.
                 slots.iter().for_each(|&at| self.media.prefetch(at, LINE));
                 slots.into_iter().try_for_each(|at| self.record(at))
             }
@@ -197,8 +195,8 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         }
     }
 
-    /// Makes the path of a tour that has come to the key `last`: only what lies before it entirely is
-    /// left out. `false` if others have changed the way meanwhile.
+    /// Builds the path of a tour that has reached the key `last`, and skips only what is entirely before it. `false` if
+    /// another thread has changed the path meanwhile.
     fn rejoin(
         &mut self,
         path: &mut Vec<Frame>,
@@ -208,7 +206,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         let mut node = root;
         self.enter(path, &node)?;
         let Some(last) = last else { return Ok(true) };
-        // The node's keys have its prefix in common with `last`.
+        // The keys of the node share its prefix with `last`.
         while let (Some(&byte), Some(frame)) = (last.get(node.depth()), path.last_mut()) {
             frame.children.retain(|link| link.byte() >= byte);
             let Some(link) = frame.children.pop_if(|link| link.byte() == byte) else { break };
@@ -220,7 +218,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
             let reached = Reached { node: &child, above: Some((&node, byte)) };
             match self.side(&reached, last, node.depth() + 1)? {
                 Some(Side::Before) => break,
-                // Of a node without a key all chunks are met: it lies nowhere.
+                // A node without a key has no position: all its chunks are met.
                 Some(Side::Behind) => {
                     self.enter(path, &child)?;
                     break;
@@ -233,8 +231,8 @@ impl<'g, M: Media> Strides<'g, '_, M> {
         Ok(true)
     }
 
-    /// Where the keys below a node lie, seen from `last`, with which they have the first `from` bytes in
-    /// common; `None` if the node was left by others.
+    /// The position of the keys below a node relative to `last`, with which they share the first `from` bytes; `None`
+    /// if another thread has left the node meanwhile.
     fn side(&self, reached: &Reached<'_, 'g, M>, last: &[u8], from: usize) -> Result<Option<Side>> {
         let node = reached.node;
         let (at, byte) = match node.compare_prefix(last, from) {
@@ -256,7 +254,7 @@ impl<'g, M: Media> Strides<'g, '_, M> {
     }
 }
 
-/// Where the keys below a node lie, seen from a key.
+/// The position of the keys below a node relative to a key.
 enum Side {
     Before,
     /// The key may be one of them.
@@ -276,7 +274,7 @@ mod tests {
     use crate::tree::roart::Tree;
     use crate::tree::{ByteChange, ByteIndex};
 
-    /// More nodes and arrays without a record, side by side, than one step passes, and each step has to begin
+    /// There are more nodes and arrays without a record, side by side, than one step passes, and each step has to start
     /// again at the record before them.
     #[test]
     fn a_tour_passes_any_number_of_nodes_without_a_record() -> Result<()> {
@@ -323,7 +321,7 @@ mod tests {
                 break;
             }
             drop(pin);
-            // Nothing is remembered beyond that.
+            // Beyond that a path is not kept.
             (0..3).try_for_each(|_| space.relieve().map(drop))?;
             steps += 1;
             assert!(steps < 20_000, "a tour that does not come past {last:?}");

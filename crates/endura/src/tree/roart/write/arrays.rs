@@ -10,12 +10,12 @@ use crate::tree::roart::nodes::publish::in_order;
 use crate::tree::roart::nodes::word::{ArrayKind, Link, Slot};
 use crate::tree::roart::techniques::Techniques;
 
-/// The array for so many records, if there is one.
+/// The kind of array for so many records, if there is one.
 pub(crate) fn array_for<T: Techniques>(records: usize) -> Option<ArrayKind> {
     ArrayKind::for_records(records).filter(|_| records <= T::LARGEST_ARRAY)
 }
 
-/// Writes an array that nothing leads to yet, and gives the word for it (under byte 0).
+/// Writes an array that is not linked yet, and returns the word for it (under byte 0).
 pub(crate) fn create_array<'g, T: Techniques, M: Media>(
     guard: &'g Guard<'g, M>,
     kind: ArrayKind,

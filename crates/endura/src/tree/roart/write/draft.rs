@@ -1,4 +1,4 @@
-//! The record that a write is to enter: written once, however often the write has to look for its place.
+//! The new record of a write. It is written once, even if the write has to search for its place several times.
 
 use crate::Result;
 use crate::media::Media;
@@ -8,7 +8,7 @@ use crate::tree::roart::nodes::record::{Record, Writer, bytes_for};
 use crate::tree::roart::nodes::word::{Link, Slot};
 use crate::tree::roart::path::descend::Sought;
 
-/// A record that is written and flushed, and that nothing leads to.
+/// A record that is written and flushed, but not linked.
 pub(crate) struct NewRecord {
     pub(crate) at: u64,
 }
@@ -18,7 +18,7 @@ impl NewRecord {
         Slot::new(self.at, key.fingerprint)
     }
 
-    /// As the child of a node that decides by byte `depth`, or the key that ends there.
+    /// The word for it as the child of a node that branches on byte `depth`, or as the key that ends there.
     pub(crate) fn link(&self, key: &Sought<'_>, depth: usize) -> Link {
         Link::record(self.at, key.fingerprint, key.bytes.get(depth).copied().unwrap_or(0))
     }
@@ -27,19 +27,19 @@ impl NewRecord {
 /// Where a value was borrowed from, if it was.
 pub(crate) type Source = Option<*const u8>;
 
-/// What was written so far: the first of the operation's fresh chunks.
+/// The record written so far: the first of the operation's fresh chunks.
 #[derive(Default)]
 pub(crate) struct Draft(Option<Written>);
 
 struct Written {
     at: u64,
     len: usize,
-    /// Where the value was borrowed from; it has not changed, for the operation borrows it still.
+    /// Where the value was borrowed from. It has not changed, because the operation still borrows it.
     source: Source,
 }
 
 impl Draft {
-    /// A record of `key` with this value; the one that is there already if it has it.
+    /// A record of `key` with this value; the one written before if it has this value.
     #[inline]
     pub(crate) fn of<'g, M: Media>(
         &mut self,
@@ -63,7 +63,7 @@ impl Draft {
         Ok(NewRecord { at })
     }
 
-    /// Where to write another value; none if it is the same.
+    /// Where to write another value; `None` if the value is the same.
     #[cold]
     fn another<'g, M: Media>(
         &self,
@@ -79,7 +79,7 @@ impl Draft {
             return fresh.alloc(bytes_for(key, value.len())).map(Some);
         }
         let is_same = written.source.is_some() && written.source == source;
-        // Nothing leads to it: it may be written again.
+        // It is not linked, so it may be overwritten.
         Ok((!is_same && record.value() != *value).then_some(written.at))
     }
 }

@@ -1,11 +1,10 @@
-//! Writes: find the place of a key, decide, prepare what is new, lock, look again, change one word.
+//! Writes: find the place of a key, decide, prepare the new chunks, lock, check again, change one word.
 //!
-//! Nothing is decided under a lock but whether the place is still what it was: the same record
-//! stands for the key, or none. Records never change, and none is reused while this operation is
-//! under way, so the same record means the same value.
+//! Under a lock a write only checks that the place is unchanged: it still has the same record of the key, or none.
+//! Records never change, and none is reused during this operation, so the same record means the same value.
 //!
-//! A write whose place has moved keeps its decision as long as that rests on the same thing: the key is still absent,
-//! or has the same value. Neighbours that come and go do not make it decide again, whoever enters them.
+//! A write whose place has changed keeps its decision as long as its basis is the same: the key is still absent, or has
+//! the same value. Inserts and removes of neighbours, by any thread, do not make it decide again.
 
 use std::borrow::Cow;
 use std::io;
@@ -26,7 +25,7 @@ use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::draft::{Draft, NewRecord};
 
-/// A locked node or array, its words, and which of them is meant.
+/// A locked node or array, its words, and the index of one of them.
 type Held<'g, M> = (Locked<'g, M>, Region<'g, M>, usize);
 
 fn check_lengths(key: usize, value: usize) -> Result<()> {
@@ -39,23 +38,23 @@ fn check_lengths(key: usize, value: usize) -> Result<()> {
     }
 }
 
-/// What a decision about a key that is there rests on. (That the key is absent is the same at all times.)
+/// The basis of a decision about a present key. (Absence of the key is the same at all times.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// Its value: it may have gone and come back.
+    /// The value of the key: the value may have been replaced and restored.
     Value,
-    /// The same, shown to a closure of the caller's, which may have written itself. So that there is nothing to do
-    /// is looked at again.
+    /// The value, shown to a closure of the caller's, which may have written itself. So a decision to do nothing is
+    /// checked again.
     Shown,
-    /// Its record: what else was seen while that was there counts as well.
+    /// The record of the key: what else was seen while it was there counts as well.
     Record,
 }
 
-/// A decision whose attempt has failed, and the record that it is about.
+/// A decision whose attempt has failed, and the record on which it is based.
 type Kept<'g, 'v, M> = (Option<Record<'g, M>>, ByteChange<'v>);
 
 impl Basis {
-    /// The decision of the last attempt, if it holds of what was found since, in the same pin.
+    /// The decision of the last attempt, if it is valid for the record found since, in the same pin.
     #[cold]
     fn reuse<'v, M: Media>(
         self,
@@ -64,7 +63,7 @@ impl Basis {
     ) -> Option<ByteChange<'v>> {
         let (old, change) = kept.take()?;
         let holds = match (old, now) {
-            // A record that another has replaced stays what it was until the pin ends.
+            // A record that another has replaced stays as it was until the pin ends.
             (Some(old), Some(now)) => {
                 old.at() == now.at() || self != Self::Record && old.value() == now.value()
             }
@@ -75,8 +74,8 @@ impl Basis {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Applies what `decide` makes of the present value of `key`. `None` says that this is a child of a fork
-    /// by now: nothing is stored any more.
+    /// Changes the value of `key` as `decide` says about the present one. `None`: this process is now the child of a
+    /// fork, which stores nothing more.
     pub(crate) fn write<'v>(
         &self,
         key: &[u8],
@@ -91,7 +90,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Whether it came to an end.
+    /// Returns whether it completed.
     fn write_in_one_pin<'v>(
         &self,
         key: &Sought<'_>,
@@ -144,7 +143,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Error::Corrupt { offset: self.open.map().root(), what }
     }
 
-    /// Gives `key` a value of `len` bytes that `fill` writes where it will lie.
+    /// Gives `key` a value of `len` bytes that `fill` writes directly in its final place.
     pub(crate) fn write_from(
         &self,
         key: &[u8],
@@ -159,7 +158,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(())
     }
 
-    /// Whether it came to an end.
+    /// Returns whether it completed.
     fn write_from_in_one_pin(
         &self,
         key: &Sought<'_>,
@@ -172,7 +171,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
         let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
         let filled = fill(&mut Filling { writer: &mut writer, space: self.open.space() });
-        // The chunk is the parent's, if this is a child by now; and so is all that follows.
+        // In the child of a fork the chunk belongs to the parent, and so do all further steps.
         if self.open.space().is_elsewhere() {
             return Err(Error::Forked);
         }
@@ -196,8 +195,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(true)
     }
 
-    /// Enters a record at `spot`, or in place of the one that is there, unless the place is no longer what
-    /// it was.
+    /// Inserts a record at `spot`, or replaces the one that is there, unless the place has changed.
     fn put<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -222,7 +220,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 self.split_prefix(guard, key, &spot, fork, fresh, new)?
             }
             Below::Barren => return self.prune(guard, &spot).map(Attempt::Failed),
-            // The key has come meanwhile, or the node was left.
+            // The key was inserted meanwhile, or the node was left.
             Below::Array(..) | Below::Record(..) | Below::Elsewhere(None) => Entered::Moved,
         };
         Ok(match entered {
@@ -232,7 +230,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         })
     }
 
-    /// Puts the new record where the old one is.
+    /// Replaces the old record with the new one.
     fn replace<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -256,7 +254,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(true)
     }
 
-    /// Takes the record out, unless it is no longer there.
+    /// Removes the record, unless it is no longer there.
     fn remove<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -272,11 +270,11 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         lock.keep_metadata::<T>(LOCK);
         unlink::<T, M>(&words, i);
         self.open.map().add(-1);
-        // The last unlock but for what follows, so behind the count as well.
+        // The last unlock before the cleanup, so it follows the count.
         drop(lock);
         guard.retire(old.at(), old.bytes());
-        // The operation is done and durable. What follows only improves the shape of the tree: if
-        // it fails, the next remove that comes by does it.
+        // The operation is done and durable. The rest only improves the shape of the tree: if it fails, a later remove
+        // does it.
         let is_sparse = match spot.below {
             Below::Array(array, _) => {
                 live <= crate::tree::roart::write::shrink::sparse(array.kind())
@@ -290,7 +288,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Attempt::Done)
     }
 
-    /// Locks the array or node that holds `old` and finds its word, if it still does.
+    /// Locks the array or node that holds `old`, and finds its word, if it is still there.
     fn lock_holder<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -323,14 +321,14 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// The value of a record in the making.
+/// The value of a record that is being written.
 struct Filling<'w, 'm, M: Media> {
     writer: &'w mut Writer<'m, M>,
     space: &'m Space<M>,
 }
 
 impl<M: Media> io::Write for Filling<'_, '_, M> {
-    /// Takes what there is room for.
+    /// Takes as many bytes as are missing.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.space.is_elsewhere() {
             return Err(io::Error::other(Error::Forked));

@@ -1,5 +1,5 @@
-//! Entering a record where there is none: into a node or array with room, beside another record,
-//! or by making what is full larger.
+//! Inserting a record of an absent key: into a node or array with space, beside another record, or by replacing a full
+//! node or array with a larger one.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -20,7 +20,7 @@ use crate::tree::roart::write::arrays::{array_for, create_array};
 use crate::tree::roart::write::draft::NewRecord;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// The key's array has no record of it.
+    /// The key belongs into an array that has no record of it.
     pub(crate) fn insert_into_array<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -31,7 +31,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         new: &NewRecord,
     ) -> Result<Entered> {
         let Some(mut lock) = self.lock_array(guard, &array)? else { return Ok(Entered::Moved) };
-        // Under the lock: another thread may have entered the key since it was not found.
+        // Checked under the lock: another thread may have inserted the key since the search.
         if array.find(key.bytes, key.fingerprint, guard.space().generation())?.is_some() {
             lock.unchanged();
             return Ok(Entered::Moved);
@@ -70,7 +70,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// Another record stands at the key's place.
+    /// The place of the key has the record of another key.
     pub(crate) fn pair<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -99,7 +99,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// Nothing stands at the key's place.
+    /// The place of the key is empty.
     pub(crate) fn insert_into_node<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -145,7 +145,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// Replaces a full node by a larger one that has the new child as well.
+    /// Replaces a full node with a larger one that also has the new child.
     fn grow<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -184,8 +184,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Entered::Yes)
     }
 
-    /// Makes what is to stand below `node` for these records, the last of which is that of `key`: an
-    /// array if they fit one, else a node.
+    /// Creates the child of `node` for these records, the last of which is that of `key`: an array if they fit into
+    /// one, else a node.
     fn hold<'g>(
         &self,
         guard: &'g Guard<'g, M>,

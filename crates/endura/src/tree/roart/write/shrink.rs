@@ -1,8 +1,8 @@
-//! What removes leave behind: empty arrays are unlinked, sparse ones replaced by smaller ones, and a
-//! node with one child gives way to it.
+//! Cleanup after removes: empty arrays are unlinked, sparse ones are replaced with smaller ones, and a node with one
+//! child is collapsed: the child takes its place.
 //!
-//! All of it replaces one word of the parent, under the locks of both, the child's first. Nothing
-//! but the shape of the tree depends on it.
+//! Each of these replaces one word of the parent, under the locks of both, the child's first. They affect only the
+//! shape of the tree.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -21,20 +21,20 @@ use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 use crate::tree::roart::write::arrays::create_array;
 
-/// With so many records or fewer, an array is replaced by a smaller one: half of what that holds, so
-/// that a key that comes and goes does not replace the array each time. The smallest goes when it is
-/// empty.
+/// An array with so many records or fewer is replaced with a smaller one. The bound is half the capacity of the smaller
+/// one, so that a key that is inserted and removed repeatedly does not replace the array each time. The smallest array
+/// is unlinked when it is empty.
 pub(crate) fn sparse(kind: ArrayKind) -> usize {
     kind.smaller().map_or(0, |smaller| smaller.capacity() / 2)
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Improves the shape of the tree along the way to `key`, from its end upwards.
+    /// Improves the shape of the tree along the path to `key`, from its end upwards.
     pub(crate) fn tidy<'g>(&self, guard: &'g Guard<'g, M>, key: &Sought<'_>) -> Result<()> {
         let generation = guard.space().generation();
         loop {
             let spot = self.find(guard, key, Care::Hope)?;
-            // Not ready means: by a thread that will look itself.
+            // If a chunk is not ready, the thread that makes it ready will check by itself.
             let changed = match (&spot.below, spot.parent) {
                 (Below::Array(array, _), _)
                     if array
@@ -57,8 +57,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Takes out what is empty below `spot.node`, of which nobody can tell the whole prefix; what it came
-    /// to. The key's place is then to be looked for again.
+    /// Unlinks what is empty below `spot.node`, which has no record that could tell its whole prefix; returns the
+    /// chunks used. The caller then searches for the place of the key again.
     pub(crate) fn prune<'g>(&self, guard: &'g Guard<'g, M>, spot: &Spot<'g, M>) -> Result<Seen> {
         let (mut parent, mut node) = (spot.parent, spot.node);
         guard.media().mark(Mark::Step("prune"));
@@ -85,8 +85,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         }
     }
 
-    /// Unlinks `array` from `node` if it is empty, replaces it if it is sparse. `false` if it is
-    /// neither; `true` also where others changed the place, which is then to be looked at again.
+    /// Unlinks `array` from `node` if it is empty, replaces it if it is sparse. `false` if it is neither. `true` also
+    /// if another thread has changed the place: the caller then checks it again.
     fn tidy_array<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -119,8 +119,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(true)
     }
 
-    /// Unlinks `node` from `parent` if it is empty, puts its only child or key in its place, or
-    /// replaces it by a smaller one if it is sparse. The answer is as for an array.
+    /// Unlinks `node` from `parent` if it is empty, puts its only child or key in its place, or replaces it with a
+    /// smaller one if it is sparse. Returns the same as for an array.
     fn tidy_node<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -166,7 +166,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(true)
     }
 
-    /// A smaller node of the same contents; `None` if there is no smaller one.
+    /// A smaller node with the same contents; `None` if there is no smaller kind.
     fn smaller<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -176,7 +176,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         fresh: &mut Fresh<'g, M>,
     ) -> Result<Option<Link>> {
         let kind = NodeKind::for_children(children.len());
-        // The node is locked: it gives way to nothing.
+        // The node is locked: it cannot be collapsed meanwhile.
         let sample = any_record(node)?;
         let Some(sample) = sample.filter(|_| kind < node.kind()) else { return Ok(None) };
         if sample.key_len() < node.depth() {

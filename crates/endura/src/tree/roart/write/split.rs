@@ -1,4 +1,4 @@
-//! New nodes: where the records of a full array part, and where a key leaves the prefix of a node.
+//! New nodes: where the records of a full array differ, and where a key differs from the prefix of a node.
 
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
@@ -17,9 +17,9 @@ use crate::tree::roart::write::arrays::{array_for, create_array};
 use crate::tree::roart::write::draft::NewRecord;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Makes a node for records that agree in their first `from` bytes and are too many for one
-    /// array; the last is that of `key`. It decides by the first byte in which they differ, so that
-    /// there are at least two groups, none of which is too large.
+    /// Creates a node for records that agree in their first `from` bytes and are too many for one array; the last is
+    /// that of `key`. It branches on the first byte in which they differ, so that there are at least two groups, none
+    /// of which is too large.
     pub(crate) fn split<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -32,7 +32,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         for slot in slots {
             records.push(Record::enter(guard.media(), slot.at())?);
         }
-        // What all share with one of them, they share with each other.
+        // The bytes that all share with one of them are shared by all.
         let common = |record: &Record<'_, M>| record.common_with(key.bytes, from);
         let others = &records[..records.len() - 1];
         let depth = others.iter().map(common).min().unwrap_or(from);
@@ -72,7 +72,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         link_to_new::<T, M>(guard, &node, fresh)
     }
 
-    /// A group that is itself too many for one array (without leaf compaction, that is two).
+    /// A group that is itself too large for one array (without leaf compaction: two records).
     fn split_group<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -85,8 +85,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         self.split(guard, &Sought::new(&key), from, slots, fresh)
     }
 
-    /// The key leaves the prefix of `spot.node` at `fork`: a node goes in between. The old node is
-    /// not touched, and need not be locked: who locks its parent decides what leads to it.
+    /// The key differs from the prefix of `spot.node` at `fork`: a node is inserted above. The old node is not changed,
+    /// and need not be locked: the holder of its parent's lock decides what leads to it.
     pub(crate) fn split_prefix<'g>(
         &self,
         guard: &'g Guard<'g, M>,
@@ -123,7 +123,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     }
 }
 
-/// Writes a node that nothing leads to yet, and gives the word for it (under byte 0).
+/// Writes a node that is not linked yet, and returns the word for it (under byte 0).
 fn link_to_new<'g, T: Techniques, M: Media>(
     guard: &'g Guard<'g, M>,
     node: &NewNode<'_>,
