@@ -1,4 +1,4 @@
-//! Commands that are programs of their own: `endura bench` becomes `endura-bench`.
+//! Commands that are separate programs: `endura bench` becomes `endura-bench`.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     arguments: Vec<OsString>,
 }
 
-/// Turns this process into `program`, which lies beside this one or in PATH. Its package has that name.
+/// Replaces this process with `program`, which is beside this one or in PATH. Its package has the same name.
 pub(crate) fn run(program: &str, args: &Args) -> Result {
     for path in [beside(program), Some(program.into())].into_iter().flatten() {
         // Returns only if the program could not be started.

@@ -1,12 +1,12 @@
-//! The `endura` command: look into pools, fill them, check them, torture them.
+//! The `endura` command: inspects pools, fills them, checks them, tortures them.
 //!
-//! [`commands`] has a module for each command except [`demo`] and [`torture`], which are folders. Below
-//! them: [`pool`] (which pool, opened how, and what a command that fails takes back), [`format`] (files of
-//! entries), [`values`] (keys and values as text). Exit codes, texts, children and their ledgers are in
-//! `endura_console`, for the lab's programs need them too: [`hand_over`] starts those.
+//! [`commands`] has a module for each command except [`demo`] and [`torture`], which are folders. They use [`pool`]
+//! (the pool, how it is opened, and what a failing command removes), [`format`] (files of entries) and [`values`] (keys
+//! and values as text). Exit codes, texts, children and their ledgers are in `endura_console`, because the lab's
+//! programs need them too: [`hand_over`] starts those.
 
 #![forbid(unsafe_code)]
-// They panic where the line cannot be written: `outcome::tell`, and `writeln!` to standard output.
+// These panic if the line cannot be written: use `outcome::tell`, and `writeln!` to standard output.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;
@@ -47,7 +47,7 @@ Exit codes:
      is wrong, standard output takes nothing. Nothing new is left behind; what
      `import` and `check --accept` did to a pool that was there stays";
 
-/// Of the program, and of the files that it reads and writes.
+/// The version of the program, and of the files that it reads and writes.
 static VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{} (file format {})", env!("CARGO_PKG_VERSION"), endura::FORMAT));
 
@@ -104,7 +104,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether what fails is told as JSON too.
+    /// Whether failures are reported as JSON too.
     fn wants_json(&self) -> bool {
         match self {
             Self::Info(args) => args.json,

@@ -1,7 +1,7 @@
-//! Keys that look random and are still known: which number is the i-th key, and what is stored under it.
+//! Keys that look random and are still known: the i-th key, and the value stored under it.
 
-/// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of
-/// splitmix64). No set has to remember which keys exist: key `i` exists if `i` was inserted.
+/// The i-th key: a bijection of the 64-bit numbers whose values look random (the finalizer of splitmix64). No set has
+/// to record which keys exist: key `i` exists if `i` was inserted.
 #[inline]
 pub(crate) const fn key(index: u64) -> u64 {
     let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -10,7 +10,7 @@ pub(crate) const fn key(index: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The index whose [`key`] this is.
+/// The index of a [`key`].
 #[inline]
 pub(crate) const fn index(key: u64) -> u64 {
     let mut x = key ^ (key >> 31) ^ (key >> 62);

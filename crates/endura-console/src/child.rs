@@ -27,8 +27,7 @@ impl Child {
         self.0.try_wait().map_err(|error| Failure::io("cannot wait for the child", &error))
     }
 
-    /// Sends SIGKILL and waits until the child is gone. Gives how it ended if that was not by
-    /// SIGKILL: it was gone before.
+    /// Sends SIGKILL and waits until the child is gone. Returns how it ended if it was already gone before the SIGKILL.
     pub fn kill(&mut self) -> Result<Option<ExitStatus>> {
         let failure = |error| Failure::io("cannot kill the child", &error);
         self.0.kill().map_err(failure)?;
@@ -39,7 +38,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Nobody is left to be told that the child was gone already.
+        // No caller can receive the error that the child was already gone.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,8 +1,8 @@
-//! Signals that ask the process to end: what it has made in passing is deleted first.
+//! Signals that ask the process to end: its temporary files are deleted first.
 //!
-//! They are blocked in all threads, and one thread waits for them. It lets a [`Section`] come to its end,
-//! deletes what is [registered](doomed), and then has the signal do what it always does: whoever waits for
-//! this process sees the same end as without all this. Child processes begin with no signal blocked.
+//! The signals are blocked in all threads, and one thread waits for them. It waits for the end of a [`Section`],
+//! deletes the [registered](doomed) files, and then lets the signal have its default effect: a process that waits for
+//! this one sees the usual end. Child processes start with no signal blocked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{SigSet, Signal, raise};
 
-/// What asks a process to end.
+/// The signals that ask a process to end.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// How often a deletion is tried.
+/// The number of attempts at a deletion.
 const TRIES: u32 = 100;
 
 static SECTION: Mutex<()> = Mutex::new(());
 static DOOMED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Blocks the signals, and starts the thread that waits for them. To be called before other threads are
-/// started. Files have [limits without a signal](limit_files_by_errors) from then on.
+/// Blocks the signals, and starts the thread that waits for them. Called before other threads are started. From then on
+/// file limits [give errors](limit_files_by_errors) instead of signals.
 pub fn watch() {
     limit_files_by_errors();
     let mut blocked = SigSet::empty();
@@ -32,16 +32,16 @@ pub fn watch() {
         waiter.spawn(move || end(&blocked)).map(drop).map_err(|_| nix::errno::Errno::EAGAIN)
     });
     if started.is_err() {
-        // Without the thread the signals must end the process as ever.
+        // Without the thread the signals must end the process as usual.
         let _ = blocked.thread_unblock();
     }
 }
 
-/// Makes a file that would grow beyond `ulimit -f` an error, and not the end. To be called before other threads are
+/// Makes a write beyond `ulimit -f` an error, instead of the end of the process. Called before other threads are
 /// started.
 pub fn limit_files_by_errors() {
     let mut blocked = SigSet::empty();
-    // Blocked, it does nothing; the write that it comes with fails (EFBIG).
+    // While it is blocked it has no effect; the write that raises it fails (EFBIG).
     blocked.add(Signal::SIGXFSZ);
     let _ = blocked.thread_block();
 }
@@ -63,10 +63,10 @@ fn end(signals: &SigSet) {
     let _ = raise(signal);
 }
 
-/// While it lives, no signal ends the process.
+/// While it exists, no signal ends the process.
 pub struct Section(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
-/// Begins a stretch of work that is done as a whole. It waits for nothing but the disk.
+/// Starts a section of work that is not interrupted. It must wait for nothing but the disk.
 pub fn section() -> Section {
     Section(lock(&SECTION))
 }
@@ -74,14 +74,14 @@ pub fn section() -> Section {
 /// A file or folder that is deleted when this is dropped, or when a signal ends the process.
 pub struct Doomed(PathBuf);
 
-/// Dooms a file or a folder of this process.
+/// Registers a file or a folder of this process for deletion.
 pub fn doomed(path: &Path) -> Doomed {
     lock(&DOOMED).push(path.into());
     Doomed(path.into())
 }
 
 impl Doomed {
-    /// Lets it stay, under whatever name it has by now.
+    /// Keeps the file, whatever its name is by now.
     pub fn keep(self) {
         forget(&self.0);
         std::mem::forget(self);
@@ -99,11 +99,11 @@ fn forget(path: &Path) {
     lock(&DOOMED).retain(|other| other != path);
 }
 
-/// Whatever remains is not worth a second failure.
+/// A file that remains is not worth a second failure.
 fn delete(path: &Path) {
     for _ in 0..TRIES {
         let deleted = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        // Another thread may be making a file in the folder at this moment.
+        // Another thread may be creating a file in the folder at this moment.
         if deleted.is_ok() || !path.exists() {
             break;
         }

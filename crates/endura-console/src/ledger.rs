@@ -1,10 +1,9 @@
-//! What a process that is about to be killed had begun, and what it had been told was done.
+//! A record of the operations that a process had begun and completed when it was killed.
 //!
-//! A file of words outside the pool, mapped by the writer and by whoever kills it. Before each
-//! operation a writer thread stores how many it has begun, after it how many have returned: two
-//! stores to a line of its own, no system call. Stores of a killed process stay in the page cache,
-//! and a thread is killed between two instructions, all earlier ones done: what the file says is
-//! exactly how far the thread had got.
+//! It is a file of words outside the pool, mapped by the writer and by the process that kills it. Before each operation
+//! a writer thread stores how many it has begun, and after it how many have returned: two stores to its own line, no
+//! system call. Stores of a killed process stay in the page cache, and a thread is killed between two instructions,
+//! with all earlier ones done. So the file shows exactly how far the thread had got.
 
 use std::fs::File;
 use std::path::Path;
@@ -24,7 +23,7 @@ pub struct Ledger {
     words: Mapped,
 }
 
-/// The line of one thread: how many operations it has begun, and how many of them returned.
+/// The line of one thread: the number of operations that it has begun, and of those that have returned.
 pub struct Account<'l>(Span<'l, Mapped, 8>);
 
 impl Ledger {
@@ -38,7 +37,7 @@ impl Ledger {
         Self::map(path, file)
     }
 
-    /// The ledger that another process made.
+    /// Opens the ledger that another process created.
     pub fn open(path: &Path) -> Result<Self> {
         let failure = |e| Failure::at_path("cannot open", path, &e);
         Self::map(path, File::options().read(true).write(true).open(path).map_err(failure)?)
@@ -47,7 +46,7 @@ impl Ledger {
     fn map(path: &Path, file: File) -> Result<Self> {
         let range = Reservation::new(FILE_BYTES);
         let range = range.map_err(|e| Failure::io("cannot reserve addresses", &e))?;
-        // In the page cache nothing is ever flushed: the instruction does not matter.
+        // In the page cache nothing is ever flushed: the choice of the instruction does not matter.
         let instruction = FlushInstruction::Clflush;
         let domain = Domain::PageCache;
         let mapping = Mapping { read_only: false, direct: false, domain, instruction };
@@ -64,14 +63,14 @@ impl Ledger {
         Span::new(&self.words, 0)
     }
 
-    /// Says that the threads are about to begin.
+    /// Reports that the threads are about to start.
     pub fn set_ready(&self) -> Result<()> {
         // Pairs with the load in `wait_ready`.
         self.ready()?.store(0, 1, Ordering::Release);
         Ok(())
     }
 
-    /// Waits until the child says that it is ready; fails if it ends before.
+    /// Waits until the child reports that it is ready; fails if it ends before.
     pub fn wait_ready(&self, child: &mut Child) -> Result<()> {
         let (ready, begun) = (self.ready()?, Instant::now());
         // Pairs with the store in `set_ready`.
@@ -89,27 +88,27 @@ impl Ledger {
 }
 
 impl Account<'_> {
-    /// Operation number `count` (from 1) is about to begin.
+    /// Records that operation number `count` (from 1) is about to begin.
     #[inline]
     pub fn begin(&self, count: u64) {
-        // Only the compiler could move it behind the operation: a kill comes between instructions.
+        // Only the compiler could move it after the operation: a kill comes between instructions.
         self.0.store(0, count, Ordering::Release);
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 
-    /// Operation number `count` has returned.
+    /// Records that operation number `count` has returned.
     #[inline]
     pub fn acknowledge(&self, count: u64) {
-        // Release keeps it behind the operation.
+        // Release keeps it after the operation.
         self.0.store(1, count, Ordering::Release);
     }
 
-    /// How many operations have begun.
+    /// The number of operations that have begun.
     pub fn begun(&self) -> u64 {
         self.0.load(0, Ordering::Acquire)
     }
 
-    /// How many of them have returned.
+    /// The number of operations that have returned.
     pub fn acknowledged(&self) -> u64 {
         self.0.load(1, Ordering::Acquire)
     }

@@ -1,11 +1,11 @@
-//! What the programs `endura`, `endura-bench` and `endura-explore` share.
+//! The common parts of the programs `endura`, `endura-bench` and `endura-explore`.
 //!
-//! [`outcome`] has the exit codes, [`args`] the arguments that more than one program takes, [`text`] and
-//! [`progress`] numbers, tables and bars for people, [`interrupt`] what a signal does, [`child`] and [`ledger`] a process that is killed,
-//! and what it had been told.
+//! [`outcome`] has the exit codes, [`args`] the arguments that more than one program takes, [`text`] and [`progress`]
+//! numbers, tables and bars for people. [`interrupt`] handles signals; [`child`] and [`ledger`] run a process that is
+//! killed, and record what it had completed.
 
 #![forbid(unsafe_code)]
-// They panic where the line cannot be written: `outcome::tell`, and `writeln!` to standard output.
+// These panic if the line cannot be written: use `outcome::tell`, and `writeln!` to standard output.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod args;

@@ -1,4 +1,5 @@
-//! How a command ends: exit codes that scripts can trust. 0 is yes, 1 is no, 2 a usage error, 3 a failure.
+//! The outcome of a command, with exit codes for scripts: 0 for a positive result, 1 for a negative one, 2 for a usage
+//! error, 3 for a failure.
 
 use std::io::{self, Write, stderr, stdout};
 use std::path::Path;
@@ -8,63 +9,63 @@ use clap::Parser;
 
 use crate::text::printable;
 
-/// What a command that worked found out.
+/// The result of a command that worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The key is there, the pool is sound, nothing was lost.
+    /// Positive result: the key is present, the pool is sound, nothing was lost.
     Yes,
-    /// It is not.
+    /// Negative result: the key is absent, the pool is damaged, or something was lost.
     No,
 }
 
 impl Answer {
-    /// An answer to a question.
+    /// The answer to a question.
     pub fn yes_if(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
 }
 
-/// Why a command did not work.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The arguments are numbers and paths, but make no sense together.
+    /// A usage error: the arguments are valid one by one, but not together.
     Usage(String),
-    /// Something failed; the text says what, and what to do.
+    /// A failure; the text says what failed, and what to do.
     Message(String),
-    /// The same, of the library.
+    /// A failure of the library.
     Pool {
-        /// What [`Error::code`](endura::Error::code) says of it.
+        /// Its [`Error::code`](endura::Error::code).
         code: &'static str,
         /// Its text.
         text: String,
     },
-    /// A failure, and a sentence about what it leaves or what helps.
+    /// A failure, and a sentence about what it leaves or what to do.
     Noted {
         /// What failed.
         failure: Box<Failure>,
-        /// The sentence: a line of its own in text, part of the message in JSON.
+        /// The sentence: a separate line in text, part of the message in JSON.
         note: String,
     },
-    /// Whoever read the output has closed it, and wants no more.
+    /// The reader of the output has closed it, and wants no more.
     ClosedPipe,
 }
 
-/// How a command ends.
+/// The outcome of a command.
 pub type Result<T = Answer, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// What the operating system refused, of its own.
+    /// A failure of the operating system that concerns no path of the user's.
     pub fn io(doing: impl std::fmt::Display, source: &io::Error) -> Self {
         Self::Message(format!("{doing}: {source}{}", act_on_space(source.kind())))
     }
 
-    /// What it refused at a path that the user gave, or in a folder that the user gave.
+    /// A failure of the operating system at a path that the user gave, or in a folder that the user gave.
     pub fn at_path(doing: &str, path: &Path, source: &io::Error) -> Self {
         let act = act_on_path(source.kind());
         Self::Message(format!("{doing} {}: {source}{act}", path.display()))
     }
 
-    /// What went wrong with the file at `path`.
+    /// A failure of the library that concerns the file at `path`.
     pub fn at(path: &Path, error: &endura::Error) -> Self {
         let (text, path) = (error.to_string(), path.display().to_string());
         let text = if says_where(&text, &path) { text } else { format!("{path}: {text}") };
@@ -94,7 +95,7 @@ impl Failure {
         Self::Noted { failure: Box::new(self), note }
     }
 
-    /// Whether a command that fails like this has done its work: its reader left before the end of the output.
+    /// Whether a command with this failure has done its work: its reader left before the end of the output.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::ClosedPipe)
     }
@@ -112,7 +113,7 @@ impl Failure {
         }
     }
 
-    /// What programs may go by: a code of the library, or `usage`, or `failed`.
+    /// A code for programs: one of the library, or `usage`, or `failed`.
     fn code(&self) -> &'static str {
         match self {
             Self::Usage(_) => "usage",
@@ -124,7 +125,7 @@ impl Failure {
     }
 }
 
-/// What helps where the system refuses a file of the user's.
+/// Advice if the system refuses a file of the user's.
 fn act_on_path(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::NotFound => "; check the path",
@@ -136,7 +137,7 @@ fn act_on_path(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// What helps where it has no space, whatever for.
+/// Advice if the system has no space.
 fn act_on_space(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
@@ -145,9 +146,10 @@ fn act_on_space(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// Whether a text about the file at `path` says so. (Not whether the path is in it: many a pool is called `pool`.)
+/// Whether a text about the file at `path` names it. (A search for the path alone would not do: many pools are called
+/// `pool`.)
 pub fn says_where(text: &str, path: &str) -> bool {
-    // The latter are errors of the system.
+    // The last two are errors of the system.
     ["", "opening ", "creating "].iter().any(|doing| {
         let rest = text.strip_prefix(doing).and_then(|rest| rest.strip_prefix(path));
         rest.is_some_and(|rest| rest.starts_with(": "))
@@ -160,7 +162,7 @@ impl From<endura::Error> for Failure {
     }
 }
 
-/// Only writing to standard output and standard error gives errors without a path.
+/// Only writes to standard output and standard error give errors without a path.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -176,13 +178,13 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Prints a line on standard error. That it cannot be written (a full disk, a closed terminal) changes nothing about how
-/// the command ends: nobody could be told of it.
+/// Prints a line on standard error. If it cannot be written (a full disk, a closed terminal), the command ends as
+/// before, because there is no other place to report it.
 pub fn tell(line: impl std::fmt::Display) {
     let _ = writeln!(stderr(), "{line}");
 }
 
-/// The arguments of this process, or the exit code if they ask for a page of help, or are none that the program takes.
+/// The arguments of this process, or an exit code if they request a page of help, or are invalid.
 ///
 /// # Errors
 ///
@@ -197,14 +199,14 @@ pub fn arguments<P: Parser>(program: &str) -> std::result::Result<P, ExitCode> {
     })
 }
 
-/// The exit code of `program`, after a word on standard error if it failed.
+/// The exit code of `program`, after a message on standard error if it failed.
 pub fn exit(program: &str, result: Result) -> ExitCode {
     exit_with(program, result, false)
 }
 
-/// The same; `json`: what failed is told as `{"error":{"code":C,"message":M}}`.
+/// The same; `json`: a failure is reported as `{"error":{"code":C,"message":M}}`.
 pub fn exit_with(program: &str, result: Result, json: bool) -> ExitCode {
-    // What is still buffered would be lost without a word when the process ends.
+    // Buffered output would be lost silently when the process ends.
     let flushed = |answer| match stdout().flush().map_err(Failure::from) {
         Ok(()) | Err(Failure::ClosedPipe) => Ok(answer),
         Err(failure) => Err(failure),
@@ -219,7 +221,7 @@ pub fn exit_with(program: &str, result: Result, json: bool) -> ExitCode {
         let message = sentences.join("; ");
         tell(serde_json::json!({ "error": { "code": code, "message": message } }));
     } else {
-        // Names and lines of files may hold what a terminal takes for a command.
+        // Names and lines of files may contain what a terminal takes for a command.
         sentences
             .iter()
             .for_each(|text| tell(format_args!("{program}: {}", printable(text, true))));

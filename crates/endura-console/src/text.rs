@@ -1,14 +1,14 @@
-//! Numbers as people write and read them, and tables.
+//! Reading and writing of numbers for people, and tables.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// A number in decimal, or in hexadecimal after `0x`. Digits may stand in groups: `_` between any two, or
-/// `,` before each three.
+/// A number in decimal, or in hexadecimal after `0x`. Digits may be grouped: by `_` between any two, or by `,` before
+/// each three.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words.
+/// The flaw of the text, in words.
 pub fn parse_number(text: &str) -> Result<u64, String> {
     let grouped = text.contains(',');
     let fits = |(i, part): (usize, &str)| match i {
@@ -23,8 +23,8 @@ pub fn parse_number(text: &str) -> Result<u64, String> {
     number.and_then(|number| number.try_into().ok()).ok_or_else(|| NO_NUMBER.into())
 }
 
-/// A whole number without a sign and without commas, one of which could be meant to separate two numbers; `None` if it
-/// is none, or has more than 128 bits.
+/// A whole number without a sign and without commas, one of which could be a separator of two numbers; `None` if it is
+/// not one, or has more than 128 bits.
 pub fn parse_plain_number(text: &str) -> Option<u128> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |hex| (hex, 16));
@@ -37,7 +37,7 @@ pub fn parse_plain_number(text: &str) -> Option<u128> {
 
 const NO_NUMBER: &str = "not a number between 0 and 18446744073709551615";
 
-/// `text` for a terminal: control characters become escapes. Line feeds stay if `lines`.
+/// `text` for a terminal: control characters are escaped. Line feeds stay if `lines`.
 pub fn printable(text: &str, lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -45,7 +45,7 @@ pub fn printable(text: &str, lines: bool) -> String {
             '\n' if lines => out.push(c),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            // Marks of direction turn what follows around.
+            // Direction marks reverse the text after them.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 out.extend(c.escape_unicode());
             }
@@ -136,7 +136,7 @@ pub fn verdict(text: &str, good: bool) -> String {
     if colourful() { format!("\x1b[1;{colour}m{text}\x1b[0m") } else { text.into() }
 }
 
-/// Rows of cells, written in columns: the first to the left, the others to the right.
+/// Rows of cells, aligned in columns: the first to the left, the others to the right.
 #[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     pub(crate) json: bool,
 }
 
-/// What a check found.
+/// The result of a check.
 struct Finding {
     report: Option<Report>,
     damage: Option<String>,
@@ -73,7 +73,7 @@ fn look(args: &Args) -> Result<Finding> {
             Ok(Finding { report: Some(report), damage: None, doubt })
         }
         Err(Error::Corrupt { offset, what }) => {
-            // The library's text says to run this command.
+            // The library's text advises to run this command.
             let damage = format!(
                 "the pool is damaged at byte {offset}: {what}; restore it from a backup, or `endura export` the maps \
                  that can still be read"
@@ -87,8 +87,8 @@ fn look(args: &Args) -> Result<Finding> {
     }
 }
 
-/// Has the pool remember how many entries its maps have, which an unclean end made it forget. A pool that
-/// this process may not write, or that another one has open by now, stays as it is.
+/// Records in the pool how many entries its maps have, which an unclean end lost. A pool that this process may not
+/// write, or that another process has opened meanwhile, is not changed.
 fn record_counts(args: &Args) {
     if let Ok(pool) =
         args.pool.options().lock_timeout(Duration::ZERO).open_existing(&args.pool.pool)

@@ -1,4 +1,4 @@
-//! `endura count`: how many entries each map has.
+//! `endura count`: the number of entries of each map.
 
 use std::io::{BufWriter, Write, stdout};
 

@@ -1,4 +1,4 @@
-//! `endura del`: one entry less.
+//! `endura del`: removes one entry.
 
 use std::ffi::OsString;
 use std::io::{Write, stdout};

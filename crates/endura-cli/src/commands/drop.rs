@@ -1,4 +1,4 @@
-//! `endura drop`: one map less.
+//! `endura drop`: removes one map.
 
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name};
 use crate::pool::uncounted::count_unknown;

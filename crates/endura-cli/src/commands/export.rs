@@ -1,4 +1,4 @@
-//! `endura export`: all entries.
+//! `endura export`: writes all entries to a file.
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write, stdout};
@@ -81,7 +81,7 @@ fn one(args: &Args, style: Style) -> Result<()> {
 
 /// Writes each map to a file of its own. The folder and the files appear when all are written.
 fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
-    // A link that leads nowhere is in the way as well.
+    // A dangling link also occupies the name.
     if fs::symlink_metadata(folder).is_ok() {
         return Err(Failure::Message(format!(
             "{} exists: --all makes a folder, give another path",
@@ -91,10 +91,10 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
     let pool = args.map.pool.open_read_only()?;
     let map_bytes = pool.stats()?.page_bytes_in_use;
     let failure = |error: io::Error| cannot_write(folder, &error);
-    // Beside the folder, so that they need not be copied.
+    // The folder is built beside its final place, so that nothing needs to be copied.
     let beside = target::folder(folder);
     let made = tempfile::Builder::new().prefix(".endura-export-").tempdir_in(beside);
-    // Without the name that it had for a moment.
+    // The error must not show the temporary name.
     let made = made.map_err(|error| failure(io::Error::from(error.kind())))?;
     let doomed = interrupt::doomed(made.path());
     let mut lines = Vec::new();
@@ -124,8 +124,8 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Says what was written, before it gets its name: a command that cannot say so leaves nothing. A reader that has left
-/// is no reason to leave nothing.
+/// Reports what was written, before it gets its name: if the command cannot report, it leaves nothing. A reader that
+/// has closed the pipe does not count as a failure to report.
 fn print(lines: &[String]) -> Result<()> {
     let mut out = stdout().lock();
     let printed = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
@@ -135,7 +135,7 @@ fn print(lines: &[String]) -> Result<()> {
     }
 }
 
-/// A file name for a map: bytes that could mislead are their two digits behind `%`.
+/// A file name for a map: bytes that could mislead become `%` and two hexadecimal digits.
 fn file_name(map: &str, style: Style) -> String {
     let mut name = String::new();
     for (i, byte) in map.bytes().enumerate() {
@@ -145,7 +145,7 @@ fn file_name(map: &str, style: Style) -> String {
             _ => name.push_str(&format!("%{byte:02x}")),
         }
     }
-    // A name has at most 255 bytes; the number tells apart what is cut alike.
+    // A file name has at most 255 bytes; the number distinguishes names with the same start.
     if name.len() > 200 {
         name.truncate(180);
         let hash = map.bytes().fold(0_u64, |hash, byte| crate::mixed::key(hash ^ u64::from(byte)));

@@ -1,4 +1,4 @@
-//! `endura get`: one value.
+//! `endura get`: prints one value.
 
 use std::ffi::OsString;
 use std::io::{Write, stdout};

@@ -1,4 +1,4 @@
-//! `endura import`: entries from a file.
+//! `endura import`: reads entries from a file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write, stdout};
@@ -24,7 +24,7 @@ If an import fails, a pool or a map that was new is removed. A map that was
 there keeps the entries before the wrong line; so does a new one if a signal
 ends the import.";
 
-/// How many entries go by between two looks at the progress bar.
+/// The number of entries between two updates of the progress bar.
 const ENTRIES_PER_TICK: u64 = 4096;
 
 #[derive(clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     pub(crate) json: bool,
 }
 
-/// What has been done so far.
+/// The work done so far.
 #[derive(Default)]
 struct Tally {
     entries: u64,
@@ -75,7 +75,8 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.header && !columns {
         return Err(Failure::Usage("--header is for tsv and csv".into()));
     }
-    // The input first: without an entry nothing is made, and nobody waits for a slow one.
+    // The input is opened first: without an entry nothing is created, and no other process has to wait for a slow
+    // input.
     let (input, bar) = open(&args.file)?;
     let source = Source::new(input, &args.file, args.format, args.header);
     let nothing = |failure: Failure| failure.noted(NOTHING);
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result {
     finish(args, &tally, read?)
 }
 
-/// Says what was done, and lets it stay.
+/// Reports the work, and keeps its results.
 fn finish(args: &Args, tally: &Tally, writing: Option<Writing>) -> Result {
     let told = print(args, tally);
     let Some(mut writing) = writing else { return told.map(|()| Answer::Yes) };
@@ -157,7 +158,8 @@ enum Stop {
     NotStored(endura::Error),
 }
 
-/// Reads and stores all entries. What was made for them stays with `Writing::keep`; `None` if there are none.
+/// Reads and stores all entries. What was created for them is kept with `Writing::keep`; `None` if there are no
+/// entries.
 fn read_all(
     args: &Args,
     source: &mut Source,
@@ -210,7 +212,7 @@ fn name_of(args: &Args) -> String {
     }
 }
 
-/// What is wrong with the file, and where. `columns`: the first line may name them.
+/// The error for a flaw in the file, with its line. `columns`: the first line may name the columns.
 fn wrong(args: &Args, line: u64, flaw: Flaw, columns: bool) -> Failure {
     let file = name_of(args);
     Failure::Message(match flaw {
@@ -224,7 +226,7 @@ fn wrong(args: &Args, line: u64, flaw: Flaw, columns: bool) -> Failure {
     })
 }
 
-/// The same, of the line that was read last.
+/// The same, for the line that was read last.
 fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
     wrong(args, source.line(), flaw, source.has_columns())
 }
@@ -232,7 +234,7 @@ fn wrong_in(args: &Args, source: &Source, flaw: Flaw) -> Failure {
 const NOTHING: &str = "nothing was imported";
 const GONE: &str = "nothing was imported: the map was new, and is gone with its entries";
 
-/// Why an import ended, and what it leaves. `gone`: the map was new, and is no more.
+/// The error of an import that was stopped, with what it leaves. `gone`: the map was new, and is removed again.
 fn stopped(args: &Args, tally: &Tally, source: &Source, stop: Stop, gone: bool) -> Failure {
     let left = |act: &str| match (gone, tally.entries) {
         (_, 0) => NOTHING.to_owned(),
@@ -252,7 +254,7 @@ fn stopped(args: &Args, tally: &Tally, source: &Source, stop: Stop, gone: bool) 
             let flaw = error.to_string().into();
             wrong(args, source.line(), flaw, false).noted(left(CORRECT))
         }
-        // Nothing is wrong with the file.
+        // The file itself has no flaw.
         Stop::NotStored(error) => {
             let (file, line) = (name_of(args), source.line());
             let left = left("solve that and import the file again");

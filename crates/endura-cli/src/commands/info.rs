@@ -1,4 +1,4 @@
-//! `endura info`: what is in a pool.
+//! `endura info`: shows what is in a pool.
 
 use std::io::{BufWriter, Write, stdout};
 

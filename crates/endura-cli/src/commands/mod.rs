@@ -1,4 +1,4 @@
-//! One command each.
+//! The commands, one in each file.
 
 pub(crate) mod check;
 pub(crate) mod count;

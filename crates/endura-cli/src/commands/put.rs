@@ -1,4 +1,4 @@
-//! `endura put`: one entry.
+//! `endura put`: stores one entry.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let content = args.file.as_deref().map(read).transpose()?;
     let schema = args.map.schema_with_entry(|| guessed(args, content.as_deref()))?;
-    // Before anything is made for it.
+    // Parsed before anything is created for it.
     let entry = (parse_key(&schema, &args.key)?, value(args, &schema, content)?);
     let checked = Schema::check_lengths(&entry);
     checked.map_err(|error| about(&args.map.pool, error.into()))?;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
 }
 
-/// The types of a map whose first entry this is. What a file holds is bytes.
+/// The types of a map of which this is the first entry. The contents of a file are bytes.
 fn guessed(args: &Args, content: Option<&[u8]>) -> Result<Types> {
     let key = guess::key(Notation::Escaped, args.key.as_bytes(), false).map_err(Failure::Usage)?;
     let value = match content {
@@ -86,7 +86,7 @@ fn value(args: &Args, schema: &Schema, content: Option<Vec<u8>>) -> Result<Vec<u
     }
 }
 
-/// What is in a file, or a little more of it than a value can have: some have no end.
+/// The contents of a file, up to a little more than a value can have: some files have no end.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let failure = |error: io::Error| Failure::at_path("cannot read", path, &error);
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `endura rename`: a map under another name.
+//! `endura rename`: gives a map another name.
 
 use endura::Error;
 
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open()?;
     must_exist(&pool, &args.pool.pool, &args.map, "")?;
-    // First what may fail: a command that fails changes nothing.
+    // The step that may fail is first: a command that fails changes nothing.
     let renamed = count_unknown(&pool).and_then(|()| pool.rename(&args.map, &args.name));
     renamed.and_then(|()| pool.close()).map_err(|error| match error {
         Error::MapExists { .. } if args.map == args.name => {

@@ -1,4 +1,4 @@
-//! `endura scan`: the entries of a range.
+//! `endura scan`: prints the entries of a range.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::values::notation::{Bounds, Written};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::text::parse_number;
 
-/// So many bytes are read before any are written.
+/// The number of bytes that are read before any are written.
 const PART: usize = 1 << 20;
 
 #[derive(clap::Args)]
@@ -55,15 +55,15 @@ pub(crate) fn run(args: &Args) -> Result {
     Ok(Answer::Yes)
 }
 
-/// What is still to be printed.
+/// The rest of the range that is still to be printed.
 struct Rest {
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
     entries: u64,
 }
 
-/// Prints part after part. Where the reader may be slow the pool is closed before a part is written, and
-/// opened again behind it.
+/// Prints one part after the other. If the reader may be slow, the pool is closed while a part is written, and opened
+/// again after it.
 fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     let (from, to) = bounds(args, &map.schema)?;
     let mut rest = Rest { from, to, entries: args.limit.unwrap_or(u64::MAX) };
@@ -103,13 +103,13 @@ fn scan(args: &Args, mut pool: Pool, mut map: OpenMap) -> Result<()> {
     }
 }
 
-/// Whether standard output is read by somebody: a pager, another program, a person.
+/// Whether standard output has a reader that may be slow: a pager, another program, a person.
 fn may_be_slow() -> bool {
     let file = stdout().as_fd().try_clone_to_owned().map(File::from);
     !file.and_then(|file| file.metadata()).is_ok_and(|facts| facts.is_file())
 }
 
-/// Appends lines until there are enough for a part; whether more are to follow.
+/// Appends lines until a part is full; returns whether more follow.
 fn fill(
     args: &Args,
     map: &OpenMap,

@@ -1,4 +1,4 @@
-//! `endura completions` and `endura man`: what a shell and a reader have of the arguments.
+//! `endura completions` and `endura man`: the arguments, as a shell and as a reader of manual pages need them.
 
 use std::io::{Write, stdout};
 
@@ -20,7 +20,7 @@ pub(crate) fn completions(args: &Args, mut command: Command) -> Result {
     Ok(Answer::Yes)
 }
 
-/// One page: that of the program, and then those of its commands.
+/// One manual page: first the program, then its commands.
 pub(crate) fn manual(command: Command) -> Result {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;

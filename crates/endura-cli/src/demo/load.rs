@@ -1,4 +1,4 @@
-//! The load: the child that does the first part of it, and the parent that does the rest.
+//! The load: the child process loads the first part, the parent the rest.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use endura_console::ledger::{Account, Ledger};
 use endura_console::outcome::{Failure, Result};
 use endura_console::progress;
 
-/// Who loads what into which pool.
+/// The parameters of a load.
 pub(crate) struct LoadPlan {
     pub(crate) pool: PathBuf,
     pub(crate) ledger: PathBuf,
@@ -34,16 +34,16 @@ pub(crate) struct WriterArgs {
     media: MediaArgs,
 }
 
-/// Which keys one of `threads` threads loads: a contiguous part of the indices.
+/// The keys that one of `threads` threads loads: a contiguous part of the indices.
 fn part(keys: u64, thread: usize, threads: usize) -> Range<u64> {
     let cut = |thread: usize| keys * thread as u64 / threads as u64;
     cut(thread)..cut(thread + 1)
 }
 
-/// How far each thread of the child got.
+/// The progress of each thread of the child.
 #[derive(Default)]
 pub(crate) struct Loaded {
-    /// Per thread: its keys, how many inserts had returned, how many had begun.
+    /// For each thread: its keys, the number of inserts that had returned, the number that had begun.
     pub(super) threads: Vec<(Range<u64>, u64, u64)>,
 }
 
@@ -55,12 +55,12 @@ impl Loaded {
         Self { threads: threads.collect() }
     }
 
-    /// How many inserts had returned.
+    /// The number of inserts that had returned.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.threads.iter().map(|(_, acknowledged, _)| acknowledged).sum()
     }
 
-    /// How many inserts had begun and not returned.
+    /// The number of inserts that had begun and not returned.
     pub(crate) fn in_flight(&self) -> u64 {
         self.threads.iter().map(|(_, acknowledged, begun)| begun - acknowledged).sum()
     }
@@ -79,14 +79,14 @@ impl Loaded {
             .any(|(part, _, begun)| (part.start..part.start + begun).contains(&index))
     }
 
-    /// The key that was acknowledged last by the first thread that got anywhere.
+    /// The last acknowledged key of the first thread that had any.
     pub(crate) fn last_acknowledged(&self) -> u64 {
         let got_somewhere = self.threads.iter().find(|(_, acknowledged, _)| *acknowledged > 0);
         got_somewhere.map_or(0, |(part, acknowledged, _)| part.start + acknowledged - 1)
     }
 }
 
-/// The child: loads until it is killed.
+/// Runs in the child: loads until it is killed.
 pub(crate) fn write(args: &WriterArgs) -> Result {
     die_with_parent()?;
     let pool = args.media.options().open_existing(&args.pool);
@@ -108,7 +108,7 @@ pub(crate) fn write(args: &WriterArgs) -> Result {
     wait_for_death()
 }
 
-/// Runs `work` in each of `threads` threads; gives the first error.
+/// Runs `work` in each of `threads` threads; returns the first error.
 fn in_threads(threads: usize, work: impl Fn(usize) -> endura::Result<()> + Sync) -> Result<()> {
     let work = &work;
     std::thread::scope(|scope| {
@@ -154,7 +154,7 @@ pub(crate) fn load_until_killed(plan: &LoadPlan, stop_at: u64) -> Result<Loaded>
     Ok(loaded)
 }
 
-/// Loads what the child did not.
+/// Loads the keys that the child did not.
 pub(crate) fn finish(plan: &LoadPlan, maps: &Maps, loaded: &Loaded) -> Result<()> {
     let done = AtomicU64::new(loaded.acknowledged());
     let bar = progress::bar(plan.keys, "keys");
@@ -173,7 +173,7 @@ pub(crate) fn finish(plan: &LoadPlan, maps: &Maps, loaded: &Loaded) -> Result<()
 }
 
 fn tick(done: &AtomicU64, bar: &ProgressBar) {
-    // Relaxed: a number to look at, nothing depends on it.
+    // Relaxed: the number is only displayed.
     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
     if done.is_multiple_of(4096) {
         bar.set_position(done);

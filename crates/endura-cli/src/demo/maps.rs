@@ -1,16 +1,15 @@
-//! The maps of the demo: one per index, among which the keys are dealt out.
+//! The maps of the demo: one for each index. The keys are distributed among them.
 
 use crate::mixed;
 use endura::{Error, Key, Kind, Map, MapOptions, Pool, Result};
 
-/// The kinds that there are.
+/// All kinds of index.
 pub(crate) const KINDS: [Kind; 3] = [Kind::FastFair, Kind::NbTree, Kind::Roart];
 
-/// What the keys that are strings begin with.
+/// The prefix of keys that are strings.
 const PREFIX: &str = "user:";
 
-/// The maps of a pool, called after their kinds. Key number `i` is in the map number `i` modulo how
-/// many there are.
+/// The maps of a pool, named after their kinds. Key number `i` is in map number `i` modulo their number.
 pub(crate) struct Maps(Vec<(String, AnyMap)>);
 
 enum AnyMap {
@@ -18,7 +17,7 @@ enum AnyMap {
     Strings(Map<str, str>),
 }
 
-/// What a lookup found.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lookup {
     Right,
@@ -26,8 +25,8 @@ pub(crate) enum Lookup {
     Missing,
 }
 
-/// What a scan came by: the number of a key, if it is one of ours in its place, and whether the value
-/// is the one stored.
+/// An entry that a scan met: the number of its key, if the key belongs to this demo and is in its place, and whether it
+/// has the value that was stored.
 pub(crate) struct Seen {
     pub(crate) index: Option<u64>,
     pub(crate) right: bool,
@@ -41,7 +40,7 @@ fn string_value(index: u64) -> String {
     format!("visitor {index}")
 }
 
-/// The number of a key; `None` if it is none of ours.
+/// The number of a key; `None` if the key does not belong to this demo.
 fn string_index(key: &str) -> Option<u64> {
     let digits = key.strip_prefix(PREFIX)?;
     let index = mixed::index(u64::from_str_radix(digits, 16).ok()?);
@@ -49,7 +48,7 @@ fn string_index(key: &str) -> Option<u64> {
 }
 
 impl AnyMap {
-    /// The map that is called after `kind`, which it is of; made if there is none.
+    /// The map named after `kind`, and of that kind; created if there is none.
     fn open(pool: &Pool, kind: Kind) -> Result<Self> {
         fn open<T: Key + ?Sized>(pool: &Pool, kind: Kind) -> Result<Map<T, T>> {
             pool.map_with(kind.name(), MapOptions::new().kind(kind))
@@ -62,7 +61,7 @@ impl AnyMap {
 }
 
 impl Maps {
-    /// Makes an empty map of each of `kinds`.
+    /// Creates an empty map of each of `kinds`.
     pub(crate) fn create(pool: &Pool, kinds: &[Kind]) -> Result<()> {
         kinds.iter().try_for_each(|&kind| AnyMap::open(pool, kind).map(drop))
     }
@@ -91,7 +90,7 @@ impl Maps {
         }
     }
 
-    /// Looks key number `index` up.
+    /// Looks up key number `index`.
     pub(crate) fn look_up(&self, index: u64) -> Result<Lookup> {
         let right = match self.of(index) {
             AnyMap::Numbers(map) => {
@@ -108,7 +107,7 @@ impl Maps {
         })
     }
 
-    /// Reads all maps in order, and tells `see` of every entry.
+    /// Reads all maps in order, and calls `see` with every entry.
     pub(crate) fn search(&self, see: &mut impl FnMut(Seen)) -> Result<()> {
         for (i, (_, map)) in self.0.iter().enumerate() {
             let ours = |index: &u64| (index % self.0.len() as u64) as usize == i;
@@ -126,7 +125,7 @@ impl Maps {
         Ok(())
     }
 
-    /// A few entries of each map, in words: its name, keys and values.
+    /// A few entries of each map, as text: its name, keys and values.
     pub(crate) fn samples(&self, count: usize) -> Result<Vec<[String; 3]>> {
         let mut rows = Vec::new();
         for (name, map) in &self.0 {
@@ -149,7 +148,7 @@ impl Maps {
     }
 }
 
-/// Tells `see` what `judge` says of each entry; one out of order is not right.
+/// Calls `see` with the verdict of `judge` on each entry; an entry out of order is wrong.
 fn walk<K: Ord, V>(
     entries: impl Iterator<Item = Result<(K, V)>>,
     see: &mut impl FnMut(Seen),

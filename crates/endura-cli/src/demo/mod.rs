@@ -1,4 +1,4 @@
-//! `endura demo`: a million keys, a kill in the middle, and a look for every one of them.
+//! `endura demo`: a million keys, a kill in the middle, and a check of every key.
 
 mod load;
 mod maps;

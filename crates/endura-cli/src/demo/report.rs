@@ -8,7 +8,7 @@ use super::verify::Found;
 use endura_console::outcome::Result;
 use endura_console::text::{Table, bold, counted, duration, grouped, verdict};
 
-/// What happened.
+/// The results of the demo.
 pub(crate) struct Report {
     keys: u64,
     pub(crate) progress: Loaded,
@@ -16,7 +16,7 @@ pub(crate) struct Report {
     pub(crate) first_lookup: Duration,
     pub(crate) after_kill: Found,
     pub(crate) repairs_pending: u64,
-    /// Absent if the load was not finished.
+    /// `None` if the load was not finished.
     pub(crate) complete: Option<Found>,
 }
 

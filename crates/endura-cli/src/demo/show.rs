@@ -1,4 +1,4 @@
-//! The command: what is shown, in its order.
+//! The command: its steps, in the order in which they are shown.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -74,11 +74,11 @@ pub(crate) fn run(args: &Args) -> Result {
     Ok(Answer::yes_if(report.lost_nothing()))
 }
 
-/// A folder on a file system that can hold a pool, with an empty pool in it.
+/// Creates a folder on a file system that can hold a pool, with an empty pool in it.
 fn place(args: &Args) -> Result<(TempDir, Doomed, String)> {
     let mut places = vec![args.dir.clone().unwrap_or_else(std::env::temp_dir)];
     if args.dir.is_none() {
-        // In a container the temporary folder often lies on an overlay, which cannot hold a pool.
+        // In a container the temporary folder is often on an overlay, which cannot hold a pool.
         places.push(PathBuf::from("/dev/shm"));
     }
     let mut refused = None;
@@ -93,7 +93,7 @@ fn place(args: &Args) -> Result<(TempDir, Doomed, String)> {
 }
 
 enum Trouble {
-    /// Another folder may do.
+    /// Another folder may work.
     Unsupported(Error),
     Failure(Failure),
 }
@@ -105,7 +105,7 @@ fn try_place(args: &Args, place: &Path) -> Result<(TempDir, Doomed, String), Tro
             Trouble::Failure(Failure::at_path(
                 "cannot make a folder in",
                 place,
-                // Without the name that was tried.
+                // Without the name of the folder that was tried.
                 &e.kind().into(),
             ))
         })?;

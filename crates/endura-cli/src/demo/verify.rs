@@ -1,19 +1,19 @@
-//! Looks for every key that must be there, and for every key that must not.
+//! Checks every key that must be present, and every key that must not.
 
 use super::load::Loaded;
 use super::maps::{Lookup, Maps};
 use endura_console::outcome::Result;
 
-/// What was found in the maps.
+/// The result of a check of the maps.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Keys that must be there and are, with their values.
+    /// Keys that must be present and are, with their values.
     pub(crate) right: u64,
-    /// Keys that must be there and are not.
+    /// Keys that must be present and are not.
     pub(crate) missing: u64,
     /// Keys with another value than the one stored, or out of order.
     pub(crate) wrong: u64,
-    /// Keys that nobody stored.
+    /// Keys that the demo did not store.
     pub(crate) strangers: u64,
     /// Keys whose insert was in flight and took effect.
     pub(crate) kept_in_flight: u64,
@@ -33,7 +33,7 @@ impl Found {
         Ok(())
     }
 
-    /// Reads all maps in order; gives how many entries they have.
+    /// Reads all maps in order; returns their number of entries.
     fn search(&mut self, maps: &Maps, may_exist: impl Fn(u64) -> bool) -> Result<u64> {
         let mut entries = 0;
         maps.search(&mut |seen| {
@@ -48,14 +48,14 @@ impl Found {
     }
 }
 
-/// After the kill: all that was acknowledged, and nothing that had not begun.
+/// After the kill: every acknowledged key must be present, and no key whose insert had not begun.
 pub(crate) fn after_kill(maps: &Maps, loaded: &Loaded) -> Result<Found> {
     let mut found = Found::default();
     for index in loaded.acknowledged_keys() {
         found.look_up(maps, index)?;
     }
     let entries = found.search(maps, |index| loaded.has_begun(index))?;
-    // Lookups and the scan must agree on how many there are.
+    // Lookups and the scan must agree on the number of keys.
     let known = found.right + found.strangers;
     found.kept_in_flight = entries.saturating_sub(known);
     if found.is_sound() && (entries < known || found.kept_in_flight > loaded.in_flight()) {
@@ -64,7 +64,7 @@ pub(crate) fn after_kill(maps: &Maps, loaded: &Loaded) -> Result<Found> {
     Ok(found)
 }
 
-/// After the whole load: all keys, and nothing else.
+/// After the whole load: all keys must be present, and no others.
 pub(crate) fn complete(maps: &Maps, count: u64) -> Result<Found> {
     let mut found = Found::default();
     for index in 0..count {
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(complete(&maps, 204).expect("a look"), whole);
         assert_eq!(complete(&maps, 203).expect("a look").strangers, 1);
 
-        // What only one sort of map can be made to hold.
+        // Contents that only one kind of map can be made to have.
         if kinds[0] == Kind::FastFair {
             let map = pool.map::<u64, u64>(Kind::FastFair.name()).expect("a map");
             map.insert(key(0), 0).expect("an insert");

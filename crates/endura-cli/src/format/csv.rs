@@ -1,12 +1,12 @@
-//! Records as in RFC 4180, of any bytes: a field with a comma, a quote or a line end stands between
-//! quotes, and a quote inside is doubled. What is left open by that is an error here.
+//! Records as in RFC 4180, of any bytes: a field with a comma, a quote or a line end is between quotes, and a quote
+//! inside it is doubled. Input that RFC 4180 leaves undefined is an error.
 
 use endura::{LONGEST_KEY, LONGEST_VALUE};
 
 use super::lines::{Flaw, Lines};
 use crate::values::map::Entry;
 
-/// The two fields of the next record. Empty lines hold none.
+/// The two fields of the next record. Empty lines have none.
 pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
     let probe = |line: &[u8]| {
         let can_be = line.contains(&b',') || line.starts_with(b"\"");
@@ -24,7 +24,7 @@ pub(super) fn record(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
     }
 }
 
-/// Where in a record the reading is.
+/// The position in a record.
 struct Reader<'l> {
     line: Vec<u8>,
     at: usize,
@@ -49,7 +49,7 @@ impl Reader<'_> {
         Ok((key, value))
     }
 
-    /// One field; the place is then at the comma behind it, or at the end of the record.
+    /// Reads one field; the position is then at the comma after it, or at the end of the record.
     fn field(&mut self, longest: usize) -> Result<Vec<u8>, Flaw> {
         if self.line[self.at..].starts_with(b"\"") {
             return self.quoted(longest);
@@ -122,7 +122,7 @@ impl Reader<'_> {
     }
 }
 
-/// Puts the field that begins at `begin` between quotes, if it needs them.
+/// Puts the field that starts at `begin` between quotes, if it needs them.
 pub(super) fn quote(out: &mut Vec<u8>, begin: usize) {
     if !out[begin..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         return;

@@ -8,7 +8,7 @@ use crate::values::escape::{from_hex, push_hex, shown};
 use crate::values::map::{Entry, Schema};
 use crate::values::notation::Written;
 
-/// What the first line of every dump begins with.
+/// The start of the first line of every dump.
 pub(super) const MAGIC: &[u8] = b"VERSION=";
 
 /// LMDB takes keys of 1 to 511 bytes.
@@ -65,7 +65,7 @@ impl Dump {
                 ("mapsize" | "maxreaders" | "db_pagesize", _) if value.parse::<u64>().is_err() => {
                     return Err(format!("`{}`: not a number", shown(line)).into());
                 }
-                // What later versions may add says nothing about the entries.
+                // Fields that later versions may add do not affect the entries.
                 _ => {}
             }
         }
@@ -75,7 +75,7 @@ impl Dump {
         }
     }
 
-    /// Whether a map can take the entries, with their order.
+    /// Checks that a map can hold the entries in their order.
     pub(super) fn suits(&self, schema: &Schema) -> Result<(), &'static str> {
         match (self.integer_keys, schema.key.is_lmdb_integer()) {
             (true, false) => Err(
@@ -136,7 +136,7 @@ fn too_long(line: &[u8]) -> Option<&'static str> {
     (!line.starts_with(b" ")).then_some("the line is too long")
 }
 
-/// The bytes of a `format=print` line.
+/// Decodes a `format=print` line.
 fn unprint(text: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -160,11 +160,11 @@ fn unprint(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The header of a dump of a map that takes `map_bytes` bytes.
+/// Writes the header of a dump of a map that takes `map_bytes` bytes.
 pub(super) fn write_header(print: bool, integer_keys: bool, map_bytes: u64, out: &mut Vec<u8>) {
     let format = if print { "print" } else { "bytevalue" };
     let integer_keys = if integer_keys { "integerkey=1\n" } else { "" };
-    // mdb_load makes an environment of this size: LMDB's pages are less full than ours.
+    // `mdb_load` creates an environment of this size: LMDB's pages are less full than those of a pool.
     let map_size = (4 * map_bytes).next_multiple_of(4096);
     let header = format!(
         "VERSION=3\nformat={format}\ntype=btree\nmapsize={map_size}\nmaxreaders=126\n{integer_keys}\
@@ -173,7 +173,7 @@ pub(super) fn write_header(print: bool, integer_keys: bool, map_bytes: u64, out:
     out.extend_from_slice(header.as_bytes());
 }
 
-/// Whether LMDB takes such a key.
+/// Whether LMDB accepts such a key.
 pub(super) fn is_lmdb_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_LMDB_KEY).contains(&bytes.len())
 }

@@ -1,4 +1,4 @@
-//! JSON lines: `{"key":K,"value":V}`, with keys and values as [`json`](crate::values::json) has them.
+//! JSON lines: `{"key":K,"value":V}`, with keys and values as in [`json`](crate::values::json).
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,12 +21,12 @@ fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{")
 }
 
-/// What is wrong with a line that begins like this, and is longer than any key.
+/// The flaw of a line that starts like this and is longer than any key.
 pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
     (!is_object(line)).then_some(EXPECTED)
 }
 
-/// The JSON texts of the next entry. Empty lines hold none.
+/// The JSON texts of the next entry. Empty lines have none.
 pub(super) fn next(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
     while let Some(line) = lines.next(too_long)? {
         if !line.trim_ascii().is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn next(lines: &mut Lines) -> Result<Option<Entry>, Flaw> {
 
 fn parse(line: &[u8]) -> Result<Entry, String> {
     if !is_object(line) {
-        // An array of two would do as well, for serde.
+        // Serde would also accept an array of two.
         return Err(EXPECTED.into());
     }
     let fields: Fields<'_> = serde_json::from_slice(line).map_err(|error| {

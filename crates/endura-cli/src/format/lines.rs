@@ -1,15 +1,15 @@
-//! Lines of a file, with their numbers, however long they claim to be.
+//! Lines of a file, with their numbers, whatever their length.
 
 use std::io::{self, BufRead, Read};
 
 use endura::{LONGEST_KEY, LONGEST_VALUE};
 
-/// Why a file is not read any further.
+/// Why reading a file has stopped.
 #[derive(Debug)]
 pub(crate) enum Flaw {
-    /// The system gave no more of it.
+    /// Reading failed.
     Io(io::Error),
-    /// What is wrong on the line that was read last.
+    /// The flaw of the line that was read last.
     Wrong(String),
 }
 
@@ -25,13 +25,13 @@ impl From<&str> for Flaw {
     }
 }
 
-/// The longest line that an entry can need: the most that any format makes of a byte is six.
+/// The longest line that an entry can need: no format uses more than six characters for a byte.
 const LONGEST_LINE: usize = 6 * (LONGEST_KEY + LONGEST_VALUE) + 4096;
 
-/// So much of a line is read before it is looked at whether it can be one: longer than any key.
+/// The length after which `probe` checks that a line can be valid: longer than any key.
 const PROBE: usize = 6 * LONGEST_KEY + 4096;
 
-/// So much is read at once.
+/// The most bytes read at once.
 const PIECE: usize = 1 << 18;
 
 /// A byte order mark in UTF-8.
@@ -41,13 +41,13 @@ pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 pub(crate) struct Lines {
     input: Box<dyn BufRead>,
     line: Vec<u8>,
-    /// Whether `line` is to be given again.
+    /// Whether `line` is to be returned again.
     held: bool,
     /// The number of the line read last, from 1.
     pub(crate) number: u64,
     /// The bytes read so far.
     pub(crate) bytes: u64,
-    /// Whether the file begins with a byte order mark, which is no part of its first line.
+    /// Whether the file starts with a byte order mark, which is not part of its first line.
     pub(crate) has_bom: bool,
 }
 
@@ -56,8 +56,8 @@ impl Lines {
         Self { input, line: Vec::new(), held: false, number: 0, bytes: 0, has_bom: false }
     }
 
-    /// The next line without its line feed. Of a line so long that its key must have ended, `probe`
-    /// sees the beginning, and says what is wrong with it.
+    /// The next line without its line feed. If a line is so long that its key must have ended, `probe` gets its start,
+    /// and returns its flaw.
     pub(crate) fn next(
         &mut self,
         probe: impl Fn(&[u8]) -> Option<&'static str>,
@@ -68,7 +68,7 @@ impl Lines {
         Ok(Some(self.line.strip_suffix(b"\n").unwrap_or(&self.line)))
     }
 
-    /// The line that [`next`](Self::next) is about to give.
+    /// The line that [`next`](Self::next) will return.
     pub(crate) fn peek(
         &mut self,
         probe: impl Fn(&[u8]) -> Option<&'static str>,
@@ -103,8 +103,8 @@ impl Lines {
         }
     }
 
-    /// Appends to the line up to its end or to `limit`, piece by piece: that there is no memory for it is an
-    /// error as any other. Whether that was the end.
+    /// Appends to the line up to its end or to `limit`, piece by piece, so that a lack of memory is an error like any
+    /// other. Returns whether that was the end.
     fn read_on(&mut self, limit: usize) -> io::Result<bool> {
         while self.line.len() < limit {
             let piece = PIECE.min(limit - self.line.len());

@@ -1,10 +1,10 @@
-//! The formats by name.
+//! The names of the formats.
 
 use std::path::Path;
 
 use clap::ValueEnum;
 
-/// What `--help` says of formats.
+/// The text of `--help` about formats.
 pub(crate) const FORMATS: &str = "\
 Formats. The end of the file's name chooses one (the first line a dump), else tsv:
   tsv        KEY<tab>VALUE, with escapes                          .tsv
@@ -15,7 +15,7 @@ Formats. The end of the file's name chooses one (the first line a dump), else ts
   mdb-print  the same, with readable keys and values (mdb_dump -p)
   lines      each line is a key as it is, every value is empty";
 
-/// The formats as arguments.
+/// The formats, as arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
     Auto,
@@ -39,7 +39,7 @@ pub(crate) enum Style {
 }
 
 impl FormatName {
-    /// The format of the file at `path`; `None` if its name does not tell.
+    /// The format of the file at `path`; `None` if its name does not say.
     pub(crate) fn style(self, path: &Path) -> Option<Style> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         Some(match self {
@@ -61,7 +61,7 @@ impl FormatName {
 }
 
 impl Style {
-    /// What the names of its files end with.
+    /// The ending of its files' names.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Tsv => "tsv",
@@ -72,7 +72,7 @@ impl Style {
         }
     }
 
-    /// Whether a first line may name the columns.
+    /// Whether the first line may name the columns.
     pub(crate) fn has_columns(self) -> bool {
         matches!(self, Self::Tsv | Self::Csv)
     }

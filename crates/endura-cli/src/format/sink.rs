@@ -1,4 +1,4 @@
-//! What `export` and `scan` write.
+//! The writer of `export` and `scan`.
 
 use super::lines::BOM;
 use super::{Style, csv, dump};
@@ -7,14 +7,14 @@ use crate::values::map::{Entry, Schema, write};
 use crate::values::notation::{Notation, Written};
 use endura_console::outcome::{Failure, Result};
 
-/// Turns the entries of a map into lines.
+/// Converts the entries of a map to lines.
 pub(crate) struct Sink {
     style: Style,
     schema: Schema,
     line: Vec<u8>,
-    /// Entries that LMDB cannot take.
+    /// The number of entries that LMDB cannot hold.
     beyond_lmdb: u64,
-    /// Whether no line has been written yet.
+    /// Whether the next line is the first.
     first: bool,
 }
 
@@ -23,7 +23,7 @@ impl Sink {
         Self { style, schema: schema.clone(), line: Vec::new(), beyond_lmdb: 0, first: true }
     }
 
-    /// What stands before the entries of a map that takes `map_bytes` bytes.
+    /// The text before the entries of a map that takes `map_bytes` bytes.
     pub(crate) fn begin(&mut self, header: bool, map_bytes: u64) -> &[u8] {
         self.line.clear();
         let integer_keys = self.schema.key.is_lmdb_integer();
@@ -39,7 +39,7 @@ impl Sink {
         &self.line
     }
 
-    /// An entry.
+    /// The line of an entry.
     pub(crate) fn line(&mut self, entry: &Entry) -> Result<&[u8]> {
         self.line.clear();
         match self.style {
@@ -54,7 +54,7 @@ impl Sink {
         Ok(&self.line)
     }
 
-    /// The two, between three texts.
+    /// Writes the two between three texts.
     fn separated(
         &mut self,
         notation: Notation,
@@ -111,19 +111,19 @@ impl Sink {
         Ok(())
     }
 
-    /// A mark at the beginning of a file is taken for no part of the text: the second is the key's.
+    /// A byte order mark at the start of a file is not part of the text. A second one is: it belongs to the key.
     fn keep_bom(&mut self) {
         if std::mem::take(&mut self.first) && self.line.starts_with(BOM) {
             self.line.splice(..0, BOM.iter().copied());
         }
     }
 
-    /// What stands behind the entries.
+    /// The text after the entries.
     pub(crate) fn end(&self) -> &'static [u8] {
         if matches!(self.style, Style::Dump { .. }) { b"DATA=END\n" } else { b"" }
     }
 
-    /// How many entries of a dump `mdb_load` will not take, because of their keys.
+    /// The number of entries of a dump that `mdb_load` will refuse because of their keys.
     pub(crate) fn beyond_lmdb(&self) -> u64 {
         self.beyond_lmdb
     }

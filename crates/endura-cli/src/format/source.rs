@@ -1,4 +1,4 @@
-//! What `import` reads.
+//! The reader of `import`.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -18,9 +18,9 @@ use endura::dynamic::Type;
 pub(crate) struct Source {
     lines: Lines,
     syntax: Syntax,
-    /// What the entries are to be, once that is known, and who says so of keys and values.
+    /// The types of the entries, once they are known, and where those of keys and values come from.
     schema: Option<(Schema, [Origin; 2])>,
-    /// An entry whose types were looked at.
+    /// An entry that was read for its types.
     held: Option<Entry>,
 }
 
@@ -33,8 +33,7 @@ enum Syntax {
 }
 
 impl Source {
-    /// A source of the lines of `input`, whose name is `path`. `header`: the first of them names the
-    /// columns.
+    /// A source for the lines of `input`, whose name is `path`. `header`: the first line names the columns.
     pub(crate) fn new(
         input: Box<dyn BufRead>,
         path: &Path,
@@ -48,7 +47,7 @@ impl Source {
         }
     }
 
-    /// Says what the entries are to be. Fails if they cannot be that.
+    /// Sets the types of the entries. Fails if they cannot have these.
     pub(crate) fn expect(&mut self, chosen: Chosen) -> Result<Schema, String> {
         let origins = [chosen.key, chosen.value];
         let schema = Schema::of(chosen.types);
@@ -68,7 +67,7 @@ impl Source {
         Ok(schema)
     }
 
-    /// The types of the first entry, for a map that is to be made; `None` if there is no entry.
+    /// The types of the first entry, for a new map; `None` if there is no entry.
     pub(crate) fn first_types(&mut self) -> Result<Option<Types>, Flaw> {
         self.held = self.fields()?;
         let Some((key, value)) = &self.held else { return Ok(None) };
@@ -91,12 +90,12 @@ impl Source {
         matches!(&self.syntax, Syntax::Dump(dump) if dump.integer_keys)
     }
 
-    /// Whether a first line may name the columns.
+    /// Whether the first line may name the columns.
     pub(crate) fn has_columns(&self) -> bool {
         matches!(self.syntax, Syntax::Tsv { .. } | Syntax::Csv)
     }
 
-    /// The next entry as it is stored; none at the end.
+    /// The next entry, as it is stored; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, Flaw> {
         let fields = if self.held.is_some() { self.held.take() } else { self.fields()? };
         let (Some((key, value)), Some((schema, [of_keys, of_values]))) = (fields, &self.schema)
@@ -117,7 +116,7 @@ impl Source {
         Ok(Some((key, value)))
     }
 
-    /// The next entry as it is written.
+    /// The next entry, as it is written in the file.
     fn fields(&mut self) -> Result<Option<Entry>, Flaw> {
         let numbers = match &self.schema {
             None => Numbers::Perhaps,
@@ -142,7 +141,7 @@ impl Source {
         self.lines.number
     }
 
-    /// Whether the file begins with a byte order mark.
+    /// Whether the file starts with a byte order mark.
     pub(crate) fn has_bom(&self) -> bool {
         self.lines.has_bom
     }
@@ -153,18 +152,18 @@ impl Source {
     }
 }
 
-/// What the keys, or the values, are to be.
+/// The expected type of the keys, or of the values.
 struct Field<'s> {
     /// `key` or `value`.
     what: &'static str,
-    /// The type, by name.
+    /// The name of the type.
     name: &'s str,
     kind: &'s Type,
     origin: Origin,
 }
 
 impl Field<'_> {
-    /// What to do about a text that is none of these.
+    /// Advice for a text that is not of the type.
     fn way_out(&self, notation: Notation, text: &[u8]) -> String {
         let Self { what, name, kind, origin } = self;
         let as_number = match kind.read(notation, text, Reading::Lenient) {
@@ -190,12 +189,12 @@ impl Field<'_> {
         }
     }
 
-    /// A type that takes all keys, or all values, of such a file.
+    /// A type that accepts all keys, or all values, of such a file.
     fn wide_type(&self, notation: Notation, text: &[u8]) -> Option<&'static str> {
         match notation {
             Notation::Binary if self.kind.is_lmdb_integer() && self.what == "key" => None,
             Notation::Binary => Some("bytes"),
-            // JSON tells numbers from strings, so that no type takes both as keys.
+            // JSON distinguishes numbers from strings, so that no type accepts both as keys.
             Notation::Json if self.what == "key" => {
                 let wider: &[&str] = match self.kind {
                     Type::Int { signed: false, .. } => &["u128", "i128", "f64"],

@@ -3,17 +3,17 @@
 use super::lines::{Flaw, Lines};
 use crate::values::map::Entry;
 
-/// Whether a line is to be one of two numbers.
+/// Whether a line must consist of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
     Yes,
     No,
-    /// If it looks like that.
+    /// If it looks like two numbers.
     Perhaps,
 }
 
-/// The fields of the next entry. Empty lines hold none; a line ends with a line feed, or with a carriage return
-/// and a line feed. `commas`: between numbers a comma does as well, where there is no tab.
+/// The fields of the next entry. Empty lines have none; a line ends with a line feed, or with a carriage return and a
+/// line feed. `commas`: between numbers a comma is a separator too, if the line has no tab.
 pub(super) fn next(
     lines: &mut Lines,
     commas: bool,
@@ -46,7 +46,7 @@ pub(super) fn too_long(line: &[u8]) -> Option<&'static str> {
 }
 
 fn fields(line: &[u8], commas: bool) -> Result<Entry, String> {
-    // A tab decides: in a TSV file a comma could only be a mistake inside a number.
+    // A tab takes precedence: in a TSV file a comma could only be a mistake inside a number.
     let separator = if commas && !line.contains(&b'\t') { b',' } else { b'\t' };
     let mut fields = line.split(|&byte| byte == separator);
     let (Some(key), Some(value), None) = (fields.next(), fields.next(), fields.next()) else {

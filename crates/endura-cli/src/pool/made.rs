@@ -1,4 +1,4 @@
-//! A pool that is written to, and what of it the command has made: if the command fails, nothing of that stays.
+//! A pool that a command writes, and what the command has created in it: if the command fails, nothing of that stays.
 
 use std::fs;
 use std::io;
@@ -13,18 +13,18 @@ use crate::values::map::{OpenMap, Schema};
 
 /// An open pool and a map of it.
 pub(crate) struct Writing {
-    /// None once it is closed.
+    /// `None` once it is closed.
     pool: Option<Pool>,
     path: PathBuf,
     name: String,
     made_pool: bool,
     made_map: bool,
-    /// Until the first entry is stored no signal ends the process: what was made for it goes first.
+    /// Until the first entry is stored no signal ends the process: what was created for the entry is removed first.
     section: Option<Section>,
 }
 
 impl Writing {
-    /// Opens the map `name` with these types; makes the pool and the map if need be.
+    /// Opens the map `name` with these types; creates the pool and the map if necessary.
     pub(crate) fn begin(
         options: &PoolOptions,
         path: &Path,
@@ -38,7 +38,7 @@ impl Writing {
                 let section = interrupt::section();
                 match options.create_new(path) {
                     Ok(pool) => (pool, true, section),
-                    // Somebody was faster.
+                    // Another process was faster.
                     Err(Error::Io { source, .. })
                         if source.kind() == io::ErrorKind::AlreadyExists =>
                     {
@@ -68,18 +68,18 @@ impl Writing {
         Ok((writing, map?))
     }
 
-    /// The first entry is stored: from now on a signal ends the process, and leaves what there is.
+    /// Called when the first entry is stored: from now on a signal ends the process, and what is stored stays.
     pub(crate) fn begun(&mut self) {
         self.section = None;
     }
 
-    /// The command has done its work: the pool and the map stay.
+    /// Called when the command has done its work: the pool and the map stay.
     pub(crate) fn keep(&mut self) {
         (self.made_pool, self.made_map) = (false, false);
         self.section = None;
     }
 
-    /// Closes the pool; to be called when the map's handle is gone.
+    /// Closes the pool. Called when the map's handle is dropped.
     pub(crate) fn close(mut self) -> Result<()> {
         self.undo();
         let Some(pool) = self.pool.take() else { return Ok(()) };
@@ -87,16 +87,16 @@ impl Writing {
         closed.map_err(|error| Failure::at(&self.path, &error))
     }
 
-    /// Removes the map if the command made it, and the pool likewise; whether the map is gone. To be called when the
-    /// map's handle is gone, after a failure that is reported in place of any that comes up here.
+    /// Removes the map if the command created it, and likewise the pool; returns whether the map is gone. Called when
+    /// the map's handle is dropped, after a failure, which is reported instead of any failure in here.
     pub(crate) fn abandon(mut self) -> bool {
         let gone = self.undo();
         let _ = self.close();
         gone
     }
 
-    /// What was made for a command that failed is removed while the pool is still locked: nobody has been able to use
-    /// it. Whether the map is gone.
+    /// Removes what a failed command has created, while the pool is still locked: no other process has been able to use
+    /// it. Returns whether the map is gone.
     fn undo(&mut self) -> bool {
         if !(self.made_map || self.made_pool) {
             return false;
@@ -105,7 +105,7 @@ impl Writing {
         let gone = if self.made_pool {
             fs::remove_file(&self.path).is_ok()
         } else {
-            // A pool that cannot drop it is full or broken, and has been reported as that.
+            // A pool that cannot drop the map is full or broken, which has already been reported.
             self.pool.as_ref().is_some_and(|pool| pool.drop_map(&self.name).is_ok())
         };
         (self.made_pool, self.made_map) = (false, false);

@@ -1,4 +1,4 @@
-//! Which pool a command works on, how it is opened, and where what comes out goes.
+//! The pool of a command, how it is opened, and the target of its output.
 
 pub(crate) mod made;
 pub(crate) mod pool_args;

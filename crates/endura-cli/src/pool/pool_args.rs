@@ -1,4 +1,4 @@
-//! Which pool a command works on, and how it is opened.
+//! The pool of a command, and how it is opened.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -78,10 +78,10 @@ pub(crate) struct NewMapArgs {
 
 /// The name of a type, as an argument.
 fn parse_type(text: &str) -> Result<String, String> {
-    // As it is recorded, or with other spaces.
+    // As the pool records it, or with other spaces.
     let given = words_of(text);
     let spaced = given.replace(' ', "").replace(',', ", ").replace(';', "; ");
-    // The path of a newtype has colons of its own.
+    // The path of a newtype itself contains colons.
     let spaced = spaced.replace("::", "\0").replace(':', ": ").replace('\0', "::");
     let is_known = |name: &String| !matches!(Type::named(name), Type::Unknown(_));
     [given, spaced].into_iter().find(is_known).ok_or_else(|| {
@@ -91,7 +91,7 @@ fn parse_type(text: &str) -> Result<String, String> {
     })
 }
 
-/// The name of a type with `[u8]` for each `bytes` that is a type, and no part of a newtype's name.
+/// The name of a type, with `[u8]` for each `bytes` that is a type and not part of a newtype's name.
 fn words_of(text: &str) -> String {
     let mut words = String::new();
     let mut done = 0;
@@ -122,17 +122,17 @@ pub(crate) fn parse_name(text: &str) -> Result<String, String> {
     if fits { Ok(text.into()) } else { Err("a map's name has 1 to 255 bytes without NUL".into()) }
 }
 
-/// The name of a map for a terminal.
+/// The name of a map, escaped for a terminal.
 pub(crate) fn shown_name(name: &str) -> String {
     printable(name, false)
 }
 
-/// `error`, with the file that it is about.
+/// The failure for `error`, with the file that it concerns.
 fn at(path: &Path, error: &Error) -> Failure {
     Failure::at(path, error)
 }
 
-/// `failure`, with the file that it is about, unless it says so itself.
+/// `failure`, with the file that it concerns, unless its text names the file.
 pub(crate) fn about(path: &Path, failure: Failure) -> Failure {
     failure.reworded(|text| match says_where(&text, &path.to_string_lossy()) {
         true => text,
@@ -140,10 +140,10 @@ pub(crate) fn about(path: &Path, failure: Failure) -> Failure {
     })
 }
 
-/// What SIGBUS would mean for this pool.
+/// Explains what a SIGBUS means for this pool.
 fn explain(path: &Path) {
     let path = printable(&path.to_string_lossy(), false);
-    // Without it the shell says "Bus error", and no more.
+    // Without it the shell only says "Bus error".
     let _ = explain_bus_errors(&format!(
         "endura: {path}: the file was cut short while it was open, or its disk failed (SIGBUS); what \
          `endura check` says of it decides whether a backup is needed\n"
@@ -167,24 +167,24 @@ impl PoolArgs {
         self.options().open_existing(&self.pool).map_err(|error| self.at(&error))
     }
 
-    /// What went wrong with the pool.
+    /// The failure for an error of this pool.
     pub(crate) fn at(&self, error: &Error) -> Failure {
         at(&self.pool, error)
     }
 }
 
 impl MapArgs {
-    /// The map of a pool that this command only reads.
+    /// Opens the map for a command that only reads.
     pub(crate) fn open_read_only(&self) -> Result<(Pool, OpenMap)> {
         self.map_of(self.pool.open_read_only()?)
     }
 
-    /// The map of a pool that this command changes.
+    /// Opens the map for a command that changes it.
     pub(crate) fn open(&self) -> Result<(Pool, OpenMap)> {
         self.map_of(self.pool.open()?)
     }
 
-    /// Never makes one: a name that was mistyped is an error.
+    /// Never creates one: a mistyped name is an error.
     fn map_of(&self, pool: Pool) -> Result<(Pool, OpenMap)> {
         must_exist(&pool, &self.pool.pool, &self.map, "--map")?;
         let map = OpenMap::open(&pool, &self.map).map_err(|error| self.pool.at(&error))?;
@@ -192,10 +192,11 @@ impl MapArgs {
     }
 }
 
-/// So many names of maps are told.
+/// The most names of maps that an error lists.
 const MOST_NAMES: usize = 10;
 
-/// Fails if the pool has no such map, and says which it has. `option`: by what another one is named, if by any.
+/// Fails if the pool has no such map, and lists those it has. `option`: the option that names another map, if there is
+/// one.
 pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> Result<()> {
     let maps = pool.maps().map_err(|error| at(path, &error))?;
     if maps.iter().any(|map| map.name == name) {
@@ -215,12 +216,12 @@ pub(crate) fn must_exist(pool: &Pool, path: &Path, name: &str, option: &str) -> 
     Err(Failure::Pool { code: Error::NoSuchMap { name: name.into() }.code(), text })
 }
 
-/// The key that an argument stands for.
+/// The key of an argument.
 pub(crate) fn parse_key(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
     parse(&schema.key, "keys", &schema.types.key, argument)
 }
 
-/// The value that an argument stands for.
+/// The value of an argument.
 pub(crate) fn parse_value(schema: &Schema, argument: &OsStr) -> Result<Vec<u8>> {
     parse(&schema.value, "values", &schema.types.value, argument)
 }
@@ -241,8 +242,8 @@ impl NewMapArgs {
         self.media.options().lock_timeout(self.wait.wait)
     }
 
-    /// What the keys and values are, or will be: `first` says what those of the first entry are, if there is one.
-    /// Nothing is made.
+    /// The types of the keys and values, now or later: `first` returns those of the first entry, if there is one.
+    /// Creates nothing.
     pub(crate) fn types_with(
         &self,
         first: impl FnOnce() -> Result<Option<Types>>,
@@ -252,7 +253,7 @@ impl NewMapArgs {
         Ok(types.map(|types| self.chosen(types, unnamed)))
     }
 
-    /// The same where there is a first entry.
+    /// The same if there is a first entry.
     pub(crate) fn schema_with_entry(
         &self,
         first: impl FnOnce() -> Result<Types>,
@@ -262,8 +263,8 @@ impl NewMapArgs {
         Ok(Schema::of(self.chosen(types, unnamed).types))
     }
 
-    /// The types that the map has or, if it is not there, those that were asked for; and who says those that were not
-    /// asked for.
+    /// The types of the map or, if there is no such map, the requested ones, and where those that were not requested
+    /// come from.
     fn known_types(&self) -> Result<(Option<Types>, Origin)> {
         Ok(match (self.types()?, &self.keys, &self.values) {
             (Some(found), ..) => (Some(found), Origin::Recorded),
@@ -276,20 +277,20 @@ impl NewMapArgs {
 
     fn chosen(&self, mut types: Types, unnamed: Origin) -> Chosen {
         let origin = |named: &Option<String>| if named.is_some() { Origin::Named } else { unnamed };
-        // Asked for as other types than it has, the library says what it is.
+        // If other types are requested than the map has, the library says which it has.
         types.key = self.keys.clone().unwrap_or(types.key);
         types.value = self.values.clone().unwrap_or(types.value);
         Chosen { types, key: origin(&self.keys), value: origin(&self.values) }
     }
 
-    /// The types of the map, if it is there.
+    /// The types of the map, if it exists.
     fn types(&self) -> Result<Option<Types>> {
         let pool = match self.options().read_only(true).open_existing(&self.pool) {
             Ok(pool) => pool,
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(None);
             }
-            // Only a writer may open it, and will say what it is.
+            // Only a writer can open the pool, and will report its types.
             Err(Error::NeedsRecovery) => {
                 let opened = self.options().open_existing(&self.pool);
                 opened.map_err(|error| at(&self.pool, &error))?
@@ -300,8 +301,8 @@ impl NewMapArgs {
         Ok(maps.into_iter().find(|map| map.name == self.map).map(|map| map.types))
     }
 
-    /// Opens the pool and the map, with these types; makes what is missing. Nothing of that remains if no entry
-    /// is stored.
+    /// Opens the pool and the map, with these types; creates what is missing. If no entry is stored, nothing of that
+    /// remains.
     pub(crate) fn open(&self, schema: &Schema) -> Result<(Writing, OpenMap)> {
         let options = match self.kind {
             Some(kind) => MapOptions::new().kind(kind.into()),

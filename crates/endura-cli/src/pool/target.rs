@@ -1,4 +1,4 @@
-//! Where an export goes: a file that appears when it is complete, or a pipe or device that is written to.
+//! The target of an export: a file that appears when it is complete, or an existing pipe or device.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
@@ -11,29 +11,29 @@ use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use endura_console::interrupt::{self, Doomed};
 use endura_console::outcome::{Failure, Result};
 
-/// What a pool begins with.
+/// The first bytes of a pool.
 const MAGIC: &[u8; 8] = b"\x89ENDURA\n";
 
-/// How many links in a row are followed.
+/// The most links that are followed.
 const MOST_LINKS: usize = 40;
 
-/// What is being written, and has no name yet unless it is there already.
+/// An output that is being written. It has no name yet, unless it existed before.
 pub(crate) struct Target {
     file: File,
     place: Place,
 }
 
 enum Place {
-    /// A pipe, a device: nothing to rename.
+    /// A pipe or a device: it needs no name.
     There,
     /// A file without a name, for this path.
     Nameless(PathBuf),
-    /// A file under another name beside this path, where the file system knows no nameless ones.
+    /// A file with another name beside this path, if the file system has no nameless files.
     Beside(PathBuf, PathBuf, Doomed),
 }
 
 impl Target {
-    /// Begins to write what is to be found at `path`. Links are followed; a pool is refused.
+    /// Starts an output for `path`. Links are followed; a pool is refused.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let failure = |error: io::Error| cannot_write(path, &error);
         let path = &followed(path).map_err(failure)?;
@@ -45,7 +45,7 @@ impl Target {
         if let Some(facts) = &old
             && is_file_of(io::stderr(), facts)
         {
-            // Behind what is there: a new file in its place would take the old one away.
+            // Appended to the existing file: a new file in its place would remove that one.
             let file = io::stderr().as_fd().try_clone_to_owned().map_err(failure)?.into();
             return Ok(Self { file, place: Place::There });
         }
@@ -65,10 +65,10 @@ impl Target {
         Self::nameless(path, old.as_ref()).map_err(failure)
     }
 
-    /// A file for the place of `old`, with its mode.
+    /// A file to replace `old`, with its mode.
     fn nameless(path: &Path, old: Option<&Metadata>) -> io::Result<Self> {
         if old.is_some() {
-            // Whoever may not write to the file may not replace it either.
+            // A user who may not write to the file may not replace it either.
             drop(File::options().write(true).open(path)?);
         }
         let folder = folder(path);
@@ -76,7 +76,7 @@ impl Target {
         options.write(true).mode(0o666);
         let flags = OFlags::TMPFILE.bits() as i32;
         let (file, place) = match options.clone().custom_flags(flags).open(folder) {
-            // It gets its name through /proc, which is not mounted everywhere.
+            // The file gets its name through /proc, which is not mounted everywhere.
             Ok(file) if own_path(&file).exists() => (file, Place::Nameless(path.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
             _ => {
@@ -88,14 +88,14 @@ impl Target {
             }
         };
         if let Some(old) = old {
-            // Only root may give files away; for others the file becomes theirs.
+            // Only root may give files away; files of other users become their own.
             let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
             file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
         }
         Ok(Self { file, place })
     }
 
-    /// Gives what was written its name, in place of whatever file has it.
+    /// Gives the output its name, and replaces any file that has it.
     pub(crate) fn publish(self) -> io::Result<()> {
         if matches!(self.place, Place::There) {
             return Ok(());
@@ -137,7 +137,7 @@ impl Write for Target {
     }
 }
 
-/// Whether `path` is what standard output is.
+/// Whether `path` is the file of standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|facts| is_file_of(io::stdout(), &facts))
 }
@@ -154,7 +154,7 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// The folder that holds `path`.
+/// The folder of `path`.
 pub(crate) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -162,23 +162,23 @@ pub(crate) fn folder(path: &Path) -> &Path {
     }
 }
 
-/// A path that leads to an open file, whatever it is called.
+/// A path that leads to an open file, whatever its name.
 fn own_path(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// A name that nobody else uses.
+/// A name that no other process uses.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     folder(path).join(format!(".{name}.{}.{:08x}.tmp", std::process::id(), fastrand::u32(..)))
 }
 
-/// Where `path` leads in the end, also if nothing is there.
+/// The final target of `path`, also if nothing exists there.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match fs::symlink_metadata(&path) {
-            // Not by its text: /dev/stdout leads to what may have no name.
+            // Not by the text of the link: /dev/stdout may lead to a file without a name.
             Ok(facts) if facts.is_symlink() && !fs::metadata(&path).is_ok_and(|f| !f.is_file()) => {
                 path = folder(&path).join(fs::read_link(&path)?);
             }

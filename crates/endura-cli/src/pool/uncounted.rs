@@ -4,18 +4,18 @@ use endura::{MapInfo, Pool};
 
 use crate::values::map::OpenMap;
 
-/// The number of entries of a map, where it is known.
+/// The number of entries of a map, if it is known.
 pub(crate) fn counted(map: &MapInfo) -> Option<u64> {
     map.is_counted.then_some(map.approximate_len as u64)
 }
 
-/// Whether the number of entries of some map is not known.
+/// Whether the number of entries of any map is unknown.
 pub(crate) fn has_unknown(pool: &Pool) -> endura::Result<bool> {
     Ok(pool.maps()?.iter().any(|map| !map.is_counted))
 }
 
-/// Counts the maps whose number of entries is not known; the next clean close records it. A map of a kind
-/// that this build does not know stays as it is.
+/// Counts the maps whose number of entries is unknown; the next clean close records the numbers. A map of a kind that
+/// this build does not know is not counted.
 pub(crate) fn count_unknown(pool: &Pool) -> endura::Result<()> {
     for map in pool.maps()? {
         if !map.is_counted && map.is_known {

@@ -1,42 +1,41 @@
-//! Which keys a round uses, and whose they are.
+//! The keys of a round, and the threads that own them.
 //!
-//! A key belongs to the thread that its remainder says, so that the threads' keys lie between each
-//! other in every node. Thirty-two *hot* keys belong to all: each holds a counter per thread, in
-//! lanes of one word, that only this thread moves. Whatever the threads do to each other there, a
-//! lane must say what its thread did.
+//! The remainder of a key selects the thread that owns it, so that each node has keys of all threads. Thirty-two *hot*
+//! keys are shared. Each has one word with a counter for each thread, in lanes; only its own thread changes a lane.
+//! Whatever the threads do to each other there, a lane must show what its thread did.
 
 use std::collections::BTreeMap;
 
-/// How many keys all threads share.
+/// The number of shared keys.
 pub(crate) const HOT_KEYS: usize = 32;
 
-/// They lie between the dense keys.
+/// They are between the dense keys.
 const HOT_DISTANCE: u64 = 1021;
 const HOT_FIRST: u64 = 509;
 
-/// The i-th key that all threads share.
+/// The i-th shared key.
 pub(crate) fn hot_key(i: usize) -> u64 {
     HOT_FIRST + HOT_DISTANCE * i as u64
 }
 
-/// Which shared key this is, if it is one.
+/// The index of a shared key; `None` for another key.
 pub(crate) fn hot_index(key: u64) -> Option<usize> {
     let i = key.checked_sub(HOT_FIRST)?;
     let is_hot = i.is_multiple_of(HOT_DISTANCE) && i / HOT_DISTANCE < HOT_KEYS as u64;
     is_hot.then_some((i / HOT_DISTANCE) as usize)
 }
 
-/// The thread that a key belongs to, if it does not belong to all.
+/// The thread that owns a key; `None` for a shared key.
 pub(crate) fn owner(key: u64, threads: usize) -> Option<usize> {
     hot_index(key).is_none().then_some((key % threads as u64) as usize)
 }
 
-/// The key of `thread` that is nearest below `key`, or nearest above where there is none below.
+/// The key of `thread` that is nearest below `key`, or nearest above if there is none below.
 pub(crate) fn own(key: u64, thread: usize, threads: usize) -> u64 {
     let (thread, threads) = (thread as u64, threads as u64);
     let floor = key - key % threads;
     let key = floor.checked_add(thread).unwrap_or_else(|| floor - threads + thread);
-    // The distance of shared keys is larger than the number of threads: the next one is not shared.
+    // The distance of shared keys is larger than the number of threads: the next key is not shared.
     if hot_index(key).is_some() { key + threads } else { key }
 }
 
@@ -58,23 +57,23 @@ impl Lane {
         word >> self.shift & self.mask
     }
 
-    /// What the lane shows of a count that has become too large for it.
+    /// The value that the lane shows for a count that exceeds its width.
     pub(crate) fn shown(self, count: u64) -> u64 {
         count & self.mask
     }
 
-    /// The word with the counter one further, going round at its end; the others as they are.
+    /// The word with this counter incremented, modulo its width, and the others unchanged.
     pub(crate) fn bump(self, word: u64) -> u64 {
         let next = self.shown(self.of(word).wrapping_add(1));
         word & !(self.mask << self.shift) | next << self.shift
     }
 }
 
-/// How the keys of a round lie, and how many there get to be.
+/// The distribution of the keys of a round, and their number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     spread: Spread,
-    /// Up to how many keys a thread's part grows.
+    /// The number of keys to which a thread's part grows.
     pub(crate) scale: u64,
 }
 
@@ -82,15 +81,14 @@ pub(crate) struct Shape {
 enum Spread {
     /// All keys from 0 up.
     Dense,
-    /// Anywhere.
+    /// Any keys.
     Random,
-    /// A few crowds, at both ends of the range and between.
+    /// A few clusters, at both ends of the range and between.
     Crowds,
 }
 
 impl Shape {
-    /// The shape of a round. Small ones, where the root comes and goes, are as frequent as large
-    /// ones.
+    /// The shape of a round. Small ones, in which the root changes often, are as frequent as large ones.
     pub(crate) fn of(seed: u64, round: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let spread = match rng.u8(..3) {
@@ -102,7 +100,7 @@ impl Shape {
         Self { spread, scale }
     }
 
-    /// Some key, anybody's.
+    /// A random key of any thread.
     pub(crate) fn draw(&self, rng: &mut fastrand::Rng) -> u64 {
         let near = rng.u64(..self.scale * 8);
         match self.spread {
@@ -117,7 +115,7 @@ impl Shape {
         }
     }
 
-    /// How far apart neighbours are, about.
+    /// The approximate distance of neighbours.
     pub(crate) fn stride(&self, rng: &mut fastrand::Rng) -> u64 {
         match self.spread {
             Spread::Dense | Spread::Crowds => rng.u64(1..32),
@@ -126,7 +124,7 @@ impl Shape {
     }
 }
 
-/// The parts of a map that belong to one thread, and that thread's lanes of the shared keys.
+/// The entries of a map that one thread owns, and that thread's lanes of the shared keys.
 pub(crate) fn part_of(
     entries: &BTreeMap<u64, u64>,
     thread: usize,

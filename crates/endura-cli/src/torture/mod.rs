@@ -1,6 +1,5 @@
-//! `endura torture`: a writer is killed at random moments, again and again, and after each kill
-//! the pool must hold exactly what the writer had been told, the operations in flight whole or not
-//! at all, and nothing else.
+//! `endura torture`: kills a writer at random moments, again and again. After each kill the pool must have exactly the
+//! operations that the writer knew to be done, those in flight whole or not at all, and nothing else.
 
 mod keyspace;
 mod place;

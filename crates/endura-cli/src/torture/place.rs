@@ -1,4 +1,4 @@
-//! Where the pool of a campaign lies, and whether it stays.
+//! The place of a campaign's pool, and whether the pool is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use endura_console::interrupt::{self, Doomed};
 use endura_console::outcome::{Failure, Result};
 use tempfile::TempDir;
 
-/// Where the pool lies.
+/// The place of the pool.
 pub(super) enum Place {
-    /// In a folder of its own, which is deleted unless something was found.
+    /// In a folder of its own, which is deleted unless a violation was found.
     Temporary(TempDir, Doomed),
-    /// Where the user wants it, to stay.
+    /// At a path of the user's; the pool is kept.
     Given(PathBuf),
 }
 
@@ -28,7 +28,7 @@ impl Place {
         let dir = dir.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let _section = interrupt::section();
         let made = tempfile::Builder::new().prefix("endura-torture-").tempdir_in(&dir);
-        // Without the name that was tried.
+        // Without the name of the folder that was tried.
         let failure =
             |e: std::io::Error| Failure::at_path("cannot make a folder in", &dir, &e.kind().into());
         let made = made.map_err(failure)?;
@@ -43,7 +43,7 @@ impl Place {
         }
     }
 
-    /// Cleans up; gives where the pool still is.
+    /// Cleans up; returns the path of the pool if it is kept.
     pub(super) fn close(self, sound: bool) -> Result<Option<PathBuf>> {
         let pool = self.pool();
         match self {
@@ -62,7 +62,7 @@ impl Place {
     }
 }
 
-/// How the kept pool is spoken of.
+/// The line that reports a kept pool.
 pub(super) fn kept_line(kept: Option<&Path>) -> Option<String> {
     kept.map(|path| format!("The pool is kept: {}", path.display()))
 }

@@ -1,16 +1,16 @@
-//! What a writer thread does: the same operations whenever they are drawn from the same seed and
-//! the same contents, so that whoever counts them knows what the map must hold.
+//! The operations of a writer thread. The same seed and the same contents always give the same operations, so that the
+//! verifier can compute what the map must hold.
 
 use std::collections::BTreeMap;
 
 use super::keyspace::{HOT_KEYS, Shape, hot_key, own, part_of};
 
-/// One operation, and what it must do.
+/// One operation, and its expected effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) key: u64,
     pub(crate) action: Action,
-    /// The value before; of a shared key, the thread's own count.
+    /// The value before; for a shared key, the thread's own count.
     pub(crate) before: Option<u64>,
     /// The value after.
     pub(crate) after: Option<u64>,
@@ -26,9 +26,9 @@ pub(crate) enum Action {
         expected: Option<u64>,
         new: Option<u64>,
     },
-    /// One more in the thread's counter, by `fetch_update`.
+    /// Increments the thread's counter, by `fetch_update`.
     Count,
-    /// The same by a loop of `compare_exchange`.
+    /// The same, by a loop of `compare_exchange`.
     CountByExchange,
 }
 
@@ -46,7 +46,7 @@ impl Action {
     }
 }
 
-/// In which order a phase goes through the keys.
+/// The order in which a phase visits the keys.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Random,
@@ -54,17 +54,16 @@ enum Order {
     Descending,
 }
 
-/// One thread's operations of one round, without end. Phases in which the thread's part of the map
-/// grows alternate with phases in which it shrinks, often to nothing: nodes split and merge, roots
-/// come and go.
+/// One thread's operations of one round, without end. Phases in which the thread's part of the map grows alternate with
+/// phases in which it shrinks, often to nothing: nodes split and merge, and the root changes.
 pub(crate) struct Plan {
     rng: fastrand::Rng,
     shape: Shape,
     thread: usize,
     threads: usize,
-    /// What the thread's part of the map holds when all steps drawn so far are done.
+    /// The thread's part of the map after all steps drawn so far.
     pub(crate) entries: BTreeMap<u64, u64>,
-    /// How often the thread has counted in each shared key, beginning with what its lanes showed.
+    /// How often the thread has counted in each shared key, starting with the counts that its lanes showed.
     pub(crate) counts: [u64; HOT_KEYS],
     growing: bool,
     turn_at: u64,
@@ -73,7 +72,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The operations of `thread` in `round`, beginning with a map that holds `contents`.
+    /// The operations of `thread` in `round`, starting with a map that holds `contents`.
     pub(crate) fn new(
         seed: u64,
         round: u64,
@@ -95,7 +94,7 @@ impl Plan {
             entries,
             counts,
         };
-        // What an earlier round left is too much for a smaller one: shrink first.
+        // An earlier round may leave too much for a smaller one: then shrink first.
         let full = plan.entries.len() as u64 > plan.shape.scale;
         plan.turn(!full);
         plan
@@ -109,8 +108,8 @@ impl Plan {
             (false, true) => 0,
             (false, false) => self.rng.u64(..=scale / 4),
         };
-        // Mostly at the low end of a node, where an insert or a remove moves all other entries: the
-        // longer it takes, the more kills come in the middle of it.
+        // Mostly at the low end of a node, where an insert or a remove moves all other entries: the longer it takes,
+        // the more kills interrupt it.
         let low_end = if growing { Order::Descending } else { Order::Ascending };
         let high_end = if growing { Order::Ascending } else { Order::Descending };
         self.order = match self.rng.u8(..10) {
@@ -181,8 +180,7 @@ impl Plan {
         (key, action)
     }
 
-    /// Operations that mostly do nothing, because the key is absent or present, or the value
-    /// another.
+    /// Operations that mostly have no effect, because the key is absent or present, or has another value.
     fn fail(&mut self) -> (u64, Action) {
         let value = self.value();
         match self.rng.u8(..4) {
@@ -200,7 +198,7 @@ impl Plan {
         self.entries.get(&key).copied()
     }
 
-    /// Values repeat often: neighbours that are equal are a case of their own in a node.
+    /// Values repeat often: equal neighbours are a special case in a node.
     fn value(&mut self) -> u64 {
         match self.rng.u8(..8) {
             0 => 0,

@@ -1,4 +1,4 @@
-//! What all rounds together found.
+//! The results of all rounds.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,8 +15,7 @@ use super::target::repairs_expected;
 use endura_console::outcome::Result;
 use endura_console::text::{Table, bytes, duration, grouped, verdict};
 
-/// Below this share of kills that found something to repair, in percent, the kills come at
-/// harmless moments and prove little.
+/// If fewer kills than this, in percent, left something to repair, the kills come at harmless moments and prove little.
 const TELLING_PERCENT: u64 = 20;
 
 /// Sums over all rounds.
@@ -25,7 +24,7 @@ pub(crate) struct Report {
     store: &'static str,
     seed: u64,
     threads: u64,
-    /// Whether kills leave things to repair in maps of this kind.
+    /// Whether kills are expected to leave something to repair in maps of this kind.
     repairs_expected: bool,
     rounds: u64,
     pub(crate) acknowledged: u64,
@@ -70,7 +69,7 @@ impl Report {
         self.lost + self.resurrected + self.wrong + self.other
     }
 
-    /// Looks at the pool a last time.
+    /// Checks the pool once more, at the end.
     pub(crate) fn finish(&mut self, campaign: &Campaign) -> Result<()> {
         self.entries = campaign.entries();
         if self.violations() == 0 {

@@ -20,17 +20,17 @@ use endura_console::outcome::{Failure, Result};
 pub(crate) struct Campaign {
     pool: PathBuf,
     ledger: PathBuf,
-    /// The ledger, should a signal or a failure come; what a violation left stays.
+    /// Deletes the ledger after a signal or a failure; after a violation it is kept.
     doomed: Option<Doomed>,
     media: MediaArgs,
     threads: usize,
     seed: u64,
     rng: fastrand::Rng,
-    /// What the map holds between two rounds.
+    /// The contents of the map between two rounds.
     contents: BTreeMap<u64, u64>,
 }
 
-/// What one round found.
+/// The result of one round.
 #[derive(Debug, Default)]
 pub(crate) struct RoundOutcome {
     pub(crate) acknowledged: u64,
@@ -67,7 +67,7 @@ impl Campaign {
         })
     }
 
-    /// One kill and what it left.
+    /// One kill, and the check after it.
     pub(crate) fn round(
         &mut self,
         round: u64,
@@ -80,7 +80,7 @@ impl Campaign {
         let (least, most) = (window.start().as_micros() as u64, window.end().as_micros() as u64);
         std::thread::sleep(Duration::from_micros(self.rng.u64(least..=most)));
         if let Some(ended) = child.kill()? {
-            // It ends by itself only after a wrong answer or an error, which it has printed.
+            // The writer ends by itself only after a wrong result or an error, which it has printed.
             outcome.violations.note(format!("round {round}: the writer ended by itself: {ended}"));
         }
         let expected = self.expected(round, &ledger, &mut outcome)?;
@@ -95,15 +95,15 @@ impl Campaign {
         Ok(outcome)
     }
 
-    /// Opens the pool that the kill left and compares it with what it must hold.
+    /// Opens the pool after a kill, and compares it with the expected contents.
     fn inspect(
         &mut self,
         round: u64,
         expected: &Expected,
         outcome: &mut RoundOutcome,
     ) -> endura::Result<()> {
-        // Readers must find a crashed pool in order without repairing it, and the next writer must
-        // find it as the crash left it: every other round looks without writing.
+        // Readers must read a killed pool correctly without repairing it, and the next writer must find it as the kill
+        // left it: so every other round checks it without writing.
         let begun = Instant::now();
         let open = Open::at(&self.pool, self.media, round % 2 == 1)?;
         outcome.open = begun.elapsed();
@@ -127,7 +127,7 @@ impl Campaign {
         Child::spawn(arguments)
     }
 
-    /// What the map must hold, from what it held and what each thread was told.
+    /// The expected contents of the map, from those before and the operations acknowledged to each thread.
     fn expected(
         &self,
         round: u64,
@@ -152,13 +152,12 @@ impl Campaign {
         Ok(expected)
     }
 
-    /// What the map holds now.
+    /// The number of entries of the map.
     pub(crate) fn entries(&self) -> u64 {
         self.contents.len() as u64
     }
 
-    /// Opens the pool for writing and closes it again; gives the size of its file. The ledger is
-    /// of no use any more.
+    /// Opens the pool for writing and closes it again; returns the size of its file. The ledger is no longer needed.
     pub(crate) fn finish(&self) -> Result<u64> {
         let open = Open::at(&self.pool, self.media, false)?;
         let bytes = open.file_bytes()?;

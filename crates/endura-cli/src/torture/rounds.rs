@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let report = match rounds(args, &place.pool()) {
         Ok(report) => report,
         Err(failure) if !failure.is_closed_pipe() => {
-            // Where not even the pool could be made, there is nothing to look at.
+            // If the pool could not be created, there is nothing to inspect.
             let nothing = !place.pool().exists();
             let kept = place.close(nothing)?;
             let kept = kept_line(kept.as_deref()).unwrap_or_default();
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result {
     Ok(Answer::yes_if(sound))
 }
 
-/// Round after round until one finds a violation.
+/// Runs rounds until one finds a violation.
 fn rounds(args: &Args, pool: &Path) -> Result<Report> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
     let mut campaign =

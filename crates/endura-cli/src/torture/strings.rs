@@ -1,9 +1,9 @@
-//! Numbers as byte strings, so that the plans of numbers torture a map of byte strings.
+//! Numbers as byte strings, so that the plans for numbers can torture a map of byte strings.
 //!
-//! Keys keep the order of their numbers: the eight bytes, the greatest first, without the zeros at
-//! the end (so that keys are prefixes of each other), and between them fillers that only depend on
-//! the bytes before (so that keys share long prefixes). Values are zero to some thousand bytes, the
-//! number first; what follows is known from it, so that no mixture of two values is taken for one.
+//! Keys have the order of their numbers: the eight bytes, most significant first, without the zeros at the end (so that
+//! keys are prefixes of each other), with fillers between them that depend only on the bytes before (so that keys share
+//! long prefixes). Values have zero to some thousand bytes, the number first. The number determines the rest, so that a
+//! mixture of two values is never taken for one.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ pub(super) fn key(number: u64) -> Vec<u8> {
     key
 }
 
-/// The number of a key; `None` if it is none of ours.
+/// The number of a key; `None` if the key does not belong to this campaign.
 pub(super) fn key_number(bytes: &[u8]) -> Option<u64> {
     let (mut number, mut shift, mut rest) = (0, 64, bytes);
     let mut before = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn key_number(bytes: &[u8]) -> Option<u64> {
     Some(number).filter(|&number| key(number) == bytes)
 }
 
-/// What stands between two bytes of a key, after `before`. Mostly nothing.
+/// Appends the filler between two bytes of a key, after `before`; it is mostly empty.
 fn fill(before: &[u8], out: &mut Vec<u8>) {
     let word = before.iter().fold(1, |word: u64, &byte| word << 8 | u64::from(byte));
     let hash = crate::mixed::key(word);
@@ -60,8 +60,8 @@ pub(super) fn value(number: u64) -> Vec<u8> {
         return value;
     }
     let hash = crate::mixed::key(number);
-    // Every size class of the allocator costs each thread a page before its first operation: most
-    // values are small, and the others of few sizes.
+    // Every size class of the allocator costs each thread a page before its first operation: so most values are small,
+    // and the others have few sizes.
     let length = match hash % 64 {
         0 => (hash >> 16) % 3 * 2300,
         1..5 => (hash >> 16) % 3 * 300,
@@ -72,14 +72,14 @@ pub(super) fn value(number: u64) -> Vec<u8> {
     value
 }
 
-/// The number of a value; `None` if it is none of ours.
+/// The number of a value; `None` if the value does not belong to this campaign.
 pub(super) fn value_number(bytes: &[u8]) -> Option<u64> {
     let number = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
     Some(number).filter(|&number| value(number) == bytes)
 }
 
-/// Appends `length` bytes that follow from `seed`: copied, so that most kills come while an operation
-/// runs, not while its bytes are made.
+/// Appends `length` bytes that follow from `seed`. They are copied, so that most kills come during an operation, not
+/// while its bytes are computed.
 fn noise(seed: u64, length: u64, out: &mut Vec<u8>) {
     let from = (seed % (NOISE.len() as u64 - length)) as usize;
     out.extend_from_slice(&NOISE[from..from + length as usize]);

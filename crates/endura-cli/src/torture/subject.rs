@@ -1,21 +1,20 @@
-//! The map under torture: from numbers to numbers, or from byte strings that stand for them to byte
-//! strings that do.
+//! The map under torture: from numbers to numbers, or from byte strings to byte strings that represent numbers.
 
 use endura::{Error, Kind, Map, MapOptions, Pool, Result};
 
 use super::strings;
 
-/// The map that is tortured.
+/// The name of the map.
 const MAP: &str = "torture";
 
-/// The map, in numbers.
+/// The map, with numbers as keys and values.
 pub(super) enum Subject {
     Numbers(Map<u64, u64>),
     Strings(Map<[u8], [u8]>),
 }
 
 impl Subject {
-    /// The map of `pool`; made as `kind` if there is none.
+    /// Opens the map of `pool`; creates it with `kind` if there is none.
     pub(super) fn open(pool: &Pool, kind: Option<Kind>) -> Result<Self> {
         let found = pool.maps()?.into_iter().find(|map| map.name == MAP).and_then(|map| map.kind);
         let kind = kind.or(found).ok_or_else(|| Error::NoSuchMap { name: MAP.into() })?;
@@ -80,8 +79,8 @@ impl Subject {
         }
     }
 
-    /// As [`Map::alter`]; `update` is told of a value that nobody wrote as of an absent
-    /// one, and the answer is then an error.
+    /// As [`Map::alter`]. A value that no writer wrote is passed to `update` as an absent one; the result is then an
+    /// error.
     pub(super) fn fetch_update(
         &self,
         key: u64,

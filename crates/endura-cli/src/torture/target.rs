@@ -1,4 +1,4 @@
-//! The pool that is tortured, and how it is opened.
+//! The tortured pool, and how it is opened.
 
 use std::path::Path;
 
@@ -7,32 +7,31 @@ use endura_console::args::MediaArgs;
 
 use super::subject::Subject;
 
-/// An open map, with the pool that it lies in.
+/// An open map, with its pool.
 pub(super) struct Open {
     pub(super) map: Subject,
     pool: Pool,
 }
 
-/// Makes an empty map at `path`, where nothing is.
+/// Creates an empty map in a new pool at `path`.
 pub(super) fn create(kind: Kind, path: &Path, media: MediaArgs) -> Result<()> {
     let pool = media.options().create_new(path)?;
     let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close());
     if made.is_err() {
-        // A pool without a map is of no use to anyone.
+        // A pool without a map is useless.
         let _ = std::fs::remove_file(path);
     }
     made
 }
 
-/// Whether kills leave things to repair that can be counted. Nearly every change of a ROART is one
+/// Whether kills are expected to leave states to repair that can be counted. Nearly every change of a ROART is one
 /// store: a kill rarely comes between two.
 pub(super) fn repairs_expected(kind: Kind) -> bool {
     kind != Kind::Roart
 }
 
 impl Open {
-    /// Opens the map at `path`; to read, if that is asked for and it can be done. What kind of index
-    /// it is, the pool says.
+    /// Opens the map at `path`; read-only if that is requested and possible. The pool records its kind.
     pub(super) fn at(path: &Path, media: MediaArgs, read_only: bool) -> Result<Self> {
         let options = media.options();
         let pool = match options.clone().read_only(read_only).open_existing(path) {
@@ -42,7 +41,7 @@ impl Open {
         Ok(Self { map: Subject::open(&pool, None)?, pool })
     }
 
-    /// Verifies everything; gives how much there is to repair.
+    /// Verifies everything; returns the number of pending repairs.
     pub(super) fn repairs_pending(&self) -> Result<u64> {
         Ok(self.pool.verify()?.repairs_pending())
     }

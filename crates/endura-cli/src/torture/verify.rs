@@ -1,4 +1,4 @@
-//! What the map must hold after a kill, and whether it does.
+//! The expected contents of the map after a kill, and the comparison with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::keyspace::{HOT_KEYS, Lane, hot_index, hot_key};
 use super::plan::{Plan, Step};
 use super::subject::Subject;
 
-/// How many violations are described; the others are counted.
+/// The number of violations that are described; the others are only counted.
 const DESCRIBED: usize = 8;
 
 /// All entries of a map. One out of order is a violation.
@@ -28,28 +28,28 @@ pub(crate) fn contents(
     Ok(entries)
 }
 
-/// What was not as it must be.
+/// The violations found.
 #[derive(Debug, Default)]
 pub(crate) struct Violations {
     /// Keys whose acknowledged insert is gone.
     pub(crate) lost: u64,
-    /// Keys that were removed, or never stored, and are there.
+    /// Keys that were removed, or never stored, and are present.
     pub(crate) resurrected: u64,
     /// Keys with a value that they must not have.
     pub(crate) wrong: u64,
-    /// Everything else: two ways of reading that disagree, a writer that got a wrong answer.
+    /// Everything else: two ways of reading that disagree, or a writer that got a wrong result.
     pub(crate) other: u64,
-    /// The first few, in words.
+    /// The first few, as text.
     pub(crate) described: Vec<String>,
 }
 
 impl Violations {
-    /// Whether there is one.
+    /// Whether there is any.
     pub(crate) fn any(&self) -> bool {
         self.lost + self.resurrected + self.wrong + self.other > 0
     }
 
-    /// A violation that is none of the counted kinds.
+    /// Records a violation that is not of the counted kinds.
     pub(crate) fn note(&mut self, text: String) {
         self.other += 1;
         self.describe(text);
@@ -61,7 +61,7 @@ impl Violations {
         }
     }
 
-    /// `found` is there where only one of `allowed` may be.
+    /// Records that the key has `found` (`None`: is absent), which is not in `allowed`.
     fn differs(&mut self, key: u64, allowed: &[Option<u64>], found: Option<u64>) {
         let (counter, kind) = match found {
             None => (&mut self.lost, "lost"),
@@ -75,13 +75,13 @@ impl Violations {
     }
 }
 
-/// What the map must hold.
+/// The expected contents of the map.
 pub(crate) struct Expected {
     threads: usize,
     entries: BTreeMap<u64, u64>,
-    /// Keys with an operation in flight, and what they may hold after it.
+    /// Keys with an operation in flight, and the values that they may have after it.
     in_flight: BTreeMap<u64, (Option<u64>, Option<u64>)>,
-    /// Per shared key and thread: the counters that its lane may show.
+    /// For each shared key and thread: the counts that its lane may show.
     lanes: Vec<[Vec<u64>; HOT_KEYS]>,
     /// Shared keys that must exist.
     hot_present: BTreeSet<usize>,
@@ -90,7 +90,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// A map that held `before` and was then written to by `threads` threads.
+    /// The expectation for a map with the contents `before`, to which `threads` threads then write.
     pub(crate) fn new(before: &BTreeMap<u64, u64>, threads: usize) -> Self {
         let present = (0..HOT_KEYS).filter(|&i| before.contains_key(&hot_key(i)));
         Self {
@@ -103,12 +103,12 @@ impl Expected {
         }
     }
 
-    /// `step` was acknowledged.
+    /// Records that `step` was acknowledged.
     pub(crate) fn touch(&mut self, step: &Step) {
         self.hot_present.extend(hot_index(step.key));
     }
 
-    /// All acknowledged steps of a thread are in `plan`, and so is the one in flight.
+    /// Records a thread whose acknowledged steps are all in `plan`, and its step in flight.
     pub(crate) fn add_thread(&mut self, thread: usize, plan: Plan, in_flight: Option<Step>) {
         debug_assert_eq!(thread, self.lanes.len());
         let mut lanes: [Vec<u64>; HOT_KEYS] = std::array::from_fn(|i| vec![plan.counts[i]]);
@@ -142,7 +142,7 @@ impl Expected {
         })
     }
 
-    /// How many operations in flight took effect.
+    /// The number of operations in flight that took effect.
     fn kept(&self, found: &BTreeMap<u64, u64>) -> u64 {
         let own = self
             .in_flight
@@ -156,8 +156,8 @@ impl Expected {
     }
 }
 
-/// Compares what a scan found with what must be there, and the scan with the other ways of reading;
-/// gives how many operations in flight took effect.
+/// Compares the result of a scan with the expected contents, and with the other ways of reading; returns the number of
+/// operations in flight that took effect.
 pub(crate) fn compare(
     map: &Subject,
     found: &BTreeMap<u64, u64>,
@@ -222,8 +222,7 @@ mod tests {
 
     const THREADS: usize = 3;
 
-    /// A map after some steps of three threads, what it must hold, and a step of thread 0 that has
-    /// not been done.
+    /// A map after some steps of three threads, its expected contents, and a further step of thread 0.
     struct Scene {
         _dir: tempfile::TempDir,
         map: Subject,
@@ -250,7 +249,7 @@ mod tests {
                 let own = |step: &Step| hot_index(step.key).is_none() && step.before != step.after;
                 let in_flight = (thread == 0).then(|| {
                     let step = plan.next();
-                    // Steps that change nothing, or a counter, are for the other tests.
+                    // Steps that change nothing, or a counter, have other tests.
                     assert!(own(&step), "choose another seed");
                     step
                 });
@@ -267,7 +266,7 @@ mod tests {
             (violations, kept.expect("a comparison"))
         }
 
-        /// A key that thread 1 owns and that is there.
+        /// A key of thread 1 that is present.
         fn some_key(&self) -> u64 {
             let mut keys = self.expected.entries.keys().copied();
             keys.find(|&key| key != self.in_flight.key).expect("a key")

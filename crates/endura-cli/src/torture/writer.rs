@@ -1,4 +1,4 @@
-//! The child: does what its plans say until it is killed.
+//! The child: runs its plans until it is killed.
 
 use std::path::PathBuf;
 use std::sync::Barrier;
@@ -13,8 +13,8 @@ use endura_console::child::{die_with_parent, wait_for_death};
 use endura_console::ledger::Ledger;
 use endura_console::outcome::{Failure, Result};
 
-/// Steps drawn at a time. The first batch is drawn before the threads say that they are ready: most
-/// kills then come while a thread is inside an operation, not while it draws the next one.
+/// Steps drawn at a time. The first batch is drawn before the threads report that they are ready: so most kills come
+/// while a thread is inside an operation, not while it draws the next one.
 const BATCH: usize = 160_000;
 
 /// The arguments of the child.
@@ -87,7 +87,7 @@ fn work(
     }
 }
 
-/// Does one step; says whether the answer was the one that the plan foresees.
+/// Runs one step; returns whether the result was the one that the plan expects.
 pub(super) fn perform(map: &Subject, step: &Step, lane: Lane) -> endura::Result<bool> {
     let Step { key, before, .. } = *step;
     Ok(match step.action {

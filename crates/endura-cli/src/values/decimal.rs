@@ -1,4 +1,4 @@
-//! Decimal numbers as they are written, of any length: for comparing what is written with what is stored.
+//! Decimal numbers as text, of any length, to compare written numbers with stored ones.
 
 /// The number `0.DIGITS` times ten to the power of `exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// The number of a text like `-12.5e3`; `None` if it is written in another way.
+    /// Parses a text like `-12.5e3`; `None` if it has another form.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let negative = text.starts_with('-');
         let text = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (mantissa, power) = match text.split_once(['e', 'E']) {
-            // Beyond 64 bits any number is zero or infinite as a float, and 0 is 0.
+            // With an exponent beyond 64 bits any number is zero or infinite as a float, and 0 is 0.
             Some((mantissa, power)) => (mantissa, saturated(power)?),
             None => (text, 0),
         };
@@ -44,14 +44,14 @@ impl Decimal {
     }
 }
 
-/// How many digits a text has from the first that is not zero, those of its exponent left out.
+/// The number of digits of a text from the first nonzero one, without those of its exponent.
 pub(crate) fn significant(text: &str) -> usize {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits = mantissa.bytes().filter(u8::is_ascii_digit);
     digits.skip_while(|&digit| digit == b'0').count()
 }
 
-/// A power of ten, or the nearest that 64 bits hold.
+/// A power of ten, or the nearest that fits into 64 bits.
 fn saturated(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,6 +1,6 @@
 //! Byte strings as text of one line, and as hexadecimal digits.
 
-/// What `--help` says of keys and values.
+/// The text of `--help` about keys and values.
 pub(crate) const NOTATION: &str = "\
 Keys and values are written as their types are (`endura info` shows those):
   numbers    decimal, whole ones also in hexadecimal after 0x, with `_` between
@@ -15,11 +15,10 @@ What is printed is written the same way.";
 
 const ESCAPES: &str = "\\\\ \\t \\n \\r \\0 \\xNN";
 
-/// A byte order mark, which is no part of a text at its beginning.
+/// A byte order mark, which is not part of a text at its start.
 const BOM: char = '\u{feff}';
 
-/// Appends `bytes` as text without control characters: UTF-8 stands for itself, a backslash and all
-/// other bytes are escaped.
+/// Appends `bytes` as text without control characters. UTF-8 is copied; a backslash and all other bytes are escaped.
 pub(crate) fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
@@ -49,8 +48,7 @@ fn escape_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes that an escaped text stands for. Bytes that [`escape`] would not have left as they are
-/// stand for themselves.
+/// Decodes an escaped text. Bytes that [`escape`] would have escaped are accepted as themselves.
 pub(crate) fn unescape(text: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -64,7 +62,7 @@ pub(crate) fn unescape(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The escape at the beginning of `text`: the byte that it stands for, and its length.
+/// The escape at the start of `text`: its byte, and its length.
 fn one_escape(text: &[u8]) -> Result<(u8, usize), String> {
     Ok(match text.get(1) {
         Some(b'\\') => (b'\\', 2),
@@ -91,7 +89,7 @@ pub(crate) fn push_hex(byte: u8, out: &mut Vec<u8>) {
     out.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
-/// The bytes that pairs of digits stand for.
+/// Decodes pairs of digits.
 pub(crate) fn from_hex(digits: &[u8]) -> Result<Vec<u8>, String> {
     let value = |digit: u8| char::from(digit).to_digit(16);
     let (pairs, rest) = digits.as_chunks::<2>();
@@ -107,7 +105,7 @@ pub(crate) fn from_hex(digits: &[u8]) -> Result<Vec<u8>, String> {
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let mut text = Vec::new();
     escape(&bytes[..bytes.len().min(200)], &mut text);
-    // A message shows what stands there, in which a backslash is one.
+    // A message shows the original text, in which a backslash is single.
     let text = String::from_utf8_lossy(&text).replace("\\\\", "\\");
     match text.char_indices().nth(40) {
         Some((at, _)) => format!("{}...", &text[..at]),

@@ -1,7 +1,7 @@
 //! The types of a new map, from its first key and value.
 //!
-//! A type is guessed only where it prints the first key or value as it was read; what follows is held to the same
-//! ([`Reading::Exact`]).
+//! A type is guessed only if it prints the first key or value exactly as it was read. All later entries must meet the
+//! same rule ([`Reading::Exact`]).
 
 use endura::Types;
 
@@ -11,25 +11,25 @@ use crate::values::json::{self, Shape, elements, hex_object, shape};
 use crate::values::notation::Notation;
 use crate::values::scalar::{self, Reading};
 
-/// Who says what the keys of an import are, or its values.
+/// Where the type of the keys, or values, of an import comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The command line.
     Named,
-    /// The map, which is there.
+    /// The existing map.
     Recorded,
     /// The first entry.
     Guessed,
 }
 
 impl Origin {
-    /// What may stand for such a key or value. Only the user knows that `00501` is a number.
+    /// Which texts are accepted for such a key or value. Only the user knows whether `00501` is a number.
     pub(crate) fn reading(self) -> Reading {
         if self == Self::Named { Reading::Lenient } else { Reading::Exact }
     }
 }
 
-/// The types of a map, with where each comes from.
+/// The types of a map, and where each comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
     pub(crate) types: Types,
@@ -37,7 +37,7 @@ pub(crate) struct Chosen {
     pub(crate) value: Origin,
 }
 
-/// The name of the type of a key.
+/// The name of the type for a key.
 pub(crate) fn key(notation: Notation, text: &[u8], is_integer: bool) -> Result<String, String> {
     let name = match notation {
         Notation::Json => json_type(text, 0),
@@ -52,7 +52,7 @@ pub(crate) fn key(notation: Notation, text: &[u8], is_integer: bool) -> Result<S
     Ok(name)
 }
 
-/// The name of the type of a value.
+/// The name of the type for a value.
 pub(crate) fn value(notation: Notation, text: &[u8], has_integer_key: bool) -> String {
     match notation {
         Notation::Json => json_type(text, 1),
@@ -62,7 +62,7 @@ pub(crate) fn value(notation: Notation, text: &[u8], has_integer_key: bool) -> S
     }
 }
 
-/// LMDB has unsigned numbers of two widths.
+/// LMDB has unsigned integers of two widths.
 fn lmdb_integer(bytes: &[u8]) -> String {
     if bytes.len() == 4 { "u32".into() } else { "u64".into() }
 }
@@ -82,8 +82,8 @@ fn text_type(notation: Notation, text: &[u8]) -> String {
     }
 }
 
-/// The narrowest type of whole numbers that prints such a text. Whatever would be printed in another way is no number:
-/// `007`, `+1`.
+/// The narrowest type of whole numbers that prints such a text. A text that would be printed differently is not a
+/// number: `007`, `+1`.
 fn int_type(text: &str) -> Option<&'static str> {
     ["u64", "i64", "u128", "i128"].into_iter().find(|name| is_exact(name, text))
 }
@@ -92,17 +92,17 @@ fn is_exact(name: &str, text: &str) -> bool {
     scalar::parse(&Type::named(name), text, Reading::Exact).is_some_and(|parsed| parsed.is_ok())
 }
 
-/// Whether what a text with escapes stands for is not UTF-8.
+/// Whether a text with escapes decodes to bytes that are not UTF-8.
 fn has_other_bytes(text: &str) -> bool {
     let bytes = crate::values::escape::unescape(text.as_bytes());
     bytes.is_ok_and(|bytes| str::from_utf8(&bytes).is_err())
 }
 
-/// The name of the type of a JSON text; `json` where that has no other.
+/// The name of the type for a JSON text; `json` if no other type fits.
 fn json_type(text: &[u8], depth: usize) -> String {
     match str::from_utf8(text) {
         Ok(text) if json::parse(&Type::Json, text, Reading::Exact).is_ok() => type_of(text, depth),
-        // Whoever reads it says what is wrong.
+        // The code that reads it reports the flaw.
         _ => "str".into(),
     }
 }
@@ -127,7 +127,7 @@ fn type_of(text: &str, depth: usize) -> String {
     name.into()
 }
 
-/// Digits alone are a whole number, which an `f64` would hold in part at best.
+/// A text of digits only is a whole number, which an `f64` could at best hold in part.
 fn number_type(text: &str) -> &'static str {
     let is_float = text.contains(['.', 'e', 'E']) || text == "-0";
     match int_type(text) {

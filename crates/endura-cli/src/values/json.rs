@@ -1,4 +1,4 @@
-//! Keys and values as JSON, and the types that text writes as JSON too.
+//! Keys and values as JSON, and the types that are written as JSON in text too.
 //!
 //! | type | in JSON |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | `json` | itself |
 //! | others | `{"type":"NAME","hex":"DIGITS"}` |
 //!
-//! Numbers are read from their digits: a `serde_json::Value` would round those of more than 64 bits.
+//! Numbers are parsed from their digits: a `serde_json::Value` would round those of more than 64 bits.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 use crate::values::escape::{from_hex, push_hex, shown};
 use crate::values::scalar::{self, Reading};
 
-/// What a JSON value is, by its first byte.
+/// The kind of a JSON value, by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Null,
@@ -36,7 +36,7 @@ pub(crate) enum Shape {
     Object,
 }
 
-/// The shape of a text that is JSON.
+/// The shape of a JSON text.
 pub(crate) fn shape(text: &str) -> Shape {
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'n') => Shape::Null,
@@ -48,7 +48,7 @@ pub(crate) fn shape(text: &str) -> Shape {
     }
 }
 
-/// What stands for bytes that are not UTF-8, and for those of types that this command does not know.
+/// The representation of bytes that are not UTF-8, and of types that this command does not know.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hex {
@@ -63,7 +63,7 @@ pub(crate) fn elements(text: &str) -> Result<Vec<&str>, String> {
     Ok(parts.into_iter().map(RawValue::get).collect())
 }
 
-/// The bytes of an object `{"hex":"DIGITS"}`; `None` if it is another.
+/// The bytes of an object `{"hex":"DIGITS"}`; `None` if it is another object.
 pub(crate) fn hex_object(text: &str) -> Option<Result<Vec<u8>, String>> {
     let found: Hex = serde_json::from_str(text).ok()?;
     Some(from_hex(found.hex.as_bytes()))
@@ -77,17 +77,17 @@ fn string(text: &str) -> Result<String, String> {
     serde_json::from_str(text).map_err(|error| wrong(text, &error))
 }
 
-/// The value of the JSON text of a key or a value.
+/// Parses the JSON text of a key or a value.
 pub(crate) fn parse(kind: &Type, text: &str, reading: Reading) -> Result<Datum<'static>, String> {
     let whole: &RawValue = serde_json::from_str(text).map_err(|error| wrong(text, &error))?;
     if *kind == Type::Json {
-        // As it is: JSON has numbers that no type here holds.
+        // Unchanged: JSON has numbers that no type here can hold.
         return Ok(Datum::Str(text.trim_ascii().to_owned().into()));
     }
     datum(kind, whole.get(), reading)
 }
 
-/// The value of a text that is JSON.
+/// Converts a JSON text to a value.
 fn datum(kind: &Type, text: &str, reading: Reading) -> Result<Datum<'static>, String> {
     Ok(match (kind, shape(text)) {
         (Type::Int { width: 16, .. } | Type::Float { .. }, Shape::String) => {
@@ -145,7 +145,7 @@ fn may_be_null(kind: &Type) -> bool {
     }
 }
 
-/// What a JSON value of this type looks like, and does not.
+/// The error for a JSON value that is not of this type, with what one looks like.
 fn unexpected(kind: &Type, text: &str) -> String {
     let expected = match kind {
         Type::Int { .. } | Type::Float { .. } => "a number is expected".into(),
@@ -171,7 +171,7 @@ fn bytes_of(text: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The only character of a text.
+/// The single character of a text.
 pub(crate) fn one_char(text: &str) -> Result<char, String> {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -200,7 +200,7 @@ pub(crate) fn write(kind: &Type, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result
         }
         (Type::Json, Datum::Str(text)) => {
             serde_json::from_str::<IgnoredAny>(text).map_err(|error| error.to_string())?;
-            // Between values only: a string has them as escapes.
+            // Control characters occur only between values: inside strings they are escaped.
             out.extend(text.bytes().map(|byte| if byte < b' ' { b' ' } else { byte }));
         }
         (Type::Unknown(name), Datum::Bytes(bytes)) => {
@@ -222,7 +222,7 @@ pub(crate) fn write(kind: &Type, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-/// Whether the text of a scalar is one in JSON as well, with a meaning that other programs do not round.
+/// Whether the text of a scalar is also valid JSON, with a meaning that other programs do not round.
 fn is_plain_number(datum: &Datum<'_>) -> bool {
     match *datum {
         Datum::Unsigned(number) => u64::try_from(number).is_ok(),
@@ -238,7 +238,7 @@ fn quote(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
 }
 
-/// Bytes as a JSON value: no string is ever taken for anything but itself.
+/// Bytes as a JSON value. A string is never mistaken for something else.
 fn bytes_json(bytes: &[u8]) -> serde_json::Value {
     match str::from_utf8(bytes) {
         Ok(text) => text.into(),
@@ -246,7 +246,7 @@ fn bytes_json(bytes: &[u8]) -> serde_json::Value {
     }
 }
 
-/// The name of a file in JSON, whatever bytes it has.
+/// The name of a file in JSON, for any bytes.
 pub(crate) fn path_json(path: &Path) -> serde_json::Value {
     bytes_json(path.as_os_str().as_bytes())
 }

@@ -1,4 +1,4 @@
-//! A map of any types, in encodings.
+//! A map of any types, with encoded keys and values.
 
 use std::ops::Bound;
 
@@ -10,7 +10,7 @@ use endura_console::text::printable;
 
 use crate::values::notation::{Notation, Written};
 
-/// What the keys and values of a map are.
+/// The types of the keys and values of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Schema {
     pub(crate) types: Types,
@@ -24,7 +24,7 @@ impl Schema {
         Self { types, key, value }
     }
 
-    /// Appends a value as people read it.
+    /// Appends a value as text for people.
     pub(crate) fn write_value(
         &self,
         notation: Notation,
@@ -39,12 +39,12 @@ impl Schema {
         json(&self.key, key)
     }
 
-    /// The JSON text of a value; `null` for none.
+    /// The JSON text of a value; `null` if there is none.
     pub(crate) fn value_json(&self, value: Option<&Vec<u8>>) -> outcome::Result<String> {
         value.map_or_else(|| Ok("null".into()), |value| json(&self.value, value))
     }
 
-    /// Says which types are shown as bytes, if any are.
+    /// Reports the types that are shown as bytes, if there are any.
     pub(crate) fn tell_unknown(&self) {
         for (kind, what) in [(&self.key, "keys"), (&self.value, "values")] {
             if let Type::Unknown(name) = kind {
@@ -56,7 +56,7 @@ impl Schema {
         }
     }
 
-    /// Fails if a map holds no key or no value as long as these.
+    /// Fails if no map can hold a key or a value of this length.
     pub(crate) fn check_lengths((key, value): &Entry) -> Result<()> {
         let (len, max) = (key.len() as u64, LONGEST_KEY as u64);
         if len > max {
@@ -67,7 +67,8 @@ impl Schema {
     }
 }
 
-/// Appends what [`Type::write`] does; what a map holds against its types is damage, or a program's mistake.
+/// Appends the result of [`Type::write`]. An encoding that does not fit the map's type means damage, or a program's
+/// mistake.
 pub(crate) fn write(
     kind: &Type,
     notation: Notation,
@@ -98,12 +99,12 @@ pub(crate) struct OpenMap {
 }
 
 impl OpenMap {
-    /// The map `name`, whatever it is.
+    /// Opens the map `name`, whatever its types.
     pub(crate) fn open(pool: &Pool, name: &str) -> Result<Self> {
         DynamicMap::open(pool, name).map(Self::over)
     }
 
-    /// The map `name`, which has to be of these types; made if there is none.
+    /// Opens the map `name`, which must have these types; creates it if there is none.
     pub(crate) fn open_as(
         pool: &Pool,
         name: &str,
@@ -126,7 +127,7 @@ impl OpenMap {
         self.map.insert(key, value).map(bytes)
     }
 
-    /// Enters `key` if it is absent; gives the value that it has otherwise.
+    /// Inserts `key` if it is absent; otherwise returns its value.
     pub(crate) fn insert_new(&self, (key, value): &Entry) -> Result<Option<Vec<u8>>> {
         Ok(self.map.compare_exchange(key, None, Some(value))?.err().and_then(bytes))
     }
@@ -135,8 +136,8 @@ impl OpenMap {
         self.map.remove(key).map(bytes)
     }
 
-    /// Puts back what `key` had before a command changed it, because the command could not say so; `failure` is why.
-    /// No other process has seen the change: this one has the pool locked.
+    /// Restores what `key` had before a command changed it, because the command could not report the change; `failure`
+    /// is the reason. No other process has seen the change, because this one has the pool locked.
     pub(crate) fn taken_back(
         &self,
         key: &[u8],
@@ -165,7 +166,7 @@ impl OpenMap {
         Ok(range.map(|entry| entry.map(|(key, value)| (key.into(), value.into()))))
     }
 
-    /// How many entries it has; counted first where an unclean end has lost it.
+    /// The number of entries; counted first if an unclean end has lost it.
     pub(crate) fn len(&self) -> Result<usize> {
         self.map.len()
     }

@@ -1,4 +1,4 @@
-//! Keys and values between what people and files write and what a map stores.
+//! Conversion of keys and values between their written form and the encodings of a map.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -9,38 +9,38 @@ use crate::values::escape::{escape, unescape};
 use crate::values::scalar::Reading;
 use crate::values::{json, scalar};
 
-/// The keys between two encodings.
+/// A range of encoded keys.
 pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// How a key or a value is written.
+/// The written form of a key or a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {
     /// On one line, with escapes: arguments, TSV.
     Escaped,
-    /// As it is: CSV, lines, files of one value.
+    /// Unchanged: CSV, lines, files of one value.
     Plain,
     /// JSON.
     Json,
-    /// As LMDB has it: unsigned integers of 4 or 8 bytes in the processor's order, all else as it is stored.
+    /// As in LMDB: unsigned integers of 4 or 8 bytes in the processor's order, all else as it is stored.
     Binary,
 }
 
-/// A type whose values are read and written as text.
+/// A type whose values can be read and written as text.
 pub(crate) trait Written {
-    /// The encoding of what is written.
+    /// Encodes a written value.
     fn read(&self, notation: Notation, text: &[u8], reading: Reading) -> Result<Vec<u8>, String>;
 
-    /// Appends what [`read`](Self::read) reads as this encoding.
+    /// Appends the text that [`read`](Self::read) reads as this encoding.
     fn write(&self, notation: Notation, encoded: &[u8], out: &mut Vec<u8>) -> Result<(), String>;
 
-    /// The range of the keys that begin with what is written: with its bytes, or with a tuple's first field. `None` if no
-    /// keys of this type begin with anything.
+    /// The range of the keys that start with the written prefix: with its bytes, or with a tuple's first field. `None`
+    /// if keys of this type have no prefixes.
     fn prefix(&self, text: &[u8]) -> Option<Result<Bounds, String>>;
 
     /// Whether it is written as a whole number.
     fn is_int(&self) -> bool;
 
-    /// Whether LMDB has such keys as integers.
+    /// Whether LMDB has integers for such keys.
     fn is_lmdb_integer(&self) -> bool;
 }
 
@@ -89,7 +89,7 @@ impl Written for Type {
     }
 }
 
-/// What is wrong with a value; which type it is of the caller says.
+/// The flaw of a value; the caller names the type.
 fn reason(error: &endura::Error) -> String {
     match error {
         endura::Error::Encode { source, .. } | endura::Error::Decode { source, .. } => {
@@ -99,7 +99,7 @@ fn reason(error: &endura::Error) -> String {
     }
 }
 
-/// The value of what is written.
+/// Converts a written value.
 fn datum<'t>(
     kind: &Type,
     notation: Notation,
@@ -162,7 +162,7 @@ fn binary_datum<'t>(kind: &Type, bytes: &'t [u8], reading: Reading) -> Result<Da
         } else {
             return Err(format!("a number of 4 or 8 bytes is expected, found {found} bytes"));
         };
-        // As text, for its range and what is said about it.
+        // As text, for the check of its range and for the errors.
         return text_datum(kind, Notation::Plain, number.to_string().as_bytes(), reading)
             .map(Datum::into_owned);
     }
@@ -210,7 +210,7 @@ fn write_binary(kind: &Type, encoded: &[u8], out: &mut Vec<u8>) -> Result<(), St
     Ok(())
 }
 
-/// Where the keys end that begin with these bytes.
+/// The end of the range of keys that start with these bytes.
 fn behind(mut prefix: Vec<u8>) -> Bound<Vec<u8>> {
     while prefix.pop_if(|last| *last == u8::MAX).is_some() {}
     match prefix.last_mut() {
@@ -227,7 +227,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, String> {
     str::from_utf8(bytes).map_err(what)
 }
 
-/// What stands between one pair of quotes, if it does.
+/// The text between one pair of quotes, if there is one.
 fn unquoted(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }

@@ -1,9 +1,8 @@
-//! Types that text writes as one word: numbers and truth values.
+//! Types that are written as one word: numbers and truth values.
 //!
-//! Whole numbers are exact or refused. A float is the nearest one to what is written, as everywhere; refused is what
-//! would come back as another number by more than that: whole numbers that the type does not hold, numbers beyond its
-//! range, and numbers so small that nothing of them is left. A NaN that is not the usual one is written with its bits:
-//! `NaN(0x7ff8000000000001)`.
+//! Whole numbers are exact or refused. A float is rounded to the nearest one, as usual. A number is refused if it would
+//! be stored as another one by more than that: whole numbers that the type cannot hold, numbers beyond its range, and
+//! numbers so small that they become zero. A NaN with unusual bits is written with them: `NaN(0x7ff8000000000001)`.
 
 use std::fmt::Display;
 
@@ -13,12 +12,13 @@ use endura_console::text::parse_plain_number;
 use crate::values::decimal::{Decimal, significant};
 use crate::values::escape::shown;
 
-/// What may stand for a value.
+/// Which texts are accepted for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Whatever has a meaning for a type that somebody has named: `0x1F`, `1_000`, `00501`.
+    /// Every text that has a meaning for a type that the user named: `0x1F`, `1_000`, `00501`.
     Lenient,
-    /// Only what is printed as it was read. In a file whose types nobody named, `00501` may be no number.
+    /// Only text that is printed as it was read. In a file whose types the user did not name, `00501` may not be a
+    /// number.
     Exact,
 }
 
@@ -26,10 +26,10 @@ pub(crate) enum Reading {
 const SINGLE_NAN: u32 = 0x7fc0_0000;
 const DOUBLE_NAN: u64 = 0x7ff8_0000_0000_0000;
 
-/// More than any float has that are not zero.
+/// More significant digits than any float has.
 const MOST_DIGITS: usize = 800;
 
-/// The value of the text of a scalar; `None` if the type is none.
+/// Parses the text of a scalar; `None` if the type is not a scalar.
 pub(crate) fn parse(
     kind: &Type,
     text: &str,
@@ -61,13 +61,13 @@ fn is_printed_as(datum: &Datum<'_>, text: &str) -> bool {
     printed == text || is_float && same()
 }
 
-/// What is wrong with a text that is not printed as it was read.
+/// The error for a text that is not printed as it was read.
 pub(crate) fn stored_otherwise(text: &str, datum: &Datum<'_>) -> String {
     let printed = self::text(datum).unwrap_or_default();
     format!("`{}` would be stored as {printed}", shown(text.as_bytes()))
 }
 
-/// The text of a scalar; `None` if the value is none.
+/// The text of a scalar; `None` if the value is not a scalar.
 pub(crate) fn text(datum: &Datum<'_>) -> Option<String> {
     Some(match *datum {
         Datum::Unsigned(number) => number.to_string(),
@@ -85,18 +85,18 @@ pub(crate) fn text(datum: &Datum<'_>) -> Option<String> {
     })
 }
 
-/// The bit that tells negative numbers of so many bytes.
+/// The sign bit of a number of so many bytes.
 fn sign(width: usize) -> u128 {
     1 << (8 * width - 1)
 }
 
-/// The least and the greatest number of a signed type.
+/// The smallest and the largest number of a signed type.
 fn signed_range(width: usize) -> (i128, i128) {
     let most = (sign(width) - 1) as i128;
     (-most - 1, most)
 }
 
-/// The greatest number of an unsigned type.
+/// The largest number of an unsigned type.
 fn unsigned_most(width: usize) -> u128 {
     u128::MAX >> (128 - 8 * width)
 }
@@ -113,7 +113,7 @@ fn int(text: &str, width: usize, signed: bool) -> Result<Datum<'static>, String>
         (true, None) => parse_plain_number(text)
             .filter(|&number| number < sign(width))
             .map(|number| Datum::Signed(number as i128)),
-        // The least number of 128 bits has no positive counterpart.
+        // The smallest number of 128 bits has no positive counterpart.
         (true, Some(digits)) => parse_plain_number(digits)
             .filter(|&number| number <= sign(width))
             .map(|number| Datum::Signed(0_i128.wrapping_sub_unsigned(number))),
@@ -154,7 +154,7 @@ fn float(text: &str, width: usize, reading: Reading) -> Result<Datum<'static>, S
             Err(wrong(text, format_args!("a number that {name} tells from zero")))
         }
         Some(number) if number != written && reading == Reading::Lenient => {
-            // What printf writes of a float has more digits than are printed here, and is the same float.
+            // A float written by printf has more digits than are printed here, and is the same float.
             let with_digits = || Decimal::parse(&rounded(&datum, significant(text)));
             if !written.is_whole() || with_digits().is_some_and(|number| number == written) {
                 return Ok(datum);
@@ -175,7 +175,7 @@ fn rounded(datum: &Datum<'_>, digits: usize) -> String {
     }
 }
 
-/// The NaN of a text, with its bits or without; `None` if it is none.
+/// The NaN of a text, with or without its bits; `None` if it is not a NaN.
 fn nan(text: &str, width: usize) -> Option<Result<Datum<'static>, String>> {
     let bits = match text.strip_prefix("NaN(0x") {
         Some(rest) => rest

@@ -11,7 +11,7 @@ use super::notation::Notation::{self, Binary, Escaped, Json, Plain};
 use super::notation::Written;
 use super::scalar::Reading::{self, Exact, Lenient};
 
-/// Holds that the command stores a value of `T` as the library does, and reads and writes it as `text` and `json`.
+/// Checks that the command stores a value of `T` as the library does, and reads and writes it as `text` and `json`.
 fn check<T: Value + ?Sized>(value: T::Ref<'_>, text: &str, json: &str) {
     let name = T::type_name();
     let kind = Type::named(&name);
@@ -126,7 +126,7 @@ fn what_is_no_such_value_is_an_error() {
     }
     let shown = Type::named("u64").read(Escaped, b"\x1b[2J", Lenient).expect_err("no number");
     assert!(!shown.contains('\x1b'));
-    // What is stored and cannot be read.
+    // Stored encodings that cannot be read.
     for (name, stored) in [
         ("str", &b"\xff"[..]),
         ("bool", b"\x02"),
@@ -216,7 +216,7 @@ fn types_of_the_first_entry() {
     assert_eq!(guess::value(Plain, b"", false), "()");
 }
 
-/// What a text is printed as, after it was stored; `None` if it is refused.
+/// The text printed for a stored text; `None` if it was refused.
 fn printed(name: &str, notation: Notation, text: &str, reading: Reading) -> Option<String> {
     let kind = Type::named(name);
     let stored = kind.read(notation, text.as_bytes(), reading).ok()?;
@@ -238,7 +238,7 @@ fn numbers_that_a_type_does_not_hold_are_refused() {
         ("f64", "123456789012345678901234567890", None),
         ("f64", "1e23", Some("1e23")),
         ("f64", "100000000000000000000000", Some("1e23")),
-        // What printf makes of 1e23: its value, as far as 19 digits go, and as far as all go.
+        // 1e23 as printf writes it: its exact value, with 19 digits and with all.
         ("f64", "9.999999999999999161e+22", Some("1e23")),
         ("f64", "99999999999999991611392", Some("1e23")),
         ("f64", "99999999999999991611393", None),
@@ -284,7 +284,7 @@ fn numbers_that_a_type_does_not_hold_are_refused() {
     assert!(refused.is_err_and(|what| what.contains("the nearest is 9007199254740992.0")));
 }
 
-/// Where nobody named the type.
+/// For types that the user did not name.
 #[test]
 fn what_would_be_printed_as_another_text_is_no_number() {
     for (name, notation, text) in [
@@ -325,7 +325,7 @@ fn every_nan_has_a_text_of_its_own() {
     for (bits, text) in [
         (0x7ff8_0000_0000_0001, "NaN(0x7ff8000000000001)"),
         (0xfff8_0000_0000_0000, "NaN(0xfff8000000000000)"),
-        // A signalling one.
+        // A signalling NaN.
         (0x7ff0_0000_0000_0001, "NaN(0x7ff0000000000001)"),
     ] {
         let nan = f64::from_bits(bits);
@@ -371,7 +371,7 @@ fn number_texts() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every number that is accepted is printed as the same number: in the notations, as a field and in an option.
+    /// Every accepted number is printed as the same number: in all notations, as a field and in an option.
     #[test]
     fn numbers_come_back_as_they_are(text in number_texts()) {
         let number = Decimal::parse(&text).expect("a number");
@@ -388,10 +388,10 @@ proptest! {
                 let bare = field.expect("a tuple").trim_matches(['[', ']', '"', ',']).to_owned();
                 prop_assert_eq!(Decimal::parse(&bare), Some(found.clone()));
                 if !is_float || reading == Exact {
-                    // Of whole numbers -0 is 0.
+                    // For whole numbers -0 is 0.
                     prop_assert!(found == number || !is_float && number.is_zero(), "{} {}", text, shown);
                 } else {
-                    // The nearest: what the standard library reads.
+                    // The nearest float: as the standard library reads it.
                     let same = match name {
                         "f32" => shown.parse::<f32>().ok() == text.parse().ok(),
                         _ => shown.parse::<f64>().ok() == text.parse().ok(),
@@ -402,7 +402,7 @@ proptest! {
         }
     }
 
-    /// What the first line makes a type of is printed as it is written.
+    /// A text from which a type was guessed is printed as it was written.
     #[test]
     fn guessed_types_print_what_they_were_guessed_from(text in number_texts()) {
         for notation in [Escaped, Plain, Json] {
@@ -414,7 +414,7 @@ proptest! {
         }
     }
 
-    /// All bits of all floats go through text and JSON.
+    /// All bits of all floats survive text and JSON.
     #[test]
     fn floats_come_back_bit_by_bit(bits in any::<u64>()) {
         for (name, stored) in [

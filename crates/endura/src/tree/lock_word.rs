@@ -1,5 +1,6 @@
 //! The common part of the lock words of a FAST & FAIR node and of a ROART chunk: the session that a word belongs to,
 //! and how long a thread waits for its lock. The other bits, and their promises to readers, differ as the papers do.
+//!
 //! ```text
 //! 63         44 43     2    1          0
 //! | generation | the tree's | obsolete | locked |
