@@ -96,7 +96,7 @@ impl MediumArgs {
 }
 
 impl MediaArgs {
-    /// What stands where nothing is asked for.
+    /// The defaults of these arguments.
     pub const AUTO: Self = Self { medium: MediumArgs { media: Media::Auto }, max_size: None };
 
     /// The options that these arguments ask for.

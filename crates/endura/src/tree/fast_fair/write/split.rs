@@ -5,9 +5,9 @@
 //! N|NORMAL`; S4 N is unlocked, and the new entry is inserted into L if it belongs there; S5 the caller posts N's
 //! separator one level up.
 //!
-//! A new entry that belongs to the right half goes into N first, in S2: it is written with that half, before any
-//! store that leads to N. So `high` is its commit as well, and no reader or crash finds N without it. An entry
-//! that belongs to L goes there last, in S4, when S3 is durable: it is then an insert like any other.
+//! A new entry that belongs to the right half is written to N with that half, in S2, before any store that leads to N.
+//! So `high` is its commit as well, and no reader or crash finds N without it. An entry that belongs to L is inserted
+//! there last, in S4, when S3 is durable: it is then an insert like any other.
 
 use crate::Result;
 use crate::media::{Mark, Media};
@@ -23,8 +23,8 @@ use crate::tree::fast_fair::path::trail::Separator;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Splits the full node `locked` and enters `(key, value)`, durably. Fails, with nothing
-    /// changed, only if there is no room for another node.
+    /// Splits the full node `locked` and inserts `(key, value)`, durably. If it fails, nothing has changed: there is no
+    /// space for another node.
     pub(crate) fn fair_split<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -57,8 +57,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         media.mark(Mark::Step("split.S3.tag"));
         // The line with all three stores of S3. Pairs with the drain.
         left.flush_header();
-        // Before N is unlocked: a writer that came here by the link would acknowledge into a node
-        // that a crash can unlink (V8). It is also the acknowledgement if the entry went to N.
+        // Before N is unlocked: a writer that reached N by the link would acknowledge a write in a node that a crash
+        // can unlink (V8). It is also the acknowledgement of the new entry if that is in N.
         media.drain();
         media.mark(Mark::Step("split.S3.durable"));
         drop(right);
@@ -73,7 +73,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         Ok(Separator { key: separator, child: at, level: left.level() + 1 })
     }
 
-    /// S2: writes the right node, which nobody else can reach yet.
+    /// S2: writes the right node, which no other thread can reach yet.
     fn fill_right<const W: usize>(
         &self,
         guard: &Guard<'_, M>,
@@ -110,11 +110,11 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 }
 
-/// The first slot that moves. In the middle; at the end if the new key is beyond all others, at
-/// the start if it is before them, so that ascending and descending loads leave full nodes behind.
+/// The first slot that moves: in the middle; at the end if the new key is after all others, at the start if it is
+/// before them, so that ascending and descending loads leave full nodes behind.
 ///
-/// The separator is never MAX (a dead key could not be told from it): a slot before the last is
-/// taken unless a larger key comes in behind it.
+/// The separator is never MAX (it could not be told from a dead key): a slot before the last is chosen unless a larger
+/// key is inserted after it.
 fn split_point(place: &Place) -> usize {
     match place.slot {
         slot if slot == place.count => place.count - 1,

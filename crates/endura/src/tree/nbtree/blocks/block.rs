@@ -5,7 +5,7 @@
 //! | 0 | `next`: the block that follows, or the one that replaces this; 2 tag bits | see [`Next`] |
 //! | 1 | `low`: the smallest key that the block covers | before it is reachable |
 //! | 2 + 2s | state and key of slot `s`: [`Word`] | by exchange |
-//! | 3 + 2s | value of slot `s` | by whoever claimed the slot, then by exchange of the pair |
+//! | 3 + 2s | value of slot `s` | by the insert that claimed the slot, then by exchange of the pair |
 //!
 //! Entries are 16 bytes and the block starts at a cache line, so no entry straddles two lines: an insert writes to one
 //! line of the block.

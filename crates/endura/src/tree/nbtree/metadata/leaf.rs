@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | UNREAD | nothing: the fingerprints of a block from an earlier session are not known yet | OPEN |
 //! | OPEN | everything | SPLITTING, MERGING, CAPTURED |
-//! | MERGING(R) | no slot is claimed any more; R may be absorbed | SPLITTING, if R went its own way |
+//! | MERGING(R) | no slot is claimed any more; R may be absorbed | SPLITTING, if another change has closed R |
 //! | SPLITTING | no slot is claimed any more | |
 //! | CAPTURED(L) | no slot is claimed any more; L absorbs it | |
 //!

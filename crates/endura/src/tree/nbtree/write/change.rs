@@ -3,12 +3,12 @@
 //!
 //! | step | what | who may do it |
 //! | --- | --- | --- |
-//! | S0 | complete the change that made this leaf; take two chunks; close the leaf | who has no slot |
-//! | S1 | freeze every slot, and `next` | everybody, each slot once |
-//! | S2 | nothing: S3 makes what it copies durable, and nobody comes to the copy before S5 and S6; who reads the frozen block asks for writers in flight | |
-//! | S3 | copy the entries to blocks of one's own, durable | everybody |
-//! | S4 | name the first of the new leaves as `successor` | one; the others give theirs back |
-//! | S5.. | [`settle`](crate::tree::nbtree::write::settle) | everybody |
+//! | S0 | complete the change that made this leaf; take two chunks; close the leaf | a thread that has claimed no slot |
+//! | S1 | freeze every slot, and `next` | every thread, each slot once |
+//! | S2 | nothing: S3 makes its copies durable, and no thread reaches a copy before S5 and S6; a reader of the frozen block checks for writers in flight | |
+//! | S3 | copy the entries to new blocks of the thread's own, durable | every thread |
+//! | S4 | set the first of the new leaves as `successor` | one thread; the others free their copies |
+//! | S5.. | [`settle`](crate::tree::nbtree::write::settle) | every thread |
 //!
 //! The published tree continues to write to the old leaf while it is copied, marks the copied entries in two bits of
 //! each value, and lets readers and writers repair the copy (sync-on-write, sync-on-read). That loses updates

@@ -3,8 +3,8 @@
 //! | step | what | why in this order |
 //! | --- | --- | --- |
 //! | I2 | claim a slot by the control word | a slot has one owner for ever |
-//! | I3 | fingerprint, value, then the word: EMPTY to PENDING | who sees the word finds the value; who enters the same key finds the fingerprint |
-//! | | look for an [announced pop](crate::pool::MapState::pops) that comes first | who is PENDING is met by a pop that is announced later |
+//! | I3 | fingerprint, value, then the word: EMPTY to PENDING | a thread that sees the word finds the value; an insert of the same key finds the fingerprint |
+//! | | look for an [announced pop](crate::pool::MapState::pops) that comes first | a pop announced later finds the PENDING slot |
 //! | I4 | look at all slots of the same fingerprint | of two that are PENDING with one key, one sees the other |
 //! | I5 | PENDING to LIVE, flush, drain | the entry is there, and it is durable |
 //!

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | M0 | the changes that made both leaves have ended; both are open, and few entries are in them |
 //! | M1 | the left leaf: OPEN to MERGING(right) |
-//! | M2 | the right leaf: OPEN to CAPTURED(left), by anybody; if it went its own way meanwhile the left one does as well (SPLITTING) |
+//! | M2 | the right leaf: OPEN to CAPTURED(left), by any thread; if another change has closed it meanwhile, the left one is copied alone (SPLITTING) |
 //! | S1.. | as for one leaf, with the entries of both; S5 replaces the left block, which takes the right one out of the chain with it |
 //!
 //! One exchange of the right leaf's control word decides M2, finally. The left leaf refers to the right one by number

@@ -2,8 +2,8 @@
 //!
 //! | step | what | from here on |
 //! | --- | --- | --- |
-//! | S5 | the old block's `next` becomes the way to the new blocks; durable | the change has happened, also for a crash |
-//! | S6 | the inner nodes lead to the new leaves | nobody new finds the old leaf; writers use the new ones; the block of an absorbed leaf is retired, for nothing leads to it since S5 |
+//! | S5 | the old block's `next` becomes the link to the new blocks; durable | the change is committed, also for a crash |
+//! | S6 | the inner nodes lead to the new leaves | no new search finds the old leaf; writers use the new ones; the block of an absorbed leaf is retired, because nothing has led to it since S5 |
 //! | S7 | the block before the old one leads to the first new one; durable | the old block is out of the chain |
 //! | S8 | the new leaves forget the old one; it is retired | |
 //!

@@ -93,8 +93,8 @@ impl<'m, M: Media> Array<'m, M> {
         }
         order[inside..].iter_mut().zip(numbers).for_each(|(byte, number)| *byte = number);
         for (word, &bytes) in order.as_chunks().0.iter().take(capacity.div_ceil(8)).enumerate() {
-            // Release: pairs with the fence in `still_holds`. Whoever reads a number of a later order than
-            // the one it confirms sees that the version has moved.
+            // Release: pairs with the fence in `still_holds`. A reader that reads a number of a later order than the
+            // one it confirms sees that the version has changed.
             // equivalent mutant, relaxed: who leaves an order has seen the version that it is of, and so has, on
             // every machine, whoever sees the order; the language asks for the Release.
             self.words().store(first + word, u64::from_le_bytes(bytes), Ordering::Release);
