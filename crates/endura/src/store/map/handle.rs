@@ -31,15 +31,15 @@ use crate::{Error, Result};
 ///
 /// # Errors
 ///
-/// All methods fail with [`Error::Closed`](crate::Error::Closed) after the pool was closed,
-/// [`Error::Dropped`](crate::Error::Dropped) after the map was dropped, [`Error::Forked`](crate::Error::Forked) in a
-/// child process, [`Error::Poisoned`](crate::Error::Poisoned) after a panic inside an operation or an I/O error,
-/// [`Error::Corrupt`](crate::Error::Corrupt) if the pool holds data that no correct run can have written, and
-/// [`Error::Decode`](crate::Error::Decode) if an entry does not decode as the map's types. Methods that write also fail
-/// with [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
-/// [`Error::ValueTooLong`](crate::Error::ValueTooLong) and [`Error::Encode`](crate::Error::Encode). Methods that need
-/// space also fail with [`Error::Full`](crate::Error::Full), [`Error::ReclaimStalled`](crate::Error::ReclaimStalled),
-/// or [`Error::Io`](crate::Error::Io) if the file cannot grow.
+/// All methods fail with [`Error::Closed`] after the pool was closed,
+/// [`Error::Dropped`] after the map was dropped, [`Error::Forked`] in a
+/// child process, [`Error::Poisoned`] after a panic inside an operation or an I/O error,
+/// [`Error::Corrupt`] if the pool holds data that no correct run can have written, and
+/// [`Error::Decode`] if an entry does not decode as the map's types. Methods that write also fail
+/// with [`Error::ReadOnly`], [`Error::KeyTooLong`],
+/// [`Error::ValueTooLong`] and [`Error::Encode`]. Methods that need
+/// space also fail with [`Error::Full`], [`Error::ReclaimStalled`],
+/// or [`Error::Io`] if the file cannot grow.
 ///
 /// # Example
 ///

@@ -199,7 +199,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
 
     /// If `key` has the value `expected` (`None`: is absent), gives it `new` (`None`: removes it). Otherwise changes
     /// nothing, and returns the value found as the inner error. Two values are equal if their encodings are; values of
-    /// [`Json`](crate::Json) also if they differ only in the order of fields. (0.0 and -0.0 are not equal, a NaN is
+    /// `Json` also if they differ only in the order of fields. (0.0 and -0.0 are not equal, a NaN is
     /// equal to itself. A `HashMap` or `HashSet` in a `Postcard`, and a `HashSet` in a `Json`, may differ from itself:
     /// use the sorted types.)
     ///
