@@ -15,9 +15,9 @@ use crate::{Error, Result};
 
 /// A handle of a named map from `K` to `V`, sorted by key.
 ///
-/// [`Pool::map`](crate::Pool::map) opens it. Methods take keys and values borrowed (`u64`, `&str`, `&[u8]`, `(u64,
-/// &str)`), closures get them in the same form, and methods return them owned (`u64`, `String`, `Vec<u8>`, `(u64,
-/// String)`): [`Value`] has the table.
+/// [`Pool::map`](crate::Pool::map) opens it. Methods take keys and values borrowed (`u64`, `&str`, `&[u8]`,
+/// `(u64, &str)`), closures get them in the same form, and methods return them owned (`u64`, `String`, `Vec<u8>`,
+/// `(u64, String)`): [`Value`] has the table.
 ///
 /// Handles are cheap to clone, and any number of threads may use them at once. Once a method returns, its effect is as
 /// durable as the pool's storage allows ([`Domain`](crate::Domain)); a method that failed has changed nothing. Unless
@@ -26,8 +26,8 @@ use crate::{Error, Result};
 ///
 /// Stored keys have at most 65,536 bytes, stored values at most 2^30.
 ///
-/// Threads may synchronize through a map without a fence. If one does `insert(x); get(y)` and another does `insert(y);
-/// get(x)`, at least one finds the other's key, in one map or in two.
+/// Threads may synchronize through a map without a fence. If one does `insert(x); get(y)` and another does
+/// `insert(y); get(x)`, at least one finds the other's key, in one map or in two.
 ///
 /// # Errors
 ///

@@ -39,8 +39,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         found.transpose()
     }
 
-    /// Passes the value of `key` to `look`, and returns its result. It allocates nothing for it: text and bytes of up to
-    /// 128 bytes are copied to the stack, longer ones to a per-thread buffer. Memory that other threads free while
+    /// Passes the value of `key` to `look`, and returns its result. It allocates nothing for it: text and bytes of up
+    /// to 128 bytes are copied to the stack, longer ones to a per-thread buffer. Memory that other threads free while
     /// `look` runs is not reused before it returns.
     ///
     /// ```

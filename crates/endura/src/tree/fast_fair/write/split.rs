@@ -1,9 +1,9 @@
 //! A full node becomes two (FAIR: section 4.1 of the paper, algorithm 2), for leaves and inner nodes alike.
 //!
 //! S1 the lock of L is held and L is full; S2 the right half is written to a new node N, which is created locked and is
-//! not linked yet; S3 three stores to one line of L hand the range over: `sib = N|SPLITTING`, `high = N.low`, `sib =
-//! N|NORMAL`; S4 N is unlocked, and the new entry is inserted into L if it belongs there; S5 the caller posts N's
-//! separator one level up.
+//! not linked yet; S3 three stores to one line of L hand the range over: `sib = N|SPLITTING`, `high = N.low`,
+//! `sib = N|NORMAL`; S4 N is unlocked, and the new entry is inserted into L if it belongs there; S5 the caller posts
+//! N's separator one level up.
 //!
 //! A new entry that belongs to the right half is written to N with that half, in S2, before any store that leads to N.
 //! So `high` is its commit as well, and no reader or crash finds N without it. An entry that belongs to L is inserted
