@@ -1,6 +1,8 @@
 //! A pop at one moment, for every tree: the steps that the [pops](crate::pool::MapState::pops) of a map require of a
 //! tree, in their order.
 
+use std::cell::Cell;
+
 use crate::Result;
 use crate::media::Media;
 use crate::pool::{OpenMap, Turn};
@@ -18,6 +20,10 @@ pub enum Popped {
     Missed,
 }
 
+/// A pop decides about its entry at most so often in one pin. Another thread may replace the entry by an equal one each
+/// time before the pop gets to it. Then the pop releases the inserts that it holds up, ends its pin, and chooses again.
+const DECISIONS: u32 = 64;
+
 /// Removes the entry at one end if it is still the one that the caller knows.
 ///
 /// `announce` announces its key to inserts, so that a pop is linearizable. `choice` checks that the entry is that end,
@@ -27,7 +33,7 @@ pub(crate) fn pop<M: Media>(
     open: &OpenMap<M>,
     announce: impl Fn(&Turn<'_>),
     choice: impl Fn() -> Result<Choice>,
-    take: impl Fn(&dyn Fn() -> bool) -> Result<bool>,
+    take: impl Fn(&Turn<'_>, &dyn Fn() -> bool) -> Result<bool>,
 ) -> Result<Popped> {
     // A pop that waits for free space does not hold the turn.
     open.space().with_room(|| {
@@ -45,12 +51,13 @@ pub(crate) fn pop<M: Media>(
         // One pin around all pins of `take`. A pop that blocks inserts must not wait for a verification, which may wait
         // for them.
         let _pin = open.pin_mut()?;
-        let is_beaten = std::cell::Cell::new(false);
+        let (is_beaten, decisions) = (Cell::new(false), Cell::new(0));
         let decide = || {
-            is_beaten.set(!turn.decide());
+            decisions.set(decisions.get() + 1);
+            is_beaten.set(decisions.get() > DECISIONS || !turn.decide());
             !is_beaten.get()
         };
-        Ok(match take(&decide)? {
+        Ok(match take(&turn, &decide)? {
             true => Popped::Taken,
             false if is_beaten.get() => Popped::Beaten,
             false => Popped::Missed,
@@ -67,12 +74,12 @@ pub(crate) fn pop_number<M: Media>(
     smallest: bool,
     (key, value): (u64, u64),
     choice: impl Fn() -> Result<Choice>,
-    write: impl Fn(TakesOut<'_>) -> Result<()>,
+    write: impl Fn(&Turn<'_>, TakesOut<'_>) -> Result<()>,
 ) -> Result<Popped> {
     let announce = |turn: &Turn<'_>| turn.announce_number(smallest, key);
-    pop(open, announce, choice, |decide| {
+    pop(open, announce, choice, |turn, decide| {
         let mut is_taken = false;
-        write(&mut |old| {
+        write(turn, &mut |old| {
             is_taken = old == Some(value) && decide();
             is_taken
         })?;

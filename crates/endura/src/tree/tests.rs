@@ -5,7 +5,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::byte_range::ByteRange;
+use super::ends::Choice;
 use super::fast_fair::{self, LineBinary};
+use super::pops::{Popped, pop};
 use super::word_range::WordRange;
 use super::{ByteChange, ByteIndex, Change, Index, nbtree, roart};
 use crate::media::{
@@ -144,4 +146,25 @@ fn a_scan_ends_inside_a_pin_that_lies_behind() {
         });
         assert_eq!(roart, 1_000);
     }
+}
+
+/// A rival that replaces the entry by an equal one each time, before a pop gets to it, keeps neither the pop's pin nor
+/// what that holds up.
+#[test]
+fn a_pop_that_decides_in_vain_chooses_again() {
+    let space = heap();
+    let tree = fast_fair::Tree::<_, 62, 62, LineBinary>::open(&space, "map").unwrap();
+    let popped = pop(
+        &tree.open,
+        |turn| turn.announce_number(true, 7),
+        || Ok(Choice::End),
+        |_, decide| {
+            let decisions = (0..1_000_000).take_while(|_| decide()).count();
+            assert!((1..1_000).contains(&decisions), "{decisions} decisions in one pin");
+            assert!(!decide(), "it goes on");
+            Ok(false)
+        },
+    );
+    assert_eq!(popped.unwrap(), Popped::Beaten);
+    assert!(tree.open.map().pops().admit(&3));
 }

@@ -13,7 +13,7 @@ use crate::support::races::{
     search_through_changing_inner_nodes, seat_counts_from_its_pin, tens,
 };
 use crate::support::stage::{at_every_load, at_every_store, ends, join, spawn, stands, stopped};
-use crate::support::world::{MapOf, Shape, Slots3, Slots7, World};
+use crate::support::world::{MapOf, Shape, Slots3, Slots7, Slots63, World};
 
 /// N2, N4. Two inserts of one key, the first stopped anywhere: exactly one of them enters it, and one
 /// remove makes it absent for ever. The published tree commits both; the second comes to light when
@@ -359,6 +359,43 @@ fn an_insert_that_ends_while_a_scan_enters_its_leaf_is_seen_by_the_calls_that_fo
             stops = load;
         }
         assert!(stops > 4, "{stops}");
+    });
+}
+
+/// A remove that is late: its key is in the map again, and a pop has decided to take that out. What the remove does
+/// behind its exchange lets no insert in front of the key.
+#[test]
+fn a_late_remove_releases_no_insert_in_front_of_a_pop() {
+    const END: u64 = 20;
+    ends("a late remove beside a pop", || {
+        let world = World::<Slots63>::with([(END, 1)]);
+        let (popped, seen) = (Mutex::new(None), Mutex::new(None));
+        thread::scope(|scope| {
+            let halt = |name, step| world.stage().halt(name, Stop::at(step));
+            let gone = halt("remove", "alter.durable");
+            let remove = spawn(scope, "remove", || {
+                assert_eq!(world.map().remove(END).unwrap(), Some(1));
+            });
+            assert!(stands(&gone, &remove));
+            assert_eq!(world.map().insert(END, 2).unwrap(), None);
+            let takes = halt("pop", "alter.exchange");
+            let pop = spawn(scope, "pop", || {
+                *popped.lock().unwrap() = world.map().pop_first().unwrap();
+            });
+            assert!(stands(&takes, &pop));
+            gone.release();
+            join(remove);
+            let front = spawn(scope, "front", || {
+                assert_eq!(world.map().insert(10, 3).unwrap(), None);
+                *seen.lock().unwrap() = world.map().get(END).unwrap();
+            });
+            thread::sleep(std::time::Duration::from_millis(20));
+            takes.release();
+            join(pop);
+            join(front);
+        });
+        assert_eq!(popped.into_inner().unwrap(), Some((END, 2)));
+        assert_eq!(seen.into_inner().unwrap(), None, "beside a smaller key that is popped later");
     });
 }
 

@@ -44,11 +44,6 @@ pub(crate) struct Pops {
 pub(crate) trait NewKey {
     /// Whether it comes before the announced key; for `smallest` = false behind it.
     fn goes_before(&self, pops: &Pops, smallest: bool) -> bool;
-
-    /// Whether it is the announced key.
-    fn is_announced(&self, pops: &Pops) -> bool {
-        !self.goes_before(pops, true) && !self.goes_before(pops, false)
-    }
 }
 
 impl NewKey for u64 {
@@ -121,17 +116,6 @@ impl Pops {
             if self.word.load(Ordering::Acquire) == word {
                 return goes_before.then_some(word);
             }
-        }
-    }
-
-    /// Releases the inserts that wait for the removal of `key`, which is done: before further work that they need not wait
-    /// for. (If another operation than the pop removed it, the pop does not: it searches again.)
-    pub(crate) fn is_out<K: NewKey + ?Sized>(&self, key: &K) {
-        let word = self.word.load(Ordering::Acquire);
-        if word & STATE == DECIDED && key.is_announced(self) {
-            // Release: behind what was taken out, as at the end of the turn. It fails only if that has come.
-            let ended = word & !STATE | NONE;
-            let _ = self.word.compare_exchange(word, ended, Ordering::Release, Ordering::Relaxed);
         }
     }
 
@@ -211,13 +195,21 @@ impl Turn<'_> {
             _ => false,
         }
     }
+
+    /// Releases the inserts that wait, because the entry is out: before further work that they need not wait for.
+    /// Only the pop may say so. Another operation that removed the key may be late: the key may be in the map again, and
+    /// the pop about to remove that.
+    pub(crate) fn is_out(&self) {
+        let word = self.pops.word.load(Ordering::Relaxed);
+        // Release: behind what was taken out. An insert of another thread may only have given the announcement up
+        // meanwhile.
+        self.pops.word.store(word & !STATE | NONE, Ordering::Release);
+    }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let word = self.pops.word.load(Ordering::Relaxed);
-        // Release: behind what was taken out. An insert of another thread may only have given it up meanwhile.
-        self.pops.word.store(word & !STATE | NONE, Ordering::Release);
+        self.is_out();
         // Release: pairs with the Acquire of `try_begin`.
         self.pops.is_taken.store(false, Ordering::Release);
     }
@@ -261,9 +253,7 @@ mod tests {
         let turn = announced(&pops, true, 7);
         assert!(!pops.holds_up(&6) && turn.decide());
         assert!(pops.holds_up(&6) && !pops.admit(&6) && !pops.holds_up(&7) && pops.admit(&7));
-        pops.is_out(&6);
-        assert!(pops.holds_up(&6));
-        pops.is_out(&7);
+        turn.is_out();
         assert!(!pops.holds_up(&6) && pops.admit(&6) && !turn.decide());
         drop(turn);
         let turn = announced(&pops, true, 7);

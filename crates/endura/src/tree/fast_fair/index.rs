@@ -44,7 +44,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
         self.open.space().with_room(|| {
-            self.write(None, key, &mut |old| {
+            self.write(None, key, None, &mut |old| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -57,13 +57,13 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.open.space().with_room(|| self.write(None, key, &mut |old| Some(decide(old))))
+        self.open.space().with_room(|| self.write(None, key, None, &mut |old| Some(decide(old))))
     }
 
     fn insert_near(&self, near: &mut Near, key: u64, value: u64) -> Result<Option<u64>> {
         self.open
             .space()
-            .with_room(|| self.write(Some(near), key, &mut |_| Some(Change::Put(value))))
+            .with_room(|| self.write(Some(near), key, None, &mut |_| Some(Change::Put(value))))
     }
 
     #[inline(always)]
@@ -101,10 +101,10 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Index for Tree<
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
         let choice = || map_ends::is_end(self, smallest, entry);
-        pops::pop_number(&self.open, smallest, entry, choice, |takes_out| {
+        pops::pop_number(&self.open, smallest, entry, choice, |turn, takes_out| {
             let decide =
                 &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });
-            self.write(None, entry.0, decide).map(drop)
+            self.write(None, entry.0, Some(turn), decide).map(drop)
         })
     }
 

@@ -44,7 +44,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
         self.open.space().with_room(|| {
-            self.write(key, &mut |old| {
+            self.write(key, None, &mut |old| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -57,7 +57,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
         key: u64,
         mut decide: impl FnMut(Option<u64>) -> Change,
     ) -> Result<Option<u64>> {
-        self.open.space().with_room(|| self.write(key, &mut |old| Some(decide(old))))
+        self.open.space().with_room(|| self.write(key, None, &mut |old| Some(decide(old))))
     }
 
     #[inline(always)]
@@ -95,10 +95,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Index for Tree<M,
 
     fn pop(&self, smallest: bool, entry: (u64, u64)) -> Result<Popped> {
         let choice = || map_ends::is_end(self, smallest, entry);
-        pops::pop_number(&self.open, smallest, entry, choice, |takes_out| {
+        pops::pop_number(&self.open, smallest, entry, choice, |turn, takes_out| {
             let decide =
                 &mut |old| Some(if takes_out(old) { Change::Remove } else { Change::Keep });
-            self.write(entry.0, decide).map(drop)
+            self.write(entry.0, Some(turn), decide).map(drop)
         })
     }
 

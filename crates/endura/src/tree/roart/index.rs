@@ -52,7 +52,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
         self.open.space().with_room(|| {
-            self.write(key, Basis::Shown, &mut |old: Option<Bytes<'_>>| {
+            self.write(key, Basis::Shown, None, &mut |old: Option<Bytes<'_>>| {
                 let change = decide(old);
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
@@ -65,7 +65,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         mut decide: impl FnMut(Option<Bytes<'_>>) -> ByteChange<'v>,
     ) -> Result<()> {
         self.open.space().with_room(|| {
-            self.write(key, Basis::Value, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
+            self.write(key, Basis::Value, None, &mut |old: Option<Bytes<'_>>| Some(decide(old)))
         })
     }
 
@@ -119,11 +119,11 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
             &self.open,
             |turn| turn.announce_bytes(smallest, key),
             || self.is_end(smallest, key, value),
-            |decide| {
+            |turn, decide| {
                 let mut is_taken = false;
                 // The turn may have ended together with the record: then another record in its place must not be
                 // removed.
-                self.write(key, Basis::Record, &mut |old: Option<Bytes<'_>>| {
+                self.write(key, Basis::Record, Some(turn), &mut |old: Option<Bytes<'_>>| {
                     is_taken = old.is_some_and(|old| old == *value) && decide();
                     Some(if is_taken { ByteChange::Remove } else { ByteChange::Keep })
                 })?;

@@ -1,7 +1,7 @@
 //! Writes to one leaf: the writer looks up the key under the lock, then changes one entry.
 
 use crate::media::{Mark, Media};
-use crate::pool::{Guard, Seat};
+use crate::pool::{Guard, Seat, Turn};
 
 use crate::tree::fast_fair::nodes::lock_word::Primitive;
 use crate::tree::fast_fair::nodes::locked::Locked;
@@ -18,16 +18,17 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Changes the value of `key` as `decide` says about the present one, and returns that value.
     ///
     /// The lookup is done under the lock of the leaf, so that a present key is never inserted twice. `None`: this
-    /// process is now the child of a fork, which stores nothing more; its parent holds the lock.
+    /// process is now the child of a fork, which stores nothing more; its parent holds the lock. A pop has a `turn`.
     #[inline(always)]
     pub(crate) fn write(
         &self,
         mut near: Option<&mut Near>,
         key: u64,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         loop {
-            if let Some(answer) = self.try_write(near.as_deref_mut(), key, decide)? {
+            if let Some(answer) = self.try_write(near.as_deref_mut(), key, turn, decide)? {
                 return Ok(answer);
             }
             self.open.map().pops().wait_for(&key);
@@ -39,6 +40,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         &self,
         near: Option<&mut Near>,
         key: u64,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let guard = self.open.pin_mut()?;
@@ -86,7 +88,9 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let _ = self.post(&guard, separator);
         }
         if is_sparse {
-            self.open.map().pops().is_out(&key);
+            if let Some(turn) = turn {
+                turn.is_out();
+            }
             let _ = self.fair_merge(&guard, key, 0);
         }
         guard.media().mark(Mark::Acknowledged);

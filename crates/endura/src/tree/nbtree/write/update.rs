@@ -1,7 +1,7 @@
 //! Updates and removes in place, and the search that leads to an insert.
 
 use crate::media::{Mark, Media};
-use crate::pool::Guard;
+use crate::pool::{Guard, Turn};
 use crate::sync::fence_behind_exchange;
 use crate::tree::Change;
 use crate::{Error, Result};
@@ -27,19 +27,20 @@ fn acknowledge<M: Media>(guard: &Guard<'_, M>) {
 
 impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT, D> {
     /// Changes the value of `key` as `decide` says about the present one, and returns that value. `None`: this process
-    /// is now the child of a fork, which stores nothing more.
+    /// is now the child of a fork, which stores nothing more. A pop has a `turn`.
     #[inline(always)]
     pub(crate) fn write(
         &self,
         key: u64,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         let (partition, key) = split(key);
         self.prepare(partition)?;
         let guard = self.open.pin_mut()?;
         guard.media().mark(Mark::Begin);
-        let Some(answer) = self.try_write(&guard, partition, key, decide)? else {
-            return self.write_after_all(guard, partition, key, decide);
+        let Some(answer) = self.try_write(&guard, partition, key, turn, decide)? else {
+            return self.write_after_all(guard, partition, key, turn, decide);
         };
         acknowledge(&guard);
         Ok(answer)
@@ -54,6 +55,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         mut guard: Guard<'g, M>,
         partition: usize,
         key: Local,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<u64>> {
         loop {
@@ -61,7 +63,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 if self.open.map().pops().holds_up(&join(partition, key)) {
                     break;
                 }
-                if let Some(answer) = self.try_write(&guard, partition, key, decide)? {
+                if let Some(answer) = self.try_write(&guard, partition, key, turn, decide)? {
                     acknowledge(&guard);
                     return Ok(answer);
                 }
@@ -80,12 +82,13 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &Guard<'_, M>,
         partition: usize,
         key: Local,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let place = self.place_to_write(guard, partition, key)?;
         let _held = D::before_write(place.number);
         if let Some(slot) = place.probe(key) {
-            return self.alter(guard, partition, &place, slot, key, decide);
+            return self.alter(guard, (partition, key), &place, slot, turn, decide);
         }
         let Some(change) = decide(None) else { return Err(Error::Forked) };
         match change {
@@ -115,10 +118,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     fn alter(
         &self,
         guard: &Guard<'_, M>,
-        partition: usize,
+        (partition, key): (usize, Local),
         place: &Place<'_, '_, M, W, D>,
         slot: usize,
-        key: Local,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<u64>) -> Option<Change>,
     ) -> Result<Option<Option<u64>>> {
         let (block, live) = (place.block, Word::live(key));
@@ -160,7 +163,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
             guard.media().drain();
             drop(flight);
             if removes {
-                self.removed(guard, partition, place, key);
+                self.removed(guard, partition, place, key, turn);
             }
             return Ok(Some(Some(value)));
         }
@@ -174,13 +177,16 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         place: &Place<'_, '_, M, W, D>,
         key: Local,
+        turn: Option<&Turn<'_>>,
     ) {
         place.leaf.note_gone(1);
         // A closing leaf has no neighbour: a later remove finds one for its copy.
         let Some(left) = place.leaf.entries(place.leaf.control()) else { return };
         // Now and then, not at each remove: the neighbours may be full for a long time.
         if left == 0 || (left <= Block::<M, W>::SLOTS / 8 && left.is_power_of_two()) {
-            self.open.map().pops().is_out(&join(partition, key));
+            if let Some(turn) = turn {
+                turn.is_out();
+            }
             // The remove is done. The rest only improves the shape; a later remove tries again.
             let _ = self.try_merge(guard, partition, key);
         }

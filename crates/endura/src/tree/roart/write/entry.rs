@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io;
 
 use crate::media::{Mark, Media, Region};
-use crate::pool::{Guard, Space};
+use crate::pool::{Guard, Space, Turn};
 use crate::tree::{ByteChange, Bytes, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
@@ -75,16 +75,17 @@ impl Basis {
 
 impl<M: Media, T: Techniques> Tree<M, T> {
     /// Changes the value of `key` as `decide` says about the present one. `None`: this process is now the child of a
-    /// fork, which stores nothing more.
+    /// fork, which stores nothing more. A pop has a `turn`.
     pub(crate) fn write<'v>(
         &self,
         key: &[u8],
         basis: Basis,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<()> {
         check_lengths(key.len(), 0)?;
         let key = Sought::new(key);
-        while !self.write_in_one_pin(&key, basis, decide)? {
+        while !self.write_in_one_pin(&key, basis, turn, decide)? {
             self.open.map().pops().wait_for(key.bytes);
         }
         Ok(())
@@ -95,6 +96,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         &self,
         key: &Sought<'_>,
         basis: Basis,
+        turn: Option<&Turn<'_>>,
         decide: &mut impl FnMut(Option<Bytes<'_>>) -> Option<ByteChange<'v>>,
     ) -> Result<bool> {
         let guard = self.pin_mut()?;
@@ -115,7 +117,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                     again.outcome(again.record().is_none())
                 }
                 (ByteChange::Keep, _) | (ByteChange::Remove, None) => Attempt::Done,
-                (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old)?,
+                (ByteChange::Remove, Some(old)) => self.remove(&guard, key, &spot, &old, turn)?,
                 (ByteChange::Put(value), _) => {
                     check_lengths(0, value.len())?;
                     let source = match value {
@@ -261,6 +263,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         key: &Sought<'_>,
         spot: &Spot<'g, M>,
         old: &Record<'g, M>,
+        turn: Option<&Turn<'_>>,
     ) -> Result<Attempt> {
         let Some((mut lock, words, i)) = self.lock_holder(guard, key, spot, old)? else {
             return Ok(spot.outcome(false));
@@ -282,7 +285,9 @@ impl<M: Media, T: Techniques> Tree<M, T> {
             _ => live <= spot.node.kind().sparse().max(1),
         };
         if is_sparse {
-            self.open.map().pops().is_out(key.bytes);
+            if let Some(turn) = turn {
+                turn.is_out();
+            }
             let _ = self.tidy(guard, key);
         }
         Ok(Attempt::Done)
