@@ -15,6 +15,8 @@ use endura::lab::tree::{Index, fast_fair, nbtree};
 use endura::{Kind, Map, MapOptions, NodeLayout, Pool, Result};
 use endura_variants::handles::WordMap;
 
+use crate::killed_file::leave_as_killed;
+
 type Damaged = Arc<Space<Arc<Heap>>>;
 
 /// A tree of small nodes.
@@ -212,7 +214,7 @@ pub(crate) fn on_heap<T: Tiny>(bytes: &[u8]) {
     let _ = (space.close(), space.save());
 }
 
-/// A pool file that was closed, and a place for its damaged copies.
+/// A pool file that was closed, one that a killed process has left, and a place for damaged copies.
 pub(crate) struct Files {
     folder: tempfile::TempDir,
     image: Image,
@@ -257,6 +259,10 @@ impl Files {
         let pool = Pool::options().max_size(room).create_new(&path).unwrap();
         fill(&pool);
         pool.close().unwrap();
+        let killed = folder.path().join("killed");
+        let pool = Pool::options().max_size(room).create_new(&killed).unwrap();
+        fill(&pool);
+        leave_as_killed(&killed, || pool.close().unwrap());
         let bytes = fs::read(&path).unwrap();
         let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         let image = Image(words.enumerate().filter(|&(_, word)| word != 0).collect());
@@ -293,6 +299,36 @@ impl Files {
         if let Ok(pool) = options.open_existing(&path) {
             let _ = pool.verify();
         }
+    }
+
+    /// Damages the file of the killed process, in its place, for a copy is refused. Opens it to be read only, tries
+    /// everything, and repairs it.
+    pub(crate) fn on_killed_file(&self, bytes: &[u8]) {
+        let mut choices = Choices(bytes);
+        let path = self.folder.path().join("killed");
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut damage = self.image.damage(&mut choices);
+        damage.retain(|&(i, _)| 8 * i as u64 + 8 <= file.metadata().unwrap().len());
+        let read = |at: u64, bytes: &mut [u8]| file.read_exact_at(bytes, at).unwrap();
+        let mut before = vec![0; 8192];
+        read(0, &mut before);
+        let mut words = Vec::new();
+        for (i, word) in damage {
+            let (at, mut old) = (8 * i as u64, [0; 8]);
+            read(at, &mut old);
+            words.push((at, old));
+            file.write_all_at(&word.to_le_bytes(), at).unwrap();
+        }
+        if choices.byte().is_multiple_of(2) {
+            seal(&path);
+        }
+        let options = Pool::options().read_only(true);
+        if let Ok(pool) = options.open_existing(&path) {
+            let _ = self.use_pool(&pool, &mut choices);
+            let _ = (pool.recover_leaks(), pool.close());
+        }
+        words.iter().rev().for_each(|(at, old)| file.write_all_at(old, *at).unwrap());
+        file.write_all_at(&before, 0).unwrap();
     }
 
     fn use_pool(&self, pool: &Pool, choices: &mut Choices<'_>) -> Result<()> {

@@ -10,6 +10,8 @@
 #[allow(dead_code, reason = "the tests of maps count, too")]
 mod cases;
 mod every_operation;
+#[path = "../support/killed_file.rs"]
+mod killed_file;
 mod maps;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -166,4 +168,16 @@ fn a_damaged_nbtree_file_answers_or_fails() {
 fn damaged_maps_of_all_types_answer_or_fail() {
     let files = maps::files();
     fuzz(&|bytes| files.on_file(bytes));
+}
+
+/// A store to a file that is mapped to be read only ends the process.
+#[test]
+fn a_damaged_file_of_a_killed_process_is_only_read() {
+    let kinds = [Kind::FastFair, Kind::NbTree].map(Files::of);
+    let files: Vec<Files> = kinds.into_iter().chain([maps::files()]).collect();
+    let turn = std::cell::Cell::new(0);
+    fuzz(&|bytes| {
+        turn.set(turn.get() + 1);
+        files[turn.get() % files.len()].on_killed_file(bytes);
+    });
 }
