@@ -180,6 +180,38 @@ fn no_operation_takes_a_damaged_root_for_an_empty_map() {
     }
 }
 
+/// A word leads again to a node that was replaced in this session: nobody can lock that, and nobody takes it out of the
+/// way of the keys below. A remove there says so, or has nothing to improve.
+#[test]
+fn a_remove_below_a_node_that_was_replaced_ends() {
+    let key = |byte: u8, last: u8| [b'a', byte, last];
+    let remove = move |map: &Map, byte| {
+        [0, 1].into_iter().try_for_each(|last| map.remove(key(byte, last)).map(drop))
+    };
+    let heap = Arc::new(Heap::new(ROOM));
+    Space::format(&heap).unwrap();
+    let space = mounted(&heap, 1, true).unwrap();
+    let map: Map = ByteMap::over(Tree::open(&space, "one").unwrap());
+    map.insert("b", "").unwrap();
+    for byte in 0..20 {
+        [0, 1].into_iter().for_each(|last| _ = map.insert(key(byte, last), "value").unwrap());
+    }
+    let words = Region::new(&*heap, 0, heap.len() as usize / 8).unwrap();
+    let root = space.find_map("one").unwrap().unwrap().root() as usize / 8;
+    let root = words.load(root, Ordering::Acquire) as usize / 8;
+    let before: Vec<u64> = (4..260).map(|i| words.load(root + i, Ordering::Acquire)).collect();
+    // Twenty children, and then twelve: a smaller node has room for those.
+    (0..8).for_each(|byte| remove(&map, byte).unwrap());
+    let after: Vec<u64> = (4..260).map(|i| words.load(root + i, Ordering::Acquire)).collect();
+    let changed: Vec<usize> = (0..256).filter(|&i| before[i] != after[i]).collect();
+    assert_eq!(changed.len(), 1, "the node was replaced");
+    words.store(root + 4 + changed[0], before[changed[0]], Ordering::Release);
+    let (done, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(remove(&map, 15)));
+    let outcome = wait.recv_timeout(HANGS / 3).expect("it does not end");
+    assert!(matches!(outcome, Ok(()) | Err(Error::Corrupt { .. })), "{outcome:?}");
+}
+
 fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }

@@ -28,11 +28,16 @@ pub(crate) fn sparse(kind: ArrayKind) -> usize {
     kind.smaller().map_or(0, |smaller| smaller.capacity() / 2)
 }
 
+/// So many changes of the shape follow one remove, which is pinned meanwhile. A sound tree needs a few. Others may change
+/// the same place each time, and in a damaged tree a word may lead to a node that nobody can lock any more.
+const CHANGES: usize = 64;
+
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Improves the shape of the tree along the path to `key`, from its end upwards.
+    /// Improves the shape of the tree along the path to `key`, from its end upwards. What is left over is for the next
+    /// remove.
     pub(crate) fn tidy<'g>(&self, guard: &'g Guard<'g, M>, key: &Sought<'_>) -> Result<()> {
         let generation = guard.space().generation();
-        loop {
+        for _ in 0..CHANGES {
             let spot = self.find(guard, key, Care::Hope)?;
             // If a chunk is not ready, the thread that makes it ready will check by itself.
             let changed = match (&spot.below, spot.parent) {
@@ -52,9 +57,10 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 _ => false,
             };
             if !changed {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// Unlinks what is empty below `spot.node`, which has no record that could tell its whole prefix; returns the
