@@ -68,10 +68,23 @@ impl PoolFile {
         let lock = FileLock::acquire(path, access.read_only)?;
         let file =
             lock::open(path, access.read_only).map_err(|error| Error::opening(path, error))?;
+        Self::of_named(path, file, lock, access)
+    }
+
+    /// The same for a file that is open and locked, and that was at `path`. Where it has been deleted meanwhile, the
+    /// lock was that of its last owner, and what is at the path now has another one.
+    fn of_named(path: &Path, file: File, lock: FileLock, access: Access) -> Result<Self> {
+        let facts = file.metadata().map_err(|e| Error::io("asking for the file's names", e))?;
+        // A file that never had a name is found by that of its descriptor (`/proc/self/fd/`).
+        let is_there =
+            || fs::metadata(path).is_ok_and(|found| FileId::of(&found) == FileId::of(&facts));
+        if facts.nlink() == 0 && !is_there() {
+            return Err(Error::Locked);
+        }
         Self::of_locked(file, lock, access)
     }
 
-    /// The same for a file that is open and locked.
+    /// The same for a file that is open and locked, and may have no name yet.
     pub(crate) fn of_locked(file: File, lock: FileLock, access: Access) -> Result<Self> {
         let facts = file.metadata().map_err(|e| Error::io("asking for the file's length", e))?;
         if FileId::of(&facts) != lock.file() {
@@ -278,5 +291,55 @@ fn check_length(file: &File, have: u64) -> Result<()> {
         Some(need) if need <= have => Ok(()),
         Some(need) => Err(Error::Truncated { have, need }),
         None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible number of pages" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ACCESS: Access = Access { read_only: false, any_filesystem: true };
+
+    fn locked(path: &Path) -> (File, FileLock) {
+        let lock = FileLock::acquire(path, false).unwrap();
+        (lock::open(path, false).unwrap(), lock)
+    }
+
+    /// The next look at the path finds what is there now, or nothing.
+    #[test]
+    fn a_file_that_is_deleted_before_it_is_locked_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("pool"), folder.path().join("aside"));
+        drop(PoolFile::create(&path, ACCESS).unwrap());
+        let open = |deleted: &dyn Fn()| {
+            let (file, lock) = locked(&path);
+            deleted();
+            PoolFile::of_named(&path, file, lock, ACCESS)
+        };
+        assert!(open(&|| ()).is_ok());
+        fs::hard_link(&path, &aside).unwrap();
+        assert!(open(&|| fs::remove_file(&path).unwrap()).is_ok(), "it has another name");
+        fs::rename(&aside, &path).unwrap();
+        let outcome = open(&|| fs::remove_file(&path).unwrap());
+        assert!(matches!(outcome, Err(Error::Locked)), "{outcome:?}");
+        drop(PoolFile::create(&path, ACCESS).unwrap());
+        let outcome = open(&|| {
+            fs::remove_file(&path).unwrap();
+            drop(PoolFile::create(&path, ACCESS).unwrap());
+        });
+        assert!(matches!(outcome, Err(Error::Locked)), "{outcome:?}");
+    }
+
+    /// As long as it is open it can be opened again by the name of its descriptor.
+    #[test]
+    fn a_file_that_never_had_a_name_is_opened() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        drop(PoolFile::create(&path, ACCESS).unwrap());
+        let file = lock::open(&path, false).unwrap();
+        fs::remove_file(&path).unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        PoolFile::open(Path::new(&path), ACCESS).unwrap();
     }
 }
