@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use endura::{Error, MapOptions, Pool, PoolOptions};
@@ -17,10 +18,27 @@ pub(crate) struct Writing {
     pool: Option<Pool>,
     path: PathBuf,
     name: String,
-    made_pool: bool,
+    /// The file of the pool, if the command made it.
+    made_pool: Option<Made>,
     made_map: bool,
     /// Until the first entry is stored no signal ends the process: what was created for the entry is removed first.
     section: Option<Section>,
+}
+
+/// A file that the command made, by device and inode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Made([u64; 2]);
+
+impl Made {
+    /// The file that is at `path`; none if there is none.
+    fn at(path: &Path) -> Option<Self> {
+        fs::symlink_metadata(path).ok().map(|facts| Self([facts.dev(), facts.ino()]))
+    }
+
+    /// Removes the file. What has been moved to its path meanwhile stays. Whether the file is gone from there.
+    fn remove(self, path: &Path) -> bool {
+        Self::at(path) != Some(self) || fs::remove_file(path).is_ok()
+    }
 }
 
 impl Writing {
@@ -37,19 +55,19 @@ impl Writing {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 let section = interrupt::section();
                 match options.create_new(path) {
-                    Ok(pool) => (pool, true, section),
+                    Ok(pool) => (pool, Made::at(path), section),
                     // Another process was faster.
                     Err(Error::Io { source, .. })
                         if source.kind() == io::ErrorKind::AlreadyExists =>
                     {
                         drop(section);
                         let pool = options.open_existing(path).map_err(|error| failure(&error))?;
-                        (pool, false, interrupt::section())
+                        (pool, None, interrupt::section())
                     }
                     Err(error) => return Err(failure(&error)),
                 }
             }
-            Ok(pool) => (pool, false, interrupt::section()),
+            Ok(pool) => (pool, None, interrupt::section()),
             Err(error) => return Err(failure(&error)),
         };
         let mut writing = Self {
@@ -75,7 +93,7 @@ impl Writing {
 
     /// Called when the command has done its work: the pool and the map stay.
     pub(crate) fn keep(&mut self) {
-        (self.made_pool, self.made_map) = (false, false);
+        (self.made_pool, self.made_map) = (None, false);
         self.section = None;
     }
 
@@ -98,17 +116,16 @@ impl Writing {
     /// Removes what a failed command has created, while the pool is still locked: no other process has been able to use
     /// it. Returns whether the map is gone.
     fn undo(&mut self) -> bool {
-        if !(self.made_map || self.made_pool) {
+        if !self.made_map && self.made_pool.is_none() {
             return false;
         }
         let _section = self.section.take().unwrap_or_else(interrupt::section);
-        let gone = if self.made_pool {
-            fs::remove_file(&self.path).is_ok()
-        } else {
+        let gone = match self.made_pool {
+            Some(made) => made.remove(&self.path),
             // A pool that cannot drop the map is full or broken, which has already been reported.
-            self.pool.as_ref().is_some_and(|pool| pool.drop_map(&self.name).is_ok())
+            None => self.pool.as_ref().is_some_and(|pool| pool.drop_map(&self.name).is_ok()),
         };
-        (self.made_pool, self.made_map) = (false, false);
+        (self.made_pool, self.made_map) = (None, false);
         gone
     }
 }

@@ -188,6 +188,31 @@ fn commands_that_are_interrupted_leave_nothing() {
     }
 }
 
+/// A file that was moved to the path of a new pool is none of what a failed import made.
+#[test]
+fn a_failed_import_keeps_what_was_moved_to_its_path() {
+    let place = Place::in_memory();
+    let (new, other) = (place.path("new"), place.path("other"));
+    std::fs::write(&other, "precious").expect("a file");
+    let mut child = command(&["import", &place.text("new"), "--keys", "u64", "--values", "u64"]);
+    let child = child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = child.spawn().expect("the command starts");
+    let mut input = child.stdin.take().expect("its input");
+    let lines: String = (0..50_000).map(|i| format!("{i}\t{i}\n")).collect();
+    input.write_all(lines.as_bytes()).expect("lines");
+    let begun = std::time::Instant::now();
+    while !new.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no pool was made");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::fs::rename(&other, &new).expect("moved");
+    input.write_all(b"no number\n").expect("a wrong line");
+    drop(input);
+    let output = child.wait_with_output().expect("an end");
+    assert!(!output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read(&new).expect("it is there"), b"precious");
+}
+
 #[test]
 fn a_full_disk_keeps_what_was_there() {
     let place = prepared();

@@ -46,7 +46,7 @@ impl PoolFile {
         draft.publish(path).map_err(failed)?;
         folder_file.sync_all().map_err(|error| {
             // Still locked: no process has been able to use it.
-            let _ = fs::remove_file(path);
+            made.discard(path);
             Error::io("syncing the pool's folder", error)
         })?;
         Ok(made)

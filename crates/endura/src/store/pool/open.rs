@@ -1,6 +1,5 @@
 //! How a path becomes an open pool.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +63,7 @@ impl PoolOptions {
             }
             Err(error) => {
                 // The file is still locked: no other handle has used it.
-                let _ = fs::remove_file(path);
+                file.discard(path);
                 Err(error)
             }
         }
