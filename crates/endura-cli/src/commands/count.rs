@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write, stdout};
 
-use endura::Pool;
+use endura::{Error, Pool};
 use serde_json::json;
 
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
@@ -31,7 +31,13 @@ pub(crate) fn run(args: &Args) -> Result {
         drop(pool);
         pool = args.pool.open()?;
     }
-    let counts = count(args, &pool).map_err(|error| args.pool.at(&error))?;
+    let counts = count(args, &pool).map_err(|error| {
+        let failure = args.pool.at(&error);
+        match (error, &args.map) {
+            (Error::UnknownNodes { .. }, None) => failure.noted("`--map` counts another map"),
+            _ => failure,
+        }
+    })?;
     if counts.iter().any(|(_, len)| len.is_none()) {
         return Err(Failure::Message(format!(
             "{}: a map could not be counted; `endura check` says why",
@@ -59,5 +65,9 @@ fn count(args: &Args, pool: &Pool) -> endura::Result<Vec<(String, Option<u64>)>>
     count_unknown(pool)?;
     let wanted = |name: &String| args.map.as_ref().is_none_or(|map| map == name);
     let maps = pool.maps()?.into_iter().filter(|map| wanted(&map.name));
-    Ok(maps.map(|map| (map.name.clone(), counted(&map))).collect())
+    let counts = maps.map(|map| match counted(&map) {
+        None if !map.is_known => Err(Error::UnknownNodes { name: map.name }),
+        count => Ok((map.name, count)),
+    });
+    counts.collect()
 }

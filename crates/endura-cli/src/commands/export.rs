@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write, stdout};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use endura::Error;
 use indicatif::ProgressBar;
 
 use crate::format::{FORMATS, FormatName, Sink, Style};
@@ -99,7 +100,11 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
     let doomed = interrupt::doomed(made.path());
     let mut lines = Vec::new();
     for info in pool.maps()? {
-        let map = OpenMap::open(&pool, &info.name)?;
+        let map = OpenMap::open(&pool, &info.name).map_err(|error| match error {
+            Error::UnknownNodes { .. } => Failure::from(error)
+                .noted("nothing was exported; `--map` in place of `--all` exports another map"),
+            error => error.into(),
+        })?;
         let name = file_name(&info.name, style);
         let path = made.path().join(&name);
         let mut sink = Sink::new(style, &map.schema);

@@ -12,8 +12,9 @@ pub(super) enum Numbers {
     Perhaps,
 }
 
-/// The fields of the next entry. Empty lines have none; a line ends with a line feed, or with a carriage return and a
-/// line feed. `commas`: between numbers a comma is a separator too, if the line has no tab.
+/// The fields of the next entry. Empty lines have none, and among numbers lines of blanks have none; a line ends with a
+/// line feed, or with a carriage return and a line feed. `commas`: between numbers a comma is a separator too, if the
+/// line has no tab.
 pub(super) fn next(
     lines: &mut Lines,
     commas: bool,
@@ -21,7 +22,12 @@ pub(super) fn next(
 ) -> Result<Option<Entry>, Flaw> {
     while let Some(line) = lines.next(too_long)? {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let is_blank = line.is_empty() || numbers != Numbers::No && line.trim_ascii().is_empty();
+        let is_blank = match numbers {
+            Numbers::Yes => line.trim_ascii().is_empty(),
+            // A tab separates a key from a value, also where both are empty.
+            Numbers::Perhaps => line.trim_ascii().is_empty() && !line.contains(&b'\t'),
+            Numbers::No => line.is_empty(),
+        };
         if !is_blank {
             let commas = commas
                 && match numbers {

@@ -93,6 +93,7 @@ fn types() -> impl Strategy<Value = Type> {
         prop::sample::select(vec![4, 8]).prop_map(|width| Type::Float { width }),
         Just(Type::Bool),
         Just(Type::Char),
+        Just(Type::Unit),
         Just(Type::Str),
         Just(Type::Bytes),
         (0_usize..20).prop_map(Type::Array),
@@ -117,6 +118,7 @@ fn value_of(kind: &Type) -> BoxedStrategy<Datum<'static>> {
         Type::Float { width: 4 } => any::<f32>().prop_map(Datum::F32).boxed(),
         Type::Float { .. } => any::<f64>().prop_map(Datum::F64).boxed(),
         Type::Bool => any::<bool>().prop_map(Datum::Bool).boxed(),
+        Type::Unit => Just(Datum::Unit).boxed(),
         Type::Char => any::<char>().prop_map(Datum::Char).boxed(),
         Type::Str => "[\0a\u{ff}-\u{101}]{0,4}".prop_map(|text| Datum::Str(text.into())).boxed(),
         Type::Bytes => bytes(0..5),
@@ -158,6 +160,7 @@ fn compare(kind: &Type, a: &Datum<'_>, b: &Datum<'_>) -> std::cmp::Ordering {
         (_, Datum::F32(a), Datum::F32(b)) => a.total_cmp(b),
         (_, Datum::F64(a), Datum::F64(b)) => a.total_cmp(b),
         (_, Datum::Bool(a), Datum::Bool(b)) => a.cmp(b),
+        (_, Datum::Unit, Datum::Unit) => std::cmp::Ordering::Equal,
         (_, Datum::Char(a), Datum::Char(b)) => a.cmp(b),
         (_, Datum::Str(a), Datum::Str(b)) => a.cmp(b),
         (_, Datum::Bytes(a), Datum::Bytes(b)) => a.cmp(b),
@@ -210,6 +213,29 @@ fn widths_that_have_no_sum() {
     let kind = Type::named("([u8; 18446744073709551615], [u8; 2])");
     assert_eq!(kind.width(), None);
     assert!(kind.check(b"").is_err());
+}
+
+/// A face may make a type of what its users say.
+#[test]
+fn widths_that_no_number_has() {
+    for width in [0, 9, 17, 32, usize::MAX] {
+        for kind in [
+            Type::Int { width, signed: false },
+            Type::Int { width, signed: true },
+            Type::Float { width },
+        ] {
+            if matches!(kind, Type::Int { width: 9, .. }) {
+                continue;
+            }
+            for datum in [Datum::Unsigned(0), Datum::Signed(0), Datum::F64(0.0)] {
+                let encoded = kind.encode(&datum, &mut Vec::new());
+                assert!(matches!(encoded, Err(Error::Encode { .. })), "{kind:?}");
+            }
+            for bytes in [vec![], vec![0; width.min(99)]] {
+                assert!(matches!(kind.decode(&bytes), Err(Error::Decode { .. })), "{kind:?}");
+            }
+        }
+    }
 }
 
 fn pool() -> (tempfile::TempDir, Pool) {

@@ -5,6 +5,7 @@ mod bulk;
 mod cases;
 mod codecs;
 mod dynamic;
+mod dynamic_model;
 mod killed;
 mod model;
 #[allow(dead_code, unused, clippy::all, reason = "compiled as a user would write it, and not run")]

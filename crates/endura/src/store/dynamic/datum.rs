@@ -104,14 +104,14 @@ impl Type {
     /// `part`: encode as a field of a tuple.
     fn encode_in(&self, datum: &Datum<'_>, part: bool, out: &mut Vec<u8>) -> Result<(), BoxError> {
         match (self, datum) {
-            (&Self::Int { width, signed: false }, &Datum::Unsigned(value)) => {
+            (&Self::Int { width: width @ 1..=16, signed: false }, &Datum::Unsigned(value)) => {
                 let unused = 128 - 8 * width as u32;
                 if value << unused >> unused != value {
                     return Err(format!("{value} is out of its range").into());
                 }
                 out.extend_from_slice(&value.to_be_bytes()[16 - width..]);
             }
-            (&Self::Int { width, signed: true }, &Datum::Signed(value)) => {
+            (&Self::Int { width: width @ 1..=16, signed: true }, &Datum::Signed(value)) => {
                 let unused = 128 - 8 * width as u32;
                 if value << unused >> unused != value {
                     return Err(format!("{value} is out of its range").into());
@@ -187,6 +187,9 @@ impl Type {
             Self::Bytes | Self::Unknown(_) => Datum::Bytes(std::mem::take(bytes).into()),
             Self::Array(width) => Datum::Bytes(take(bytes, *width)?.into()),
             Self::Unit => Datum::Unit,
+            Self::Int { width: 0 | 17.., .. } | Self::Float { width: 0 | 9.. } => {
+                return Err("no number has so many bytes".into());
+            }
             Self::Int { .. } | Self::Float { .. } | Self::Bool | Self::Char => {
                 self.decode_number(take(bytes, self.width().unwrap_or(0))?)?
             }

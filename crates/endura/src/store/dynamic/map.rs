@@ -55,9 +55,9 @@ pub(super) struct Side {
 }
 
 impl Side {
-    fn of(kind: &Type) -> Self {
-        let width = kind.width();
+    fn of(kind: &Type, are_words: bool) -> Self {
         // For a type unknown to this build, the encoding has all 8 bytes of the word.
+        let width = kind.width().or(are_words.then_some(8));
         let word_width = width.unwrap_or(8).min(8);
         Self { width, is_any_bytes: kind.is_any_bytes(), word_width }
     }
@@ -104,7 +104,8 @@ impl DynamicMap {
 
     fn over(map: UntypedMap, types: Types) -> Self {
         let (key, value) = (Type::named(&types.key), Type::named(&types.value));
-        let sides = (Side::of(&key), Side::of(&value));
+        let are_words = matches!(map, UntypedMap::Words(_));
+        let sides = (Side::of(&key, are_words), Side::of(&value, are_words));
         let schema = Arc::new(Schema { types, key, value });
         Self { map, key: sides.0, value: sides.1, schema }
     }

@@ -25,7 +25,7 @@ impl DynamicMap {
     pub fn get_with<R>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.map {
             UntypedMap::Words(map) => {
-                Ok(self.found(map.get(self.key_word(key)?)?).map(|value| look(&value)))
+                map.get_with(self.key_word(key)?, |value| look(&self.value.encoding(value)))
             }
             UntypedMap::Bytes(map) => map.get_with(self.checked_key(key)?, look),
         }

@@ -1,5 +1,6 @@
 //! The two maps below a [`DynamicMap`](super::DynamicMap), which check nothing.
 
+use super::types::Type;
 use crate::store::index::Tree;
 use crate::store::map::handle::Handle;
 use crate::store::map::{Map, MapOptions, check_names};
@@ -17,13 +18,18 @@ pub enum UntypedMap {
     Bytes(Map<[u8], [u8]>),
 }
 
-/// Opens the map `name` with the types that it has, and returns these as well.
+/// Opens the map `name` with the types that it has, and returns these as well. A map of words whose types are known to
+/// have other encodings is damaged.
 pub(super) fn open(pool: &Pool, name: &str) -> Result<(UntypedMap, Types)> {
     let Some(map) = pool.space().find_map(name)? else {
         return Err(Error::NoSuchMap { name: name.to_owned() });
     };
     let types = map.types().clone();
-    let handle = pool.open_map(name, MapOptions::new().create(false), types, true)?;
+    let may_be_words = [&types.key, &types.value].into_iter().all(|name| {
+        let found = Type::named(name);
+        found.is_word() || matches!(found, Type::Unknown(_))
+    });
+    let handle = pool.open_map(name, MapOptions::new().create(false), types, may_be_words)?;
     let types = handle.types.clone();
     Ok((UntypedMap::over(handle), types))
 }

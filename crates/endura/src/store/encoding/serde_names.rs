@@ -24,7 +24,7 @@ enum Asked {
 /// The name by which serde knows a type, without its arguments.
 #[cfg(feature = "json")]
 pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
-    match asked::<T>() {
+    match asked::<T>(true) {
         Asked::Anything => None,
         Asked::Named(name) => Some(name),
         Asked::Plain(name) | Asked::Holder(name) => Some(name.to_owned()),
@@ -34,7 +34,7 @@ pub(crate) fn name_of<T: DeserializeOwned>() -> Option<String> {
 /// The name by which serde knows a type, with its arguments. For a type without one, its whole Rust name.
 #[cfg(feature = "postcard")]
 pub(crate) fn full_name_of<T: DeserializeOwned>() -> String {
-    match asked::<T>() {
+    match asked::<T>(false) {
         Asked::Plain(name) => name.to_owned(),
         Asked::Named(name) => {
             let full = without_paths(std::any::type_name::<T>());
@@ -44,9 +44,10 @@ pub(crate) fn full_name_of<T: DeserializeOwned>() -> String {
     }
 }
 
-fn asked<T: DeserializeOwned>() -> Asked {
+/// `is_text`: whether the codec is one for people to read. An `IpAddr` is a string there, and an enum elsewhere.
+fn asked<T: DeserializeOwned>(is_text: bool) -> Asked {
     let mut asked = Asked::Anything;
-    let _ = T::deserialize(Asks(&mut asked));
+    let _ = T::deserialize(Asks { asked: &mut asked, is_text });
     asked
 }
 
@@ -61,6 +62,10 @@ fn without_paths(full: &str) -> String {
         if let Some(behind) = rest.strip_prefix("::") {
             short.truncate(word);
             rest = behind;
+        } else if let Some(length) = char_literal(rest) {
+            short.push_str(&rest[..length]);
+            rest = &rest[length..];
+            word = short.len();
         } else if let Some(lifetime) = rest.strip_prefix('\'') {
             let behind = lifetime.trim_start_matches(is_of_word);
             rest = behind.strip_prefix(',').unwrap_or(behind).trim_start();
@@ -78,6 +83,19 @@ fn without_paths(full: &str) -> String {
         // The pool records at most 255 bytes. A longer name is replaced by its checksum, which still tells types apart.
         _ => format!("#{:08x}", crc32c::append(0, short.as_bytes())),
     }
+}
+
+/// Bytes of the character that a name begins with, as an argument is written: `'x'`, `'\''`.
+#[cfg(feature = "postcard")]
+fn char_literal(rest: &str) -> Option<usize> {
+    let mut chars = rest.strip_prefix('\'')?.chars();
+    if chars.next()? == '\\' {
+        // The first behind the backslash may be a quote itself.
+        chars.next()?;
+        chars = chars.as_str()[chars.as_str().find('\'')?..].chars();
+    }
+    let behind = chars.as_str().strip_prefix('\'')?;
+    Some(rest.len() - behind.len())
 }
 
 /// The longest name that is recorded in full.
@@ -114,7 +132,10 @@ fn arguments(short: &str) -> &str {
 }
 
 /// A deserializer that has no data and notes what the type requests.
-struct Asks<'a>(&'a mut Asked);
+struct Asks<'a> {
+    asked: &'a mut Asked,
+    is_text: bool,
+}
 
 #[derive(Debug)]
 struct Nothing;
@@ -136,7 +157,7 @@ impl de::Error for Nothing {
 macro_rules! named {
     ($($method:ident($($more:ident: $type:ty),*);)*) => { $(
         fn $method<V: Visitor<'de>>(self, name: &'static str, $($more: $type,)* _: V) -> Result<V::Value, Nothing> {
-            *self.0 = Asked::Named(name.to_owned());
+            *self.asked = Asked::Named(name.to_owned());
             $(let _ = $more;)*
             Err(Nothing)
         }
@@ -146,7 +167,7 @@ macro_rules! named {
 macro_rules! unnamed {
     ($asked:ident: $($method:ident $name:literal)*) => { $(
         fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Nothing> {
-            *self.0 = Asked::$asked($name);
+            *self.asked = Asked::$asked($name);
             Err(Nothing)
         }
     )* };
@@ -177,18 +198,22 @@ impl<'de> de::Deserializer<'de> for Asks<'_> {
     unnamed! { Holder: deserialize_seq "seq" }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Nothing> {
-        *self.0 = Asked::Holder("tuple");
+        *self.asked = Asked::Holder("tuple");
         Err(Nothing)
     }
 
     /// A struct with `#[serde(flatten)]` requests a map as well, but says that it expects a struct.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Nothing> {
         let expected = (&visitor as &dyn Expected).to_string();
-        *self.0 = match expected.strip_prefix("struct ") {
+        *self.asked = match expected.strip_prefix("struct ") {
             Some(name) => Asked::Named(name.to_owned()),
             None => Asked::Holder("map"),
         };
         Err(Nothing)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.is_text
     }
 
     forward_to_deserialize_any! { i128 u128 bytes byte_buf option unit identifier ignored_any }
@@ -216,6 +241,9 @@ mod tests {
             ("&str", "&str"),
             ("[my::Größe; 4]", "[Größe; 4]"),
             ("my::Grid<3, true>", "Grid<3, true>"),
+            ("my::Of<'a'>", "Of<'a'>"),
+            ("my::Of<'\\'', my::T<'_>>", "Of<'\\'', T>"),
+            ("my::Of<'\\u{85}', my::T>", "Of<'\\u{85}', T>"),
         ] {
             assert_eq!(without_paths(full), short, "{full}");
         }
@@ -229,6 +257,9 @@ mod tests {
         assert_eq!(full_name_of::<String>(), "str");
         assert_eq!(full_name_of::<Option<u8>>(), "Option<u8>");
         assert_eq!(full_name_of::<i128>(), "i128");
+        // Text for people, and no text in postcard.
+        assert_eq!(full_name_of::<std::net::IpAddr>(), "IpAddr");
+        assert_eq!(full_name_of::<std::net::Ipv4Addr>(), "Ipv4Addr");
     }
 
     type Long<T> = (Vec<Vec<Vec<Vec<T>>>>, Vec<Vec<Vec<Vec<T>>>>, Vec<Vec<Vec<Vec<T>>>>);
