@@ -17,6 +17,8 @@ mod lines;
 mod name;
 mod sink;
 mod source;
+#[cfg(test)]
+mod tests;
 mod tsv;
 
 pub(crate) use lines::Flaw;

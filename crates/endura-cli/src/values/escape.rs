@@ -16,7 +16,7 @@ What is printed is written the same way.";
 const ESCAPES: &str = "\\\\ \\t \\n \\r \\0 \\xNN";
 
 /// A byte order mark, which is not part of a text at its start.
-const BOM: char = '\u{feff}';
+pub(crate) const BOM: char = '\u{feff}';
 
 /// Appends `bytes` as text without control characters. UTF-8 is copied; a backslash and all other bytes are escaped.
 pub(crate) fn escape(bytes: &[u8], out: &mut Vec<u8>) {

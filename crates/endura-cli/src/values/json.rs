@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::values::escape::{from_hex, push_hex, shown};
+use crate::values::escape::{BOM, from_hex, push_hex, shown};
 use crate::values::scalar::{self, Reading};
 
 /// The kind of a JSON value, by its first byte.
@@ -210,9 +210,10 @@ pub(crate) fn write(kind: &Type, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result
         (_, Datum::Unit) => out.extend_from_slice(b"null"),
         (_, Datum::Char(c)) => quote(c.encode_utf8(&mut [0; 4]), out),
         (_, Datum::Str(text)) => quote(text, out),
-        (_, Datum::Bytes(bytes)) => {
-            out.extend_from_slice(bytes_json(bytes).to_string().as_bytes());
-        }
+        (_, Datum::Bytes(bytes)) => match str::from_utf8(bytes) {
+            Ok(text) => quote(text, out),
+            Err(_) => out.extend_from_slice(bytes_json(bytes).to_string().as_bytes()),
+        },
         _ => match scalar::text(datum) {
             Some(text) if is_plain_number(datum) => out.extend_from_slice(text.as_bytes()),
             Some(text) => quote(&text, out),
@@ -233,9 +234,19 @@ fn is_plain_number(datum: &Datum<'_>) -> bool {
     }
 }
 
-/// Appends the text of a string in quotes.
+/// Appends the text of a string in quotes. JSON escapes the control characters of ASCII; terminals obey others as well.
 fn quote(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+    let quoted = serde_json::Value::from(text).to_string();
+    let mut rest = &*quoted;
+    while let Some(at) = rest.find(|c: char| c.is_control() || c == BOM) {
+        let (before, behind) = rest.split_at(at);
+        out.extend_from_slice(before.as_bytes());
+        let mut chars = behind.chars();
+        let number = chars.next().map_or(0, u32::from);
+        out.extend_from_slice(format!("\\u{number:04x}").as_bytes());
+        rest = chars.as_str();
+    }
+    out.extend_from_slice(rest.as_bytes());
 }
 
 /// Bytes as a JSON value. A string is never mistaken for something else.

@@ -94,6 +94,28 @@ fn control_characters_do_not_reach_the_terminal() {
     assert_eq!(json(&works(&["info", pool, "--json"]))["maps"][0]["name"], name);
 }
 
+/// Terminals obey the control characters behind ASCII as well: U+009B begins what ESC and a bracket do.
+#[test]
+fn no_control_character_of_an_entry_reaches_the_terminal() {
+    let place = Place::new();
+    let pool = &*place.pool();
+    let controls: String = ('\0'..='\u{a0}').filter(|c| c.is_control()).collect();
+    let field = serde_json::Value::from(&*controls).to_string();
+    let types = [
+        ("(str, u8)", format!("[{field},1]")),
+        ("Option<bytes>", field),
+        ("char", "\u{9b}".into()),
+    ];
+    for (map, (kind, key)) in ["a", "b", "c"].into_iter().zip(types) {
+        works(&["put", pool, &key, "1", "--map", map, "--keys", kind]);
+        for form in [&[][..], &["--json"]] {
+            let lines = works(&[&["scan", pool, "--map", map], form].concat());
+            assert!(!lines.contains(|c: char| c.is_control() && !"\t\n".contains(c)), "{lines:?}");
+        }
+        assert_eq!(works(&["get", pool, &key, "--map", map]), "1\n");
+    }
+}
+
 #[test]
 fn a_path_may_be_any_bytes() {
     let place = Place::new();

@@ -13,6 +13,7 @@
 //! | [`output`] | standard output and standard error that take nothing |
 //! | [`system`] | what the system may not give: `/proc`, files of any size |
 //! | [`texts`] | what people read |
+//! | [`unknown`] | maps of a newer build |
 //! | [`waiting`] | several processes that want one pool |
 
 #![allow(clippy::expect_used, reason = "a test fails by a panic")]
@@ -29,4 +30,5 @@ mod output;
 mod support;
 mod system;
 mod texts;
+mod unknown;
 mod waiting;

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
+use std::net::{IpAddr, Ipv4Addr};
 
 use endura::{BoxError, Error, Json, Map, Pool, Postcard, Value};
 use serde::{Deserialize, Serialize};
@@ -189,6 +190,31 @@ fn postcard_refuses_what_it_could_not_read() {
     is_kept::<Json<Tagged>>(&pool, &Tagged::A { x: 1 }, None);
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Wide {
+    Number(u128),
+    Text(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Flat {
+    #[serde(flatten)]
+    more: BTreeMap<String, i128>,
+}
+
+/// In release builds as well, which decode only what is in doubt.
+#[test]
+fn numbers_that_serde_would_not_read_are_refused() {
+    let (_folder, pool) = pool();
+    let (unread, most) = (Some("could not be read again"), u128::from(u64::MAX));
+    is_kept::<Json<Wide>>(&pool, &Wide::Number(most), None);
+    is_kept::<Json<Wide>>(&pool, &Wide::Number(most + 1), unread);
+    is_kept::<Json<Wide>>(&pool, &Wide::Text("7".into()), None);
+    is_kept::<Json<Flat>>(&pool, &Flat { more: [("n".into(), -5)].into() }, None);
+    is_kept::<Json<Flat>>(&pool, &Flat { more: [("n".into(), i128::MIN)].into() }, unread);
+}
+
 #[test]
 fn what_is_not_stored_leaves_the_old_value() {
     let (_folder, pool) = pool();
@@ -366,6 +392,9 @@ mod v2 {
     }
 }
 
+#[derive(Serialize, Deserialize)]
+struct Marked<const MARK: char>(u8);
+
 #[test]
 fn recorded_names() {
     fn name<V: Value>() -> String {
@@ -385,6 +414,11 @@ fn recorded_names() {
     assert_eq!(name::<Postcard<(u32, i32)>>(), "postcard<(u32, i32)>");
     assert_eq!(name::<Postcard<u64>>(), "postcard<u64>");
     assert_eq!(name::<Postcard<String>>(), "postcard<str>");
+    // Text to people, and something else to postcard.
+    assert_eq!(name::<Json<IpAddr>>(), "json<str>");
+    assert_eq!(name::<Postcard<IpAddr>>(), "postcard<IpAddr>");
+    assert_eq!(name::<Postcard<Ipv4Addr>>(), "postcard<Ipv4Addr>");
+    assert_eq!(name::<Postcard<Marked<'a'>>>(), "postcard<Marked<'a'>>");
 }
 
 #[test]
@@ -398,6 +432,8 @@ fn postcard_tells_arguments_apart() {
         pool.map::<u64, A>(&name).unwrap();
     }
     is_refused::<Postcard<v1::Page<u32>>, Postcard<v1::Page<i32>>>(&pool);
+    is_refused::<Postcard<Marked<'a'>>, Postcard<Marked<'\''>>>(&pool);
+    is_refused::<Postcard<IpAddr>, Postcard<String>>(&pool);
     is_refused::<Postcard<Vec<u32>>, Postcard<Vec<i32>>>(&pool);
     is_refused::<Postcard<(u32, i32)>, Postcard<(u64, u64)>>(&pool);
     is_refused::<Postcard<Option<u32>>, Postcard<Option<i32>>>(&pool);

@@ -112,9 +112,9 @@ impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int { width, signed } => {
-                write!(f, "{}{}", if *signed { 'i' } else { 'u' }, 8 * width)
+                write!(f, "{}{}", if *signed { 'i' } else { 'u' }, width.saturating_mul(8))
             }
-            Self::Float { width } => write!(f, "f{}", 8 * width),
+            Self::Float { width } => write!(f, "f{}", width.saturating_mul(8)),
             Self::Bool => f.write_str("bool"),
             Self::Char => f.write_str("char"),
             Self::Unit => f.write_str("()"),

@@ -12,7 +12,8 @@ use crate::BoxError;
 pub(crate) enum Reading {
     /// It can, if it supports the type at all.
     AsEver,
-    /// It depends on the value: fields were left out, and the type may not have defaults for them.
+    /// It depends on the value: fields were left out, and the type may not have defaults for them; or a number has more
+    /// than 64 bits, of which serde's `untagged`, `tag` and `flatten` read only the first 64.
     InDoubt,
 }
 
@@ -39,9 +40,9 @@ enum Codec {
 const DEEPEST: u32 = 127;
 
 fn check<T: Serialize + ?Sized>(value: &T, codec: Codec) -> Result<Reading, BoxError> {
-    let skips = Cell::new(false);
-    value.serialize(Check { codec, skips: &skips, depth: 0, is_some: false })?;
-    Ok(if skips.get() { Reading::InDoubt } else { Reading::AsEver })
+    let doubt = Cell::new(false);
+    value.serialize(Check { codec, doubt: &doubt, depth: 0, is_some: false })?;
+    Ok(if doubt.get() { Reading::InDoubt } else { Reading::AsEver })
 }
 
 /// Why a value is refused.
@@ -70,8 +71,8 @@ fn refuse<R>(why: &str) -> Result<R, Refusal> {
 #[derive(Clone, Copy)]
 struct Check<'c> {
     codec: Codec,
-    /// Whether a field was left out.
-    skips: &'c Cell<bool>,
+    /// Whether the reading is in doubt.
+    doubt: &'c Cell<bool>,
     depth: u32,
     /// Whether this is the value inside a `Some`.
     is_some: bool,
@@ -114,9 +115,15 @@ impl Check<'_> {
                 "postcard cannot leave out a field (`skip_serializing_if`): store all of them, or use `Json`",
             ),
             Codec::Json => {
-                self.skips.set(true);
+                self.doubt.set(true);
                 Ok(())
             }
+        }
+    }
+
+    fn integer(self, has_64_bits: bool) {
+        if self.codec == Codec::Json && !has_64_bits {
+            self.doubt.set(true);
         }
     }
 }
@@ -140,9 +147,19 @@ impl Serializer for Check<'_> {
 
     plain! {
         serialize_bool: bool;
-        serialize_i8: i8; serialize_i16: i16; serialize_i32: i32; serialize_i64: i64; serialize_i128: i128;
-        serialize_u8: u8; serialize_u16: u16; serialize_u32: u32; serialize_u64: u64; serialize_u128: u128;
+        serialize_i8: i8; serialize_i16: i16; serialize_i32: i32; serialize_i64: i64;
+        serialize_u8: u8; serialize_u16: u16; serialize_u32: u32; serialize_u64: u64;
         serialize_char: char; serialize_str: &str; serialize_bytes: &[u8];
+    }
+
+    fn serialize_i128(self, value: i128) -> Result<(), Refusal> {
+        self.integer(i64::try_from(value).is_ok() || u64::try_from(value).is_ok());
+        Ok(())
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<(), Refusal> {
+        self.integer(u64::try_from(value).is_ok());
+        Ok(())
     }
 
     fn serialize_f32(self, value: f32) -> Result<(), Refusal> {
@@ -304,5 +321,29 @@ impl ser::SerializeMap for Check<'_> {
 
     fn end(self) -> Result<(), Refusal> {
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "json", feature = "postcard"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_more_than_64_bits_are_in_doubt_as_json() {
+        let wide = u128::from(u64::MAX) + 1;
+        for (number, reading) in [(wide - 1, Reading::AsEver), (wide, Reading::InDoubt)] {
+            assert_eq!(by_json(&Some([number])).unwrap(), reading);
+            assert_eq!(by_postcard(&Some([number])).unwrap(), Reading::AsEver);
+        }
+        let narrow = i128::from(i64::MIN);
+        for (number, reading) in [
+            (narrow, Reading::AsEver),
+            (narrow - 1, Reading::InDoubt),
+            (i128::from(u64::MAX), Reading::AsEver),
+            (i128::from(u64::MAX) + 1, Reading::InDoubt),
+        ] {
+            assert_eq!(by_json(&number).unwrap(), reading, "{number}");
+        }
     }
 }

@@ -4,4 +4,5 @@ mod arithmetic;
 mod counts;
 mod damage_is_told;
 mod hostile;
+mod types;
 mod unknown_nodes;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use endura::dynamic::DynamicMap;
 use endura::lab::media::Mapped;
 use endura::lab::pool::space;
 use endura::lab::tree::{Change, Index};
@@ -61,7 +62,7 @@ pub(crate) enum Around {
 /// Runs an operation of a world that calls the closure.
 type Run = fn(&World, &mut dyn FnMut()) -> Outcome;
 
-pub(crate) const CLOSURES: [(&str, Around, Run); 26] = [
+pub(crate) const CLOSURES: [(&str, Around, Run); 33] = [
     ("roart.get_with", Around::Method, |world, nested| {
         world.roart.get_with(KEY, |_| nested()).map(drop)
     }),
@@ -151,7 +152,54 @@ pub(crate) const CLOSURES: [(&str, Around, Run); 26] = [
     ("nbtree.extend", Around::Method, |world, nested| {
         world.nbtree.extend(source(nested).map(|key| (key, 1))).map(drop)
     }),
+    ("dynamic fast_fair.get_with", Around::Method, |world, nested| {
+        dynamic(world, "fast_fair")?.get_with(&NAME, |_| nested()).map(drop)
+    }),
+    ("dynamic nbtree.get_with", Around::Method, |world, nested| {
+        dynamic(world, "nbtree")?.get_with(&NAME, |_| nested()).map(drop)
+    }),
+    ("dynamic roart.get_with", Around::Method, |world, nested| {
+        dynamic(world, "roart")?.get_with(&NAME, |_| nested()).map(drop)
+    }),
+    ("dynamic nbtree.alter", Around::Method, |world, nested| {
+        let change = |_: Option<&[u8]>| {
+            nested();
+            Some(vec![1; 8])
+        };
+        dynamic(world, "nbtree")?.alter(&NAME, change).map(drop)
+    }),
+    ("dynamic roart.update", Around::Method, |world, nested| {
+        let make = |_: Option<&[u8]>| {
+            nested();
+            vec![1; 8]
+        };
+        dynamic(world, "roart")?.update(&NAME, make).map(drop)
+    }),
+    ("dynamic fast_fair.iter().visit", Around::Method, |world, nested| {
+        let once = dynamic(world, "fast_fair")?.iter().visit(true, |_, _| {
+            nested();
+            ControlFlow::Break(())
+        });
+        once.map(drop)
+    }),
+    ("dynamic fast_fair.extend", Around::Method, |world, nested| {
+        let keys: Vec<_> = (KEY..KEY + 3).map(u64::to_be_bytes).collect();
+        let source = keys.iter().enumerate().inspect(|(i, _)| {
+            if *i == 1 {
+                nested();
+            }
+        });
+        let entries = source.map(|(_, key)| (&key[..], &[1; 8][..]));
+        dynamic(world, "fast_fair")?.extend(entries).map(drop)
+    }),
 ];
+
+/// [`KEY`] as it is stored.
+const NAME: [u8; 8] = KEY.to_be_bytes();
+
+fn dynamic(world: &World, name: &str) -> Result<DynamicMap, Error> {
+    DynamicMap::open(&world.pool, name)
+}
 
 /// Keys for a load, which calls the closure before the second one.
 fn source(nested: &mut dyn FnMut()) -> impl Iterator<Item = u64> {
