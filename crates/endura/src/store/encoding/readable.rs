@@ -13,7 +13,7 @@ pub(crate) enum Reading {
     /// It can, if it supports the type at all.
     AsEver,
     /// It depends on the value: fields were left out, and the type may not have defaults for them; or a number has more
-    /// than 64 bits, of which serde's `untagged`, `tag` and `flatten` read only the first 64.
+    /// than 64 bits, which serde's `untagged`, `tag` and `flatten` do not read exactly.
     InDoubt,
 }
 
