@@ -12,7 +12,7 @@ use proptest::strategy::Union;
 use super::lines::BOM;
 use super::{FormatName, Sink, Source, Style};
 use crate::values::guess::{Chosen, Origin};
-use crate::values::map::Schema;
+use crate::values::map::{Entry, Schema};
 
 /// What a map holds, as it is stored.
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -124,7 +124,7 @@ fn read(
     header: bool,
     file: &[u8],
     given: Option<(&Types, Origin)>,
-) -> Result<(Schema, Vec<(Vec<u8>, Vec<u8>)>), String> {
+) -> Result<(Schema, Vec<Entry>), String> {
     let input = Box::new(Cursor::new(file.to_vec()));
     let told = |flaw: super::Flaw| format!("{flaw:?}");
     let source = Source::new(input, Path::new("-"), name, header);
