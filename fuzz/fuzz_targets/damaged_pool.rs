@@ -8,6 +8,8 @@ mod cases;
 #[path = "../../crates/endura/tests/damage/every_operation.rs"]
 #[allow(dead_code, reason = "the tests also damage files of one kind")]
 mod every_operation;
+#[path = "../../crates/endura/tests/support/killed_file.rs"]
+mod killed_file;
 #[path = "../../crates/endura/tests/damage/maps.rs"]
 mod maps;
 
@@ -17,8 +19,9 @@ use every_operation::{Files, TinyFastFair, TinyNbTree, on_heap};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     static MAPS: LazyLock<Files> = LazyLock::new(maps::files);
-    // The same bytes for all: what is common to them is found in a third of the time.
+    // The same bytes for all: what is common to them is found in a part of the time.
     on_heap::<TinyFastFair>(bytes);
     on_heap::<TinyNbTree>(bytes);
     MAPS.on_file(bytes);
+    MAPS.on_killed_file(bytes);
 });
