@@ -24,8 +24,8 @@ use crate::tree::Bytes;
 ///
 /// A value that JSON would not give back unchanged fails with [`Error::Encode`](crate::Error::Encode): NaN and
 /// infinity, `Some(None)` and `Some(())`, and more than 127 nested arrays and objects. A value is decoded before it is
-/// stored if fields were left out (`skip_serializing_if`), or a number in it has more than 64 bits; in builds with debug
-/// assertions every value is.
+/// stored if fields were left out (`skip_serializing_if`), if it has integers of 128 bits, or if a struct in it has
+/// `#[serde(flatten)]`; in builds with debug assertions every value is.
 ///
 /// # Equality
 ///
