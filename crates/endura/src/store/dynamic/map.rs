@@ -50,6 +50,8 @@ pub(super) struct Side {
     width: Option<usize>,
     /// Whether any bytes of that length are an encoding.
     is_any_bytes: bool,
+    /// Whether the encodings are all texts.
+    is_text: bool,
     /// Bytes of the encoding that a word represents.
     word_width: usize,
 }
@@ -59,7 +61,8 @@ impl Side {
         // For a type unknown to this build, the encoding has all 8 bytes of the word.
         let width = kind.width().or(are_words.then_some(8));
         let word_width = width.unwrap_or(8).min(8);
-        Self { width, is_any_bytes: kind.is_any_bytes(), word_width }
+        let is_text = *kind == Type::Str;
+        Self { width, is_any_bytes: kind.is_any_bytes(), is_text, word_width }
     }
 
     /// Bytes of the encoding that a word represents.
@@ -73,10 +76,13 @@ impl Side {
         Encoding::of_word(word, self.word_width)
     }
 
-    /// Whether the length alone shows that these bytes are an encoding.
+    /// Whether these bytes are an encoding, of the types for which that is quickly said. `false` says nothing.
     #[inline]
     fn is_good(self, encoded: &[u8]) -> bool {
-        self.is_any_bytes && self.width.is_none_or(|width| width == encoded.len())
+        if self.is_any_bytes {
+            return self.width.is_none_or(|width| width == encoded.len());
+        }
+        self.is_text && str::from_utf8(encoded).is_ok()
     }
 }
 
