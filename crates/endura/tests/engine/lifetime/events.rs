@@ -39,7 +39,7 @@ fn role_of_a_writer() {
 
 fn killed(path: &Path) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "events::role_of_a_writer", "--nocapture"])
+        .args(["--exact", "lifetime::events::role_of_a_writer", "--nocapture"])
         .env(ROLE, path)
         .stdout(Stdio::piped())
         .spawn()

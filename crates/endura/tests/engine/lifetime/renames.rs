@@ -129,7 +129,7 @@ fn a_killed_renaming_leaves_one_name_and_all_entries() {
         let mut met = [0; NAMES.len()];
         for round in 0..40 {
             let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "renames::role_of_who_renames", "--nocapture"])
+                .args(["--exact", "lifetime::renames::role_of_who_renames", "--nocapture"])
                 .env(ROLE, &path)
                 .stdout(Stdio::piped())
                 .spawn()

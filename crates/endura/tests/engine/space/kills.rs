@@ -70,7 +70,7 @@ fn role_of_a_session() {
 fn run_and_kill(path: &Path, kind: Kind, collect: Collect, session: u64) {
     let role = format!("{kind:?} {collect:?} {session} {}", path.display());
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["kills::role_of_a_session", "--exact", "--nocapture", "--test-threads=1"])
+        .args(["space::kills::role_of_a_session", "--exact", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .stdout(Stdio::piped())
         .spawn()
