@@ -133,7 +133,8 @@ impl<K: Numbered> World<'_, K> {
                 self.pool.rename(&self.name.borrow(), new).unwrap();
                 *self.name.borrow_mut() = new.to_owned();
             }
-            17 => _ = self.pool.verify().unwrap(),
+            // It would wait for the load to end.
+            17 => assert!(matches!(self.pool.verify(), Err(Error::InsideOperation))),
             18 => self.reuse(key),
             19..40 => assert_eq!(map.remove(K::key(key)).unwrap(), model().remove(&key)),
             _ => {}
@@ -280,7 +281,12 @@ fn a_source_that_ends_it_all() {
         assert!(panics.is_err());
         assert!(map.iter().map(Result::unwrap).eq((0..60).map(|n| (n, n))));
         map.clear().unwrap();
-        let is_closed = meddled(&map, || pool.close().unwrap());
+        // A close waits for the load to end: in the middle of one it is refused, in another thread it is not.
+        let is_inside = || assert!(matches!(pool.close(), Err(Error::InsideOperation)));
+        assert_eq!(meddled(&map, is_inside).unwrap(), 100);
+        map.clear().unwrap();
+        let closes = || std::thread::scope(|threads| threads.spawn(|| pool.close()).join());
+        let is_closed = meddled(&map, || closes().unwrap().unwrap());
         assert!(matches!(is_closed, Err(Error::Closed)), "{is_closed:?}");
         drop((map, pool));
         let pool = Pool::open(&path).unwrap();
