@@ -285,7 +285,7 @@ fn a_source_that_ends_it_all() {
         let is_inside = || assert!(matches!(pool.close(), Err(Error::InsideOperation)));
         assert_eq!(meddled(&map, is_inside).unwrap(), 100);
         map.clear().unwrap();
-        let closes = || std::thread::scope(|threads| threads.spawn(|| pool.close()).join());
+        let closes = || thread::scope(|threads| threads.spawn(|| pool.close()).join());
         let is_closed = meddled(&map, || closes().unwrap().unwrap());
         assert!(matches!(is_closed, Err(Error::Closed)), "{is_closed:?}");
         drop((map, pool));
