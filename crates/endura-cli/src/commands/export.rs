@@ -207,7 +207,7 @@ fn write(
     use std::ops::Bound::Unbounded;
     out.write_all(sink.begin(args.header, map_bytes))?;
     let mut entries = 0_u64;
-    for entry in map.range(&Unbounded, &Unbounded)? {
+    for entry in map.range(&Unbounded, &Unbounded) {
         out.write_all(sink.line(&entry?)?)?;
         entries += 1;
         if entries.is_multiple_of(ENTRIES_PER_TICK) {

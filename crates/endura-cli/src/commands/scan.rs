@@ -120,7 +120,7 @@ fn fill(
     if rest.entries == 0 {
         return Ok(false);
     }
-    let mut range = map.range(&rest.from, &rest.to)?;
+    let mut range = map.range(&rest.from, &rest.to);
     loop {
         let next = if args.reverse { range.next_back() } else { range.next() };
         let Some(entry) = next else { return Ok(false) };

@@ -160,10 +160,10 @@ impl OpenMap {
         &self,
         from: &Bound<Vec<u8>>,
         to: &Bound<Vec<u8>>,
-    ) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<>> {
-        let range =
-            self.map.range(from.as_ref().map(Vec::as_slice), to.as_ref().map(Vec::as_slice))?;
-        Ok(range.map(|entry| entry.map(|(key, value)| (key.into(), value.into()))))
+    ) -> impl DoubleEndedIterator<Item = Result<Entry>> + use<> {
+        let bound = |bound| Bound::map(Bound::as_ref(bound), Vec::as_slice);
+        let range = self.map.range(bound(from), bound(to));
+        range.map(|entry| entry.map(|(key, value)| (key.into(), value.into())))
     }
 
     /// The number of entries; counted first if an unclean end has lost it.

@@ -139,7 +139,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Pair<K, V> {
         let map = &self.dynamic;
         let (from, to) = (bound(numbers, keys), bound(numbers, keys));
         let inside = between(&self.model, from, to);
-        let range = || map.range(from, to).unwrap();
+        let range = || map.range(from, to);
         let pair = |found: endura::Result<_>| entry(Some(found.unwrap())).unwrap();
         assert_eq!(range().map(pair).collect::<Vec<_>>(), inside, "{from:?} {to:?}");
         let mut reversed: Vec<_> = range().rev().map(pair).collect();

@@ -274,7 +274,7 @@ impl<C: Case> Operations<C> for DynamicMap {
         let range = match bounds {
             Some((from, to)) => {
                 let (from, to) = (encoded::<C::K>(from), encoded::<C::K>(to));
-                self.range(Bound::Included(&from), Bound::Excluded(&to)).unwrap()
+                self.range(Bound::Included(&from), Bound::Excluded(&to))
             }
             None => self.iter(),
         };

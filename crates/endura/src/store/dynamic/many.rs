@@ -1,5 +1,6 @@
 //! Operations on many entries.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use super::encoding::Encoding;
@@ -48,19 +49,15 @@ impl DynamicMap {
         failed.map_or(Ok(count), Err)
     }
 
-    /// [`Map::range`](crate::Map::range)
-    pub fn range(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<DynamicRange> {
-        Ok(match &self.map {
+    /// [`Map::range`](crate::Map::range). Bounds are any bytes, compared with the keys' encodings: also the first bytes of
+    /// keys.
+    pub fn range(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> DynamicRange {
+        match &self.map {
             UntypedMap::Words(map) => {
-                let keys = (self.bound(from)?, self.bound(to)?);
-                DynamicRange::of_words(self, map.range(keys))
+                DynamicRange::of_words(self, map.range(self.word_bounds(from, to)))
             }
-            UntypedMap::Bytes(map) => {
-                self.check_bound(from)?;
-                self.check_bound(to)?;
-                DynamicRange::of_bytes(map.range((from, to)))
-            }
-        })
+            UntypedMap::Bytes(map) => DynamicRange::of_bytes(map.range((from, to))),
+        }
     }
 
     /// All entries: [`Map::iter`](crate::Map::iter).
@@ -90,15 +87,11 @@ impl DynamicMap {
         }
     }
 
-    /// [`Map::remove_range`](crate::Map::remove_range)
+    /// [`Map::remove_range`](crate::Map::remove_range), with bounds as for [`range`](Self::range).
     pub fn remove_range(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<usize> {
         match &self.map {
-            UntypedMap::Words(map) => map.remove_range((self.bound(from)?, self.bound(to)?)),
-            UntypedMap::Bytes(map) => {
-                self.check_bound(from)?;
-                self.check_bound(to)?;
-                map.remove_range((from, to))
-            }
+            UntypedMap::Words(map) => map.remove_range(self.word_bounds(from, to)),
+            UntypedMap::Bytes(map) => map.remove_range((from, to)),
         }
     }
 
@@ -120,15 +113,31 @@ impl DynamicMap {
         }
     }
 
-    fn check_bound(&self, bound: Bound<&[u8]>) -> Result<()> {
-        match bound {
-            Bound::Included(key) | Bound::Excluded(key) => self.checked_key(key).map(drop),
-            Bound::Unbounded => Ok(()),
-        }
-    }
-
-    fn bound(&self, bound: Bound<&[u8]>) -> Result<Bound<u64>> {
-        self.check_bound(bound)?;
-        Ok(bound.map(super::encoding::word))
+    /// The keys of a map of words from one bound to the other: those whose encodings are, byte by byte.
+    fn word_bounds(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> (Bound<u64>, Bound<u64>) {
+        let width = self.key.word_width();
+        // The first bytes of a bound as a word, filled up with zeros; and how its length compares with a key's.
+        let cut = |bound: &[u8]| {
+            let bytes = bound.iter().copied().chain(std::iter::repeat(0)).take(width);
+            let word = bytes.fold(0, |word, byte| word << 8 | u64::from(byte));
+            (word, bound.len().cmp(&width))
+        };
+        // A key that begins with a shorter bound comes behind it. A bound that is longer comes behind the key.
+        let start = |bound: &[u8], is_in: bool| match cut(bound) {
+            (word, Ordering::Less) => Bound::Included(word),
+            (word, Ordering::Equal) if is_in => Bound::Included(word),
+            (word, _) => Bound::Excluded(word),
+        };
+        let end = |bound: &[u8], is_in: bool| match cut(bound) {
+            (word, Ordering::Greater) => Bound::Included(word),
+            (word, Ordering::Equal) if is_in => Bound::Included(word),
+            (word, _) => Bound::Excluded(word),
+        };
+        let place = |bound, side: &dyn Fn(&[u8], bool) -> Bound<u64>| match bound {
+            Bound::Included(key) => side(key, true),
+            Bound::Excluded(key) => side(key, false),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        (place(from, &start), place(to, &end))
     }
 }
