@@ -8,6 +8,7 @@ use super::map::DynamicMap;
 use super::range::DynamicRange;
 use super::untyped::UntypedMap;
 use crate::Result;
+use crate::tree::byte_range::behind;
 
 /// The operations of [`Map`](crate::Map), with its errors.
 #[expect(clippy::missing_errors_doc, reason = "those of the method of `Map`, and `Error::Encode`")]
@@ -71,20 +72,9 @@ impl DynamicMap {
     /// The entries whose encoded keys start with these bytes: the first bytes of keys that are `str` or `[u8]`, or the
     /// fields of a tuple that [`Type::encode_part`](super::Type::encode_part) has appended.
     pub fn prefix(&self, prefix: &[u8]) -> DynamicRange {
-        match &self.map {
-            UntypedMap::Words(map) => {
-                let width = self.key.word_width();
-                let end = |fill: u8| {
-                    let rest = std::iter::repeat_n(fill, width.saturating_sub(prefix.len()));
-                    let bytes = prefix.iter().copied().take(width).chain(rest);
-                    Bound::Included(bytes.fold(0, |word, byte| word << 8 | u64::from(byte)))
-                };
-                // A prefix longer than every key matches no key.
-                let from = if prefix.len() > width { Bound::Excluded(u64::MAX) } else { end(0) };
-                DynamicRange::of_words(self, map.range((from, end(0xFF))))
-            }
-            UntypedMap::Bytes(map) => DynamicRange::of_bytes(map.prefix(prefix)),
-        }
+        let end = behind(prefix);
+        let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        self.range(Bound::Included(prefix), to)
     }
 
     /// [`Map::remove_range`](crate::Map::remove_range), with bounds as for [`range`](Self::range).
