@@ -9,7 +9,7 @@ pub use crate::store::index::{NarrowLeaves, NbTree, Wide, default_layout};
 pub mod media {
     pub use crate::media::{
         Domain, FlushInstruction, Heap, LINE, Mapped, Mapping, Mark, Media, MediaChoice, Ordering,
-        Placement, Region, Reservation, Span, explain_bus_errors, has_pair_exchange,
+        Placement, Region, Reservation, STEP, Span, explain_bus_errors, has_pair_exchange,
     };
 }
 

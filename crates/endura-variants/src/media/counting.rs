@@ -155,6 +155,10 @@ unsafe impl<M: Media> Media for Counting<M> {
         self.inner.grow(len)
     }
 
+    fn cut(&self, len: u64) -> Result<()> {
+        self.inner.cut(len)
+    }
+
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         add(&self.loads, 1);
         self.read_line(at);

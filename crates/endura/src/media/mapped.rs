@@ -18,6 +18,10 @@ use crate::os::memory::{Folios, HUGE_PAGE, Reservation, Sharing};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 
+/// The step in which a file grows, in bytes: no less than a page of any kernel, so that no page of a mapping has bytes on
+/// both sides of the file's end.
+pub const STEP: u64 = 64 << 10;
+
 /// The most holes of a file that a reader maps zeros over. Each makes two mappings, and a process has
 /// 65,530.
 const MOST_HOLES: usize = 8_192;
@@ -42,6 +46,11 @@ pub struct Mapping {
 /// A part becomes accessible only after the file system has allocated its blocks. So a full disk, or a limit on the
 /// size of files, is [`Error::Full`] and not a signal.
 ///
+/// The file is mapped in pieces of 2 MiB, so that the kernel can use huge pages. It grows in steps of 64 KiB ([`STEP`]),
+/// and the last piece may reach beyond its end. [`len`](Media::len) counts the whole steps of the file, and every
+/// [`Span`](super::Span) and [`Region`](super::Region) is checked against it, so that no access reaches a page that the
+/// file does not have.
+///
 /// Any number of media of this process may map one file. While one of them extends it, the others wait before they
 /// extend it or map it. A growth that fails takes back only what it added. The caller ensures that no other process
 /// grows the file at the same time, and that no process shortens it ([`Pool`](crate::Pool) has a lock for it). An
@@ -60,8 +69,8 @@ pub struct Mapped {
     mapping: Mapping,
     folios: Folios,
     is_tmpfs: bool,
-    /// Held by the one thread that makes the file longer.
-    growth: Mutex<()>,
+    /// Held by the one thread that changes the file's length. True once the file was cut: it then grows no more.
+    growth: Mutex<bool>,
     /// Device and inode.
     id: [u64; 2],
     file: File,
@@ -74,7 +83,7 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Maps the whole 2 MiB pages of the file. A rest at its end is left out until growth covers it. Holes of a file
+    /// Maps the file up to its last whole [`STEP`]. A rest at its end is left out until growth covers it. Holes of a file
     /// on tmpfs get memory, which changes no byte. If the file is only read, the kernel's page of zeros takes their
     /// place.
     ///
@@ -113,7 +122,7 @@ impl Mapped {
         // Until the file is mapped: a growth that fails in between would take back what was counted.
         let _length = Claim::wait(Right::Length, id[0], id[1], false);
         let bytes = disk::length(&file)?;
-        let len = bytes - bytes % HUGE_PAGE;
+        let len = bytes - bytes % STEP;
         if len > reservation.len() {
             return Err(Error::Full { need: len, free: reservation.len() });
         }
@@ -121,8 +130,9 @@ impl Mapped {
         let stays = mapping.direct || is_tmpfs;
         let folios = if stays { Folios::Huge } else { where_written_back };
         let holes = if is_tmpfs { holes(&file, len, mapping.read_only)? } else { Vec::new() };
-        // SAFETY: the reservation is fresh, nothing refers into it, and the file has `len` bytes.
-        unsafe { map_around(&holes, &file, &reservation, len, (sharing(mapping), folios)) }
+        let to = len.next_multiple_of(HUGE_PAGE);
+        // SAFETY: the reservation is fresh, nothing refers into it, and no thread accesses what is behind `len`.
+        unsafe { map_around(&holes, &file, &reservation, to, (sharing(mapping), folios)) }
             .map_err(|error| Error::io("mapping the pool's file (`ulimit -v`)", error))?;
         Ok(Self {
             base: reservation.base(),
@@ -130,7 +140,7 @@ impl Mapped {
             mapping,
             folios,
             is_tmpfs,
-            growth: Mutex::new(()),
+            growth: Mutex::new(false),
             id,
             file,
             reservation,
@@ -163,12 +173,13 @@ impl Mapped {
         debug_assert!(!self.mapping.read_only, "a store to a mapping that can only be read");
     }
 
-    /// Makes the file `grown` bytes long and maps what is new.
+    /// Makes the file `grown` bytes long, a multiple of [`STEP`], and maps what is new of it.
     fn extend_to(&self, have: u64, grown: u64) -> Result<()> {
         let sharing = sharing(self.mapping);
-        // SAFETY: `have..grown` is beyond `len`, so that nothing refers into it, and no thread accesses
+        let [mapped, to] = [have, grown].map(|len| len.next_multiple_of(HUGE_PAGE));
+        // SAFETY: `mapped..to` is beyond `len`, so that nothing refers into it, and no thread accesses
         // it before `len` says so: then all of it is allocated.
-        unsafe { self.reservation.map(&self.file, have, grown, sharing, self.folios) }
+        unsafe { self.reservation.map(&self.file, mapped, to, sharing, self.folios) }
             .map_err(|error| Error::io("mapping the pool's growth", error))?;
         if self.is_tmpfs {
             self.extend_by_huge_pages(have, grown)?;
@@ -184,18 +195,28 @@ impl Mapped {
         Ok(())
     }
 
-    /// Extends a file on tmpfs. A huge page is made by copying what is there, which is cheap while that
-    /// is one small page. One after the other: wherever the process is killed, the file ends inside
-    /// the huge page that is being made, and has no hole before that.
+    /// Extends a file on tmpfs, piece by piece. A huge page is made by copying what is there, which is cheap while that
+    /// is one small page. So a new piece that the growth covers gets its huge page first. A piece that grows in steps
+    /// gets it with its last one: before, it would take memory that the file may never need. Wherever the process is
+    /// killed, the file ends inside the piece that is being extended, and has no hole before that.
     fn extend_by_huge_pages(&self, have: u64, grown: u64) -> Result<()> {
         let before = disk::length(&self.file)?;
-        for at in (have..grown).step_by(HUGE_PAGE as usize) {
-            if disk::sow(&self.file, at) {
-                self.reservation.collapse(at, at + HUGE_PAGE);
+        let mut from = have;
+        while from < grown {
+            let (piece, end) = (from - from % HUGE_PAGE, from - from % HUGE_PAGE + HUGE_PAGE);
+            let to = grown.min(end);
+            let is_new = from == piece && to == end;
+            if is_new && disk::sow(&self.file, from) {
+                self.reservation.collapse(piece, end);
             }
-            if let Err(error) = disk::extend(&self.file, at, at + HUGE_PAGE) {
+            if let Err(error) = disk::extend(&self.file, from, to) {
                 return Err(disk::give_back(&self.file, before).err().unwrap_or(error));
             }
+            if !is_new && to == end {
+                // The kernel moves what is there; threads that access it meanwhile wait.
+                self.reservation.collapse(piece, end);
+            }
+            from = to;
         }
         Ok(())
     }
@@ -219,21 +240,21 @@ fn holes(file: &File, len: u64, read_only: bool) -> Result<Vec<Range<u64>>> {
     Ok(holes)
 }
 
-/// Maps the first `len` bytes of the file, and zeros in place of these holes. A hole is never mapped, not even for a
+/// Maps bytes `0..to` of the file, and zeros in place of these holes. A hole is never mapped, not even for a
 /// moment: in a process that locks all its future mappings (`mlockall`) that would fill it.
 ///
 /// # Safety
 ///
-/// Nothing refers into the range, and the file has `len` bytes.
+/// Nothing refers into the range, and no thread accesses what is behind the end of the file.
 unsafe fn map_around(
     holes: &[Range<u64>],
     file: &File,
     range: &Reservation,
-    len: u64,
+    to: u64,
     (sharing, folios): (Sharing, Folios),
 ) -> std::io::Result<()> {
     let mut from = 0;
-    for hole in holes.iter().chain([&(len..len)]) {
+    for hole in holes.iter().chain([&(to..to)]) {
         // SAFETY: the caller's promise.
         unsafe {
             range.map(file, from, hole.start, sharing, folios)?;
@@ -252,12 +273,12 @@ fn sharing(mapping: Mapping) -> Sharing {
     }
 }
 
-// SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows, and every
-// access is one atomic operation.
+// SAFETY: `0..len` is mapped and stays so until the medium is dropped, `len` only grows until `cut`, which replaces what it
+// takes away by zeros, and every access is one atomic operation.
 unsafe impl Media for Mapped {
     #[inline(always)]
     fn len(&self) -> u64 {
-        // Pairs with the store in `extend_to`.
+        // Pairs with the stores in `extend_to` and `cut`.
         self.len.load(Ordering::Acquire)
     }
 
@@ -268,7 +289,10 @@ unsafe impl Media for Mapped {
         if self.mapping.read_only {
             return Err(Error::ReadOnly);
         }
-        let _growing = self.growth.lock();
+        let is_cut = self.growth.lock();
+        if *is_cut {
+            return Err(Error::Closed);
+        }
         let have = self.len();
         if len <= have {
             return Ok(());
@@ -276,11 +300,42 @@ unsafe impl Media for Mapped {
         // Against other media of the same file, whose growth might fail and be taken back meanwhile.
         let _length = Claim::wait(Right::Length, self.id[0], self.id[1], true);
         let limit = self.reservation.len();
-        let need = len.checked_next_multiple_of(HUGE_PAGE).filter(|&need| need <= limit);
+        let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
         // No more than that: some operation waits for it, and where the kernel clears what is new, as on tmpfs,
         // 2 MiB take milliseconds.
         self.extend_to(have, need)
+    }
+
+    /// Rounds `len` up to a whole [`STEP`]. The order of its steps, and what a reader of the memory or a crash finds
+    /// after each:
+    ///
+    /// | step | an access behind `len` | a crash after it |
+    /// | --- | --- | --- |
+    /// | `len` is stored | of a new `Span` or `Region`: refused; of an old one: the file | the file is as long as before |
+    /// | zeros are mapped in place of the file | of an old one: zeros | the same |
+    /// | the file is cut | the same | it is shorter; after a power loss perhaps as long as before |
+    ///
+    /// So no access, however late, reaches a page that the file has no more. Nothing is synced: a file that is longer
+    /// than the pool in it is whole.
+    fn cut(&self, len: u64) -> Result<()> {
+        if self.mapping.read_only {
+            return Err(Error::ReadOnly);
+        }
+        let mut is_cut = self.growth.lock();
+        let _length = Claim::wait(Right::Length, self.id[0], self.id[1], true);
+        let have = self.len();
+        let Some(to) = len.checked_next_multiple_of(STEP).filter(|&to| to <= have) else {
+            return Ok(());
+        };
+        *is_cut = true;
+        // Pairs with the load in `len`.
+        self.len.store(to, Ordering::Release);
+        // SAFETY: the caller has ended all operations, and new ones are refused by `len`. An old `Span` that is used
+        // all the same finds the file or zeros, because the kernel replaces one by the other in one step.
+        unsafe { self.reservation.blank(&(to..have.next_multiple_of(HUGE_PAGE))) }
+            .map_err(|error| Error::io("unmapping the end of the pool's file", error))?;
+        disk::give_back(&self.file, to)
     }
 
     #[inline(always)]

@@ -59,12 +59,12 @@ pub enum Mark {
 /// # Safety
 ///
 /// An implementor promises that every word in `0..len()` stays accessible for the life of the
-/// medium, that `len` never shrinks, and that each access is atomic; and of the words that
+/// medium, also if [`cut`](Self::cut) has made `len` smaller since, and that each access is atomic; and of the words that
 /// [`in_memory`](Self::in_memory) gives, that they are the requested words, stay at their addresses
 /// and accessible as long as the medium is borrowed, and that every access to them is atomic.
 /// [`Span`](super::Span) and [`Region`](super::Region) rely on it.
 pub unsafe trait Media: Send + Sync + 'static {
-    /// The bytes that can be accessed now. Grows, never shrinks.
+    /// The bytes that can be accessed now. Grows, and shrinks only at the end, by [`cut`](Self::cut).
     fn len(&self) -> u64;
 
     /// Whether there is nothing to access.
@@ -80,6 +80,20 @@ pub unsafe trait Media: Send + Sync + 'static {
     fn grow(&self, len: u64) -> Result<()> {
         let have = self.len();
         if len <= have { Ok(()) } else { Err(Error::Full { need: len - have, free: 0 }) }
+    }
+
+    /// Gives back what is behind the first `len` bytes, where the medium can, and ends its growth. To be called last:
+    /// all operations have ended, everything is durable, and nothing behind `len` is needed any more. From then on
+    /// words there can still be loaded through an older [`Span`](super::Span) or [`Region`](super::Region), but are
+    /// zero, and a store to them ends the process. A medium may be longer than that afterwards, and after a crash as long
+    /// as before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`]; [`Error::Io`] where something could not be given back, which does no harm.
+    fn cut(&self, len: u64) -> Result<()> {
+        let _ = len;
+        Ok(())
     }
 
     /// The `words` words from `at` on in memory, if they are in memory and no observer has to see loads and stores. A

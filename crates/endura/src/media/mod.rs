@@ -13,7 +13,7 @@ mod span;
 
 pub use domain::Domain;
 pub use heap::Heap;
-pub use mapped::{Mapped, Mapping};
+pub use mapped::{Mapped, Mapping, STEP};
 pub use medium::{Mark, Media};
 pub use placement::{MediaChoice, Placement};
 pub(crate) use span::copy_bytes;

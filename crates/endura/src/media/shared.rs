@@ -17,6 +17,10 @@ unsafe impl<M: Media> Media for Arc<M> {
         (**self).grow(len)
     }
 
+    fn cut(&self, len: u64) -> Result<()> {
+        (**self).cut(len)
+    }
+
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         // SAFETY: the caller's promise, passed on.
         unsafe { (**self).load(at, order) }

@@ -7,8 +7,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use endura::lab::media::Reservation;
-use endura::lab::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region};
+use endura::lab::media::{
+    Domain, FlushInstruction, Mapped, Mapping, Media, Ordering, Region, Reservation, STEP,
+};
 use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
@@ -123,11 +124,18 @@ fn role_grow_to_the_brim() {
     medium.grow(24 << 20).unwrap();
     // Room for the 2 MiB that are asked for, and not for as much again.
     fill_disk_but(&folder, 3 << 20);
-    medium.grow((24 << 20) + 8).unwrap();
+    medium.grow((26 << 20) - 8).unwrap();
     assert_eq!(medium.len(), 26 << 20);
-    let error = medium.grow((26 << 20) + 8).unwrap_err();
+    let error = medium.grow((28 << 20) - 8).unwrap_err();
     assert!(matches!(error, Error::Full { .. }), "{error}");
     assert_eq!((medium.len(), file.metadata().unwrap().len()), (26 << 20, 26 << 20));
+    // Nor for many steps of 64 KiB: the last of them fails, and changes nothing.
+    let one_more = || medium.grow(medium.len() + 8);
+    let error = (0..32).find_map(|_| one_more().err()).unwrap();
+    assert!(matches!(error, Error::Full { .. }), "{error}");
+    let brim = medium.len();
+    assert!(brim > 26 << 20 && brim.is_multiple_of(STEP), "{brim}");
+    assert_eq!(file.metadata().unwrap().len(), brim);
     // Every page has blocks: a signal would end this process.
     let words = (medium.len() / 8) as usize;
     let all = Region::new(&medium, 0, words).unwrap();
@@ -137,8 +145,8 @@ fn role_grow_to_the_brim() {
     medium.sync().unwrap();
     // Room again, growth again.
     fs::remove_file(folder.join("filler")).unwrap();
-    medium.grow((26 << 20) + 8).unwrap();
-    assert_eq!(medium.len(), 28 << 20);
+    medium.grow(brim + 8).unwrap();
+    assert_eq!(medium.len(), brim + STEP);
     let last = Region::new(&medium, medium.len() - 8, 1).unwrap();
     assert_eq!(last.load(0, Ordering::Acquire), 0);
     let mut word = [0; 8];
@@ -330,7 +338,7 @@ fn fail_to_grow(file: &File, spoil: impl FnOnce() -> bool, mend: impl FnOnce()) 
     word.store(0, 7, Ordering::Release);
     let may_mend = spoil();
     let mut last = None;
-    for len in [4 << 20, 64 << 20, 4 << 20] {
+    for len in [4 << 20, 64 << 20, (4 << 20) - STEP] {
         last = Some(medium.grow(len).unwrap_err());
         assert!(is_whole(&medium), "{last:?}");
         assert_eq!((medium.len(), word.load(0, Ordering::Acquire)), (2 << 20, 7));

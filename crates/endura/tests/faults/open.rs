@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 
+use endura::lab::media::STEP;
 use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
@@ -39,18 +40,21 @@ fn truncated_pools() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let whole = fs::read(&path).unwrap();
-        for len in [8, 64, 127, 128, 4095, 4096, 4160, 8191, 8195, 12288, PAGE - 1] {
+        let short =
+            [8, 64, 127, 128, 4095, 4096, 4160, 8191, 8195, 12288, STEP, PAGE - STEP, PAGE - 1];
+        for len in short {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =
                 matches!(error, Error::Truncated { have, need } if have == len && need == PAGE);
             assert!(right, "{len} bytes: {error}");
         }
-        // A pool of five pages of which the file has one, two and a half, and nearly all.
+        // A pool of five pages of which the file has one, two and a half, and nearly all. A length inside the last page
+        // can be that of a file, but not of this pool.
         let mut whole = fs::read(closed_pool(&folders()[0])).unwrap();
         whole.resize(5 * PAGE as usize, 0);
         whole[NEXT_PAGE as usize..][..8].copy_from_slice(&5u64.to_le_bytes());
-        for len in [PAGE, 5 * PAGE / 2, 5 * PAGE - 1] {
+        for len in [PAGE, 5 * PAGE / 2, 4 * PAGE + STEP, 5 * PAGE - STEP, 5 * PAGE - 1] {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =

@@ -308,6 +308,10 @@ unsafe impl<M: Media> Media for Emulated<M> {
         self.inner.grow(len)
     }
 
+    fn cut(&self, len: u64) -> Result<()> {
+        self.inner.cut(len)
+    }
+
     unsafe fn load(&self, at: u64, order: Ordering) -> u64 {
         self.touch(at, false);
         // SAFETY: the caller's promise, passed on.

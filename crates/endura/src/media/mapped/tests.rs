@@ -20,7 +20,7 @@ fn exercise(domain: Domain) {
     assert_eq!((medium.len(), medium.limit()), (0, 64 << 20));
     medium.grow(1).unwrap();
     let base = medium.base;
-    assert_eq!(medium.len(), HUGE_PAGE);
+    assert_eq!(medium.len(), STEP);
     let region = Region::new(&medium, 4096, 16).unwrap();
     for word in 0..16 {
         assert_eq!(region.load(word, Ordering::Acquire), 0);
@@ -102,6 +102,7 @@ fn the_processor_refuses_a_store_to_a_read_only_mapping() {
     };
     assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV, "{status}");
     assert!(matches!(medium.grow(5 << 20), Err(Error::ReadOnly)));
+    assert!(matches!(medium.cut(2 << 20), Err(Error::ReadOnly)));
     medium.sync().unwrap();
     assert!(std::fs::read(file.path()).unwrap().iter().all(|&byte| byte == 0));
 }
@@ -127,12 +128,167 @@ fn each_kind_of_store_to_a_read_only_mapping_names_its_caller() {
 #[test]
 fn an_odd_rest_of_the_file_stays_out_until_growth_covers_it() {
     let file = tempfile::tempfile().unwrap();
-    file.set_len((2 << 20) + 4097).unwrap();
-    let medium = map(&file, false).unwrap();
-    assert_eq!(medium.len(), 2 << 20);
-    medium.grow((2 << 20) + 8).unwrap();
-    let new = Region::new(&medium, 2 << 20, 262_144).unwrap();
-    assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
+    for whole in [2 << 20, (2 << 20) + STEP, (4 << 20) - STEP] {
+        file.set_len(whole + 4097).unwrap();
+        let medium = map(&file, false).unwrap();
+        assert_eq!(medium.len(), whole);
+        assert!(Region::new(&medium, whole, 1).is_err());
+        medium.grow(whole + 8).unwrap();
+        assert_eq!(medium.len(), whole + STEP);
+        let new = Region::new(&medium, whole, STEP as usize / 8).unwrap();
+        assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
+    }
+}
+
+/// Files on a disk, where the folder for temporary files lies on one, and on tmpfs.
+fn both() -> [File; 2] {
+    [tempfile::tempfile().unwrap(), in_memory(0, 0)]
+}
+
+/// The first word of each 4 KiB of the medium, up to where it ends.
+fn marks(medium: &Mapped) -> Region<'_, Mapped> {
+    Region::new(medium, 0, (medium.len() / 8) as usize).unwrap()
+}
+
+#[test]
+fn a_file_grows_in_steps_and_keeps_what_is_in_it() {
+    for file in both() {
+        let medium = map(&file, false).unwrap();
+        let mut len = 0;
+        // Single steps over the ends of two pieces, some at once, whole pieces, and a rest.
+        let sizes = std::iter::repeat_n(1, 70).chain([3, 32, 64, 5, 27, 32, 33]);
+        for steps in sizes {
+            medium.grow(len + (steps - 1) * STEP + 1).unwrap();
+            let new = len..len + steps * STEP;
+            len = new.end;
+            assert_eq!((medium.len(), file.metadata().unwrap().len()), (len, len));
+            assert!(Region::new(&medium, len - 8, 2).is_err(), "a word behind the end");
+            let words = marks(&medium);
+            for at in new.step_by(4096) {
+                assert_eq!(words.load((at / 8) as usize, Ordering::Acquire), 0);
+                words.store((at / 8) as usize, at + 1, Ordering::Release);
+            }
+            for at in (0..len).step_by(4096) {
+                assert_eq!(words.load((at / 8) as usize, Ordering::Acquire), at + 1, "{len}");
+            }
+        }
+        let blocks = file.metadata().unwrap().blocks() * 512;
+        assert!(blocks >= len, "{blocks} of {len} bytes have blocks");
+        drop(medium);
+        for read_only in [false, true] {
+            let again = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+            let again = map(if read_only { &again } else { &file }, read_only).unwrap();
+            assert_eq!(again.len(), len);
+            let words = marks(&again);
+            for at in (0..len).step_by(4096) {
+                assert_eq!(words.load((at / 8) as usize, Ordering::Acquire), at + 1);
+            }
+        }
+    }
+}
+
+/// Bytes of huge pages of tmpfs among the first 4 MiB of the medium, as the kernel shows them.
+fn in_huge_pages(medium: &Mapped) -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let first = format!("{:x}-", medium.base.addr());
+    let mapping = maps.lines().skip_while(|line| !line.starts_with(&first));
+    let line = mapping.skip(1).find_map(|line| line.strip_prefix("ShmemPmdMapped:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+#[test]
+fn on_tmpfs_a_piece_that_is_full_is_a_huge_page() {
+    let [at_once, in_steps] = [in_memory(0, 0), in_memory(0, 0)];
+    let medium = map(&at_once, false).unwrap();
+    medium.grow(HUGE_PAGE).unwrap();
+    // Not every kernel has them.
+    let expected = in_huge_pages(&medium);
+    let medium = map(&in_steps, false).unwrap();
+    for len in (STEP..HUGE_PAGE).step_by(STEP as usize) {
+        medium.grow(len).unwrap();
+        assert_eq!(
+            in_steps.metadata().unwrap().blocks() * 512,
+            len,
+            "no memory that it may not need"
+        );
+        let words = marks(&medium);
+        (0..words.words()).step_by(512).for_each(|word| words.store(word, 7, Ordering::Release));
+    }
+    assert_eq!(in_huge_pages(&medium), 0);
+    medium.grow(HUGE_PAGE).unwrap();
+    assert_eq!(in_huge_pages(&medium), expected);
+}
+
+/// Other threads write to a piece while it grows, and while tmpfs moves it into a huge page.
+#[test]
+fn a_piece_that_is_in_use_grows() {
+    for file in both() {
+        let medium = map(&file, false).unwrap();
+        medium.grow(STEP).unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let counts = [0_usize, 1].map(|thread| {
+                let (medium, is_over) = (&medium, &is_over);
+                scope.spawn(move || {
+                    let words = Region::new(medium, 0, STEP as usize / 8).unwrap();
+                    let mut count = 0_usize;
+                    while !is_over.load(Ordering::Relaxed) {
+                        let word = 512 * (count % 16) + thread;
+                        let before = words.load(word, Ordering::Acquire);
+                        words.store(word, before + 1, Ordering::Release);
+                        count += 1;
+                    }
+                    count
+                })
+            });
+            for steps in 2..=100 {
+                medium.grow(steps * STEP).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            for (thread, count) in counts.into_iter().enumerate() {
+                let count = count.join().unwrap();
+                let words = Region::new(&medium, 0, STEP as usize / 8).unwrap();
+                let sum = (0..16).map(|page| words.load(512 * page + thread, Ordering::Acquire));
+                assert_eq!(sum.sum::<u64>(), count as u64);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_cut_gives_back_the_end_of_the_file() {
+    for file in both() {
+        let medium = map(&file, false).unwrap();
+        medium.grow(9 << 20).unwrap();
+        (0..9_u64 << 20).step_by(4096).for_each(|at| {
+            marks(&medium).store((at / 8) as usize, at + 1, Ordering::Release);
+        });
+        let before = file.metadata().unwrap().blocks();
+        let old = [3 << 20, (9 << 20) - STEP].map(|at| Region::new(&medium, at, 1).unwrap());
+        medium.cut(10 << 20).unwrap();
+        medium.cut(u64::MAX).unwrap();
+        assert_eq!((medium.len(), file.metadata().unwrap().len()), (9 << 20, 9 << 20));
+        medium.cut((3 << 20) - STEP + 1).unwrap();
+        assert_eq!((medium.len(), file.metadata().unwrap().len()), (3 << 20, 3 << 20));
+        assert!(file.metadata().unwrap().blocks() < before);
+        // An access that comes too late is no signal, and a new one is refused.
+        assert_eq!(old.map(|word| word.load(0, Ordering::Acquire)), [0, 0]);
+        for at in [3 << 20, (4 << 20) - 8, 8 << 20] {
+            assert!(Region::new(&medium, at, 1).is_err());
+        }
+        (0..3_u64 << 20).step_by(4096).for_each(|at| {
+            assert_eq!(marks(&medium).load((at / 8) as usize, Ordering::Acquire), at + 1);
+        });
+        assert!(matches!(medium.grow(4 << 20), Err(Error::Closed)));
+        medium.cut(1 << 20).unwrap();
+        assert_eq!((medium.len(), file.metadata().unwrap().len()), (1 << 20, 1 << 20));
+        drop(medium);
+        let again = map(&file, false).unwrap();
+        assert_eq!(marks(&again).load(512, Ordering::Acquire), 4097);
+        again.grow((1 << 20) + 1).unwrap();
+        let new = Region::new(&again, 1 << 20, STEP as usize / 8).unwrap();
+        assert!((0..new.words()).all(|word| new.load(word, Ordering::Acquire) == 0));
+    }
 }
 
 /// A file on tmpfs of so many bytes, all of it one hole.

@@ -27,13 +27,13 @@ pub(crate) fn length(file: &File) -> Result<u64> {
     Ok(facts.len())
 }
 
-/// Makes a file as long as it was `before`, after a part of an extension. Never shorter: the bytes that were there
-/// when the extension began may be in use.
-pub(crate) fn give_back(file: &File, before: u64) -> Result<()> {
-    if length(file)? <= before {
+/// Gives back what the file has behind byte `end`. Nothing of it may be in use: a part of an extension that failed, or
+/// the end of a pool that is closed.
+pub(crate) fn give_back(file: &File, end: u64) -> Result<()> {
+    if length(file)? <= end {
         return Ok(());
     }
-    file.set_len(before).map_err(|e| Error::io("giving back a part of a failed extension", e))
+    file.set_len(end).map_err(|e| Error::io("shortening the pool's file", e))
 }
 
 /// Extends the file, of which `have` bytes have blocks, to `len` bytes, with blocks behind all of them. One

@@ -11,7 +11,7 @@ use rustix::mm::{
     Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mremap_fixed, munmap,
 };
 
-/// Bytes of a huge page: the alignment of a reservation and of every step of growth, so that the
+/// Bytes of a huge page: the alignment of a reservation and of every piece of a file that is mapped in it, so that the
 /// kernel may map the file with large pages.
 pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 
@@ -161,7 +161,7 @@ impl Reservation {
     }
 
     /// Makes bytes `from..to` of the file appear at the same distance from the base. `from` is the start of a page.
-    /// One call at a time.
+    /// The file may end before `to`. One call at a time.
     ///
     /// # Errors
     ///
@@ -170,8 +170,8 @@ impl Reservation {
     ///
     /// # Safety
     ///
-    /// No reference into `from..to` of the reservation exists, and no thread accesses it before the file
-    /// has `to` bytes.
+    /// No reference into `from..to` of the reservation exists, and no thread accesses a byte of it before the file
+    /// has that byte.
     pub(crate) unsafe fn map(
         &self,
         file: &File,
@@ -212,13 +212,20 @@ impl Reservation {
     /// Makes `hole` of the range readable, without a file: all its pages are the kernel's page of zeros, which is
     /// what a hole of a file reads as.
     ///
+    /// # Errors
+    ///
+    /// As for [`map`](Self::map).
+    ///
     /// # Safety
     ///
-    /// Nothing refers to it, and no thread accesses it meanwhile.
+    /// No thread stores to it from now on, and none relies on what was there.
     pub(crate) unsafe fn blank(&self, hole: &Range<u64>) -> io::Result<()> {
-        assert!(hole.start <= hole.end && hole.end <= self.len() && self.lost.get().is_none());
+        assert!(hole.start <= hole.end && hole.end <= self.len());
         if hole.is_empty() {
             return Ok(());
+        }
+        if self.lost.get().is_some_and(|lost| lost.start < hole.end as usize) {
+            return Err(io::ErrorKind::OutOfMemory.into());
         }
         let part = hole.start as usize..hole.end as usize;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
 use crate::os::filesystem::Filesystem;
+use crate::os::identity;
 use crate::os::lock::FileLock;
 use crate::os::new_file::NewFile;
-use crate::os::{disk, identity};
 use crate::pool::file::pool_file::{Access, PoolFile};
 use crate::pool::file::superblock::Superblock;
 use crate::pool::layout::PAGE;
@@ -53,9 +53,8 @@ impl PoolFile {
     }
 }
 
-/// Writes an empty pool into an empty file, durably.
+/// Writes an empty pool into an empty file, durably. The file gets the length that an empty pool asks for.
 fn format(file: &File) -> Result<()> {
-    disk::extend(file, 0, PAGE)?;
     let own = file.try_clone().map_err(|e| Error::io("formatting a pool", e))?;
     let reservation =
         Reservation::new(PAGE).map_err(|e| Error::io("reserving addresses to format a pool", e))?;

@@ -38,6 +38,9 @@ use crate::pool::layout::{NEXT_PAGE, PAGE};
 use crate::pool::session::Session;
 use crate::{Error, Result};
 
+/// Bytes that the file of a pool has of its last page, at least. (All other pages are whole.)
+const OF_LAST_PAGE: u64 = PAGE;
+
 /// How a file is to be opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Access {
@@ -98,8 +101,8 @@ impl PoolFile {
         }
         let superblock = Superblock::read(&file).map_err(|error| match error {
             // A copy that is cut in two is not torn.
-            Error::Corrupt { .. } if facts.len() < PAGE => {
-                Error::Truncated { have: facts.len(), need: PAGE }
+            Error::Corrupt { .. } if facts.len() < OF_LAST_PAGE => {
+                Error::Truncated { have: facts.len(), need: OF_LAST_PAGE }
             }
             other => other,
         })?;
@@ -289,13 +292,14 @@ fn is_dax_device(device: u64) -> bool {
 
 /// Whether the file is as long as the pages in use.
 fn check_length(file: &File, have: u64) -> Result<()> {
-    if have < PAGE {
-        return Err(Error::Truncated { have, need: PAGE });
+    if have < OF_LAST_PAGE {
+        return Err(Error::Truncated { have, need: OF_LAST_PAGE });
     }
     let mut word = [0; 8];
     file.read_exact_at(&mut word, NEXT_PAGE)
         .map_err(|error| Error::io("reading how long the pool is", error))?;
-    match u64::from_le_bytes(word).checked_mul(PAGE).filter(|&need| need > 0) {
+    let all = u64::from_le_bytes(word).checked_mul(PAGE).filter(|&all| all > 0);
+    match all.map(|all| all - PAGE + OF_LAST_PAGE) {
         Some(need) if need <= have => Ok(()),
         Some(need) => Err(Error::Truncated { have, need }),
         None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible number of pages" }),
