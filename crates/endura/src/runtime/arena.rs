@@ -15,9 +15,10 @@ use std::sync::atomic::AtomicPtr;
 
 use crate::os::memory;
 use crate::runtime::epoch::RetireTag;
+use crate::runtime::once_box::OnceBox;
 use crate::runtime::retired::Retired;
 use crate::runtime::thread;
-use crate::sync::{AtomicU32, Mutex, OnceLock, Ordering};
+use crate::sync::{AtomicU32, Mutex, Ordering};
 
 /// Nodes in the first bucket that is used; each has twice as many as the one before. Few: most maps of a pool with
 /// many maps are small.
@@ -64,12 +65,12 @@ fn place(number: u32) -> (usize, usize) {
 /// Nodes of one type. Number 0 is never handed out.
 #[derive(Debug)]
 pub(crate) struct Arena<T> {
-    buckets: [OnceLock<Bucket<T>>; BUCKETS],
+    buckets: [OnceBox<Bucket<T>>; BUCKETS],
     /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
     /// not made yet.
     origins: [AtomicPtr<T>; BUCKETS],
     /// Made when a thread with that place takes or gives back its first node: most maps are written by few threads.
-    own: Box<[OnceLock<Box<OwnNodes>>; PLACES]>,
+    own: Box<[OnceBox<OwnNodes>; PLACES]>,
     /// Surplus nodes of threads.
     surplus: Mutex<Vec<u32>>,
     next: AtomicU32,
@@ -78,9 +79,9 @@ pub(crate) struct Arena<T> {
 impl<T: Default> Arena<T> {
     pub(crate) fn new() -> Self {
         Self {
-            buckets: [const { OnceLock::new() }; BUCKETS],
+            buckets: [const { OnceBox::new() }; BUCKETS],
             origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
-            own: Box::new([const { OnceLock::new() }; PLACES]),
+            own: Box::new([const { OnceBox::new() }; PLACES]),
             surplus: Mutex::default(),
             next: AtomicU32::new(1),
         }
@@ -113,7 +114,7 @@ impl<T: Default> Arena<T> {
 
     #[cold]
     fn make(&self, bucket: usize) -> *mut T {
-        let nodes = self.buckets[bucket].get_or_init(|| Bucket::new(1 << bucket));
+        let nodes = self.buckets[bucket].make(|| Bucket::new(1 << bucket));
         let origin = nodes.start.as_ptr().wrapping_sub(1 << bucket);
         // Release: pairs with `get`. Twice is as good as once.
         self.origins[bucket].store(origin, Ordering::Release);
@@ -158,7 +159,8 @@ impl<T: Default> Arena<T> {
     }
 
     fn own(&self) -> &Mutex<FreeNodes> {
-        &self.own[thread::current() % PLACES].get_or_init(Box::default).0
+        let own = &self.own[thread::current() % PLACES];
+        &own.get().unwrap_or_else(|| own.make(OwnNodes::default)).0
     }
 
     /// How many nodes were ever in use at once, those that wait for an epoch included.

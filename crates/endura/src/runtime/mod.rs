@@ -6,7 +6,7 @@ pub(crate) mod calls;
 pub(crate) mod epoch;
 #[cfg(all(test, loom))]
 mod loom;
-pub(crate) mod once_slice;
+pub(crate) mod once_box;
 pub(crate) mod retired;
 pub(crate) mod thread;
 mod thread_numbers;

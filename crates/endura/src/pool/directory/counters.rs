@@ -1,13 +1,16 @@
 //! Counters of a map, sharded so that no two threads share one.
 //!
-//! The first thread that counts makes them: a map that is only read has none.
+//! The shards are in groups, each for a few threads with neighbouring numbers, and made when the first of these counts. So
+//! a map that is only read has none, and one that few threads write to has a group or two.
 
-use crate::runtime::once_slice::OnceSlice;
+use crate::runtime::once_box::OnceBox;
 use crate::runtime::thread;
 use crate::sync::{AtomicU64, Ordering};
 
-/// So many threads, the first ones, have a shard of their own.
-const SHARDS: usize = if cfg!(all(test, loom)) { 2 } else { 63 };
+/// Threads of a group. (Numbers are given out from 0 on, so that a program with few threads has few groups.)
+const IN_GROUP: usize = if cfg!(all(test, loom)) { 2 } else { 4 };
+/// Threads beyond these groups share one shard.
+const GROUPS: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
 
 /// How often [`Counters::sum`] counts before it takes the best of what it got.
 const MOST_COUNTS: usize = 64;
@@ -25,16 +28,18 @@ struct Shard {
 /// The counters of a map.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    own: OnceSlice<Shard>,
-    /// Of all other threads, and of the entries from before the first count.
-    rest: Shard,
+    groups: [OnceBox<[Shard; IN_GROUP]>; GROUPS],
+    /// Of all other threads.
+    rest: OnceBox<Shard>,
+    /// Entries from before the first count.
+    before: u64,
 }
 
 impl Counters {
     /// Of a map that has so many entries.
     pub(crate) fn new(entries: u64) -> Self {
-        let rest = Shard { came: AtomicU64::new(entries), ..Shard::default() };
-        Self { own: OnceSlice::new(), rest }
+        let groups = [const { OnceBox::new() }; GROUPS];
+        Self { groups, rest: OnceBox::new(), before: entries }
     }
 
     /// Counts entries that came (positive) or went.
@@ -56,31 +61,31 @@ impl Counters {
     #[inline(always)]
     fn add_to(&self, counter: fn(&Shard) -> &AtomicU64, n: u64) {
         let thread = thread::current();
-        match self.own.get(thread) {
-            Some(shard) => add_alone(counter(shard), n),
+        match self.groups.get(thread / IN_GROUP).and_then(OnceBox::get) {
+            Some(group) => add_alone(counter(&group[thread % IN_GROUP]), n),
             None => self.add_first(thread, counter, n),
         }
     }
 
-    /// The same for a thread without a shard of its own, or before there are shards.
+    /// The same for a thread without a shard of its own, or before there is its group.
     #[cold]
     #[inline(never)]
     fn add_first(&self, thread: usize, counter: fn(&Shard) -> &AtomicU64, n: u64) {
-        if thread < SHARDS {
-            let own = self.own.make(|| (0..SHARDS).map(|_| Shard::default()).collect());
-            add_alone(counter(&own[thread]), n);
+        if let Some(group) = self.groups.get(thread / IN_GROUP) {
+            add_alone(counter(&group.make(Default::default)[thread % IN_GROUP]), n);
         } else {
             // Release, as in `add_alone`.
-            counter(&self.rest).fetch_add(n, Ordering::Release);
+            counter(self.rest.make(Shard::default)).fetch_add(n, Ordering::Release);
         }
     }
 
-    /// The sum of one counter over all threads. Without shards the sum is right for a moment of the call, as with counters
-    /// of 0: a thread that has seen the effect of a counted operation sees the shard of the counting thread.
+    /// The sum of one counter over all threads, without `before`. With a group that is not there yet the sum is right for a
+    /// moment of the call, as with counters of 0: a thread that has seen the effect of a counted operation sees the shard
+    /// of the counting thread.
     fn total(&self, counter: fn(&Shard) -> &AtomicU64) -> u64 {
+        let shards = self.groups.iter().filter_map(OnceBox::get).flatten().chain(self.rest.get());
         // Acquire: what is read later is no older. Pairs with the Release of `add_to`.
-        let counts = self.own.all().iter().chain([&self.rest]);
-        counts.map(|shard| counter(shard).load(Ordering::Acquire)).fold(0, u64::wrapping_add)
+        shards.map(|shard| counter(shard).load(Ordering::Acquire)).fold(0, u64::wrapping_add)
     }
 
     /// How many leaves and nodes were retired.
@@ -123,7 +128,7 @@ impl Counters {
             0 => 0,
             _ => self.total(|shard| &shard.went).wrapping_sub(went).min(more),
         };
-        (came.wrapping_sub(went) as i64, error)
+        (self.before.wrapping_add(came).wrapping_sub(went) as i64, error)
     }
 }
 
@@ -146,13 +151,19 @@ mod tests {
         assert!(size_of::<MapState>() <= 512, "{}", size_of::<MapState>());
         let counters = Counters::new(7);
         assert_eq!((counters.sum(), counters.retired()), (7, 0));
-        assert!(counters.own.all().is_empty(), "nobody has counted");
+        assert_eq!(groups(&counters), 0, "nobody has counted");
+        counters.add(1);
+        assert_eq!((counters.sum(), groups(&counters)), (8, 1));
+    }
+
+    fn groups(counters: &Counters) -> usize {
+        counters.groups.iter().filter_map(OnceBox::get).count()
     }
 
     /// More threads at once than have a shard of their own.
     #[test]
     fn every_thread_is_counted() {
-        let (counters, threads) = (Counters::new(5), 2 * SHARDS);
+        let (counters, threads) = (Counters::new(5), 2 * GROUPS * IN_GROUP);
         let together = std::sync::Barrier::new(threads);
         std::thread::scope(|scope| {
             for number in 0..threads as u64 {
@@ -169,6 +180,6 @@ mod tests {
         let threads = threads as u64;
         assert_eq!(counters.sum(), 5 + 300 * threads - threads * (threads - 1) / 2);
         assert_eq!(counters.retired(), threads);
-        assert_eq!(counters.own.all().len(), SHARDS);
+        assert!(groups(&counters) == GROUPS && counters.rest.get().is_some());
     }
 }

@@ -91,16 +91,14 @@ fn a_value_that_is_removed_is_copied_no_more_often_than_it_must() {
 /// What a pool keeps on the heap for a map that has one entry, until the map is dropped or the pool closed. The first
 /// map of each kind makes what all of them share, and is not counted.
 #[test]
-fn a_map_with_one_entry_takes_a_few_kilobytes() {
+fn a_map_with_one_entry_takes_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let pool = Pool::options().max_size(1 << 30).create_new(folder.path().join("pool")).unwrap();
     let touched = |name: &str, kind| {
         let options = MapOptions::new().kind(kind);
         pool.map_with::<u64, u64>(name, options).unwrap().insert(1, 1).unwrap();
     };
-    for (kind, most) in
-        [(Kind::FastFair, 10 << 10), (Kind::Roart, 10 << 10), (Kind::NbTree, 24 << 10)]
-    {
+    for (kind, most) in [(Kind::FastFair, 1024), (Kind::Roart, 1024), (Kind::NbTree, 12 << 10)] {
         touched(&format!("first {kind}"), kind);
         let (before, _) = HELD.get();
         (0..20).for_each(|n| touched(&format!("{kind} {n}"), kind));
