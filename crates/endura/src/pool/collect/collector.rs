@@ -23,7 +23,7 @@ const PAGES_AT_ONCE: u64 = 2;
 const PAUSE: Duration = Duration::from_micros(250);
 /// How many times the work of a quiet collection is done before it is given up for the moment.
 const MOST_ROUNDS: u64 = 8;
-/// Steps of small pools: ends of walks, and of phases.
+/// Steps of small pools: ends of phases.
 const FEW_STEPS: u64 = 1_000;
 /// The longest rest after a step. A step may have waited for a verification, and a close waits for the
 /// threads.
@@ -33,6 +33,8 @@ const LONGEST_REST: Duration = Duration::from_millis(10);
 pub struct Collector<M: Media> {
     space: Arc<Space<M>>,
     work: Mutex<Work<M>>,
+    /// How many walks there were.
+    walks: u64,
     bite: usize,
     is_urgent: AtomicBool,
 }
@@ -71,6 +73,7 @@ impl<M: Media> Collector<M> {
         let phase = if is_first { Phase::Mark } else { Phase::Ended };
         let collector = Arc::new(Self {
             space: Arc::clone(space),
+            walks: walks.len() as u64,
             work: Mutex::new(Work { phase, walks, under_way: 0 }),
             bite: bite.max(1),
             is_urgent: AtomicBool::new(false),
@@ -267,11 +270,12 @@ impl<M: Media> Collector<M> {
         }
     }
 
-    /// More steps than a collection takes without writers: each but the last of a walk meets new chunks.
+    /// More steps than a collection takes without writers: each but the last of a walk meets new chunks. (A pool with
+    /// many small maps has more walks than pages.)
     fn steps_at_most(&self) -> u64 {
         let (pages, ..) = self.space.allocator.usage();
         let chunks = pages * (PAGE / LINE);
-        MOST_ROUNDS * (chunks.div_ceil(self.bite as u64) + pages + FEW_STEPS)
+        MOST_ROUNDS * (chunks.div_ceil(self.bite as u64) + self.walks + pages + FEW_STEPS)
     }
 
     /// The work of a thread in the background. It continues until the end, or until the pool is closed, and rests as long

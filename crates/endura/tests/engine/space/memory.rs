@@ -45,6 +45,11 @@ unsafe impl GlobalAlloc for Counted {
 #[global_allocator]
 static HEAP: Counted = Counted;
 
+/// Bytes that the calling thread has on the heap.
+pub(super) fn held() -> isize {
+    HELD.get().0
+}
+
 /// The most that `work` has on the heap at a time, in values.
 fn copies(map: &Map<str, [u8]>, work: impl FnOnce(&Map<str, [u8]>)) -> f64 {
     const VALUE: usize = 4 << 20;

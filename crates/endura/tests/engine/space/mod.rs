@@ -3,5 +3,6 @@
 mod disk_writes;
 mod drops;
 mod kills;
+mod many_maps;
 mod memory;
 mod refill;
