@@ -8,42 +8,41 @@ use crate::media::Media;
 
 use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::record::Record;
-use crate::tree::roart::nodes::word::{ArrayKind, Slot};
+use crate::tree::roart::nodes::word::Slot;
 
 /// Bytes of a key that are compared at a time.
 const STEP: usize = 7;
 
-/// The occupied slots of an array in key order.
+/// The occupied slots of an array in key order. A walk has one for all its arrays: its memory grows to what the largest
+/// of them needs, and is not cleared for the next.
+#[derive(Default)]
 pub(crate) struct Sorted {
-    slots: [Slot; ArrayKind::MOST],
-    order: [u64; ArrayKind::MOST],
-    len: usize,
+    /// All slots of the array.
+    slots: Vec<Slot>,
+    order: Vec<u64>,
 }
 
 impl Sorted {
-    /// The order of no slots.
-    pub(crate) fn empty() -> Self {
-        Self { slots: [Slot(0); _], order: [0; _], len: 0 }
-    }
-
     /// Reads the records of an array, whose keys agree in their first `from` bytes, and replaces the previous contents.
     pub(crate) fn take<M: Media>(&mut self, array: &Array<'_, M>, from: usize) -> Result<()> {
-        self.len = 0;
-        let media = array.words().media();
-        for number in 0..array.kind().capacity() {
+        let (media, capacity) = (array.words().media(), array.kind().capacity());
+        self.slots.clear();
+        self.order.clear();
+        self.slots.reserve(capacity);
+        self.order.reserve(capacity);
+        for number in 0..capacity {
             let slot = array.load(number);
+            self.slots.push(slot);
             if !slot.is_empty() {
                 // Prefetches all at once, so that the misses overlap.
                 Record::prefetch_key(media, slot.at());
-                self.slots[number] = slot;
-                self.order[self.len] = number as u64;
-                self.len += 1;
+                self.order.push(number as u64);
             }
         }
         let slots = &self.slots;
         let key =
             |entry: u64, from| Record::sort_key(media, slots[usize::from(entry as u8)].at(), from);
-        sort(&mut self.order[..self.len], from, &key)
+        sort(&mut self.order, from, &key)
     }
 
     /// The records, in order.
@@ -53,7 +52,7 @@ impl Sorted {
 
     /// The numbers of their slots.
     pub(crate) fn numbers(&self) -> impl ExactSizeIterator<Item = u8> {
-        self.order[..self.len].iter().map(|&entry| entry as u8)
+        self.order.iter().map(|&entry| entry as u8)
     }
 }
 

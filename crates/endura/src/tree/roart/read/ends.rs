@@ -76,7 +76,7 @@ struct Edge<'g, M: Media, T, const UP: bool> {
     /// Whether a chunk was not quiet for as long as a look waits.
     is_held: bool,
     /// The order of the last array, if it was not stored.
-    sorted: Option<Box<Sorted>>,
+    sorted: Option<Sorted>,
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
@@ -301,7 +301,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
             }
         };
         if !array.in_order(version, generation, &mut offer)? {
-            let mut sorted = Box::new(Sorted::empty());
+            let mut sorted = Sorted::default();
             sorted.take(&array, from)?;
             found = if UP { sorted.records().next() } else { sorted.records().last() };
             self.sorted = Some(sorted);

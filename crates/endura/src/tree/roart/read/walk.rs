@@ -49,6 +49,8 @@ pub(crate) struct KeyWalk<'g, 'b, M: Media, T, const UP: bool> {
     entered: Entered,
     /// Whether another thread has replaced a node on the path to the bound, so that the walk has to start again.
     has_moved: bool,
+    /// Where the records of an array are sorted.
+    sorted: Sorted,
 }
 
 /// The position of the keys below a node relative to the bound.
@@ -69,7 +71,8 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
     ) -> Result<Self> {
         let (path, taken) = (Vec::with_capacity(4), Vec::with_capacity(32));
         let entered = Entered::default();
-        let mut walk = Self { tree, path, taken, bound, entered, has_moved: false };
+        let sorted = Sorted::default();
+        let mut walk = Self { tree, path, taken, bound, entered, has_moved: false, sorted };
         let root = Reached { node: &root, above: None };
         walk.enter(root, 0, !matches!(bound, Bound::Unbounded))?;
         Ok(walk)
@@ -246,7 +249,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
     /// the node is validated twice: after the array's version was read, because the stored order depends on that
     /// version, and after the slots were read, because the first entry is shown whatever the version is by then.
     fn note_child_array(
-        &self,
+        &mut self,
         node: &Node<'g, M>,
         array: &Array<'g, M>,
         is_border: bool,
@@ -274,7 +277,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
 
     /// Notes the records of an array in key order. Their keys agree in their first `from` bytes.
     fn note_array(
-        &self,
+        &mut self,
         array: &Array<'g, M>,
         version: LockWord,
         from: usize,
@@ -284,10 +287,9 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         out.reserve(array.kind().capacity());
         if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
             out.keep_since(start, start..start);
-            let mut sorted = Sorted::empty();
-            sorted.take(array, from)?;
-            out.extend(sorted.records());
-            remember(self.tree.open.space(), array, version, &sorted);
+            self.sorted.take(array, from)?;
+            out.extend(self.sorted.records());
+            remember(self.tree.open.space(), array, version, &self.sorted);
         }
         if !UP {
             out.since(start).reverse();
