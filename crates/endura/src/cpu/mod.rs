@@ -1,7 +1,8 @@
 //! Processor instructions: flushes, exchanges of two words, prefetches, checksums, and searches that compare
-//! many values at once. One of the doors for `unsafe`.
+//! many values at once, copies. One of the doors for `unsafe`.
 
 pub(crate) mod byte_search;
+pub(crate) mod copy;
 pub(crate) mod crc32c;
 pub(crate) mod flush;
 pub(crate) mod pair;

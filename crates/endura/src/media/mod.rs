@@ -16,7 +16,6 @@ pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, STEP};
 pub use medium::{Mark, Media};
 pub use placement::{MediaChoice, Placement};
-pub(crate) use span::copy_bytes;
 pub use span::{Region, Span};
 
 #[cfg(all(test, not(loom)))]

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::medium::{Media, help_flush};
+use crate::cpu::copy::{append_out, by_words, copy_out};
 use crate::cpu::flush::LINE;
 use crate::{Error, Result};
 
@@ -266,7 +267,28 @@ impl<'m, M: Media> Region<'m, M> {
     #[track_caller]
     pub fn read(&self, from: usize, out: &mut [u8]) {
         // Relaxed: the load of the word that led here synchronized with the writer.
-        copy_bytes(|word| self.load(word, Ordering::Relaxed), from, out);
+        match self.in_memory() {
+            Some(words) => copy_out(words, from, out),
+            None => by_words(|word| self.load(word, Ordering::Relaxed), from, out),
+        }
+    }
+
+    /// Appends `len` bytes from byte `from` of the region on to `out`, as [`read`](Self::read) copies them.
+    ///
+    /// # Panics
+    ///
+    /// Where the region ends before.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn append_to(&self, from: usize, len: usize, out: &mut Vec<u8>) {
+        match self.in_memory() {
+            Some(words) => append_out(words, from, len, out),
+            None => {
+                let start = out.len();
+                out.resize(start + len, 0);
+                self.read(from, &mut out[start..]);
+            }
+        }
     }
 
     /// The words in memory, if they are in memory: for loads or stores of many words without a call for each.
@@ -274,32 +296,5 @@ impl<'m, M: Media> Region<'m, M> {
     pub(crate) fn in_memory(&self) -> Option<&'m [AtomicU64]> {
         // SAFETY: the range was checked when the region was made, and media never shrink.
         unsafe { self.media.in_memory(self.at, self.words) }
-    }
-}
-
-/// Copies bytes from byte `from` on of the words that `load` gives.
-#[inline(always)]
-pub(crate) fn copy_bytes(load: impl Fn(usize) -> u64, from: usize, out: &mut [u8]) {
-    let (mut word, shift) = (from / 8, 8 * (from % 8) as u32);
-    let mut chunks = out.chunks_exact_mut(8);
-    if shift == 0 {
-        for chunk in chunks.by_ref() {
-            chunk.copy_from_slice(&load(word).to_le_bytes());
-            word += 1;
-        }
-    } else {
-        for chunk in chunks.by_ref() {
-            let value = load(word) >> shift | load(word + 1) << (64 - shift);
-            chunk.copy_from_slice(&value.to_le_bytes());
-            word += 1;
-        }
-    }
-    let rest = chunks.into_remainder();
-    if !rest.is_empty() {
-        let mut value = load(word) >> shift;
-        if rest.len() > 8 - shift as usize / 8 {
-            value |= load(word + 1) << (64 - shift);
-        }
-        rest.copy_from_slice(&value.to_le_bytes()[..rest.len()]);
     }
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Len, Popped};
 use crate::Result;
-use crate::media::{Media, Region, copy_bytes};
+use crate::cpu::copy::{append_out, copy_out};
+use crate::media::{Media, Region};
 
 /// The longest key, in bytes.
 pub const LONGEST_KEY: usize = 64 << 10;
@@ -208,7 +209,7 @@ impl Source<'_> {
     fn copy(self, at: u64, out: &mut [u8]) {
         match self.medium {
             // Relaxed: the load that led to these bytes synchronized with the writer.
-            None => copy_bytes(|i| self.words[i].load(Ordering::Relaxed), at as usize, out),
+            None => copy_out(self.words, at as usize, out),
             Some(medium) => medium.read_at(at, out),
         }
     }
@@ -339,12 +340,14 @@ impl<'a> Bytes<'a> {
 
     /// Appends all bytes to `out`.
     pub fn append_to(&self, out: &mut Vec<u8>) {
-        out.reserve(self.len);
-        let mut piece = [0; 256];
-        for from in (0..self.len).step_by(piece.len()) {
-            let piece = &mut piece[..(self.len - from).min(256)];
-            self.copy_to(from, piece);
-            out.extend_from_slice(piece);
+        match self.source.medium {
+            // Relaxed, as in `copy`.
+            None => append_out(self.source.words, self.from as usize, self.len, out),
+            Some(_) => {
+                let start = out.len();
+                out.resize(start + self.len, 0);
+                self.copy_to(0, &mut out[start..]);
+            }
         }
     }
 

@@ -177,9 +177,7 @@ impl<'m, M: Media> Record<'m, M> {
 
     /// Copies the key to the end of `out`.
     pub(crate) fn copy_key(&self, out: &mut Vec<u8>) {
-        let from = out.len();
-        out.resize(from + self.key, 0);
-        self.words.read(8 * HEADER, &mut out[from..]);
+        self.words.append_to(8 * HEADER, self.key, out);
     }
 
     /// Byte `i` of the key, if it is that long.
