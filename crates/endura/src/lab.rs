@@ -37,7 +37,7 @@ pub mod tree {
     pub use crate::tree::byte_range::{ByteRange, behind};
     pub use crate::tree::word_range::WordRange;
     pub use crate::tree::{
-        ByteChange, ByteIndex, Bytes, Change, Index, LONGEST_KEY, LONGEST_VALUE, Len, Near, Popped,
-        Repairs, TreeCheck, fast_fair, nbtree, roart,
+        ByteChange, ByteIndex, Bytes, Change, Entry, Index, LONGEST_KEY, LONGEST_VALUE, Len, Near,
+        Popped, Repairs, TreeCheck, fast_fair, nbtree, roart,
     };
 }

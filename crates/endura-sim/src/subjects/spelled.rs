@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use endura::lab::pool::{GcWalk, Space};
 use endura::lab::tree::roart::{Cursor, Techniques, Tree};
-use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Index, Len, Popped};
+use endura::lab::tree::{ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped};
 
 use super::numbers::{NumberTree, Numbers};
 use super::roart;
@@ -96,18 +96,14 @@ impl<T: Techniques> Index for Spelled<T> {
 
     fn scan_up(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
         let Some(from) = spell(key.max(1).next_multiple_of(10)) else { return Ok(None) };
-        let (mut found, keys) = (None, (Bound::Included(from), Bound::Unbounded));
-        self.0.scan_up(cursor, keys, first(&mut found))?;
-        Ok(found)
+        self.step(cursor, (Bound::Included(from), Bound::Unbounded), true)
     }
 
     fn scan_down(&self, cursor: &mut Cursor, key: u64) -> endura::Result<Option<(u64, u64)>> {
         let Some(to) = spell((key / 10 * 10).min(10 * SPELLINGS.len() as u64)) else {
             return Ok(None);
         };
-        let (mut found, keys) = (None, (Bound::Unbounded, Bound::Included(to)));
-        self.0.scan_down(cursor, keys, first(&mut found))?;
-        Ok(found)
+        self.step(cursor, (Bound::Unbounded, Bound::Included(to)), false)
     }
 
     fn first(&self) -> endura::Result<Option<(u64, u64)>> {
@@ -131,11 +127,20 @@ impl<T: Techniques> Index for Spelled<T> {
     }
 }
 
-/// Notes one entry.
-fn first(found: &mut Option<(u64, u64)>) -> impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()> {
-    |key, bytes| {
-        *found = Some((number(key).unwrap_or(1), value(bytes)));
-        ControlFlow::Break(())
+impl<T: Techniques> Spelled<T> {
+    /// The next entry of a scan whose caller takes them one by one.
+    fn step(
+        &self,
+        cursor: &mut Cursor,
+        keys: (Bound<&[u8]>, Bound<&[u8]>),
+        upwards: bool,
+    ) -> endura::Result<Option<(u64, u64)>> {
+        let mut entry = Entry::default();
+        let found = self.0.next_entry(cursor, keys, upwards, true, &mut entry)?;
+        let value = |entry: &Entry| entry.value().try_into().map_or(u64::MAX, u64::from_le_bytes);
+        let key = |key: &[u8]| SPELLINGS.iter().position(|text| key == text.as_bytes());
+        let number = |i: usize| 10 * (i as u64 + 1);
+        Ok(found.then(|| (key(entry.key()).map_or(1, number), value(&entry))))
     }
 }
 

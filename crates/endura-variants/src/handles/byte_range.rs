@@ -22,15 +22,8 @@ impl<I: ByteIndex> ByteRange<I> {
     }
 
     fn step(&mut self, upwards: bool) -> Option<Result<ByteEntry>> {
-        let mut entry = None;
-        let found = self.keys.next(&*self.index, upwards, &mut |key, value| {
-            entry = Some((key.to_vec(), value.to_vec()));
-        });
-        match found {
-            Ok(true) => entry.map(Ok),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        }
+        let found = self.keys.next(&*self.index, upwards, true).transpose()?;
+        Some(found.map(|entry| (entry.key().to_vec(), entry.take_value().into_owned())))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::media::Media;
 use crate::pool::directory::map_state::MapState;
 use crate::pool::directory::pops::Turn;
 use crate::pool::pins::guard::Guard;
+use crate::pool::session::NO_READERS;
 use crate::pool::space::Space;
 use crate::sync::Backoff;
 use crate::{Error, Result};
@@ -58,6 +59,12 @@ impl<M: Media> OpenMap<M> {
     #[inline(always)]
     pub(crate) fn pin_mut(&self) -> Result<Guard<'_, M>> {
         self.unless_dropped(self.space.pin_mut()?)
+    }
+
+    /// Whether a pin for an operation that reads would be granted now.
+    #[inline(always)]
+    pub(crate) fn admits_readers(&self) -> bool {
+        !self.map.is_dropped() && self.space.epochs.gate() & NO_READERS == 0
     }
 
     /// Waits for the turn to pop.

@@ -1,84 +1,93 @@
 //! A live range of byte strings, from both ends.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use crate::Result;
-use crate::tree::{ByteIndex, Bytes};
+use crate::tree::{ByteIndex, Entry, EntryVisitor};
 
 /// The keys that are still to be returned, and the tree's cursor at each end. It does not own the tree: the caller
 /// passes it to each call.
 pub struct ByteRange<C> {
-    from: Bound<Vec<u8>>,
-    to: Bound<Vec<u8>>,
     done: bool,
-    front: C,
-    back: C,
-    /// The buffer for the next key. It cannot overwrite the bound that it will replace, which is needed until then.
-    spare: Vec<u8>,
+    front: End<C>,
+    back: End<C>,
+    /// The next entry is copied to it. The present one is needed until then: its key is the bound.
+    spare: Entry,
+}
+
+/// One end of a range.
+struct End<C> {
+    limit: Limit,
+    cursor: C,
+}
+
+/// A bound. Its key is that of an entry: first the one that the caller named, then that of the entry returned last.
+struct Limit {
+    bound: Bound<()>,
+    entry: Entry,
+}
+
+impl<C: Default> End<C> {
+    fn new(bound: Bound<Vec<u8>>) -> Self {
+        let (bound, key) = match bound {
+            Bound::Included(key) => (Bound::Included(()), key),
+            Bound::Excluded(key) => (Bound::Excluded(()), key),
+            Bound::Unbounded => (Bound::Unbounded, Vec::new()),
+        };
+        Self { limit: Limit { bound, entry: Entry::of_key(key) }, cursor: C::default() }
+    }
+}
+
+impl Limit {
+    #[inline]
+    fn get(&self) -> Bound<&[u8]> {
+        self.bound.map(|()| self.entry.key())
+    }
 }
 
 impl<C: Default> ByteRange<C> {
     /// All keys between two bounds.
     pub fn new(from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Self {
-        let (front, back, spare) = Default::default();
-        Self { from, to, done: false, front, back, spare }
+        Self { done: false, front: End::new(from), back: End::new(to), spare: Entry::default() }
     }
 
-    /// Passes the next entry from one end to `read`; `false` if there is none.
+    /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
     pub fn next(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
         upwards: bool,
-        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
-    ) -> Result<bool> {
+        with_value: bool,
+    ) -> Result<Option<&mut Entry>> {
         if self.done {
-            return Ok(false);
+            return Ok(None);
         }
-        let mut found = false;
-        let (keys, spare) = ((as_slice(&self.from), as_slice(&self.to)), &mut self.spare);
-        let visit = |key: Bytes<'_>, value: Bytes<'_>| {
-            spare.clear();
-            key.append_to(spare);
-            read(key, value);
-            found = true;
-            ControlFlow::Break(())
-        };
-        let outcome = match upwards {
-            true => tree.scan_up(&mut self.front, keys, visit),
-            false => tree.scan_down(&mut self.back, keys, visit),
-        };
-        self.done = !found || outcome.is_err();
-        if found {
-            let bound = if upwards { &mut self.from } else { &mut self.to };
-            let last = std::mem::take(&mut self.spare);
-            match std::mem::replace(bound, Bound::Excluded(last)) {
-                Bound::Included(old) | Bound::Excluded(old) => self.spare = old,
-                Bound::Unbounded => {}
-            }
+        let keys = (self.front.limit.get(), self.back.limit.get());
+        let cursor = if upwards { &mut self.front.cursor } else { &mut self.back.cursor };
+        let found = tree.next_entry(cursor, keys, upwards, with_value, &mut self.spare);
+        self.done = !matches!(found, Ok(true));
+        if self.done {
+            return found.map(|_| None);
         }
-        outcome.map(|()| !self.done)
+        let limit = if upwards { &mut self.front.limit } else { &mut self.back.limit };
+        std::mem::swap(&mut limit.entry, &mut self.spare);
+        limit.bound = Bound::Excluded(());
+        Ok(Some(&mut limit.entry))
     }
 
-    /// Passes all entries that are left to `visit`, until it breaks; then none is left.
+    /// Passes copies of all entries that are left to `visit`, until it breaks; then none is left.
     pub fn visit(
         &mut self,
         tree: &impl ByteIndex<Cursor = C>,
         upwards: bool,
-        visit: &mut dyn FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: EntryVisitor<'_>,
     ) -> Result<()> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(());
         }
-        let keys = (as_slice(&self.from), as_slice(&self.to));
-        match upwards {
-            true => tree.scan_up(&mut self.front, keys, visit),
-            false => tree.scan_down(&mut self.back, keys, visit),
-        }
+        let keys = (self.front.limit.get(), self.back.limit.get());
+        let cursor = if upwards { &mut self.front.cursor } else { &mut self.back.cursor };
+        tree.show(cursor, keys, upwards, visit)
     }
-}
-
-fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    bound.as_ref().map(Vec::as_slice)
 }
 
 /// The first byte string after all that start with `prefix`; `None` if there is no such.

@@ -7,6 +7,7 @@ pub(crate) mod byte_range;
 mod bytes;
 mod check;
 mod ends;
+mod entry;
 pub mod fast_fair;
 mod index;
 mod len;
@@ -21,5 +22,7 @@ mod wrong_kind;
 
 pub use bytes::{ByteChange, ByteIndex, Bytes, LONGEST_KEY, LONGEST_VALUE};
 pub use check::{Repairs, TreeCheck};
+pub use entry::Entry;
+pub(crate) use entry::EntryVisitor;
 pub use index::{Change, Index, Len, Near};
 pub use pops::Popped;

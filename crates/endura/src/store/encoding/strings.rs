@@ -34,6 +34,12 @@ macro_rules! strings {
             }
 
             #[inline]
+            fn own(bytes: Vec<u8>) -> Result<$owned, BoxError> { $own(bytes).map_err(Into::into) }
+
+            #[inline]
+            fn show<R>(bytes: &[u8], f: impl FnOnce(&$borrowed) -> R) -> Result<R, BoxError> { Ok(f($check(bytes)?)) }
+
+            #[inline]
             fn read(bytes: Bytes<'_>) -> Result<$owned, BoxError> { $own(bytes.to_vec()).map_err(Into::into) }
 
             #[inline]

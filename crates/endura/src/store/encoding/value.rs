@@ -72,6 +72,20 @@ pub trait Value: 'static {
         false
     }
 
+    /// Decodes an encoding, without a copy where that is possible.
+    #[doc(hidden)]
+    #[inline]
+    fn own(bytes: Vec<u8>) -> Result<Self::Owned, BoxError> {
+        Self::decode(&bytes)
+    }
+
+    /// Passes what is decoded from an encoding to `f`, without a copy where that is possible.
+    #[doc(hidden)]
+    #[inline]
+    fn show<R>(bytes: &[u8], f: impl FnOnce(Self::Ref<'_>) -> R) -> Result<R, BoxError> {
+        Ok(f(Self::lend(&Self::decode(bytes)?)))
+    }
+
     /// Decodes bytes of the pool, without a copy where that is possible.
     #[doc(hidden)]
     #[inline]

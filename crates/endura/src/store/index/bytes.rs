@@ -6,7 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use crate::media::{Mapped, Media};
 use crate::pool::Guard;
 use crate::tree::byte_range::ByteRange;
-use crate::tree::{ByteChange, ByteIndex, Bytes, Len, Popped, roart};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, Popped, roart};
 use crate::{Error, Result};
 
 /// An index of byte strings.
@@ -131,22 +131,22 @@ macro_rules! on_range {
 }
 
 impl Strings {
-    /// Passes the next entry from one end to `read`; returns whether there is one.
+    /// A copy of the next entry from one end, if there is one; of its key alone, unless `with_value`.
     pub(crate) fn next(
         &mut self,
         tree: &ByteTree<Mapped>,
         upwards: bool,
-        read: &mut dyn FnMut(Bytes<'_>, Bytes<'_>),
-    ) -> Result<bool> {
-        on_range!(tree, self, tree, keys => keys.next(tree, upwards, read))
+        with_value: bool,
+    ) -> Result<Option<&mut Entry>> {
+        on_range!(tree, self, tree, keys => keys.next(tree, upwards, with_value))
     }
 
-    /// Passes all entries that are left to `visit`, a closure of the user's, until it breaks.
+    /// Passes copies of all entries that are left to `visit`, a closure of the user's, until it breaks.
     pub(crate) fn visit(
         &mut self,
         tree: &ByteTree<Mapped>,
         upwards: bool,
-        visit: &mut dyn FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: EntryVisitor<'_>,
     ) -> Result<()> {
         let visited = on_range!(tree, self, tree, keys => {
             keys.visit(tree, upwards, &mut |key, value| {

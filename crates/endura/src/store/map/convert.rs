@@ -1,5 +1,6 @@
 //! Conversion between typed values and the encodings in the trees, with errors that name the type.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use crate::store::encoding::value::{Key, Value};
@@ -35,6 +36,16 @@ pub(crate) fn read<T: Value + ?Sized>(bytes: Bytes<'_>) -> Result<T::Owned> {
 
 pub(crate) fn decode<T: Value + ?Sized>(bytes: &[u8]) -> Result<T::Owned> {
     T::decode(bytes).map_err(decode_error::<T>)
+}
+
+/// Decodes the copy of an encoding.
+#[inline]
+pub(crate) fn own<T: Value + ?Sized>(bytes: Cow<'_, [u8]>) -> Result<T::Owned> {
+    let owned = match bytes {
+        Cow::Borrowed(bytes) => T::decode(bytes),
+        Cow::Owned(bytes) => T::own(bytes),
+    };
+    owned.map_err(decode_error::<T>)
 }
 
 /// Passes the encoding of a value to a closure.

@@ -264,22 +264,15 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         }
         let bytes = self.bytes();
         let mut range = bytes.range(encode_bound::<K>(from)?, encode_bound::<K>(to)?);
-        let mut key = Vec::new();
-        loop {
-            let found = range.next(bytes, true, &mut |found, _| {
-                key.clear();
-                found.append_to(&mut key);
-            })?;
-            if !found {
-                return Ok(removed);
-            }
+        while let Some(entry) = range.next(bytes, true, false)? {
             let mut is_there = false;
-            self.bytes().apply(&key, &mut |old| {
+            bytes.apply(entry.key(), &mut |old| {
                 is_there = old.is_some();
                 ByteChange::Remove
             })?;
             removed += usize::from(is_there);
         }
+        Ok(removed)
     }
 
     /// Removes the entries for which `keep` returns `false`, one after the other; returns how many. As the closure of

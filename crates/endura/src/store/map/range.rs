@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 
 use crate::store::encoding::value::{Key, Value};
 use crate::store::index::{Strings, Words};
-use crate::store::map::convert::{decode_error, from_word, read};
+use crate::store::map::convert::{decode, decode_error, from_word, own};
 use crate::store::map::handle::Map;
 use crate::store::map::visit::Visit;
-use crate::tree::Bytes;
+use crate::tree::Entry;
 use crate::{Error, Result};
 
 /// The part of a range that is still to be returned.
@@ -102,8 +102,8 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
             (Entries::Words(_), None) => unreachable!("an index of words made this range"),
             (Entries::Bytes(range), _) => {
                 range.visit(self.map.bytes(), upwards, &mut |key, value| {
-                    let shown = K::read_with(key, |key| {
-                        V::read_with(value, |value| visit(key, value)).map_err(decode_error::<V>)
+                    let shown = K::show(key, |key| {
+                        V::show(value, |value| visit(key, value)).map_err(decode_error::<V>)
                     });
                     step(shown.map_err(decode_error::<K>).and_then(|shown| shown))
                 })?
@@ -113,13 +113,14 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         failed.map(|()| last)
     }
 
-    /// The next entry from one end, converted by one of two closures.
+    /// The next entry from one end, converted by one of two closures; `of_bytes` gets the value if it `needs_value`.
     #[inline]
     fn step<A>(
         &mut self,
         upwards: bool,
+        needs_value: bool,
         of_words: impl FnOnce(u64, u64) -> Result<A>,
-        of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
+        of_bytes: impl FnOnce(&mut Entry) -> Result<A>,
     ) -> Option<Result<A>> {
         if let (Entries::Words(range), Some(words)) = (&mut self.entries, self.map.words()) {
             let mut value = 0;
@@ -132,29 +133,24 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
                 return Some(of_words(key, value));
             }
         }
-        self.other_step(upwards, of_bytes)
+        self.other_step(upwards, needs_value, of_bytes)
     }
 
     /// A step in a range of byte strings, or after the last word.
     fn other_step<A>(
         &mut self,
         upwards: bool,
-        of_bytes: impl FnOnce(Bytes<'_>, Bytes<'_>) -> Result<A>,
+        needs_value: bool,
+        of_bytes: impl FnOnce(&mut Entry) -> Result<A>,
     ) -> Option<Result<A>> {
         let failure = match &mut self.entries {
             Entries::Words(range) => range.take_failure()?,
-            Entries::Bytes(range) => {
-                let (mut entry, mut read) = (None, Some(of_bytes));
-                let found = range.next(self.map.bytes(), upwards, &mut |key, value| {
-                    entry = read.take().map(|read| read(key, value));
-                });
-                match found {
-                    // As for words.
-                    Ok(true) => return entry,
-                    Ok(false) => return None,
-                    Err(error) => error,
-                }
-            }
+            Entries::Bytes(range) => match range.next(self.map.bytes(), upwards, needs_value) {
+                // As for words.
+                Ok(Some(entry)) => return Some(of_bytes(entry)),
+                Ok(None) => return None,
+                Err(error) => error,
+            },
             Entries::Failed(error) => error.take()?,
         };
         self.entries = Entries::Failed(None);
@@ -165,8 +161,9 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
     fn entry(&mut self, upwards: bool) -> Option<Result<(K::Owned, V::Owned)>> {
         self.step(
             upwards,
+            true,
             |key, value| Ok((from_word::<K>(key)?, from_word::<V>(value)?)),
-            |key, value| Ok((read::<K>(key)?, read::<V>(value)?)),
+            |entry| Ok((decode::<K>(entry.key())?, own::<V>(entry.take_value())?)),
         )
     }
 }
@@ -184,14 +181,19 @@ pub struct Values<K: ?Sized, V: ?Sized>(Range<K, V>);
 impl<K: Key + ?Sized, V: Value + ?Sized> Keys<K, V> {
     #[inline]
     fn entry(&mut self, upwards: bool) -> Option<Result<K::Owned>> {
-        self.0.step(upwards, |key, _| from_word::<K>(key), |key, _| read::<K>(key))
+        self.0.step(upwards, false, |key, _| from_word::<K>(key), |entry| decode::<K>(entry.key()))
     }
 }
 
 impl<K: Key + ?Sized, V: Value + ?Sized> Values<K, V> {
     #[inline]
     fn entry(&mut self, upwards: bool) -> Option<Result<V::Owned>> {
-        self.0.step(upwards, |_, value| from_word::<V>(value), |_, value| read::<V>(value))
+        self.0.step(
+            upwards,
+            true,
+            |_, value| from_word::<V>(value),
+            |entry| own::<V>(entry.take_value()),
+        )
     }
 }
 

@@ -8,9 +8,10 @@ use crate::media::{Mark, Media};
 use crate::tree::ends::Trust;
 use crate::tree::len::{exact_len, len};
 use crate::tree::pops::{self, Popped};
-use crate::tree::{ByteChange, ByteIndex, Bytes, Len, TreeCheck};
+use crate::tree::{ByteChange, ByteIndex, Bytes, Entry, EntryVisitor, Len, TreeCheck};
 
 use crate::tree::roart::path::lookup::lookup;
+use crate::tree::roart::read::bound::{has_passed, is_within};
 use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
@@ -89,7 +90,10 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
         mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<true>(cursor, from, to, &mut visit)
+        self.scan::<true>(cursor, from, &mut |record| match is_within::<M, false>(record, to, 0) {
+            true => visit(record.key(), record.value()),
+            false => ControlFlow::Break(()),
+        })
     }
 
     fn scan_down(
@@ -98,7 +102,50 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
         mut visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan::<false>(cursor, to, from, &mut visit)
+        self.scan::<false>(cursor, to, &mut |record| match is_within::<M, true>(record, from, 0) {
+            true => visit(record.key(), record.value()),
+            false => ControlFlow::Break(()),
+        })
+    }
+
+    fn show(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        upwards: bool,
+        visit: EntryVisitor<'_>,
+    ) -> Result<()> {
+        let mut entry = Entry::default();
+        match upwards {
+            true => self.scan::<true>(cursor, from, &mut |record| {
+                record.copy_to(true, &mut entry);
+                match has_passed::<false>(entry.key(), to) {
+                    true => visit(entry.key(), entry.value()),
+                    false => ControlFlow::Break(()),
+                }
+            }),
+            false => self.scan::<false>(cursor, to, &mut |record| {
+                record.copy_to(true, &mut entry);
+                match has_passed::<true>(entry.key(), from) {
+                    true => visit(entry.key(), entry.value()),
+                    false => ControlFlow::Break(()),
+                }
+            }),
+        }
+    }
+
+    fn next_entry(
+        &self,
+        cursor: &mut Cursor,
+        (from, to): (Bound<&[u8]>, Bound<&[u8]>),
+        upwards: bool,
+        with_value: bool,
+        entry: &mut Entry,
+    ) -> Result<bool> {
+        match upwards {
+            true => self.next::<true>(cursor, (from, to), with_value, entry),
+            false => self.next::<false>(cursor, (to, from), with_value, entry),
+        }
     }
 
     fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {

@@ -12,7 +12,7 @@ use std::cmp::Ordering as Order;
 
 use crate::cpu::crc32c;
 use crate::media::{LINE, Media, Ordering, Region};
-use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE};
+use crate::tree::{Bytes, Entry, LONGEST_KEY, LONGEST_VALUE};
 use crate::{Error, Result};
 
 const HEADER: usize = 2;
@@ -20,9 +20,9 @@ const HEADER: usize = 2;
 /// Bytes of a record that are prefetched before its length is known: the header, and a key and value of some hundred
 /// bytes.
 const AHEAD: u64 = 2 * LINE + 1;
-/// Bytes that a scan prefetches of a later record: the header, a key, the first bytes of a value.
+/// Bytes of a later record that a scan prefetches at least: the header, a key, the first bytes of a value.
 const KEY_AHEAD: u64 = 48;
-/// Bytes of key and value that are prefetched once the header is read.
+/// Bytes of a later record that a scan prefetches at most.
 const REST: u64 = 512;
 
 /// Bytes of the record of a key and a value with these lengths.
@@ -130,23 +130,16 @@ impl<'m, M: Media> Record<'m, M> {
         media.prefetch(at, AHEAD);
     }
 
-    /// Prefetches what scans read: the header, a key, the first bytes of a value.
+    /// Prefetches the head of a record: the header, a key, the first bytes of a value.
     #[inline]
     pub(crate) fn prefetch_key(media: &M, at: u64) {
         media.prefetch(at, KEY_AHEAD);
     }
 
-    /// Prefetches the other lines of a record whose header has arrived, as far as the reader will soon need them.
-    #[inline]
-    pub(crate) fn prefetch_rest(media: &M, at: u64) {
-        if let Some(header) = Region::within(media, at, HEADER) {
-            // Relaxed: useless prefetches do no harm.
-            let lengths = header.load(0, Ordering::Relaxed);
-            let bytes = (lengths & 0xFFFF_FFFF).saturating_add(lengths >> 32).min(REST);
-            if let Some(rest) = bytes.checked_sub(KEY_AHEAD - 8 * HEADER as u64) {
-                media.prefetch(at + KEY_AHEAD, rest);
-            }
-        }
+    /// Prefetches so many bytes of a record, or as many as its reader soon needs.
+    #[inline(always)]
+    pub(crate) fn prefetch_bytes(media: &M, at: u64, bytes: u64) {
+        media.prefetch(at, bytes.clamp(KEY_AHEAD, REST));
     }
 
     #[inline]
@@ -178,6 +171,15 @@ impl<'m, M: Media> Record<'m, M> {
     /// Copies the key to the end of `out`.
     pub(crate) fn copy_key(&self, out: &mut Vec<u8>) {
         self.words.append_to(8 * HEADER, self.key, out);
+    }
+
+    /// Copies the key and, if it is wanted, the value to `entry`.
+    #[inline(always)]
+    pub(crate) fn copy_to(&self, with_value: bool, entry: &mut Entry) {
+        let value = if with_value { self.value } else { 0 };
+        entry.fill(self.key, value, |from, len, out| {
+            self.words.append_to(8 * HEADER + from, len, out);
+        });
     }
 
     /// Byte `i` of the key, if it is that long.

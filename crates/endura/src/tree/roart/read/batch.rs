@@ -32,6 +32,8 @@ pub(crate) struct Batch {
     passed: usize,
     /// The number of runs shown.
     passed_runs: usize,
+    /// The bytes of the record shown last: the next ones are likely to have as many.
+    likely: u64,
 }
 
 /// Consecutive records that were noted together: in one node or array, at one moment.
@@ -129,39 +131,67 @@ impl Batch {
         Ok(self.passed > before)
     }
 
-    /// Calls `show` with the records of the next run, up to index `until` of all, while their holder has not changed
-    /// since they were noted. If they `are_new` the first one is shown in any case: so a scan makes progress whatever
-    /// writers do. It prefetches the record that is [`DISTANCE`] later.
-    #[inline(never)]
-    pub(crate) fn show_run<'m, M: Media>(
+    /// The next record, the holder of it and the holder's version when it was noted.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> Option<(u64, u64, LockWord)> {
+        let mut runs = self.runs.get(self.passed_runs..)?.iter();
+        // The last call may have passed the last record of a run.
+        let run = runs.find(|run| run.end > self.passed)?;
+        Some((*self.records.get(self.passed)?, run.holder, run.version))
+    }
+
+    /// Passes the next record, which has so many bytes, and prefetches the one that is [`DISTANCE`] later.
+    #[inline(always)]
+    pub(crate) fn pass<M: Media>(&mut self, bytes: u64, media: &M) {
+        self.likely = bytes;
+        if let Some(&ahead) = self.records.get(self.passed + DISTANCE) {
+            Record::prefetch_bytes(media, ahead, bytes);
+        }
+        self.passed += 1;
+        while self.runs.get(self.passed_runs).is_some_and(|run| run.end <= self.passed) {
+            self.passed_runs += 1;
+        }
+    }
+
+    /// Calls `show` with the next records, up to index `until` of all, each while its holder has not changed since it
+    /// was noted. If they `are_new` the first one is shown in any case: so a scan makes progress whatever writers do.
+    /// It prefetches the record that is [`DISTANCE`] later.
+    #[inline(always)]
+    pub(crate) fn show_runs<'m, M: Media>(
         &mut self,
         media: &'m M,
         until: usize,
         mut are_new: bool,
-        mut show: impl FnMut(Record<'m, M>) -> Result<ControlFlow<()>>,
+        mut show: impl FnMut(&Record<'m, M>) -> ControlFlow<()>,
     ) -> Result<Seen> {
-        let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) else {
-            return Ok(Seen::All);
-        };
-        let holder = Region::new(media, holder, 1)?;
         let records = &self.records[..];
-        for &record in &records[self.passed..end.min(until).max(self.passed)] {
-            if !are_new && !version.still_holds(&holder) {
-                return Ok(Seen::Changed);
-            }
-            are_new = false;
-            if let Some(&ahead) = records.get(self.passed + DISTANCE) {
-                Record::prefetch_key(media, ahead);
-            }
-            if let Some(&ahead) = records.get(self.passed + DISTANCE / 2) {
-                Record::prefetch_rest(media, ahead);
-            }
-            self.passed += 1;
-            if show(Record::enter(media, record)?)?.is_break() {
-                return Ok(Seen::Enough);
-            }
+        let until = until.min(records.len());
+        if self.passed == records.len() {
+            return Ok(Seen::All);
         }
-        self.passed_runs += usize::from(self.passed == end);
+        while let Some(&Run { holder, version, end }) = self.runs.get(self.passed_runs) {
+            let holder = Region::new(media, holder, 1)?;
+            let stop = end.min(until);
+            while self.passed < stop {
+                if !are_new && !version.still_holds(&holder) {
+                    return Ok(Seen::Changed);
+                }
+                are_new = false;
+                if let Some(&ahead) = records.get(self.passed + DISTANCE) {
+                    Record::prefetch_bytes(media, ahead, self.likely);
+                }
+                let record = Record::enter(media, records[self.passed])?;
+                self.passed += 1;
+                self.likely = record.bytes();
+                if show(&record).is_break() {
+                    return Ok(Seen::Enough);
+                }
+            }
+            if self.passed < end {
+                break;
+            }
+            self.passed_runs += 1;
+        }
         Ok(Seen::Some)
     }
 
@@ -174,6 +204,6 @@ impl Batch {
     pub(crate) fn ask_for<M: Media>(&self, noted: usize, media: &M) {
         let end = self.records.len().min(self.passed + DISTANCE);
         let soon = self.records.get(noted..end).unwrap_or(&[]);
-        soon.iter().for_each(|&record| Record::prefetch_key(media, record));
+        soon.iter().for_each(|&record| Record::prefetch_bytes(media, record, self.likely));
     }
 }

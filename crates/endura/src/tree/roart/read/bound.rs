@@ -22,3 +22,14 @@ pub(crate) fn is_within<M: Media, const UP: bool>(
         Bound::Excluded(key) => record.compare(key, from) == beyond,
     }
 }
+
+/// As [`is_within`], for the copy of a key.
+#[inline(always)]
+pub(crate) fn has_passed<const UP: bool>(key: &[u8], bound: Bound<&[u8]>) -> bool {
+    let beyond = if UP { Order::Greater } else { Order::Less };
+    match bound {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => [beyond, Order::Equal].contains(&key.cmp(bound)),
+        Bound::Excluded(bound) => key.cmp(bound) == beyond,
+    }
+}

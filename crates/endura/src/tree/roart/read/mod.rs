@@ -4,5 +4,6 @@ pub(crate) mod batch;
 pub(crate) mod bound;
 pub(crate) mod ends;
 pub(crate) mod many;
+pub(crate) mod next;
 pub(crate) mod scan;
 pub(crate) mod walk;

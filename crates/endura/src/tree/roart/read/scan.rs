@@ -4,7 +4,7 @@
 //! records, with the node or array that holds them and its version. A noted record is shown if its holder still has
 //! that version: it was in the map at that moment. If not, another walk starts after the last key shown. So no key is
 //! shown twice, and no key that stayed in the map is skipped. Nothing is pinned between two calls, and no pin lasts
-//! longer than it takes to show [`AT_MOST`] entries.
+//! longer than it takes to show [`AT_MOST`] entries. (The first is the subject of [`next`](crate::tree::roart::read::next).)
 //!
 //! Each record has its own lines, which are prefetched some entries before it is due. For the same reason the walk
 //! stays ahead: the next array is read while the last records of the one before arrive.
@@ -13,7 +13,6 @@ use std::ops::{Bound, ControlFlow};
 
 use crate::media::Media;
 use crate::pool::{Guard, Seat};
-use crate::tree::Bytes;
 use crate::{Error, Result};
 
 use crate::tree::roart::nodes::record::Record;
@@ -36,16 +35,14 @@ const AT_MOST: usize = 1024;
 /// A position in a scan in one direction. A new one starts where the first call says.
 #[derive(Default)]
 pub struct Cursor {
-    batch: Batch,
+    pub(crate) batch: Batch,
     /// Valid while the noted records can be used.
-    noted: Seat<()>,
+    pub(crate) noted: Seat<()>,
     /// Whether this is not the first walk.
     goes_on: bool,
 }
 
-/// As [`is_within`], for the record at `at`. Not inlined, and called with the offset of the record: an unbounded scan
-/// then stays in registers.
-#[inline(never)]
+/// As [`is_within`], for the record at `at`.
 fn lies_within<M: Media, const UP: bool>(media: &M, at: u64, bound: Bound<&[u8]>) -> Result<bool> {
     Ok(is_within::<M, UP>(&Record::enter(media, at)?, bound, 0))
 }
@@ -61,20 +58,19 @@ enum Shown<'g, M> {
 }
 
 impl<M: Media, T: Techniques> Tree<M, T> {
-    /// Shows the entries within `first`, at which the scan starts, and `last`, in order, until `visit` breaks.
+    /// Shows the entries within the bound at which the scan starts, in order, until `visit` breaks.
     pub(crate) fn scan<const UP: bool>(
         &self,
         cursor: &mut Cursor,
         first: Bound<&[u8]>,
-        last: Bound<&[u8]>,
-        visit: &mut impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: &mut impl FnMut(&Record<'_, M>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut key = Vec::new();
         let mut has_shown = false;
         loop {
             let guard = self.open.pin()?;
             let first = if has_shown { Bound::Excluded(&key[..]) } else { first };
-            match self.show::<UP>(&guard, cursor, first, last, visit)? {
+            match self.show_in_pin::<UP>(&guard, cursor, first, visit)? {
                 Shown::Enough => return Ok(()),
                 // Retries with a new pin.
                 Shown::Moved => {}
@@ -107,13 +103,12 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         Ok(Some(begun))
     }
 
-    fn show<'g, const UP: bool>(
+    fn show_in_pin<'g, const UP: bool>(
         &'g self,
         guard: &'g Guard<'g, M>,
         cursor: &mut Cursor,
         first: Bound<&[u8]>,
-        last: Bound<&[u8]>,
-        visit: &mut impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
+        visit: &mut impl FnMut(&Record<'_, M>) -> ControlFlow<()>,
     ) -> Result<Shown<'g, M>> {
         let media = guard.media();
         let Cursor { batch, noted, goes_on } = cursor;
@@ -153,15 +148,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
                 continue;
             }
             let since = batch.passed();
-            let seen = batch.show_run(media, until, are_new, |record| {
-                let is_inside = match last {
-                    Bound::Unbounded => true,
-                    _ if UP => lies_within::<M, false>(media, record.at(), last)?,
-                    _ => lies_within::<M, true>(media, record.at(), last)?,
-                };
-                let enough = ControlFlow::Break(());
-                Ok(if is_inside { visit(record.key(), record.value()) } else { enough })
-            })?;
+            let seen = batch.show_runs(media, until, are_new, &mut *visit)?;
             shown = batch.last_since(since).or(shown);
             match seen {
                 Seen::Enough => return Ok(Shown::Enough),
