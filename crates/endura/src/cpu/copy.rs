@@ -122,22 +122,38 @@ mod wide {
                     eight(from, to);
                     eight(from.add(len - 8), to.add(len - 8));
                 }
+                16..=32 => {
+                    sixteen(from, to);
+                    sixteen(from.add(len - 16), to.add(len - 16));
+                }
+                33..=64 => {
+                    pair(from, to);
+                    pair(from.add(len - 32), to.add(len - 32));
+                }
                 _ => {
                     let mut at = 0;
                     while at + 64 < len {
-                        for part in [0, 16, 32, 48] {
-                            sixteen(from.add(at + part), to.add(at + part));
-                        }
+                        pair(from.add(at), to.add(at));
+                        pair(from.add(at + 32), to.add(at + 32));
                         at += 64;
                     }
-                    while at + 16 < len {
-                        sixteen(from.add(at), to.add(at));
-                        at += 16;
-                    }
                     // The last ones overlap those before.
-                    sixteen(from.add(len - 16), to.add(len - 16));
+                    pair(from.add(len - 64), to.add(len - 64));
+                    pair(from.add(len - 32), to.add(len - 32));
                 }
             }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// 32 bytes can be loaded at `from` and stored at `to`.
+    #[inline(always)]
+    unsafe fn pair(from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            sixteen(from, to);
+            sixteen(from.add(16), to.add(16));
         }
     }
 

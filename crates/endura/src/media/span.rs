@@ -168,20 +168,6 @@ impl<'m, M: Media> Region<'m, M> {
         (at.is_multiple_of(8) && is_inside(media, at, words)).then_some(Self { media, at, words })
     }
 
-    /// From the same byte on another number of words.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] if they do not all lie in the medium.
-    #[inline]
-    pub(crate) fn with_words(self, words: usize) -> Result<Self> {
-        if is_inside(self.media, self.at, words) {
-            Ok(Self { words, ..self })
-        } else {
-            Err(outside(self.at))
-        }
-    }
-
     #[inline(always)]
     fn word(&self, i: usize) -> u64 {
         assert!(i < self.words);

@@ -76,15 +76,29 @@ impl<M> Copy for Record<'_, M> {}
 impl<'m, M: Media> Record<'m, M> {
     #[inline]
     pub(crate) fn enter(media: &'m M, at: u64) -> Result<Self> {
+        Self::within(media, at).ok_or_else(|| Self::refusal(media, at))
+    }
+
+    /// As [`enter`](Self::enter), without an error to make.
+    #[inline(always)]
+    pub(crate) fn within(media: &'m M, at: u64) -> Option<Self> {
         // Relaxed: the word that led here was loaded with Acquire.
-        let header = Region::new(media, at, HEADER)?;
-        let lengths = header.load(0, Ordering::Relaxed);
+        let lengths = Region::within(media, at, HEADER)?.load(0, Ordering::Relaxed);
         let (key, value) = (lengths as u32 as usize, (lengths >> 32) as usize);
         if key > LONGEST_KEY || value > LONGEST_VALUE {
-            return Err(Error::Corrupt { offset: at, what: "a record of an impossible length" });
+            return None;
         }
-        let words = header.with_words(bytes_for(key, value) as usize / 8)?;
-        Ok(Self { words, key, value })
+        let words = Region::within(media, at, bytes_for(key, value) as usize / 8)?;
+        Some(Self { words, key, value })
+    }
+
+    /// Why there is no record at `at`.
+    #[cold]
+    fn refusal(media: &'m M, at: u64) -> Error {
+        match Region::new(media, at, HEADER) {
+            Err(error) => error,
+            Ok(_) => Error::Corrupt { offset: at, what: "a record of an impossible length" },
+        }
     }
 
     /// The length of the value in the record at `at`, if that is the record of `key`. As [`enter`](Self::enter) and

@@ -66,7 +66,7 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let Some((at, holder, version)) = batch.next() else { return false };
         let (open, media) = (&self.open, self.open.space().media());
         let found = noted.look(open.space(), |()| {
-            let record = Record::enter(media, at).ok()?;
+            let record = Record::within(media, at)?;
             let holder = Region::within(media, holder, 1)?;
             // Its fence is behind the load of the lengths, and pairs with `before_reuse`.
             version.still_holds(&holder).then_some(record)
