@@ -179,23 +179,33 @@ impl<'g, M: Media> Locked<'g, M> {
         }
     }
 
-    /// Locks an array to store its order, if the array is ready, has no order, and was not locked since `seen` was
-    /// read. The version stays: the holder changes no word that readers of this version have seen.
+    /// Locks an array to store its order, if it has none and was not locked since `seen` was read. The version stays,
+    /// because the holder changes no word that readers of this version have seen; but the first lock of a session
+    /// begins a new one.
     #[track_caller]
     pub(crate) fn try_acquire(
         guard: &'g Guard<'g, M>,
         words: Region<'g, M>,
         seen: LockWord,
     ) -> Option<Self> {
-        let is_free = seen.0 & (LOCKED | OBSOLETE | ORDERED) == 0;
-        if !is_free || !seen.is_ready(guard.space().generation()) {
-            return None;
-        }
-        let word = seen.0 | LOCKED;
+        let word = match lock_word::standing(seen.0, guard.space().generation()) {
+            Standing::Mine if seen.0 & (LOCKED | OBSOLETE | ORDERED | READY) == READY => {
+                seen.0 | LOCKED
+            }
+            Standing::Void if seen != LockWord::NEVER => {
+                lock_word::first_stamp(guard.space(), words.offset()) | LOCKED
+            }
+            _ => return None,
+        };
         // AcqRel, as in `acquire`.
         let exchanged = words.compare_exchange(LOCK, seen.0, word);
         let (found, panics) = (seen.0, PanicWatch::begin());
         exchanged.is_ok().then(|| Self { words, guard, word, found, panics })
+    }
+
+    /// The lock word as the unlock will store it.
+    pub(crate) fn after_unlock(&self) -> LockWord {
+        LockWord(self.word & !LOCKED)
     }
 
     /// Sets whether the order of the keys is stored, as of the unlock.

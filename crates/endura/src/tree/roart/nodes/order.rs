@@ -2,40 +2,21 @@
 //! is due.
 //!
 //! The slots of an array are unsorted. A scan that has sorted them stores their numbers, one byte each, [`END`] after
-//! the last one, and sets a bit in the lock word. It does so under the lock, if that is free at once, and only in an
-//! array that a writer of this session has made ready: scans leave the lines of unwritten data clean. The stored order
-//! is that of the version that the scan has sorted. It stays valid when records are replaced, and when slots are
-//! emptied, which scans skip. A writer that inserts a key clears the bit.
+//! the last one, and sets a bit in the lock word. It does so under the lock, if that is free at once. If it is the first
+//! of the session to lock the array, it makes the array ready, as a writer would: otherwise a session that only reads
+//! would sort at every scan. So a scan that meets an array first may dirty its lines. The stored order is that of the
+//! version that the scan has sorted. It stays valid when records are replaced, and when slots are emptied, which scans
+//! skip. A writer that inserts a key clears the bit.
 //!
-//! A volatile part, as fingerprints are: never flushed, and void in the next session.
+//! A volatile part, as fingerprints are: never flushed, and void in the next session. A pool that is open to be read only
+//! is not written to: there each scan sorts.
 
 use crate::Result;
 use crate::media::{Media, Ordering};
-use crate::pool::Space;
 
 use crate::tree::roart::nodes::array::{Array, FINGERPRINTS};
 use crate::tree::roart::nodes::lock::{LockWord, Locked};
-use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{ArrayKind, Slot};
-
-/// Stores the order of an array for the next scan, if that disturbs no other operation.
-pub(crate) fn remember<M: Media>(
-    space: &Space<M>,
-    array: &Array<'_, M>,
-    seen: LockWord,
-    sorted: &Sorted,
-) {
-    // One record or none needs no order. And a panic that does not concern the pool must not happen under its lock.
-    if sorted.numbers().len() < 2 || std::thread::panicking() {
-        return;
-    }
-    space.try_mut(|guard| {
-        // A locked or obsolete array soon loses its order.
-        if let Some(mut lock) = Locked::try_acquire(guard, array.words(), seen) {
-            array.keep_order(&mut lock, sorted.numbers());
-        }
-    });
-}
 
 /// The mark after the last number, if there are fewer numbers than slots.
 const END: u8 = 0xFF;

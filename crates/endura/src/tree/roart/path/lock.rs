@@ -8,9 +8,10 @@ use crate::media::{Mark, Media};
 use crate::pool::{Counted, Guard};
 
 use crate::tree::roart::nodes::array::Array;
-use crate::tree::roart::nodes::lock::Locked;
+use crate::tree::roart::nodes::lock::{LockWord, Locked};
 use crate::tree::roart::nodes::node::{EOK, Node};
 use crate::tree::roart::nodes::publish::settle;
+use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{Link, LinkKind};
 use crate::tree::roart::path::descend::Sought;
 use crate::tree::roart::techniques::Techniques;
@@ -56,15 +57,42 @@ impl<M: Media, T: Techniques> Tree<M, T> {
     ) -> Result<Option<Locked<'g, M>>> {
         guard.media().mark(Mark::Step("lock.array"));
         let Some(mut lock) = Locked::acquire(guard, array.words())? else { return Ok(None) };
+        self.make_array_ready(&mut lock, array);
+        Ok(Some(lock))
+    }
+
+    /// Makes an array ready if this is its first lock of the session.
+    fn make_array_ready(&self, lock: &mut Locked<'_, M>, array: &Array<'_, M>) {
         if !lock.is_ready() {
             settle(&array.words(), (0..array.kind().capacity()).map(|i| array.place(i)));
             array.rebuild_fingerprints();
-            guard.media().mark(Mark::Step("ready.array"));
+            array.words().media().mark(Mark::Step("ready.array"));
             let live = array.slots().len();
             self.note_found(live);
             lock.make_ready(live);
         }
-        Ok(Some(lock))
+    }
+
+    /// Stores the order of an array for later scans, if that disturbs no other operation. Returns the version in which
+    /// the array has the records that were sorted: `seen`, or a new one if this was the first lock of the session.
+    pub(crate) fn remember(
+        &self,
+        array: &Array<'_, M>,
+        seen: LockWord,
+        sorted: &Sorted,
+    ) -> LockWord {
+        // One record or none needs no order. And a panic that does not concern the pool must not happen under its lock.
+        if sorted.numbers().len() < 2 || std::thread::panicking() {
+            return seen;
+        }
+        let version = self.open.space().try_mut(|guard| {
+            // A locked or obsolete array soon loses its order.
+            let mut lock = Locked::try_acquire(guard, array.words(), seen)?;
+            self.make_array_ready(&mut lock, array);
+            array.keep_order(&mut lock, sorted.numbers());
+            Some(lock.after_unlock())
+        });
+        version.flatten().unwrap_or(seen)
     }
 
     /// Locks `node`, and finds the word that leads to the chunk at `child`; `None` if the node is obsolete or no longer

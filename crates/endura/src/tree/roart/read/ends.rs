@@ -32,7 +32,6 @@ use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, enter_child};
-use crate::tree::roart::nodes::order::remember;
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sort::Sorted;
 use crate::tree::roart::nodes::word::{DIRTY, Link, LinkKind, Slot};
@@ -369,7 +368,7 @@ impl<'g, M: Media, T: Techniques, const UP: bool> Edge<'g, M, T, UP> {
         if let (Some(sorted), Some(Seen::Array(array, version, _))) =
             (&self.sorted, self.seen.last())
         {
-            remember(self.space(), array, *version, sorted);
+            self.tree.remember(array, *version, sorted);
         }
     }
 }

@@ -196,3 +196,82 @@ fn note_ahead<M: Media, T: Techniques, const UP: bool>(
     }
     walk.ask_ahead(AHEAD)
 }
+
+#[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::media::Heap;
+    use crate::pool::{PAGE, Session, Space};
+    use crate::tree::roart::nodes::array::Array;
+    use crate::tree::roart::nodes::word::LinkKind;
+    use crate::tree::{ByteChange, ByteIndex};
+
+    fn opened(heap: &Arc<Heap>, generation: u64) -> Tree<Arc<Heap>> {
+        let session = Session { generation, clean: generation == 1, read_only: false };
+        let space = Arc::new(Space::mount(Arc::clone(heap), session).unwrap());
+        Tree::open(&space, "map").unwrap()
+    }
+
+    /// Whether the only child of the root, an array, has its order in this session.
+    fn is_ordered(tree: &Tree<Arc<Heap>>, generation: u64) -> bool {
+        let guard = tree.open.pin().unwrap();
+        let root = tree.root(&guard).unwrap();
+        let (_, _, link) = root.next_child::<true>(0).unwrap();
+        let LinkKind::Array(kind) = link.kind().unwrap() else { panic!("no array") };
+        let array = Array::enter(tree.open.space().media(), link.at(), kind).unwrap();
+        array.version().is_ordered(generation)
+    }
+
+    /// The keys, in the order in which a scan shows them.
+    fn scan(tree: &Tree<Arc<Heap>>) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        tree.scan::<true>(&mut Cursor::default(), Bound::Unbounded, &mut |record| {
+            keys.push(record.key().to_vec());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        keys
+    }
+
+    /// A session that only reads sorts an array once. Its first scan shows all of it in one walk: the version that it
+    /// begins is the one under which it has noted the records.
+    #[test]
+    fn a_scan_leaves_the_order_of_an_array_that_no_writer_of_the_session_has_locked() {
+        let heap = Arc::new(Heap::new(16 * PAGE));
+        Space::format(&heap).unwrap();
+        let keys: Vec<Vec<u8>> = (0..20).map(|n: u8| vec![b'k', n * 7 % 20]).collect();
+        let mut sorted = keys.clone();
+        sorted.sort();
+        let tree = opened(&heap, 1);
+        for key in &keys {
+            tree.modify(key, |_| ByteChange::Put(key.clone().into())).unwrap();
+        }
+        drop(tree);
+        for generation in 2..5 {
+            let tree = opened(&heap, generation);
+            assert!(!is_ordered(&tree, generation));
+            let guard = tree.open.pin().unwrap();
+            let (mut batch, mut goes_on) = (Batch::default(), false);
+            tree.begin::<true>(&guard, &mut batch, &mut goes_on, Bound::Unbounded)
+                .unwrap()
+                .unwrap();
+            let mut shown = Vec::new();
+            let seen = batch.show_runs(guard.media(), usize::MAX, false, |record| {
+                shown.push(record.key().to_vec());
+                ControlFlow::Continue(())
+            });
+            assert!(matches!(seen.unwrap(), Seen::Some));
+            assert_eq!(shown, sorted);
+            assert!(is_ordered(&tree, generation));
+            drop(guard);
+            assert_eq!(scan(&tree), sorted);
+            assert_eq!(tree.exact_len().unwrap(), keys.len() as u64, "each record counts once");
+            tree.modify(b"kz", |_| ByteChange::Put(b"".into())).unwrap();
+            assert!(!is_ordered(&tree, generation));
+            tree.modify(b"kz", |_| ByteChange::Remove).unwrap();
+        }
+    }
+}

@@ -14,7 +14,6 @@ use crate::tree::roart::nodes::array::Array;
 use crate::tree::roart::nodes::entered::{Entered, TWICE};
 use crate::tree::roart::nodes::lock::LockWord;
 use crate::tree::roart::nodes::node::{EOK, Node, Prefix, enter_child};
-use crate::tree::roart::nodes::order::remember;
 use crate::tree::roart::nodes::record::Record;
 use crate::tree::roart::nodes::sample::{Reached, Sample};
 use crate::tree::roart::nodes::sort::Sorted;
@@ -260,7 +259,7 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         let reached = Reached { node, above: None };
         let mut is_noted = reached.is_in_place(generation);
         if is_noted {
-            self.note_array(array, version, from, out)?;
+            version = self.note_array(array, version, from, out)?;
             is_noted = reached.is_in_place(generation);
         }
         if !is_noted {
@@ -275,26 +274,28 @@ impl<'g, 'b, M: Media, T: Techniques, const UP: bool> KeyWalk<'g, 'b, M, T, UP> 
         Ok(())
     }
 
-    /// Notes the records of an array in key order. Their keys agree in their first `from` bytes.
+    /// Notes the records of an array in key order. Their keys agree in their first `from` bytes. Returns the version in
+    /// which the array has these records: `version`, or the one that storing their order has begun.
     fn note_array(
         &mut self,
         array: &Array<'g, M>,
         version: LockWord,
         from: usize,
         out: &mut Batch,
-    ) -> Result<()> {
+    ) -> Result<LockWord> {
         let (start, generation) = (out.len(), self.tree.open.space().generation());
+        let mut now = version;
         out.reserve(array.kind().capacity());
         if !array.in_order(version, generation, |slot| out.push(slot.at()))? {
             out.keep_since(start, start..start);
             self.sorted.take(array, from)?;
             out.extend(self.sorted.records());
-            remember(self.tree.open.space(), array, version, &self.sorted);
+            now = self.tree.remember(array, version, &self.sorted);
         }
         if !UP {
             out.since(start).reverse();
         }
-        Ok(())
+        Ok(now)
     }
 
     /// Drops those of the entries from `start` on that are not within the bound. The entries are in order, so these are
