@@ -1,6 +1,7 @@
 //! `Map<K, V>`: every method, every type, every kind.
 #![allow(clippy::unwrap_used, reason = "a test that fails ends")]
 
+mod ahead;
 mod bulk;
 mod cases;
 mod codecs;
