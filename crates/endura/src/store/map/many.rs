@@ -133,7 +133,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Map<K, V> {
         )
     }
 
-    /// Passes the entries with keys in `keys` to `visit`, in order, without copying them to the heap:
+    /// Passes the entries with keys in `keys` to `visit`, in order, without an allocation for each:
     /// `range(keys).visit(visit)`. It is faster than the range if entries are only read.
     ///
     /// `visit` may call the map. The range is live: keys that `visit` inserts further on may be visited as well. The

@@ -50,7 +50,7 @@ impl<K: Key + ?Sized, V: Value + ?Sized> Range<K, V> {
         Values(self)
     }
 
-    /// Passes all entries that are left to `visit`, in order, until it breaks, without copying them to the heap.
+    /// Passes all entries that are left to `visit`, in order, until it breaks, without an allocation for each.
     /// `visit` runs outside any lock and may call the map. In maps of strings and bytes, memory that other threads free
     /// meanwhile is not reused before `visit` returns.
     ///

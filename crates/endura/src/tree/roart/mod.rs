@@ -20,14 +20,14 @@
 //! can lock it any more.
 //!
 //! Fingerprints, the index of a node of 48, locks and counts are volatile words, though they are stored in the pool.
-//! They are never flushed, and the first writer of a session that locks a chunk rebuilds them (the paper's selective
-//! persistence, 3.3.1, without its per-node recovery).
+//! They are never flushed, and the first thread of a session that locks a chunk rebuilds them (the paper's selective
+//! persistence, 3.3.1, without its per-node recovery). That is a writer, or a scan that has sorted an array.
 //!
 //! # What a reader may see
 //!
 //! Readers wait for no lock, and searches check no version: every word was valid at the moment a search loaded it, and
-//! the chunk to which it leads does not change. (A scan that has sorted an array may hold its lock for a few stores, to
-//! store the order there.) A reader that meets the tag makes the line durable first, even if the word is empty, because
+//! the chunk to which it leads does not change. (A scan that has sorted an array takes its lock, if that is free, to store
+//! the order there: for a few stores, or as many as it takes to make the array ready.) A reader that meets the tag makes the line durable first, even if the word is empty, because
 //! its result may be that a key is absent. In a chunk that no thread has locked in this session readers search without
 //! fingerprints and index.
 //!

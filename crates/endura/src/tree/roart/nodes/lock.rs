@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A word of an earlier generation than the session's also means that the volatile words of the chunk are invalid. The
-//! first writer of a session that locks the chunk makes it ready. [`lock_word`] has the part that it shares with the
+//! first thread of a session that locks the chunk makes it ready. [`lock_word`] has the part that it shares with the
 //! lock words of a FAST & FAIR tree.
 //!
 //! The bit `ordered` says that an array has the order of its keys ([`order`](crate::tree::roart::nodes::order)); a
