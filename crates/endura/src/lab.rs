@@ -5,6 +5,11 @@
 
 pub use crate::store::index::{NarrowLeaves, NbTree, Wide, default_layout};
 
+/// What the processor offers.
+pub mod cpu {
+    pub use crate::cpu::vectors::Vectors;
+}
+
 /// Words that survive, and the trait that a medium of one's own has to have.
 pub mod media {
     pub use crate::media::{

@@ -8,3 +8,4 @@ pub(crate) mod flush;
 pub(crate) mod pair;
 pub(crate) mod prefetch;
 pub(crate) mod small_sort;
+pub(crate) mod vectors;

@@ -23,6 +23,11 @@ pub(crate) const fn slots_of(line: usize) -> u64 {
     0xf << (PER_LINE * line) >> 1
 }
 
+/// The first slot of a line.
+pub(crate) const fn first_slot(line: usize) -> usize {
+    (PER_LINE * line).saturating_sub(1)
+}
+
 /// The line of a slot.
 pub(crate) const fn line(slot: usize) -> usize {
     (slot + 1) / PER_LINE

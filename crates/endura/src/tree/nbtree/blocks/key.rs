@@ -40,8 +40,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Above every head.
-    pub(crate) const BEYOND: u32 = u32::MAX;
+    /// Above every head, and below 2³¹ as they are.
+    pub(crate) const BEYOND: u32 = i32::MAX as u32;
 
     pub(crate) fn between(low: Local, high: Local) -> Self {
         let bits = u64::BITS - high.0.saturating_sub(low.0).leading_zeros();

@@ -51,12 +51,8 @@ struct Heads {
     shift: AtomicU32,
     count: AtomicU32,
     /// It starts at a cache line: a search compares whole lines.
-    of: Aligned<Halves>,
+    of: Halves,
 }
-
-#[derive(Debug)]
-#[repr(C, align(64))]
-struct Aligned<T>(T);
 
 impl Default for Body {
     fn default() -> Self {
@@ -65,7 +61,7 @@ impl Default for Body {
             base: AtomicU64::new(0),
             shift: AtomicU32::new(0),
             count: AtomicU32::new(0),
-            of: Aligned(std::array::from_fn(|_| AtomicU32::new(0))),
+            of: Halves::default(),
         };
         Self { heads, children: words(), keys: words() }
     }
@@ -116,10 +112,10 @@ impl Body {
     pub(crate) fn rank(&self, lanes: impl Lanes, key: Local) -> usize {
         let base = self.heads.base.load(Ordering::Relaxed);
         let head = Scale { base, shift: self.heads.shift.load(Ordering::Relaxed) }.head(key);
-        let heads = &self.heads.of.0;
+        let heads = &self.heads.of;
         // The first head is 0.
         let slot = lanes.halves_up_to(heads, head).wrapping_sub(1) % ROOM;
-        match heads[slot].load(Ordering::Relaxed) == head {
+        match heads.0[slot].load(Ordering::Relaxed) == head {
             true => self.rank_among_equals(slot, key),
             false => slot,
         }

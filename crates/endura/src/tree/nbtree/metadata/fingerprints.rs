@@ -7,7 +7,7 @@ use crate::cpu::byte_search::{Lanes, Line, Narrow, Wide, set_byte};
 use crate::cpu::prefetch::prefetch;
 use crate::sync::Ordering;
 
-use crate::tree::nbtree::blocks::claims::slots_of;
+use crate::tree::nbtree::blocks::claims::{first_slot, slots_of};
 use crate::tree::nbtree::blocks::key::Hash;
 
 /// The fingerprints of all entries are present.
@@ -25,7 +25,7 @@ impl Fingerprints {
     /// Sets all fingerprints of a leaf that no other thread uses. Relaxed: `replace_by` and the exchange of a cell
     /// publish the leaf, and its fingerprints with it.
     pub(crate) fn set_all(&self, fingerprints: &[u8; 64]) {
-        for (word, fingerprints) in self.0.iter().zip(fingerprints.as_chunks().0) {
+        for (word, fingerprints) in self.0.0.iter().zip(fingerprints.as_chunks().0) {
             word.store(u64::from_le_bytes(*fingerprints), Ordering::Relaxed);
         }
     }
@@ -48,21 +48,21 @@ impl Fingerprints {
 
     #[inline(always)]
     fn matching_by(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
-        lanes.bytes_like(&self.0, hash.fingerprint(true)) & slots_of(home)
+        lanes.four_like(&self.0, hash.fingerprint(true), first_slot(home)) & slots_of(home)
             | lanes.bytes_like(&self.0, hash.fingerprint(false))
     }
 
     /// Records that the fingerprints of all entries are present.
     pub(crate) fn set_read(&self) {
         // Release: after the fingerprints.
-        self.0[7].fetch_or(READ, Ordering::AcqRel);
+        self.0.0[7].fetch_or(READ, Ordering::AcqRel);
     }
 
     /// Whether the fingerprints of all entries are present. It may be `false` for a moment after the leaf became OPEN.
     #[inline(always)]
     pub(crate) fn are_read(&self) -> bool {
         // Acquire: pairs with `set_read`.
-        self.0[7].load(Ordering::Acquire) & READ != 0
+        self.0.0[7].load(Ordering::Acquire) & READ != 0
     }
 
     /// Prefetches the line.

@@ -9,7 +9,6 @@
 use std::marker::PhantomData;
 
 use crate::Result;
-use crate::cpu::prefetch::prefetch;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::sync::Ordering;
@@ -127,7 +126,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) {
         let leaf = self.meta.leaves.get(leaf);
         match all_of_leaf {
-            true => prefetch(leaf),
+            true => leaf.prefetch(),
             false => leaf.fingerprints.prefetch(),
         }
         Block::<M, W>::prefetch_home(guard.media(), at, Hash::of(key));

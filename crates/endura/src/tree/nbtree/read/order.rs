@@ -13,15 +13,11 @@ use crate::tree::nbtree::read::lookup::Place;
 
 /// Slots of entries, in the order of their keys.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Order {
-    slots: [u8; MOST],
-    /// The same slots, one bit each.
-    pub(crate) bits: u64,
-}
+pub(crate) struct Order([u8; MOST]);
 
 impl Default for Order {
     fn default() -> Self {
-        Self { slots: [NO_PLACE; MOST], bits: 0 }
+        Self([NO_PLACE; MOST])
     }
 }
 
@@ -29,7 +25,7 @@ impl Order {
     /// The slot after so many.
     #[inline(always)]
     pub(crate) fn get(&self, passed: usize) -> Option<usize> {
-        self.slots.get(passed).filter(|&&slot| slot != NO_PLACE).map(|&slot| slot.into())
+        self.0.get(passed).filter(|&&slot| slot != NO_PLACE).map(|&slot| slot.into())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
@@ -37,7 +33,8 @@ impl Order {
     }
 
     pub(crate) fn reverse(&mut self) {
-        self.slots[..self.bits.count_ones() as usize].reverse();
+        let count = self.iter().count();
+        self.0[..count].reverse();
     }
 
     /// Whether, in every line, later slots have larger keys.
@@ -48,28 +45,50 @@ impl Order {
 }
 
 impl<M: Media, const W: usize> Block<'_, M, W> {
-    /// The entries from `low` up to `high`, exclusive: one for every LIVE slot, unless the block is damaged.
-    pub(crate) fn order(&self, low: Local, high: Local) -> Order {
+    /// The entries from `low` up to `high`, exclusive: one for every LIVE slot, unless the block is damaged. Returns also
+    /// their slots, one bit each.
+    pub(crate) fn order(&self, low: Local, high: Local) -> (Order, u64) {
         let mut distances = [u64::MAX; MOST];
         for (slot, distance) in distances[..Self::SLOTS].iter_mut().enumerate() {
             *distance = self.word(slot).distance(low);
         }
         let (slots, bits) = small_sort::order(&distances, high.0 - low.0);
-        Order { slots, bits }
+        (Order(slots), bits)
     }
 }
 
 impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
-    /// Whether no claimed slot can become an entry that `order` lacks. `control` was read before `order` was made.
-    /// `false` for a closing leaf: it may already have a successor, which then gets later entries.
-    pub(crate) fn is_decided(&self, control: Control, order: &Order) -> bool {
+    /// The order of the leaf's entries, and whether it is valid until `control` changes, which was read before.
+    #[inline(always)]
+    pub(crate) fn order(&self, control: Control) -> (Order, bool) {
+        let claims = self.leaf.claims_in_order(control);
+        match claims.and_then(|claims| self.leaf.order.recall(claims, NO_PLACE)) {
+            Some(slots) => (Order(slots), true),
+            None => self.sort(control),
+        }
+    }
+
+    /// The same of an order that is not known yet: it is, from now on, if it is valid for so long.
+    #[inline(never)]
+    fn sort(&self, control: Control) -> (Order, bool) {
+        let (order, bits) = self.block.order(self.leaf.low(), self.leaf.high());
+        let is_decided = self.is_decided(control, bits);
+        if is_decided && let Some(claims) = self.leaf.claims_in_order(control) {
+            self.leaf.order.keep(claims, &order.0);
+        }
+        (order, is_decided)
+    }
+
+    /// Whether no claimed slot can become an entry that is not among those of `order`, one bit each, which was made after
+    /// `control` was read. `false` for a closing leaf: it may already have a successor, which then gets later entries.
+    pub(crate) fn is_decided(&self, control: Control, order: u64) -> bool {
         // Reads the present state of a slot, not that of the time of the order: an insert that was PENDING then may
         // have returned. (If the numbers are equal and the slots are not, a slot was claimed since: the control word
         // has changed, and never changes back.)
         let is_gone = |slot| matches!(self.block.word(slot).state(), State::Dead | State::Killed);
         control.claims().is_some_and(|claims| {
-            claims.total() == order.bits.count_ones() as usize
-                || slots(claims.slots() & !order.bits).all(is_gone)
+            claims.total() == order.count_ones() as usize
+                || slots(claims.slots() & !order).all(is_gone)
         })
     }
 }

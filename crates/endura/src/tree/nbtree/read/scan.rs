@@ -4,7 +4,8 @@
 //! its slot when it is due: it was there at that moment. The order is valid while the leaf's control word is the same,
 //! because then no slot was claimed and nothing was frozen. It is valid only until the second epoch after, because up
 //! to then the memory is still this leaf: a slot has the key that it had, or none. If a claimed slot may still become
-//! an entry that the order lacks, the order serves one call only.
+//! an entry that the order lacks, the order serves one call only. By the same rule the leaf keeps the order for the next
+//! scan ([`key_order`](crate::tree::nbtree::metadata::key_order)).
 //!
 //! Between two calls nothing is pinned, and while the order is valid an entry needs no pin either
 //! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched.
@@ -165,12 +166,12 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         let place = self.enter(guard, way)?;
         // Read before the words: a claim after it changes the control word.
         let control = place.leaf.control();
-        cursor.order = place.block.order(place.leaf.low(), place.leaf.high());
+        let is_decided;
+        (cursor.order, is_decided) = place.order(control);
         cursor.passed = 0;
         if !UP {
             cursor.order.reverse();
         }
-        let is_decided = place.is_decided(control, &cursor.order);
         let row = Row { partition, leaf: place.number, block: place.leaf.block(), control };
         cursor.seat = if is_decided { Seat::take(guard, row) } else { Seat::default() };
         if let Some(at) = next

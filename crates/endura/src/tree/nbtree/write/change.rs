@@ -15,7 +15,6 @@
 //! (`docs/trees.md`). In this tree no thread writes to a leaf that is being copied: a writer helps to copy it, which
 //! takes a few microseconds, and waits for no other thread.
 
-use crate::cpu::prefetch::prefetch;
 use crate::media::{Mark, Media};
 use crate::pool::Guard;
 use crate::{Error, Result};
@@ -175,7 +174,7 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Block::<M, W>::prefetch(guard.media(), leaf.block());
         if leaf.low() > Local(0) {
             let (before, at) = self.meta.way_before(partition, leaf.low());
-            prefetch(self.meta.leaves.get(before));
+            self.meta.leaves.get(before).prefetch();
             Block::<M, W>::prefetch_header(guard.media(), at);
         }
     }
@@ -219,8 +218,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
                 return Ok(None);
             }
             (frozen.next, frozen.high) = (next.at(), leaf.high());
-            let order = block.order(leaf.low(), leaf.high());
-            let others = !order.bits & ((1 << Block::<M, W>::SLOTS) - 1);
+            let (order, bits) = block.order(leaf.low(), leaf.high());
+            let others = !bits & ((1 << Block::<M, W>::SLOTS) - 1);
             if slots(others).any(|slot| block.word(slot).live_key().is_some()) {
                 return Err(block.corrupt("a key outside of its block"));
             }

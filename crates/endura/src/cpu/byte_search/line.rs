@@ -1,0 +1,42 @@
+//! What is searched: lines of words and of halves, aligned as vector loads need it.
+
+use crate::sync::{AtomicU32, AtomicU64};
+
+/// A cache line as words.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [AtomicU64; 8]);
+
+/// Halves that are searched at once.
+pub(crate) const HALVES: usize = 64;
+
+/// Four cache lines of half words, in ascending order, each below 2³¹.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Halves(pub(crate) [AtomicU32; HALVES]);
+
+impl Default for Halves {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU32::new(0)))
+    }
+}
+
+/// Sets byte number `at` of `line`. It is 0 or `byte` already, and no other thread sets it to anything else
+/// meanwhile. Release.
+#[inline(always)]
+pub(crate) fn set_byte(line: &Line, at: usize, byte: u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri), not(all(test, loom))))]
+    // SAFETY: the remainder is inside of the line. A store of one byte is to the processor what the addition of bits
+    // below is, for only this byte changes; and it keeps the order of stores.
+    unsafe {
+        std::arch::asm!(
+            "mov byte ptr [{line} + {at}], {byte}",
+            line = in(reg) line,
+            at = in(reg) at % size_of::<Line>(),
+            byte = in(reg_byte) byte,
+            options(nostack, preserves_flags),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri), not(all(test, loom)))))]
+    line.0[at / 8].fetch_or(u64::from(byte) << (8 * (at % 8)), crate::sync::Ordering::Release);
+}

@@ -1,0 +1,95 @@
+//! Searches by SSE2, 16 bytes at once, which every x86-64 processor has.
+//!
+//! AVX2 would halve the loads and comparisons of a search. But it has to clear the upper halves of the registers
+//! afterwards, and lookups would be compiled a third time.
+
+use std::arch::asm;
+use std::arch::x86_64::{
+    __m128i, _mm_cmpeq_epi8, _mm_cvtsi32_si128, _mm_movemask_epi8, _mm_packs_epi16,
+    _mm_packs_epi32, _mm_set1_epi8, _mm_set1_epi32,
+};
+
+use super::line::{Halves, Line};
+use crate::sync::Ordering;
+
+/// The highest bits of 16 bytes.
+#[inline(always)]
+fn bits(of: __m128i) -> u64 {
+    // SAFETY: every x86-64 processor has SSE2.
+    u64::from(unsafe { _mm_movemask_epi8(of) }.cast_unsigned())
+}
+
+#[inline(always)]
+pub(super) fn bytes_like(line: &Line, byte: u8) -> u64 {
+    // SAFETY: every x86-64 processor has SSE2.
+    let pattern = unsafe { _mm_set1_epi8(byte.cast_signed()) };
+    let (mut a, mut b, mut c, mut d) = (pattern, pattern, pattern, pattern);
+    // SAFETY: reads the 64 bytes of `line`, which are aligned, and nothing else. Not `readonly`: later loads stay
+    // behind it, as behind an Acquire.
+    unsafe {
+        asm!(
+            "pcmpeqb {a}, xmmword ptr [{line}]",
+            "pcmpeqb {b}, xmmword ptr [{line} + 16]",
+            "pcmpeqb {c}, xmmword ptr [{line} + 32]",
+            "pcmpeqb {d}, xmmword ptr [{line} + 48]",
+            line = in(reg) line,
+            a = inout(xmm_reg) a,
+            b = inout(xmm_reg) b,
+            c = inout(xmm_reg) c,
+            d = inout(xmm_reg) d,
+            options(nostack, preserves_flags),
+        );
+    }
+    bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
+}
+
+#[inline(always)]
+pub(super) fn four_like(line: &Line, byte: u8, first: usize) -> u64 {
+    let first = first.min(size_of::<Line>() - 4);
+    let four: __m128i;
+    // SAFETY: reads four bytes of `line` and nothing else. Not `readonly`, as above.
+    unsafe {
+        asm!(
+            "movd {four}, dword ptr [{line} + {first}]",
+            line = in(reg) line,
+            first = in(reg) first,
+            four = lateout(xmm_reg) four,
+            options(nostack, preserves_flags),
+        );
+    }
+    // SAFETY: every x86-64 processor has SSE2.
+    let equal = unsafe {
+        let pattern = _mm_cvtsi32_si128(u32::from_ne_bytes([byte; 4]).cast_signed());
+        _mm_cmpeq_epi8(four, pattern)
+    };
+    (bits(equal) & 0xf) << first
+}
+
+#[inline(always)]
+pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
+    let is_up_to = |at: usize| usize::from(halves.0[at].load(Ordering::Relaxed) <= limit);
+    // The line with the last one that is at most `limit`, from three loads that do not wait for each other.
+    let line = is_up_to(15) + is_up_to(31) + is_up_to(47);
+    // No half is 2³¹ or more, so that comparisons with a sign will do.
+    // SAFETY: every x86-64 processor has SSE2.
+    let above = unsafe { _mm_set1_epi32(limit.cast_signed().wrapping_add(1)) };
+    let (mut a, mut b, mut c, mut d) = (above, above, above, above);
+    // SAFETY: reads one of the four lines of `halves`, which are aligned, and nothing else.
+    unsafe {
+        asm!(
+            "pcmpgtd {a}, xmmword ptr [{halves}]",
+            "pcmpgtd {b}, xmmword ptr [{halves} + 16]",
+            "pcmpgtd {c}, xmmword ptr [{halves} + 32]",
+            "pcmpgtd {d}, xmmword ptr [{halves} + 48]",
+            halves = in(reg) &halves.0[16 * line],
+            a = inout(xmm_reg) a,
+            b = inout(xmm_reg) b,
+            c = inout(xmm_reg) c,
+            d = inout(xmm_reg) d,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    // SAFETY: every x86-64 processor has SSE2.
+    let up_to = unsafe { _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d)) };
+    16 * line + bits(up_to).trailing_ones() as usize
+}
