@@ -27,6 +27,12 @@ impl<P> Seat<P> {
         Self { place, stamp: guard.stamp() }
     }
 
+    /// Another place, to which this one leads, for as long as this one is remembered.
+    #[inline(always)]
+    pub(crate) fn onward<Q>(&self, place: Q) -> Seat<Q> {
+        Seat { place, stamp: self.stamp }
+    }
+
     /// Gives the place up.
     #[inline(always)]
     pub(crate) fn leave(&mut self) {

@@ -138,7 +138,7 @@ fn of_another_tree() -> ! {
 impl Words {
     /// The next key from below. Its value is stored in `value`.
     pub(crate) fn next_key(&mut self, tree: &WordTree<Mapped>, value: &mut u64) -> Option<u64> {
-        on_range!(tree, self, tree, keys => keys.next_key(tree, value))
+        on_range!(tree, self, tree, keys => operations::next_key(tree, keys, value))
     }
 
     /// The next key from above. Its value is stored in `value`.
@@ -147,7 +147,7 @@ impl Words {
         tree: &WordTree<Mapped>,
         value: &mut u64,
     ) -> Option<u64> {
-        on_range!(tree, self, tree, keys => keys.next_back_key(tree, value))
+        on_range!(tree, self, tree, keys => operations::next_back_key(tree, keys, value))
     }
 
     /// The error that ended the range, if one did; returned once.
@@ -216,6 +216,24 @@ mod operations {
             None => Change::Remove,
         })?;
         Ok(if found == expected { Ok(()) } else { Err(found) })
+    }
+
+    #[inline(never)]
+    pub(super) fn next_key<I: Index>(
+        tree: &I,
+        keys: &mut WordRange<I::Cursor>,
+        value: &mut u64,
+    ) -> Option<u64> {
+        keys.next_key(tree, value)
+    }
+
+    #[inline(never)]
+    pub(super) fn next_back_key<I: Index>(
+        tree: &I,
+        keys: &mut WordRange<I::Cursor>,
+        value: &mut u64,
+    ) -> Option<u64> {
+        keys.next_back_key(tree, value)
     }
 
     pub(super) fn visit<I: Index>(

@@ -1,6 +1,6 @@
 //! Bodies: the inner nodes. A body never changes after it was published; a change publishes a new body in its place.
 
-use crate::cpu::byte_search::{Halves, Lanes, Narrow, Wide};
+use crate::cpu::byte_search::{Halves, Lanes};
 use crate::cpu::prefetch::prefetch;
 use crate::media::LINE;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -96,15 +96,6 @@ impl Body {
 
     pub(crate) fn count(&self) -> usize {
         self.heads.count.load(Ordering::Relaxed) as usize
-    }
-
-    /// As [`rank`](Self::rank), with the widest comparison of this processor.
-    #[inline(always)]
-    pub(crate) fn slot(&self, key: Local) -> usize {
-        match Wide::detect() {
-            Some(wide) => self.rank(wide, key),
-            None => self.rank(Narrow, key),
-        }
     }
 
     /// The index of the child that covers `key`; 0 if `key` is below all children.

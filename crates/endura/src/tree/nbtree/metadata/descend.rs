@@ -25,13 +25,11 @@
 //! by it inside the same pin, so that it cannot have been reused with another meaning.
 
 use crate::cpu::byte_search::{Lanes, Narrow, Wide};
-use crate::cpu::prefetch::prefetch;
 use crate::media::Media;
 use crate::pool::Guard;
 
 use crate::tree::nbtree::blocks::key::Local;
-use crate::tree::nbtree::metadata::body::{Body, Child};
-use crate::tree::nbtree::metadata::leaf::Leaf;
+use crate::tree::nbtree::metadata::body::Child;
 use crate::tree::nbtree::metadata::links::{Hold, Top};
 use crate::tree::nbtree::metadata::shared::Metadata;
 
@@ -46,6 +44,14 @@ pub(crate) struct Spot {
     pub(crate) high: Local,
 }
 
+/// The end of a way to a leaf: a child of a body of level 1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Turn {
+    pub(crate) partition: usize,
+    body: u32,
+    slot: usize,
+}
+
 impl Metadata {
     /// The leaf that covers `key`, or that did: it may have been replaced meanwhile.
     #[inline(always)]
@@ -57,38 +63,31 @@ impl Metadata {
     #[inline(always)]
     pub(crate) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
         let (body, slot) = self.bottom(top, key);
-        body.leaf(slot)
+        self.bodies.get(body).leaf(slot)
     }
 
-    /// As [`descend_to_block`](Self::descend_to_block); returns also the block of the next leaf in the direction of a
-    /// scan, if it has the same body.
-    pub(crate) fn descend_ahead<const UP: bool>(
-        &self,
-        top: Top,
-        key: Local,
-    ) -> ((u32, u64), Option<u64>) {
+    /// The way to the leaf that covers `key`.
+    pub(crate) fn descend_to_turn(&self, partition: usize, top: Top, key: Local) -> Turn {
         let (body, slot) = self.bottom(top, key);
-        let (leaf, block) = body.leaf(slot);
-        prefetch::<Leaf>(self.leaves.get(leaf));
-        let next = if UP { Some(slot + 1) } else { slot.checked_sub(1) };
-        let next = next.filter(|&slot| slot < body.count()).map(|slot| {
-            let (leaf, block) = body.leaf(slot);
-            prefetch::<Leaf>(self.leaves.get(leaf));
-            block
-        });
-        ((leaf, block), next)
+        Turn { partition, body, slot }
+    }
+
+    /// The leaf to which the last body leads, and the offset of its block ([`Body::leaf`]).
+    #[inline(always)]
+    pub(crate) fn leaf_at(&self, turn: Turn) -> (u32, u64) {
+        self.bodies.get(turn.body).leaf(turn.slot)
+    }
+
+    /// The next leaf in the direction of a scan, if it has the same body.
+    #[inline(always)]
+    pub(crate) fn turn_beside<const UP: bool>(&self, turn: Turn) -> Option<Turn> {
+        let slot = if UP { turn.slot + 1 } else { turn.slot.wrapping_sub(1) };
+        (slot < self.bodies.get(turn.body).count()).then_some(Turn { slot, ..turn })
     }
 
     /// The body of level 1 that covers `key`, and the slot in it.
     #[inline(always)]
-    fn bottom(&self, top: Top, key: Local) -> (&Body, usize) {
-        let body = self.bottom_body(top, key);
-        (body, body.slot(key))
-    }
-
-    /// The body of level 1 that covers `key`, prefetched.
-    #[inline(always)]
-    pub(crate) fn bottom_body(&self, top: Top, key: Local) -> &Body {
+    fn bottom(&self, top: Top, key: Local) -> (u32, usize) {
         match Wide::detect() {
             Some(wide) => self.bottom_by(wide, top, key),
             None => self.bottom_by(Narrow, top, key),
@@ -96,16 +95,17 @@ impl Metadata {
     }
 
     #[inline(always)]
-    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> &Body {
+    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (u32, usize) {
         let mut body = self.bodies.get(top.body());
         for _ in 2..top.level() {
             // The upper levels are few, and stay in the caches.
             body = self.bodies.get(body.child(body.rank(lanes, key)));
         }
         let cell = self.cells.get(body.child(body.rank(lanes, key)));
-        let body = self.bodies.get(cell.load().body());
+        let number = cell.load().body();
+        let body = self.bodies.get(number);
         body.prefetch();
-        body
+        (number, body.rank(lanes, key))
     }
 
     /// The cell that covers `key`.

@@ -18,13 +18,16 @@
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// Slots in the order of their keys, one byte each, then at least one byte that is no slot's.
+/// Slots in the order of their keys, one byte each, then [`NO_PLACE`](crate::cpu::small_sort::NO_PLACE), at the latest in
+/// the last byte.
 pub(crate) type Slots = [u8; 64];
 
 /// The byte of the last word that has the number of claims.
 const SHIFT: u32 = 56;
 /// More than all numbers of claims.
 const BUSY: u64 = 0xff << SHIFT;
+/// The last byte of [`Slots`].
+const END: u64 = 0xff << SHIFT;
 
 /// 63 slots, one byte each, and the number of claims in the last byte; 0: no order is known.
 #[derive(Debug, Default)]
@@ -37,23 +40,24 @@ impl KeyOrder {
         self.0[7].store(0, Ordering::Relaxed);
     }
 
-    /// The order for this number of claims, if it is known; `end` is behind the last slot.
+    /// Copies the order for this number of claims, if it is known. Otherwise the copy means nothing. Into place, by the
+    /// words in which it is read: a wider load of the copy would wait for these.
     #[inline(always)]
-    pub(crate) fn recall(&self, claims: usize, end: u8) -> Option<Slots> {
+    pub(crate) fn recall(&self, claims: usize, copy: &mut Slots) -> bool {
         // Acquire: pairs with the last store in `keep`.
         let last = self.0[7].load(Ordering::Acquire);
         if last >> SHIFT != claims as u64 || claims == 0 {
-            return None;
+            return false;
         }
-        let mut slots = [end; 64];
-        for (slots, word) in slots.as_chunks_mut().0.iter_mut().zip(&self.0) {
-            *slots = word.load(Ordering::Relaxed).to_le_bytes();
+        let (words, _) = copy.as_chunks_mut();
+        for (copy, word) in words.iter_mut().zip(&self.0[..7]) {
+            *copy = word.load(Ordering::Relaxed).to_le_bytes();
         }
-        slots[63] = end;
+        words[7] = (last | END).to_le_bytes();
         // Pairs with the fence in `keep`: if a slot above was stored there, the load below finds BUSY, or what came
         // after it.
         fence(Ordering::Acquire);
-        (self.0[7].load(Ordering::Relaxed) == last).then_some(slots)
+        self.0[7].load(Ordering::Relaxed) == last
     }
 
     /// Keeps the order for this number of claims, unless one of as many or more is known or another thread is writing.
@@ -77,20 +81,24 @@ impl KeyOrder {
     }
 }
 
+#[cfg(test)]
+fn recalled(order: &KeyOrder, claims: usize) -> Option<Slots> {
+    let mut slots = [0; 64];
+    order.recall(claims, &mut slots).then_some(slots)
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
-    const END: u8 = u8::MAX;
-
     fn slots(first: u8, count: u8) -> Slots {
-        std::array::from_fn(|at| if at < count.into() { first ^ at as u8 } else { END })
+        std::array::from_fn(|at| if at < count.into() { first ^ at as u8 } else { u8::MAX })
     }
 
     #[test]
     fn an_order_is_known_for_its_number_of_claims_and_no_other() {
         let order = KeyOrder::default();
-        assert_eq!(order.recall(0, END), None);
+        assert_eq!(recalled(&order, 0), None);
         for claims in 1..=63_u8 {
             order.keep(claims.into(), &slots(1, claims));
             // One of fewer claims comes too late, and so does another of as many.
@@ -98,11 +106,11 @@ mod tests {
             order.keep(claims.into(), &slots(2, 3));
             for other in 0..=64 {
                 let want = (other == usize::from(claims)).then(|| slots(1, claims));
-                assert_eq!(order.recall(other, END), want);
+                assert_eq!(recalled(&order, other), want);
             }
         }
         order.clear();
-        assert!((0..=64).all(|claims| order.recall(claims, END).is_none()));
+        assert!((0..=64).all(|claims| recalled(&order, claims).is_none()));
     }
 
     #[test]
@@ -111,7 +119,7 @@ mod tests {
         order.keep(3, &slots(1, 3));
         order.0[7].store(BUSY, Ordering::Relaxed);
         order.keep(4, &slots(1, 4));
-        assert!((0..=255).all(|claims| order.recall(claims, END).is_none() || claims == 255));
+        assert!((0..=64).all(|claims| recalled(&order, claims).is_none()));
     }
 }
 
@@ -126,7 +134,7 @@ mod loom {
     /// Of each number of claims another order.
     fn slots(claims: usize) -> Slots {
         let mut slots = [claims as u8; 64];
-        slots[63] = 0;
+        slots[63] = u8::MAX;
         slots
     }
 
@@ -136,11 +144,11 @@ mod loom {
         let written = Arc::clone(&order);
         let writer = spawn(move || written.keep(2, &slots(2)));
         for claims in [1, 2] {
-            let found = order.recall(claims, 0);
+            let found = recalled(&order, claims);
             assert!(found.is_none_or(|found| found == slots(claims)));
         }
         writer.join().unwrap();
-        assert_eq!(order.recall(2, 0), Some(slots(2)));
+        assert_eq!(recalled(&order, 2), Some(slots(2)));
     }
 
     #[test]

@@ -22,10 +22,12 @@ impl Default for Order {
 }
 
 impl Order {
-    /// The slot after so many.
+    /// The slot after so many, which are all in the order.
     #[inline(always)]
     pub(crate) fn get(&self, passed: usize) -> Option<usize> {
-        self.0.get(passed).filter(|&&slot| slot != NO_PLACE).map(|&slot| slot.into())
+        // A block has at most 63 slots, so that the last place is that of none.
+        let slot = usize::from(self.0[passed % MOST]);
+        (slot < MOST - 1).then_some(slot)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
@@ -58,25 +60,24 @@ impl<M: Media, const W: usize> Block<'_, M, W> {
 }
 
 impl<M: Media, const W: usize, D: Design> Place<'_, '_, M, W, D> {
-    /// The order of the leaf's entries, and whether it is valid until `control` changes, which was read before.
+    /// The order of the leaf's entries. Returns whether it is valid until `control` changes, which was read before.
     #[inline(always)]
-    pub(crate) fn order(&self, control: Control) -> (Order, bool) {
+    pub(crate) fn read_order(&self, control: Control, order: &mut Order) -> bool {
         let claims = self.leaf.claims_in_order(control);
-        match claims.and_then(|claims| self.leaf.order.recall(claims, NO_PLACE)) {
-            Some(slots) => (Order(slots), true),
-            None => self.sort(control),
-        }
+        claims.is_some_and(|claims| self.leaf.order.recall(claims, &mut order.0))
+            || self.sort(control, order)
     }
 
     /// The same of an order that is not known yet: it is, from now on, if it is valid for so long.
     #[inline(never)]
-    fn sort(&self, control: Control) -> (Order, bool) {
-        let (order, bits) = self.block.order(self.leaf.low(), self.leaf.high());
+    fn sort(&self, control: Control, order: &mut Order) -> bool {
+        let bits;
+        (*order, bits) = self.block.order(self.leaf.low(), self.leaf.high());
         let is_decided = self.is_decided(control, bits);
         if is_decided && let Some(claims) = self.leaf.claims_in_order(control) {
             self.leaf.order.keep(claims, &order.0);
         }
-        (order, is_decided)
+        is_decided
     }
 
     /// Whether no claimed slot can become an entry that is not among those of `order`, one bit each, which was made after

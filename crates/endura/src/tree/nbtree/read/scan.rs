@@ -8,11 +8,13 @@
 //! scan ([`key_order`](crate::tree::nbtree::metadata::key_order)).
 //!
 //! Between two calls nothing is pinned, and while the order is valid an entry needs no pin either
-//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched.
+//! ([`read_seat`](Tree::read_seat)). The next leaf is prefetched. It mostly has the same body as this one, and then the
+//! scan goes on to it without a descent.
 
 use std::marker::PhantomData;
 
 use crate::Result;
+use crate::cpu::prefetch::prefetch;
 use crate::media::Media;
 use crate::pool::{Guard, Seat};
 
@@ -20,6 +22,8 @@ use crate::tree::nbtree::blocks::block::Block;
 use crate::tree::nbtree::blocks::key::{Local, PARTITIONS, join, split};
 use crate::tree::nbtree::design::Design;
 use crate::tree::nbtree::metadata::control::Control;
+use crate::tree::nbtree::metadata::descend::Turn;
+use crate::tree::nbtree::metadata::leaf::Leaf;
 use crate::tree::nbtree::read::lookup::Place;
 use crate::tree::nbtree::read::order::Order;
 use crate::tree::nbtree::tree::Tree;
@@ -28,6 +32,8 @@ use crate::tree::nbtree::tree::Tree;
 #[derive(Debug, Default)]
 pub struct Cursor {
     seat: Seat<Row>,
+    /// The way to the leaf.
+    turn: Seat<Turn>,
     /// The order of the leaf, in the direction of the scan.
     order: Order,
     /// The number of slots already returned.
@@ -152,6 +158,25 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         Ok(Some(Place { number: row.leaf, leaf, block, design: PhantomData }))
     }
 
+    /// The way to the next leaf, if it covers `key` and leads past the same body as the way to the cursor's leaf.
+    #[inline(always)]
+    fn next_turn<const UP: bool>(
+        &self,
+        guard: &Guard<'_, M>,
+        cursor: &mut Cursor,
+        partition: usize,
+        key: Local,
+    ) -> Option<Turn> {
+        // A body never changes, but may have been replaced. The leaf then tells: it has a successor before the inner
+        // nodes stop leading to it. So a leaf without one is as if the scan had descended to it here.
+        let last = cursor.turn.within(guard).filter(|last| last.partition == partition)?;
+        let turn = self.meta.turn_beside::<UP>(*last)?;
+        let leaf = self.meta.leaves.get(self.meta.leaf_at(turn).0);
+        let is_it = leaf.successor() == 0 && (leaf.low()..leaf.high()).contains(&key);
+        cursor.turn = cursor.turn.onward(turn);
+        is_it.then_some(turn)
+    }
+
     /// Finds the leaf that covers `key`, and the order of its entries.
     fn sit_down<'g, const UP: bool>(
         &'g self,
@@ -160,21 +185,32 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         partition: usize,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        let top = self.top(partition)?;
-        let (way, next) = self.meta.descend_ahead::<UP>(top, key);
+        let turn = match self.next_turn::<UP>(guard, cursor, partition, key) {
+            Some(turn) => turn,
+            None => {
+                let turn = self.meta.descend_to_turn(partition, self.top(partition)?, key);
+                cursor.turn = Seat::take(guard, turn);
+                turn
+            }
+        };
+        let way = self.meta.leaf_at(turn);
+        prefetch::<Leaf>(self.meta.leaves.get(way.0));
         Block::<M, W>::prefetch(guard.media(), way.1);
+        let next = self.meta.turn_beside::<UP>(turn).map(|next| self.meta.leaf_at(next));
+        if let Some((next, _)) = next {
+            prefetch::<Leaf>(self.meta.leaves.get(next));
+        }
         let place = self.enter(guard, way)?;
         // Read before the words: a claim after it changes the control word.
         let control = place.leaf.control();
-        let is_decided;
-        (cursor.order, is_decided) = place.order(control);
+        let is_decided = place.read_order(control, &mut cursor.order);
         cursor.passed = 0;
         if !UP {
             cursor.order.reverse();
         }
         let row = Row { partition, leaf: place.number, block: place.leaf.block(), control };
         cursor.seat = if is_decided { Seat::take(guard, row) } else { Seat::default() };
-        if let Some(at) = next
+        if let Some((_, at)) = next
             && is_decided
         {
             // After the lines of this block, because the number of outstanding misses is limited.
