@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use endura::lab::cpu::Vectors;
 use serde_json::Value;
 
 fn bench(dir: &Path, arguments: &[&str]) -> Output {
@@ -83,6 +84,26 @@ fn an_arrival_rate_is_kept() {
     let reads = throughputs.iter().find(|m| m["workload"] == "C zipfian 0.99").expect("C");
     assert!((0.0005..0.00201).contains(&reads["median"].as_f64().expect("a number")), "{reads}");
     assert_eq!(reads["latency_ns"]["samples"].as_u64(), Some(400));
+}
+
+/// Every set of vector instructions that the processor has, beside the same peer.
+#[test]
+fn searches_are_measured_by_all_vectors_in_one_run() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let run = ["--kind", "nbtree", "--keys", "2000", "--only", "get,scan", "--threads", "1"];
+    let results =
+        measured(dir.path(), &[&run[..], &["--vectors", "all", "--rounds", "1"]].concat());
+    let throughputs = quantity(&results, "throughput");
+    let vectors: Vec<Vectors> = Vectors::available().collect();
+    for vectors in &vectors {
+        let by = format!(", by {vectors}");
+        let is_it = |m: &&&Value| m["suite"].as_str().is_some_and(|suite| suite.ends_with(&by));
+        // Load, get and scan, of two stores.
+        assert_eq!(throughputs.iter().filter(is_it).count(), 6, "{by}: {results}");
+    }
+    let (code, _, err) = code_and_texts(&bench(dir.path(), &["--vectors", "sse9"]));
+    assert_eq!(code, Some(2));
+    assert!(vectors.iter().all(|vectors| err.contains(vectors.name())), "{err}");
 }
 
 #[test]

@@ -51,9 +51,10 @@ pub enum InstructionCounts {
 type Perform = fn(&mut dyn Client, u64, Sizes) -> Result<()>;
 
 /// What is counted, in this order, on the same store: what one does is there for the next.
-const OPERATIONS: [(&str, Perform); 5] = [
+const OPERATIONS: [(&str, Perform); 6] = [
     ("get", |client, i, _| client.get(key(i)).map(drop)),
     ("miss", |client, i, _| client.get(key((1 << 48) + i)).map(drop)),
+    ("scan 100", |client, i, _| client.scan(key(i), 100).map(drop)),
     ("update", |client, i, _| client.update(key(i), i).map(drop)),
     ("insert", |client, i, sizes| client.insert(key(sizes.keys + i), value(i))),
     ("remove", |client, i, _| client.remove(key(i)).map(drop)),

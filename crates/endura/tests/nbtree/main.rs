@@ -43,3 +43,4 @@ mod stall;
 mod steps;
 #[path = "../support/mod.rs"]
 mod support;
+mod vectors;

@@ -14,4 +14,5 @@ pub(crate) mod races;
 pub(crate) mod readers;
 pub(crate) mod soak;
 pub(crate) mod stage;
+pub(crate) mod vectors;
 pub(crate) mod world;

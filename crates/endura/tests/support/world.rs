@@ -14,6 +14,7 @@ use endura_variants::handles::WordMap;
 use endura_variants::media::Staged;
 
 use super::readers::read_in_every_way;
+use super::vectors;
 
 /// The medium below a map under test. The test keeps one owner, the map has the other.
 pub(crate) type Medium = Arc<Staged<Heap>>;
@@ -143,6 +144,7 @@ impl<S: Shape> World<S> {
     }
 
     fn mount(medium: Medium, generation: u64, clean: bool) -> Result<Self> {
+        vectors::use_named();
         let session = Session { generation, clean, read_only: false };
         if generation > 1 {
             // Whatever a test does to a pool: who only reads what it left stores nothing.

@@ -10,7 +10,6 @@ use std::arch::x86_64::{
 };
 
 use super::line::{Halves, Line};
-use crate::sync::Ordering;
 
 /// The highest bits of 16 bytes.
 #[inline(always)]
@@ -67,29 +66,39 @@ pub(super) fn four_like(line: &Line, byte: u8, first: usize) -> u64 {
 
 #[inline(always)]
 pub(super) fn halves_up_to(halves: &Halves, limit: u32) -> usize {
-    let is_up_to = |at: usize| usize::from(halves.0[at].load(Ordering::Relaxed) <= limit);
-    // The line with the last one that is at most `limit`, from three loads that do not wait for each other.
-    let line = is_up_to(15) + is_up_to(31) + is_up_to(47);
-    // No half is 2³¹ or more, so that comparisons with a sign will do.
-    // SAFETY: every x86-64 processor has SSE2.
-    let above = unsafe { _mm_set1_epi32(limit.cast_signed().wrapping_add(1)) };
-    let (mut a, mut b, mut c, mut d) = (above, above, above, above);
-    // SAFETY: reads one of the four lines of `halves`, which are aligned, and nothing else.
+    let above = limit.wrapping_add(1);
+    // SAFETY: every x86-64 processor has SSE2. No half is 2³¹ or more, so that comparisons with a sign will do.
+    let pattern = unsafe { _mm_set1_epi32(above.cast_signed()) };
+    let (mut a, mut b, mut c, mut d) = (pattern, pattern, pattern, pattern);
+    let line: usize;
+    // First finds the line with the last half that is below `above`: the count of lines that end below it, of three,
+    // whose loads do not wait for each other. Then compares the 16 halves of that line.
+    // SAFETY: reads the 256 bytes of `halves`, which are aligned, and nothing else.
     unsafe {
         asm!(
-            "pcmpgtd {a}, xmmword ptr [{halves}]",
-            "pcmpgtd {b}, xmmword ptr [{halves} + 16]",
-            "pcmpgtd {c}, xmmword ptr [{halves} + 32]",
-            "pcmpgtd {d}, xmmword ptr [{halves} + 48]",
-            halves = in(reg) &halves.0[16 * line],
+            "xor {line:e}, {line:e}",
+            "cmp dword ptr [{halves} + 60], {above:e}",
+            "adc {line:e}, 0",
+            "cmp dword ptr [{halves} + 124], {above:e}",
+            "adc {line:e}, 0",
+            "cmp dword ptr [{halves} + 188], {above:e}",
+            "adc {line:e}, 0",
+            "shl {line:e}, 6",
+            "pcmpgtd {a}, xmmword ptr [{halves} + {line}]",
+            "pcmpgtd {b}, xmmword ptr [{halves} + {line} + 16]",
+            "pcmpgtd {c}, xmmword ptr [{halves} + {line} + 32]",
+            "pcmpgtd {d}, xmmword ptr [{halves} + {line} + 48]",
+            halves = in(reg) halves,
+            above = in(reg) above,
+            line = out(reg) line,
             a = inout(xmm_reg) a,
             b = inout(xmm_reg) b,
             c = inout(xmm_reg) c,
             d = inout(xmm_reg) d,
-            options(nostack, preserves_flags, readonly),
+            options(nostack, readonly),
         );
     }
     // SAFETY: every x86-64 processor has SSE2.
-    let up_to = unsafe { _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d)) };
-    16 * line + bits(up_to).trailing_ones() as usize
+    let below = unsafe { _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d)) };
+    line / size_of::<u32>() + bits(below).trailing_ones() as usize
 }

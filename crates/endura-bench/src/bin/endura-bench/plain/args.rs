@@ -1,6 +1,7 @@
 //! What is measured, how much of it, and where.
 
 use endura::Kind;
+use endura::lab::cpu::Vectors;
 use endura::lab::media::Domain;
 use endura_bench::contender::Contender;
 use endura_bench::probes::counts::{CountSetup, NodeSizes};
@@ -52,6 +53,10 @@ pub(crate) struct Args {
     /// place of measuring time
     #[arg(long)]
     pub(super) counts: bool,
+    /// Search by these vectors, one after the other, in place of the best that this processor has:
+    /// sse2, avx2, avx512, neon; or all
+    #[arg(long, value_parser = vectors, value_delimiter = ',', conflicts_with = "counts")]
+    vectors: Vec<Searches>,
     #[command(flatten)]
     dir: flags::Dir,
     #[command(flatten)]
@@ -69,7 +74,32 @@ pub(crate) struct Args {
     media: MediaArgs,
 }
 
+/// What `--vectors` names.
+#[derive(Debug, Clone, Copy)]
+enum Searches {
+    All,
+    By(Vectors),
+}
+
+fn vectors(name: &str) -> std::result::Result<Searches, String> {
+    if name == "all" {
+        return Ok(Searches::All);
+    }
+    let found = Vectors::available().find(|vectors| vectors.name() == name);
+    let all = || Vectors::available().map(Vectors::name).collect::<Vec<_>>().join(", ");
+    found.map(Searches::By).ok_or_else(|| format!("this processor has {}", all()))
+}
+
 impl Args {
+    /// The vectors by which everything is measured in turn; none: the best only.
+    pub(super) fn vectors(&self) -> Vec<Vectors> {
+        let of = |searches: &Searches| match *searches {
+            Searches::All => Vectors::available().collect(),
+            Searches::By(vectors) => vec![vectors],
+        };
+        self.vectors.iter().flat_map(of).collect()
+    }
+
     fn shape(&self) -> Shape {
         match self.kind.kind() {
             Kind::Roart => Shape::fixed(self.key_bytes, self.value_bytes),
@@ -81,8 +111,8 @@ impl Args {
         self.keys.unwrap_or(if self.kind.kind() == Kind::Roart { MANY_STRINGS } else { MANY })
     }
 
-    /// What is measured in time.
-    pub(super) fn suite(&self) -> Result<Suite> {
+    /// What is measured in time, by these vectors.
+    pub(super) fn suite(&self, vectors: Option<Vectors>) -> Result<Suite> {
         let mut operations = self.only.clone();
         if operations.is_empty() {
             operations = Operation::ALL.to_vec();
@@ -98,7 +128,8 @@ impl Args {
         }
         let sizes = Sizes { keys, operations: self.operations.unwrap_or(keys / 5).max(1) };
         let (key, value) = (shape.key_bytes, shape.value_bytes);
-        let name = format!("uniform keys of {key} bytes, values of {value} bytes");
+        let by = vectors.map_or(String::new(), |vectors| format!(", by {vectors}"));
+        let name = format!("uniform keys of {key} bytes, values of {value} bytes{by}");
         Ok(Suite::plain(&name, sizes, shape, &operations))
     }
 

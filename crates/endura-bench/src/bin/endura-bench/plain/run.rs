@@ -2,9 +2,10 @@
 
 use std::io::{Write, stdout};
 
+use endura::lab::cpu::Vectors;
 use endura_bench::probes::counts::{PerOperation, counts as count};
 use endura_bench::results::{relative, speedups};
-use endura_bench::suite;
+use endura_bench::suite::{self, Suite};
 use endura_console::outcome::{Answer, Result};
 use endura_console::progress;
 use endura_console::text::{Table, grouped};
@@ -17,9 +18,18 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.counts {
         return counts(args);
     }
-    let (suites, settings) = ([args.suite()?], args.settings()?);
+    let settings = args.settings()?;
+    let mut by: Vec<Option<Vectors>> = args.vectors().into_iter().map(Some).collect();
+    if by.is_empty() {
+        by.push(None);
+    }
+    let suites = by.iter().map(|&vectors| args.suite(vectors)).collect::<Result<Vec<Suite>>>()?;
     let mut results = with_progress(settings.rounds, settings.seed, |results, observe| {
-        suite::run(&suites, &settings, results, observe)
+        by.iter().zip(&suites).try_for_each(|(vectors, suite)| {
+            // Those that the arguments let through are there.
+            vectors.inspect(|vectors| assert!(vectors.force(), "{vectors} can be forced"));
+            suite::run(std::slice::from_ref(suite), &settings, results, observe)
+        })
     })?;
     let (ratios, speedups) = (relative(&results, true), speedups(&results));
     results.measurements.extend(ratios.measurements.into_iter().chain(speedups));
