@@ -25,7 +25,7 @@ pub(super) fn ranks(vectors: Vectors, heads: &Heads, count: usize) -> [i16; MOST
     }
 }
 
-#[cfg(any(test, miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(any(all(test, not(loom)), miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub(super) fn one_by_one(heads: &Heads, count: usize) -> [i16; MOST] {
     let heads = &heads.0;
     let below = |head| heads.iter().take(count).filter(|&&other| other < head).count() as i16;
