@@ -97,19 +97,26 @@ impl<C: Default> WordRange<C> {
     /// Takes the entry that an upward scan returned.
     #[inline(always)]
     fn take_up(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
-        self.done = found.0 >= self.to;
-        self.from = found.0.wrapping_add(1);
         *value = found.1;
-        (found.0 <= self.to).then_some(found.0)
+        if found.0 < self.to {
+            self.from = found.0 + 1;
+            return Some(found.0);
+        }
+        // Behind the last key that may be returned.
+        self.done = true;
+        (found.0 == self.to).then_some(found.0)
     }
 
     /// Takes the entry that a downward scan returned.
     #[inline(always)]
     fn take_down(&mut self, found: (u64, u64), value: &mut u64) -> Option<u64> {
-        self.done = found.0 <= self.from;
-        self.to = found.0.wrapping_sub(1);
         *value = found.1;
-        (found.0 >= self.from).then_some(found.0)
+        if found.0 > self.from {
+            self.to = found.0 - 1;
+            return Some(found.0);
+        }
+        self.done = true;
+        (found.0 == self.from).then_some(found.0)
     }
 
     #[inline(never)]

@@ -63,11 +63,33 @@ impl<'g, M: Media, const W: usize> Locked<'g, M, W> {
                 }
                 Err(lock_word::Refusal::Damaged) => return Err(Refusal::Damaged),
             };
-            // AcqRel: pairs with the Release of the last unlock.
-            if node.words().compare_exchange(LOCK, found.0, word).is_ok() {
-                return Ok(Self { node, guard, word, found, panics: PanicWatch::begin() });
+            if let Some(locked) = Self::take(guard, node, found, word) {
+                return Ok(locked);
             }
         }
+    }
+
+    /// Locks `node` if it is unlocked, in use, and was locked in this session before: the common case.
+    #[inline(always)]
+    pub(crate) fn try_acquire(guard: &'g Guard<'g, M>, node: Node<'g, M, W>) -> Option<Self> {
+        let found = LockWord::read(node.words());
+        if !found.is_current(guard.space().generation()) || found.0 & (LOCKED | OBSOLETE) != 0 {
+            return None;
+        }
+        Self::take(guard, node, found, found.0 | LOCKED)
+    }
+
+    /// Replaces the lock word that was found by one that is locked.
+    #[inline(always)]
+    fn take(
+        guard: &'g Guard<'g, M>,
+        node: Node<'g, M, W>,
+        found: LockWord,
+        word: u64,
+    ) -> Option<Self> {
+        // AcqRel: pairs with the Release of the last unlock.
+        node.words().compare_exchange(LOCK, found.0, word).ok()?;
+        Some(Self { node, guard, word, found, panics: PanicWatch::begin() })
     }
 
     /// Takes over the lock of a node that was created locked.

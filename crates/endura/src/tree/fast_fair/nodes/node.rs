@@ -76,6 +76,12 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
         Ok(Self { words: Span::new(media, at)? })
     }
 
+    /// The chunk at `at`, which was a node when the caller last had a pin.
+    #[inline(always)]
+    pub(crate) fn again(media: &'m M, at: u64) -> Option<Self> {
+        Some(Self { words: Span::within(media, at)? })
+    }
+
     #[inline(always)]
     pub(crate) fn words(&self) -> &Span<'m, M, W> {
         &self.words
@@ -112,6 +118,12 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     #[inline(always)]
     pub(crate) fn peek_key(&self, slot: usize) -> u64 {
         self.peek(RECORDS + 2 * slot)
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn peek_value(&self, slot: usize) -> u64 {
+        self.peek(RECORDS + 2 * slot + 1)
     }
 
     /// The record whose key is `words` words after the first key, if there is one.

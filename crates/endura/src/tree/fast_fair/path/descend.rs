@@ -1,7 +1,7 @@
 //! The descent from the root to the node that covers a key.
 
 use crate::Result;
-use crate::media::{Mark, Media};
+use crate::media::{LINE, Mark, Media};
 use crate::pool::Guard;
 
 use crate::tree::fast_fair::nodes::header::{Fences, Tag, route_key};
@@ -67,9 +67,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// few nodes of the upper levels are in the cache.
     #[inline(always)]
     fn fetch(&self, guard: &Guard<'_, M>, at: u64, level: u64) {
+        // A node starts at a line, and an offset that does not belongs to no node. The compiler then knows the number
+        // of lines.
+        let line = at & !(LINE - 1);
         match level {
-            0 => guard.media().prefetch(at, 8 * LEAF as u64),
-            1 => guard.media().prefetch(at, 8 * INNER as u64),
+            0 => guard.media().prefetch(line, 8 * LEAF as u64),
+            1 => guard.media().prefetch(line, 8 * INNER as u64),
             _ => {}
         }
     }

@@ -59,8 +59,31 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     }
 
     /// Locks the leaf that covers `key`: the one at `at`, or one close to it.
-    #[inline]
+    ///
+    /// A leaf that needs no care is locked without a call: what a call returns goes through memory.
+    #[inline(always)]
     pub(crate) fn lock_leaf<'g>(
+        &self,
+        guard: &'g Guard<'g, M>,
+        trail: &mut Trail,
+        at: u64,
+        key: u64,
+    ) -> Result<Locked<'g, M, LEAF>> {
+        let node = Node::<M, LEAF>::enter(guard.media(), at, 0)?;
+        if let Some(locked) = Locked::try_acquire(guard, node) {
+            guard.media().mark(Mark::Step("lock.taken"));
+            let fences = node.peek_fences();
+            if fences.low <= key && fences.is_below_high(key) {
+                return Ok(locked);
+            }
+        }
+        self.lock_leaf_near(guard, trail, at, key)
+    }
+
+    /// The same for a leaf that is locked, new to this session, obsolete or not the right one.
+    #[cold]
+    #[inline(never)]
+    fn lock_leaf_near<'g>(
         &self,
         guard: &'g Guard<'g, M>,
         trail: &mut Trail,

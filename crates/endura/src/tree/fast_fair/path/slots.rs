@@ -9,26 +9,40 @@ use crate::tree::fast_fair::nodes::shift::Place;
 use crate::tree::fast_fair::tree::Tree;
 
 impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, LEAF, S> {
-    /// Searches for `key` in a node whose lock is held.
-    #[inline]
-    pub(crate) fn place<const W: usize>(&self, node: &Node<'_, M, W>, key: u64) -> Result<Place> {
-        let fences = node.fences();
-        let rank = rank::<S, _, _>(node, fences, key);
-        let present = rank > 0 && node.key(rank - 1) == key;
-        let slot = rank - usize::from(present);
+    /// The slot of `key` in a node whose lock is held, or the slot where it would be inserted; and its value, if it is
+    /// there.
+    #[inline(always)]
+    pub(crate) fn find<const W: usize>(
+        &self,
+        node: &Node<'_, M, W>,
+        key: u64,
+    ) -> (usize, Option<u64>) {
+        let rank = rank::<S, _, _>(node, node.peek_fences(), key);
+        match rank.checked_sub(1) {
+            Some(slot) if node.peek_key(slot) == key => (slot, Some(node.peek_value(slot))),
+            _ => (rank, None),
+        }
+    }
+
+    /// The result of [`find`](Self::find), with the number of live slots: for changes that move entries.
+    pub(crate) fn place<const W: usize>(
+        &self,
+        node: &Node<'_, M, W>,
+        (slot, value): (usize, Option<u64>),
+    ) -> Result<Place> {
         let count = self.live(node);
-        if rank > count {
+        if slot + usize::from(value.is_some()) > count {
             return Err(node.corrupt("keys out of order"));
         }
-        Ok(Place { count, slot, value: present.then(|| node.value(slot)) })
+        Ok(Place { count, slot, value })
     }
 
     /// The number of live slots of a locked node. A correct hint saves the search.
     #[inline]
     pub(crate) fn live<const W: usize>(&self, node: &Node<'_, M, W>) -> usize {
-        let (fences, hint) = (node.fences(), node.hint());
+        let (fences, hint) = (node.peek_fences(), node.hint());
         let width = fences.last().wrapping_sub(fences.low);
-        let is_live = |slot: usize| node.key(slot).wrapping_sub(fences.low) <= width;
+        let is_live = |slot: usize| node.peek_key(slot).wrapping_sub(fences.low) <= width;
         let cap = Node::<M, W>::CAP;
         let fits =
             hint <= cap && (hint == 0 || is_live(hint - 1)) && (hint == cap || !is_live(hint));

@@ -18,7 +18,7 @@ use crate::pool::{Guard, Seat};
 use crate::tree::fast_fair::nodes::header::{Fences, route_key};
 use crate::tree::fast_fair::nodes::lock_word::{Direction, LockWord};
 use crate::tree::fast_fair::nodes::node::Node;
-use crate::tree::fast_fair::nodes::search::{Search, rank};
+use crate::tree::fast_fair::nodes::search::{STRIDE, Search, rank};
 use crate::tree::fast_fair::path::trail::Trail;
 use crate::tree::fast_fair::tree::Tree;
 
@@ -38,10 +38,10 @@ pub struct Cursor {
     seat: Seat<Place>,
     /// The fences of the leaf of the seat, if there is one.
     fences: Option<Fences>,
-    /// The next slot, as the distance in words of its key from the first key, and the number of slots from it on in the
-    /// direction of the scan.
+    /// The next slot, as the distance in words of its key from the first key, and the first one behind the last, in the
+    /// direction of the scan. Only one of the two changes from entry to entry.
     next: usize,
-    left: usize,
+    end: usize,
     /// Children of the parent after this leaf, nearest first; `passed` of `noted` are done.
     ahead: Seat<[u64; AHEAD]>,
     noted: usize,
@@ -55,13 +55,26 @@ impl Cursor {
     }
 
     fn stand_up(&mut self) {
-        (self.fences, self.left) = (None, 0);
+        (self.fences, self.end) = (None, self.next);
     }
 
-    fn pass_slot<const UP: bool>(&mut self) {
-        self.left -= 1;
-        self.next = if UP { self.next + 2 } else { self.next.wrapping_sub(2) };
+    /// Whether the seat has entries left.
+    #[inline(always)]
+    fn is_seated(&self) -> bool {
+        self.next != self.end
     }
+
+    #[inline(always)]
+    fn pass_slot<const UP: bool>(&mut self) {
+        self.next = beside::<UP>(self.next, 1);
+    }
+}
+
+/// The slot that is `slots` slots further in the direction of the scan, both as distances in words.
+#[inline(always)]
+fn beside<const UP: bool>(words: usize, slots: usize) -> usize {
+    let ahead = STRIDE * slots;
+    if UP { words.wrapping_add(ahead) } else { words.wrapping_sub(ahead) }
 }
 
 /// The key at which the next leaf starts.
@@ -100,12 +113,12 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
     /// Reads the next slot of the seat and advances; drops the seat if the leaf has changed.
     #[inline(always)]
     pub(crate) fn read_seat<const UP: bool>(&self, cursor: &mut Cursor) -> Option<(u64, u64)> {
-        if cursor.left == 0 {
+        if !cursor.is_seated() {
             return None;
         }
         let next = cursor.next;
         let seen = cursor.seat.look(self.open.space(), |place| {
-            let node = Node::<M, LEAF>::fresh(self.open.space().media(), place.at).ok()?;
+            let node = Node::<M, LEAF>::again(self.open.space().media(), place.at)?;
             let entry = node.peek_entry(next)?;
             node.is_still(place.version).then_some(entry)
         });
@@ -124,7 +137,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         mut key: u64,
     ) -> Result<Option<(u64, u64)>> {
         loop {
-            while cursor.left > 0 {
+            while cursor.is_seated() {
                 if let Some(entry) = self.read_seat::<UP>(cursor)
                     && is_due::<UP>(entry.0, key)
                 {
@@ -175,7 +188,8 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             Ok(Start { slot, left, entry }) => {
                 let place = Place { at: seen.node.at(), version: seen.version.unlocked() };
                 (cursor.seat, cursor.fences) = (Seat::take(&guard, place), Some(seen.fences));
-                (cursor.next, cursor.left) = (slot.wrapping_mul(2), left);
+                let next = slot.wrapping_mul(STRIDE);
+                (cursor.next, cursor.end) = (next, beside::<UP>(next, left));
                 if entry.is_some() {
                     cursor.pass_slot::<UP>();
                 }
@@ -277,7 +291,7 @@ pub(crate) fn first_slot<const UP: bool, M: Media, const W: usize, S: Search>(
         let count = rank(key);
         (count.wrapping_sub(1), count)
     };
-    let entry = if left > 0 { node.peek_entry(slot.wrapping_mul(2)) } else { None };
+    let entry = if left > 0 { node.peek_entry(slot.wrapping_mul(STRIDE)) } else { None };
     Start { slot, left, entry }
 }
 

@@ -51,19 +51,20 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             None => self.descend_to_leaf(&guard, &mut trail, key)?,
         };
         let mut leaf = self.lock_leaf(&guard, &mut trail, at, key)?;
-        let place = self.place(leaf.node(), key)?;
-        let Some(change) = decide(place.value) else {
+        let found @ (slot, old) = self.find(leaf.node(), key);
+        let Some(change) = decide(old) else {
             leaf.leave_to_parent();
             return Err(Error::Forked);
         };
         let (mut split, mut is_sparse) = (None, false);
-        match (change, place.value) {
+        match (change, old) {
             (Change::Keep, _) | (Change::Remove, None) => {}
-            (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, place.slot, value),
+            (Change::Put(value), Some(_)) => self.update(&guard, &mut leaf, slot, value),
             // Asked under the lock, under which a pop that is announced later finds the leaf, and before anything is
             // stored.
             (Change::Put(_), None) if !self.open.map().pops().admit(&key) => return Ok(None),
             (Change::Put(value), None) => {
+                let place = self.place(leaf.node(), found)?;
                 if place.count < Node::<M, LEAF>::CAP {
                     fast_insert(&guard, &mut leaf, &place, key, value);
                 } else {
@@ -72,6 +73,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
                 self.count(key, 1);
             }
             (Change::Remove, Some(_)) => {
+                let place = self.place(leaf.node(), found)?;
                 fast_delete(&guard, &mut leaf, &place);
                 is_sparse = place.count - 1 < sparse::<M, LEAF>();
                 self.count(key, -1);
@@ -94,7 +96,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             let _ = self.fair_merge(&guard, key, 0);
         }
         guard.media().mark(Mark::Acknowledged);
-        Ok(Some(place.value))
+        Ok(Some(old))
     }
 
     /// The leaf of the last insert, if it covers `key` too. Inside the pin it is as good as one that a search has

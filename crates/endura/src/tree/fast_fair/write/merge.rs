@@ -205,7 +205,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
         else {
             return Ok(None);
         };
-        let place = self.place(parent.node(), key)?;
+        let place = self.place(parent.node(), self.find(parent.node(), key))?;
         let neighbours = place.slot >= 1
             && place.value == Some(right.at())
             && parent.node().value(place.slot - 1) == left.at();

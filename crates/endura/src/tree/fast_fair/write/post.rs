@@ -53,7 +53,7 @@ impl<M: Media, const INNER: usize, const LEAF: usize, S: Search> Tree<M, INNER, 
             return Ok(Some(separator));
         };
         guard.media().mark(Mark::Step("post.P2"));
-        let place = self.place(parent.node(), key)?;
+        let place = self.place(parent.node(), self.find(parent.node(), key))?;
         // A child that is being absorbed must not get a separator again: the merging thread flags it first and then
         // removes its separator, under the lock that is held here.
         if place.value.is_some() || self.is_leaving(guard, separator)? {
