@@ -24,6 +24,7 @@
 //! | [`paper`] | the figures of the papers, rerun row by row |
 //! | [`goals`] | how fast an index is to be beside a peer, and whether it is |
 //! | [`report`] | one page that tells all |
+//! | [`readme`] | the tables of the README |
 
 #![deny(unsafe_code)]
 
@@ -34,6 +35,7 @@ pub mod goals;
 pub mod keys;
 pub mod paper;
 pub mod probes;
+pub mod readme;
 pub mod report;
 pub mod results;
 pub mod store;

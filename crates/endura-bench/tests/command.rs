@@ -337,3 +337,73 @@ fn bench_reruns_a_table_of_a_paper_and_names_what_is_missing() {
     assert_eq!(rows.as_array().map(Vec::len), Some(2));
     assert!(rows[0]["checks"][0]["ours"].is_string() && rows[0]["plots"][0]["series"].is_array());
 }
+
+/// Every store of this build is in every table that it belongs to.
+#[test]
+fn the_tables_of_the_readme_are_measured() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    command.args(["readme", "--quick", "--here", "--dir"]).arg(dir.path());
+    let output = command.output().expect("the command runs");
+    let (code, page, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{page}{err}");
+    assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
+    for part in
+        ["| processor | ", "| kernel | Linux ", "| transparent huge pages | ", "## Settings"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let rows = |name: &str| page.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
+    // Three tables of integers, the one after SIGKILL, the one of huge pages.
+    assert_eq!(rows("| endura, `FastFair` |").len(), 5, "{page}");
+    assert_eq!(rows("| endura, `Roart` |").len(), 4, "{page}");
+    for row in rows("| LMDB 0.9.") {
+        let cells: Vec<&str> = row.split('|').skip(2).map(str::trim).collect();
+        let (last, figures) = cells.split_last().expect("cells");
+        let is_figure = |cell: &&str| cell.trim_end_matches(" ms").parse::<f64>().is_ok();
+        assert!(last.is_empty() && figures.iter().all(is_figure), "{row}");
+    }
+    for (feature, name) in
+        [(cfg!(feature = "redb"), "| redb 4."), (cfg!(feature = "fjall"), "| fjall 3.")]
+    {
+        assert_eq!(rows(name).len(), if feature { 5 } else { 0 }, "{name}: {page}");
+    }
+}
+
+/// No test compiles that crate: it takes minutes. It has to know all crates that the program uses.
+#[test]
+fn the_crate_of_a_stranger_has_all_its_dependencies() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+    command.args(["readme", "--generate", "--crate"]).arg(dir.path());
+    let output = command.output().expect("the command runs");
+    assert!(output.status.success(), "{output:?}");
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--format-version", "1"])
+        .current_dir(dir.path())
+        .output()
+        .expect("cargo runs");
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    let needs = |name: &str| -> Vec<String> {
+        let packages = metadata["packages"].as_array().expect("packages");
+        let package = packages.iter().find(|package| package["name"] == name).expect(name);
+        let needs = package["dependencies"].as_array().expect("dependencies").iter();
+        needs.filter_map(|needed| needed["name"].as_str().map(str::to_string)).collect()
+    };
+    let mut program = String::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/endura-bench")];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => program += &std::fs::read_to_string(path).expect("a source"),
+            }
+        }
+    }
+    let has = needs("readme-figures");
+    let uses = |name: &String| program.contains(&format!("{}::", name.replace('-', "_")));
+    let used: Vec<String> = needs("endura-bench").into_iter().filter(uses).collect();
+    assert!(used.len() > 4 && used.iter().all(|name| has.contains(name)), "{used:?} {has:?}");
+}

@@ -114,7 +114,10 @@ contenders! {
     }),
     /// redb.
     Redb = needs!("redb", Listing::peer("redb", "redb", 4), |it, options| {
-        it.each(options, |dir| crate::store::RedbStore::open(dir, options.shape))
+        match options.shape == Shape::WORDS {
+            true => it.each(options, |dir| crate::store::RedbWords::open(dir)),
+            false => it.each(options, |dir| crate::store::RedbStrings::open(dir, options.shape)),
+        }
     }),
     /// fjall.
     Fjall = needs!("fjall", Listing::peer("fjall", "fjall", 6), |it, options| {

@@ -17,9 +17,9 @@ pub use options::{StoreOptions, temporary};
 pub use ours::{EnduraStore, RoartClient};
 #[cfg(feature = "fjall")]
 pub use peers::FjallStore;
-#[cfg(feature = "redb")]
-pub use peers::RedbStore;
 #[cfg(feature = "rocksdb")]
 pub use peers::RocksDbStore;
 pub use peers::{Lmdb, LmdbBytes};
+#[cfg(feature = "redb")]
+pub use peers::{RedbStrings, RedbWords};
 pub use shape::Shape;

@@ -1,6 +1,6 @@
 //! Rounds in which the stores take turns.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -77,16 +77,30 @@ impl Runner<'_> {
     }
 
     fn by_stage(&mut self, suite: &Suite, rounds: &mut Rounds) -> Result<()> {
-        let settings = self.settings;
+        let (settings, mut slow) = (self.settings, Vec::new());
         let takes = |turn: &Turn| turn.contender.takes(suite.shape);
         let turns: Vec<Turn> = settings.each_turn().filter(takes).collect();
         for turns in turns.chunk_by(|a, b| (a.round, a.threads) == (b.round, b.threads)) {
+            let is_fast = |turn: &&Turn| !slow.contains(&(turn.threads, turn.contender));
             let open = |&turn: &Turn| OpenStore::new(suite, turn, settings);
-            let stores: Vec<OpenStore<'_>> = turns.iter().map(open).collect::<Result<_>>()?;
+            let stores: Vec<OpenStore<'_>> =
+                turns.iter().filter(is_fast).map(open).collect::<Result<_>>()?;
+            let left_out = turns.len() - stores.len();
+            self.done += left_out as u64 * (suite.stages.len() as u64 + 1);
+            let mut took = vec![Duration::ZERO; stores.len()];
             for stage in 0..=suite.stages.len() {
-                stores.iter().try_for_each(|open| self.stage(open, stage, rounds))?;
+                for (open, took) in stores.iter().zip(&mut took) {
+                    let begun = Instant::now();
+                    self.stage(open, stage, rounds)?;
+                    *took += begun.elapsed();
+                }
             }
-            stores.into_iter().try_for_each(|open| open.close(settings, rounds))?;
+            for (open, took) in stores.into_iter().zip(took) {
+                if settings.patience.is_some_and(|patience| took > patience) {
+                    slow.push((open.turn.threads, open.turn.contender));
+                }
+                open.close(settings, rounds)?;
+            }
         }
         Ok(())
     }
@@ -165,8 +179,6 @@ impl<'a> OpenStore<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use endura::Pool;
 
     use super::*;
@@ -199,14 +211,16 @@ mod tests {
 
     #[test]
     fn a_store_that_takes_too_long_has_one_round() {
-        let rounds = |patience| {
-            let results = three_rounds(Turns::ByStore, patience).expect("a run");
+        let rounds = |turns, patience| {
+            let results = three_rounds(turns, patience).expect("a run");
             let timed = results.measurements.iter().filter(|m| m.quantity == "throughput");
             timed.map(|m| m.rounds.len()).collect::<Vec<_>>()
         };
-        assert_eq!(rounds(None), [3; 8]);
-        assert_eq!(rounds(Some(Duration::from_secs(3600))), [3; 8]);
-        assert_eq!(rounds(Some(Duration::ZERO)), [1; 8]);
+        for (turns, all) in [(Turns::ByStore, 8), (Turns::ByStage, 6)] {
+            assert_eq!(rounds(turns, None), vec![3; all]);
+            assert_eq!(rounds(turns, Some(Duration::from_secs(3600))), vec![3; all]);
+            assert_eq!(rounds(turns, Some(Duration::ZERO)), vec![1; all]);
+        }
     }
 
     #[test]

@@ -35,8 +35,7 @@ pub struct Settings {
     pub turns: Turns,
     /// How often everything is repeated.
     pub rounds: u32,
-    /// A store whose turn in a suite took longer is left out of its later rounds; none means never. (Only where
-    /// stores go through all stages.)
+    /// A store whose stages of one round took longer is left out of the suite's later rounds; none means never.
     pub patience: Option<Duration>,
     /// Operations per second that arrive, all threads together; none means as many as it can do.
     pub rate: Option<f64>,

@@ -15,6 +15,7 @@ mod instructions;
 mod kill;
 mod paper;
 mod plain;
+mod readme;
 mod report;
 mod suites;
 mod table;
@@ -60,6 +61,8 @@ enum Suite {
     Paper(paper::Args),
     /// One page with everything: workloads, counts, the papers, where endura is behind
     Report(report::Args),
+    /// The tables of the README, measured by a program in the default profile; at most ten minutes
+    Readme(readme::Args),
     /// What the hardware takes for the least that an index can do; is emulated memory as slow as set?
     Floor(floor::Args),
     /// What we have set ourselves: how fast each index is to be beside a peer; exit code 1 if it is not
@@ -90,6 +93,7 @@ fn run(cli: &Cli) -> Result {
         Some(Suite::Pibench(args)) => pibench::run(args),
         Some(Suite::Paper(args)) => paper::run(args),
         Some(Suite::Report(args)) => report::run(args),
+        Some(Suite::Readme(args)) => readme::run(args),
         Some(Suite::Floor(args)) => floor::run(args),
         Some(Suite::Goals(args)) => goals::run(args),
         Some(Suite::Instructions(args)) => instructions::run(args),

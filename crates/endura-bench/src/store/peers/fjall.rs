@@ -3,19 +3,21 @@
 
 use std::path::Path;
 
-use fjall::{Keyspace, PartitionCreateOptions, PartitionHandle};
+use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 
+use super::CACHE;
 use super::files::size_of_files;
 use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};
 use crate::store::shape::Shape;
 use crate::{Error, Result};
 
-/// A keyspace with one partition.
+/// A database with one keyspace.
 pub struct FjallStore {
     /// Its background threads work as long as it is here.
-    _keyspace: Keyspace,
-    partition: PartitionHandle,
+    _database: Database,
+    keyspace: Keyspace,
     dir: std::path::PathBuf,
     shape: Shape,
 }
@@ -25,25 +27,27 @@ fn refused(error: impl std::fmt::Display) -> Error {
 }
 
 impl FjallStore {
-    /// Opens the keyspace in the directory `dir`, which may be empty.
+    /// Opens the database in the directory `dir`, which may be empty.
     pub fn open(dir: &Path, shape: Shape) -> Result<Self> {
         shape.check()?;
-        let keyspace = fjall::Config::new(dir).fsync_ms(None).open().map_err(refused)?;
-        let options = PartitionCreateOptions::default();
-        let partition = keyspace.open_partition("bench", options).map_err(refused)?;
-        Ok(Self { _keyspace: keyspace, partition, dir: dir.into(), shape })
+        let database = Database::builder(dir).cache_size(CACHE as u64).open().map_err(refused)?;
+        // On all levels, as RocksDB has them. (Its default has more bits on the first one.)
+        let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+        let options = || KeyspaceCreateOptions::default().filter_policy(FilterPolicy::all(bloom));
+        let keyspace = database.keyspace("bench", options).map_err(refused)?;
+        Ok(Self { _database: database, keyspace, dir: dir.into(), shape })
     }
 }
 
 impl Store for FjallStore {
-    type Client<'s> = Numbers<&'s PartitionHandle>;
+    type Client<'s> = Numbers<&'s Keyspace>;
 
     fn name(&self) -> &'static str {
         "fjall"
     }
 
     fn client(&self) -> Result<Self::Client<'_>> {
-        Ok(Numbers::new(&self.partition, self.shape))
+        Ok(Numbers::new(&self.keyspace, self.shape))
     }
 
     /// Of its files; what it keeps in DRAM does not count.
@@ -52,12 +56,13 @@ impl Store for FjallStore {
     }
 
     fn settings(&self) -> String {
-        "journal written with each operation and not synced, else defaults; removes do not look"
+        "journal written with each operation and not synced, Bloom filters of 10 bits, cache of 1 GiB, \
+         no compression, else defaults; removes do not look"
             .into()
     }
 }
 
-impl ByteClient for &PartitionHandle {
+impl ByteClient for &Keyspace {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.insert(key, value).map_err(refused)
@@ -65,13 +70,13 @@ impl ByteClient for &PartitionHandle {
 
     #[inline]
     fn remove(&mut self, key: &[u8]) -> Result<bool> {
-        PartitionHandle::remove(self, key).map_err(refused)?;
+        Keyspace::remove(self, key).map_err(refused)?;
         Ok(true)
     }
 
     #[inline]
     fn get(&mut self, key: &[u8], into: &mut [u8]) -> Result<bool> {
-        let found = PartitionHandle::get(self, key).map_err(refused)?;
+        let found = Keyspace::get(self, key).map_err(refused)?;
         Ok(found.map(|value| copy(&value, into)).is_some())
     }
 
@@ -83,7 +88,7 @@ impl ByteClient for &PartitionHandle {
         mut each: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         for entry in self.range(from..).take(count) {
-            let (key, value) = entry.map_err(refused)?;
+            let (key, value) = entry.into_inner().map_err(refused)?;
             each(&key, &value);
         }
         Ok(())

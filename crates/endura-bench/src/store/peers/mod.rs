@@ -12,11 +12,16 @@ mod redb;
 mod rocksdb;
 mod snapshot;
 
+/// Bytes that each store may keep in a cache of its own, beside the page cache: redb's default, which the others get as
+/// well.
+#[cfg(any(feature = "fjall", feature = "redb", feature = "rocksdb"))]
+const CACHE: usize = 1 << 30;
+
 #[cfg(feature = "fjall")]
 pub use fjall::FjallStore;
 pub use lmdb::Lmdb;
 pub use lmdb_bytes::LmdbBytes;
 #[cfg(feature = "redb")]
-pub use redb::RedbStore;
+pub use redb::{RedbStrings, RedbWords};
 #[cfg(feature = "rocksdb")]
 pub use rocksdb::RocksDbStore;

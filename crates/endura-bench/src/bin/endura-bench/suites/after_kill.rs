@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::Kind;
 use endura::lab::NbTree;
 use endura::lab::pool;
+use endura::{Kind, NodeLayout};
 use endura_bench::contender::Contender;
 use endura_bench::figures::Median;
 use endura_bench::keys::key;
-use endura_bench::results::{Measurement, Promise, Quantity, Results};
+use endura_bench::results::{Measurement, Promise, Quantity, StoreInfo};
 use endura_bench::store::Shape;
 use endura_bench::suite::Progress;
 use endura_bench::workload::Population;
@@ -23,6 +23,8 @@ use crate::kill::load_and_kill;
 
 /// Keys that must be there after the kill are looked for up to this number.
 const VERIFIED: u64 = 10_000;
+/// From the open to the first key found.
+const REOPEN: &str = "reopen time";
 
 const ABOUT: &str = "\
 A child process loads the keys, says so, and is killed. What is measured is the time from the call that
@@ -56,8 +58,14 @@ pub(crate) fn run(args: &Args) -> Result {
                 let done = u64::from(round) * contenders.len() as u64 + n;
                 let (store, workload) = (contender.name(), "load and kill".into());
                 observe(Progress { done, total, round, threads: 1, store, workload });
-                match once(args, contender, shape, &settings.dir, results) {
-                    Ok(took) => add(&mut measured, args, contender, took),
+                let RunArgs { layout, media, .. } = &args.run;
+                match once(contender, shape, args.keys, &settings.dir, layout.layout, *media) {
+                    Ok((took, info)) => {
+                        if !results.stores.iter().any(|known| known.name == info.name) {
+                            results.stores.push(info);
+                        }
+                        add(&mut measured, args, contender, took);
+                    }
                     Err(failure) => {
                         failed = Some(failure);
                         return Err(endura_bench::Error::Config("a load failed"));
@@ -90,33 +98,38 @@ fn add(measured: &mut Vec<Measurement>, args: &Args, contender: Contender, took:
     }
 }
 
+/// Milliseconds from the call that opens a store of integers after SIGKILL to its first answer.
+pub(crate) fn first_answer(contender: Contender, keys: u64, dir: &Path) -> Result<f64> {
+    let (took, _) = once(contender, Shape::WORDS, keys, dir, None, MediaArgs::AUTO)?;
+    let answer = took.into_iter().find(|(name, _)| *name == REOPEN);
+    Ok(answer.map_or(f64::NAN, |(_, took)| took.as_secs_f64() * 1e3))
+}
+
 /// One load, one kill, one open.
 fn once(
-    args: &Args,
     contender: Contender,
     shape: Shape,
+    keys: u64,
     dir: &Path,
-    results: &mut Results,
-) -> Result<Took> {
-    let RunArgs { layout, media, .. } = &args.run;
-    let killed = load_and_kill(contender, shape, args.keys, dir, layout.layout, *media)?;
+    layout: Option<NodeLayout>,
+    media: MediaArgs,
+) -> Result<(Took, StoreInfo)> {
+    let killed = load_and_kill(contender, shape, keys, dir, layout, media)?;
     let begun = Instant::now();
     let open = killed.open()?;
     let mut took = vec![("open time", begun.elapsed())];
     let found = open.client()?.get(key(0))?.is_some();
-    took.push(("reopen time", begun.elapsed()));
+    took.push((REOPEN, begun.elapsed()));
     if !found {
         return Err(Failure::Message(format!("{} lost key 0", contender.name())));
     }
-    open.verify(&Population::loaded(1, args.keys), VERIFIED)?;
-    if !results.stores.iter().any(|known| known.name == contender.name()) {
-        results.stores.push(open.info());
-    }
+    open.verify(&Population::loaded(1, keys), VERIFIED.min(keys))?;
+    let info = open.info();
     drop(open);
     if contender.kind() == Some(Kind::NbTree) {
-        took.push(("rebuild time", rebuild(*media, &killed.pool())?));
+        took.push(("rebuild time", rebuild(media, &killed.pool())?));
     }
-    Ok(took)
+    Ok((took, info))
 }
 
 /// How long an NBTree takes to rebuild all that it keeps in DRAM, by two threads.

@@ -43,8 +43,8 @@ impl Store for RocksDbStore {
     }
 
     fn settings(&self) -> String {
-        "log written with each operation and not synced, no compression, a background thread per \
-         processor, else defaults; removes do not look"
+        "log written with each operation and not synced, Bloom filters of 10 bits, cache of 1 GiB, no \
+         compression, a background thread per processor, else defaults; removes do not look"
             .into()
     }
 }

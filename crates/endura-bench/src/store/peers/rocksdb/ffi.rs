@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{self, NonNull};
 
+use crate::store::peers::CACHE;
 use crate::{Error, Result};
 
 #[repr(C)]
@@ -40,6 +41,21 @@ struct RawSlice {
     _opaque: [u8; 0],
 }
 
+#[repr(C)]
+struct RawTableOptions {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct RawFilterPolicy {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct RawCache {
+    _opaque: [u8; 0],
+}
+
 #[link(name = "rocksdb")]
 unsafe extern "C" {
     fn rocksdb_options_create() -> *mut RawOptions;
@@ -47,6 +63,23 @@ unsafe extern "C" {
     fn rocksdb_options_set_create_if_missing(options: *mut RawOptions, yes: c_uchar);
     fn rocksdb_options_set_compression(options: *mut RawOptions, kind: c_int);
     fn rocksdb_options_increase_parallelism(options: *mut RawOptions, threads: c_int);
+    fn rocksdb_options_set_block_based_table_factory(
+        options: *mut RawOptions,
+        table: *mut RawTableOptions,
+    );
+    fn rocksdb_block_based_options_create() -> *mut RawTableOptions;
+    fn rocksdb_block_based_options_destroy(table: *mut RawTableOptions);
+    fn rocksdb_block_based_options_set_filter_policy(
+        table: *mut RawTableOptions,
+        policy: *mut RawFilterPolicy,
+    );
+    fn rocksdb_block_based_options_set_block_cache(
+        table: *mut RawTableOptions,
+        cache: *mut RawCache,
+    );
+    fn rocksdb_filterpolicy_create_bloom_full(bits_per_key: f64) -> *mut RawFilterPolicy;
+    fn rocksdb_cache_create_lru(capacity: usize) -> *mut RawCache;
+    fn rocksdb_cache_destroy(cache: *mut RawCache);
     fn rocksdb_writeoptions_create() -> *mut RawWriteOptions;
     fn rocksdb_writeoptions_destroy(options: *mut RawWriteOptions);
     fn rocksdb_readoptions_create() -> *mut RawReadOptions;
@@ -124,6 +157,7 @@ impl Db {
             rocksdb_options_set_create_if_missing(options.as_ptr(), 1);
             rocksdb_options_set_compression(options.as_ptr(), 0);
             rocksdb_options_increase_parallelism(options.as_ptr(), threads as c_int);
+            set_tables(options)?;
             let db = call(|error| rocksdb_open(options.as_ptr(), name.as_ptr(), error))?;
             Ok(Self {
                 db: NonNull::new(db).ok_or(OUT_OF_MEMORY)?,
@@ -198,6 +232,29 @@ impl Db {
             call(|error| rocksdb_iter_get_error(iterator.0, error))
         }
     }
+}
+
+/// Bloom filters, and a cache as large as that of the other stores.
+///
+/// # Safety
+///
+/// `options` are alive.
+unsafe fn set_tables(options: NonNull<RawOptions>) -> Result<()> {
+    // SAFETY: the create functions take numbers and give ownership. The table's options take over the policy, and a
+    // share of the cache; `options` take over a copy of the table's options, with its own shares. What is destroyed
+    // here is destroyed once, and nothing uses it after that.
+    unsafe {
+        let made = NonNull::new(rocksdb_block_based_options_create());
+        let table = made.ok_or(OUT_OF_MEMORY)?.as_ptr();
+        let bloom = rocksdb_filterpolicy_create_bloom_full(10.0);
+        rocksdb_block_based_options_set_filter_policy(table, bloom);
+        let cache = rocksdb_cache_create_lru(CACHE);
+        rocksdb_block_based_options_set_block_cache(table, cache);
+        rocksdb_cache_destroy(cache);
+        rocksdb_options_set_block_based_table_factory(options.as_ptr(), table);
+        rocksdb_block_based_options_destroy(table);
+    }
+    Ok(())
 }
 
 impl Drop for Db {

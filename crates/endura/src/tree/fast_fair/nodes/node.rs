@@ -130,8 +130,8 @@ impl<'m, M: Media, const W: usize> Node<'m, M, W> {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn peek_entry(&self, words: usize) -> Option<(u64, u64)> {
-        (words < 2 * Self::CAP)
-            .then(|| (self.peek(RECORDS + words), self.peek(RECORDS + (words | 1))))
+        (words < 2 * Self::CAP - 1)
+            .then(|| (self.peek(RECORDS + words), self.peek(RECORDS + words + 1)))
     }
 
     /// The fences, as [`peek`](Self::peek) reads them.
