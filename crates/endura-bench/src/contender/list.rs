@@ -115,7 +115,7 @@ contenders! {
     /// redb.
     Redb = needs!("redb", Listing::peer("redb", "redb", 4), |it, options| {
         match options.shape == Shape::WORDS {
-            true => it.each(options, |dir| crate::store::RedbWords::open(dir)),
+            true => it.each(options, crate::store::RedbWords::open),
             false => it.each(options, |dir| crate::store::RedbStrings::open(dir, options.shape)),
         }
     }),
