@@ -6,7 +6,7 @@ use std::path::Path;
 use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 
-use super::CACHE;
+use super::cache::CACHE;
 use super::files::size_of_files;
 use crate::store::bytes::{ByteClient, Numbers, copy};
 use crate::store::contract::{Footprint, Store};

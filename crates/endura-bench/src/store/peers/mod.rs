@@ -1,6 +1,8 @@
 //! The stores that people would use instead.
 
 #[cfg(any(feature = "fjall", feature = "redb", feature = "rocksdb"))]
+mod cache;
+#[cfg(any(feature = "fjall", feature = "redb", feature = "rocksdb"))]
 mod files;
 #[cfg(feature = "fjall")]
 mod fjall;
@@ -11,11 +13,6 @@ mod redb;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 mod snapshot;
-
-/// Bytes that each store may keep in a cache of its own, beside the page cache: redb's default, which the others get as
-/// well.
-#[cfg(any(feature = "fjall", feature = "redb", feature = "rocksdb"))]
-const CACHE: usize = 1 << 30;
 
 #[cfg(feature = "fjall")]
 pub use fjall::FjallStore;

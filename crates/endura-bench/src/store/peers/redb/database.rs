@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use redb::{Key, ReadOnlyTable, ReadableDatabase, StorageBackend, Table, TableDefinition, Value};
 
 use crate::store::contract::Footprint;
-use crate::store::peers::CACHE;
+use crate::store::peers::cache::CACHE;
 use crate::store::peers::files::size_of_files;
 use crate::store::peers::snapshot::{Commits, Kept};
 use crate::{Error, Result};

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{self, NonNull};
 
-use crate::store::peers::CACHE;
+use crate::store::peers::cache::CACHE;
 use crate::{Error, Result};
 
 #[repr(C)]
