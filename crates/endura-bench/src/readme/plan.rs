@@ -51,7 +51,7 @@ fn counted(keys: u64) -> String {
 pub struct Plan {
     /// Tables of throughput.
     pub sections: Vec<Section>,
-    /// How often each throughput is measured.
+    /// How often each throughput is measured, at most.
     pub rounds: u32,
     /// The stores that are killed and opened again.
     pub killed: Vec<Contender>,
@@ -89,12 +89,13 @@ impl Plan {
         };
         let [small, medium, large] = integers;
         let [few_strings, many_strings] = strings;
+        // The largest first: the later ones have fewer rounds on a slow machine.
         let sections = vec![
+            of_integers(large, &few),
+            of_strings(many_strings, &strings_too),
             patient(of_integers(small, &all)),
             patient(of_integers(medium, &all)),
-            of_integers(large, &few),
             patient(of_strings(few_strings, &all)),
-            of_strings(many_strings, &strings_too),
         ];
         let killed = all.into_iter().filter(|c| c.is_built()).collect();
         Self { sections, rounds, killed, killed_keys: medium, backed_keys: few_strings }

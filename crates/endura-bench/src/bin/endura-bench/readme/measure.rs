@@ -1,7 +1,7 @@
 //! The measurements of the page, in their order.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use endura_bench::contender::Contender;
 use endura_bench::readme::{Backing, Page, Plan, Surroundings, backing};
@@ -27,8 +27,9 @@ pub(super) fn page(mut plan: Plan, surroundings: &Surroundings, dir: &Path) -> R
     let mut results = Results::new(command_line(), SEED);
     for section in &plan.sections {
         tell(&section.title);
+        let rounds = rounds(plan.rounds, clock.elapsed());
         let settings = Settings {
-            rounds: plan.rounds,
+            rounds,
             turns: Turns::ByStage,
             patience: section.patience,
             ..Settings::new(section.contenders.clone(), dir.into(), SEED)
@@ -37,7 +38,7 @@ pub(super) fn page(mut plan: Plan, surroundings: &Surroundings, dir: &Path) -> R
         suite::run(&[section.suite()], &settings, &mut results, &mut |at| {
             if round != Some(at.round) {
                 round = Some(at.round);
-                tell(&format!("  round {} of {}", at.round + 1, plan.rounds));
+                tell(&format!("  round {} of {}", at.round + 1, rounds));
             }
         })?;
     }
@@ -50,6 +51,15 @@ pub(super) fn page(mut plan: Plan, surroundings: &Surroundings, dir: &Path) -> R
     let (plan, results) = (&plan, &results);
     let (reopened, backing, missing) = (&reopened, &backing, &missing);
     Ok(Page { plan, surroundings, results, reopened, backing, missing }.markdown())
+}
+
+/// How often a section that begins now is measured: less often on a machine that would take more than ten minutes.
+fn rounds(planned: u32, elapsed: Duration) -> u32 {
+    match elapsed.as_secs() {
+        0..240 => planned,
+        240..360 => planned.min(2),
+        _ => 1,
+    }
 }
 
 /// Takes stores out of the plan that cannot be opened here.
