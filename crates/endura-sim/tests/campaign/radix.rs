@@ -22,7 +22,9 @@ const THREE_CRASHES: Effort = Effort { depth: 3, ..TWO_CRASHES };
 
 /// The steps that a crash can cut through under every model; those of words that are flushed come
 /// besides, under ADR.
-const STEPS: [&str; 17] = [
+// `ready.array` is not among them: each session of a history begins with a scan of all keys, and scans make arrays ready. The
+// tests with several threads cross it (`tests/roart/threads.rs`).
+const STEPS: [&str; 16] = [
     "array.replaced",
     "array.shrunk",
     "find.step",
@@ -35,7 +37,6 @@ const STEPS: [&str; 17] = [
     "publish.durable",
     "publish.word",
     "put.exact",
-    "ready.array",
     "ready.node",
     "split",
     "unlink.word",
