@@ -256,7 +256,7 @@ fn instructions_are_counted_and_the_same_twice() {
     assert_eq!(code, Some(0), "{out}{err}");
     let counts: Value = serde_json::from_str(out).expect("JSON");
     let counts = counts.as_array().expect("counts");
-    assert_eq!(counts.len(), 3 * 5);
+    assert_eq!(counts.len(), 3 * 6);
     let count = |one: &Value| one["count"].as_f64().expect("a number");
     assert!(counts.iter().all(|one| (50.0..100_000.0).contains(&count(one))), "{out}");
     assert_eq!(code_and_texts(&second).1, out);
