@@ -59,7 +59,7 @@ impl Metadata {
         self.descend_to_block(top, key).0
     }
 
-    /// As [`descend`](Self::descend); returns also the offset of the leaf's block ([`Body::leaf`]).
+    /// As [`descend`](Self::descend); returns also the offset of the leaf's block (`Body::leaf`).
     #[inline(always)]
     pub(crate) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
         let (body, slot) = self.bottom(top, key);
@@ -72,7 +72,7 @@ impl Metadata {
         Turn { partition, body, slot }
     }
 
-    /// The leaf to which the last body leads, and the offset of its block ([`Body::leaf`]).
+    /// The leaf to which the last body leads, and the offset of its block (`Body::leaf`).
     #[inline(always)]
     pub(crate) fn leaf_at(&self, turn: Turn) -> (u32, u64) {
         self.bodies.get(turn.body).leaf(turn.slot)
@@ -130,7 +130,7 @@ impl Metadata {
         self.way_before(partition, low).0
     }
 
-    /// As [`before`](Self::before); returns also the offset of the leaf's block ([`Body::leaf`]).
+    /// As [`before`](Self::before); returns also the offset of the leaf's block (`Body::leaf`).
     pub(crate) fn way_before(&self, partition: usize, low: Local) -> (u32, u64) {
         self.descend_to_block(self.roots[partition].load(), Local(low.0 - 1))
     }
