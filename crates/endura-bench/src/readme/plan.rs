@@ -62,7 +62,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What fits into ten minutes on two cores, compilation included. Only LMDB and the indexes of ours take part in the
+    /// The whole. Only LMDB and the indexes of ours take part in the
     /// largest sections.
     pub fn full() -> Self {
         Self::of(3, [100_000, 1_000_000, 10_000_000], [200_000, 2_000_000])
@@ -78,7 +78,7 @@ impl Plan {
         let all: Vec<_> = Contender::ALL.into_iter().filter(persistent).collect();
         let few = [Contender::FastFair, Contender::NbTree, Contender::Lmdb];
         let strings_too = [Contender::Roart, Contender::Lmdb];
-        // Those that commit each write by itself would take most of the ten minutes.
+        // Those that commit each write by itself would take most of the time.
         let patient = |section| Section { patience: Some(Duration::from_secs(10)), ..section };
         let of_integers = |keys, who: &[Contender]| {
             let who: Vec<_> = who.iter().copied().filter(|&c| c != Contender::Roart).collect();

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use endura::lab::cpu::Vectors;
+
 use crate::results::Machine;
 
 /// The machine, the file system and the compiler of a run.
@@ -9,7 +11,7 @@ use crate::results::Machine;
 pub struct Surroundings {
     /// The machine.
     pub machine: Machine,
-    /// The widest vector instructions that the processor has.
+    /// The vector instructions that searches use.
     pub vectors: &'static str,
     /// The kernel's settings for huge pages: of memory, and of files in memory.
     pub huge_pages: [String; 2],
@@ -31,27 +33,12 @@ impl Surroundings {
         };
         Self {
             machine: Machine::this(),
-            vectors: vectors(),
+            vectors: Vectors::chosen().name(),
             huge_pages: [setting("enabled"), setting("shmem_enabled")],
             filesystem: format!("{} ({})", filesystem(dir), dir.display()),
             compiler,
         }
     }
-}
-
-fn vectors() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512bw") {
-            "AVX-512"
-        } else if std::arch::is_x86_feature_detected!("avx2") {
-            "AVX2, no AVX-512"
-        } else {
-            "SSE2, no AVX2"
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    "NEON"
 }
 
 /// The type of the file system with the longest mount point above `dir`.

@@ -61,7 +61,7 @@ enum Suite {
     Paper(paper::Args),
     /// One page with everything: workloads, counts, the papers, where endura is behind
     Report(report::Args),
-    /// The tables of the README, measured by a program in the default profile; at most ten minutes
+    /// The tables of the README, measured by a program in the default profile
     Readme(readme::Args),
     /// What the hardware takes for the least that an index can do; is emulated memory as slow as set?
     Floor(floor::Args),

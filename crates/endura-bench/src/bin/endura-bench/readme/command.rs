@@ -13,7 +13,8 @@ use crate::args::flags;
 const ABOUT: &str = "\
 The figures are those of a program outside of this repository: a crate is generated, which depends on endura by its
 path and has Cargo's default release profile. It is compiled and started; it prints a page in Markdown on standard
-output. Progress goes to standard error. The whole takes at most ten minutes on two cores.";
+output. Progress goes to standard error. What begins after four minutes is measured
+twice, after six minutes once.";
 
 #[derive(clap::Args)]
 #[command(after_help = ABOUT)]

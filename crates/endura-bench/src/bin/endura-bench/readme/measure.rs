@@ -53,7 +53,7 @@ pub(super) fn page(mut plan: Plan, surroundings: &Surroundings, dir: &Path) -> R
     Ok(Page { plan, surroundings, results, reopened, backing, missing }.markdown())
 }
 
-/// How often a section that begins now is measured: less often on a machine that would take more than ten minutes.
+/// How often a section that begins now is measured: less often on a slow machine.
 fn rounds(planned: u32, elapsed: Duration) -> u32 {
     match elapsed.as_secs() {
         0..240 => planned,
