@@ -10,4 +10,5 @@ mod lifetime;
 mod nesting;
 mod progress;
 mod space;
+mod steps;
 mod support;

@@ -176,6 +176,31 @@ fn a_fork_beside_the_first_use_of_an_nbtree() {
     });
 }
 
+/// Ranges that have noted what comes next, and read it without a pin.
+#[test]
+fn a_fork_between_two_steps_of_a_range() {
+    ends("a fork between two steps of a range", || {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::new(folder.path(), "pool");
+        for up in [true, false] {
+            let mut numbers = [world.fast_fair.iter(), world.nbtree.iter()];
+            let mut strings = world.roart.iter();
+            let mut steps = || {
+                let [one, other] = &mut numbers;
+                [
+                    if up { one.next() } else { one.next_back() }.unwrap().map(drop),
+                    if up { other.next() } else { other.next_back() }.unwrap().map(drop),
+                    if up { strings.next() } else { strings.next_back() }.unwrap().map(drop),
+                ]
+            };
+            assert!((0..5).flat_map(|_| steps()).all(|step| step.is_ok()));
+            let is_refused = |step: &Outcome| matches!(step, Err(Error::Forked));
+            let child = fork(|| i32::from(!steps().iter().all(is_refused)) * UNREFUSED);
+            wait(child.unwrap_or(0), "between two steps of a range");
+        }
+    });
+}
+
 /// The parent's close waits for a thread that stays inside an operation.
 #[test]
 fn a_fork_during_a_close() {

@@ -63,7 +63,8 @@ impl KeyOrder {
     /// Keeps the order for this number of claims, unless one of as many or more is known or another thread is writing.
     pub(crate) fn keep(&self, claims: usize, slots: &Slots) {
         let last = self.0[7].load(Ordering::Relaxed);
-        // BUSY is more, too. Acquire: the stores below come after those of the thread that wrote `last`.
+        // BUSY is more, too. Acquire: the stores below come after those of the thread that wrote `last`. (Not seen by
+        // loom, which lets a thread read an older store, but none that was made after a newer one.)
         let is_ours = last >> SHIFT < claims as u64
             && self.0[7].compare_exchange(last, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if !is_ours {
@@ -155,5 +156,20 @@ mod loom {
     fn loom_an_order_is_read_whole_beside_its_writer() {
         check(Some(3), an_order_is_read_whole);
         check_finds(Fault::NoFences, Some(3), an_order_is_read_whole);
+    }
+
+    /// The second one finds the line BUSY, or the first one's number.
+    #[test]
+    fn loom_an_order_is_of_one_of_two_writers() {
+        check(Some(3), || {
+            let order = Arc::new(KeyOrder::default());
+            let other = Arc::clone(&order);
+            let writer = spawn(move || other.keep(1, &slots(1)));
+            order.keep(2, &slots(2));
+            writer.join().unwrap();
+            let found = [1, 2]
+                .map(|claims| recalled(&order, claims).filter(|found| *found == slots(claims)));
+            assert_eq!(found.iter().flatten().count(), 1);
+        });
     }
 }

@@ -169,6 +169,8 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
     ) -> Option<Turn> {
         // A body never changes, but may have been replaced. The leaf then tells: it has a successor before the inner
         // nodes stop leading to it. So a leaf without one is as if the scan had descended to it here.
+        // (Without `within` the body may be one of another partition by now, and lead to a leaf in which the key is
+        // alike. That takes the reuse of just this number: no test meets it.)
         let last = cursor.turn.within(guard).filter(|last| last.partition == partition)?;
         let turn = self.meta.turn_beside::<UP>(*last)?;
         let leaf = self.meta.leaves.get(self.meta.leaf_at(turn).0);

@@ -5,9 +5,9 @@
 //!
 //! 1. it reads the lengths in the record, and then the holder's version: if that is the one noted, the record is in the
 //!    map at this moment of the call;
-//! 2. it reads the epoch: if that covers the seat, both chunks were what they had been, and the lengths are true;
-//! 3. it copies the record, and reads the epoch again: if that still covers the seat, no thread had used the chunk for
-//!    something else by then, and a record does not change as long as it is one.
+//! 2. it copies the record;
+//! 3. it reads the epoch: if that covers the seat, no thread had used either chunk for something else by then. So the
+//!    lengths were true, and a record does not change as long as it is one.
 //!
 //! Where any of it fails the step is a scan that shows one entry, in a pin. So nothing is handed out that the map did
 //! not hold during the call, and a map that was dropped, or a pool that was closed, is noticed by the next step.
@@ -25,7 +25,8 @@ use crate::tree::roart::read::scan::Cursor;
 use crate::tree::roart::techniques::Techniques;
 use crate::tree::roart::tree::Tree;
 
-/// A larger record is copied in a pin: the copy might take so long that it is in vain.
+/// A larger record is copied in a pin: the copy might take so long that it is in vain. And what is copied before it is
+/// known to be a record may say any length.
 const LARGE: u64 = 64 << 10;
 
 impl<M: Media, T: Techniques> Tree<M, T> {
@@ -65,23 +66,20 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let Cursor { batch, noted, .. } = cursor;
         let Some((at, holder, version)) = batch.next() else { return false };
         let (open, media) = (&self.open, self.open.space().media());
-        let found = noted.look(open.space(), |()| {
+        let copied = noted.look(open.space(), |()| {
             let record = Record::within(media, at)?;
             let holder = Region::within(media, holder, 1)?;
-            // Its fence is behind the load of the lengths, and pairs with `before_reuse`.
-            version.still_holds(&holder).then_some(record)
+            if !version.still_holds(&holder) || record.bytes() > LARGE || !open.admits_readers() {
+                return None;
+            }
+            record.copy_to(with_value, entry);
+            // Behind the loads of the copy, which order nothing. Pairs with `before_reuse`.
+            fence(Ordering::Acquire);
+            Some(record.bytes())
         });
-        let Some(record) = found.filter(|record| record.bytes() <= LARGE) else { return false };
-        if !open.admits_readers() {
-            return false;
+        if let Some(bytes) = copied {
+            batch.pass(bytes, media);
         }
-        record.copy_to(with_value, entry);
-        // Behind the loads of the copy. Pairs with `before_reuse`.
-        fence(Ordering::Acquire);
-        let is_covered = noted.look(open.space(), |()| Some(())).is_some();
-        if is_covered {
-            batch.pass(record.bytes(), media);
-        }
-        is_covered
+        copied.is_some()
     }
 }
