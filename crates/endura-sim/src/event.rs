@@ -39,6 +39,11 @@ pub enum Action {
         /// Its length in bytes.
         len: u64,
     },
+    /// The medium became shorter: what was behind is zero, also once it is longer again.
+    Cut {
+        /// Its length in bytes.
+        len: u64,
+    },
     /// A chunk was handed out; its contents are arbitrary.
     Fresh {
         /// Byte offset of the chunk.

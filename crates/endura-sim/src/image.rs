@@ -47,6 +47,16 @@ impl Image {
         self.len = len;
     }
 
+    /// Ends with byte `len`, a multiple of 8: words behind are zero.
+    pub(crate) fn cut(&mut self, len: u64) {
+        let from = self.frames.partition_point(|frame| frame.0 < len / 8 / FRAME);
+        let words =
+            self.frames[from..].iter().flat_map(|frame| frame.0 * FRAME..(frame.0 + 1) * FRAME);
+        let behind: Vec<u64> = words.map(|word| 8 * word).filter(|&at| at >= len).collect();
+        behind.into_iter().for_each(|at| self.set(at, 0));
+        self.len = len;
+    }
+
     /// Equal contents have equal hashes.
     pub fn hash(&self) -> u64 {
         self.hash ^ self.len

@@ -36,12 +36,12 @@ pub enum Error {
     },
     /// Neither the pool nor the file system below it has room.
     ///
-    /// A page of 2 MiB holds chunks of one size, and can be used for another one only when all of
-    /// them are free. So a pool can be full of free chunks where a few entries are left in each page:
-    /// `Stats::partly_used` and `Stats::warnings` tell. Those entries have to go, or all of them to be
+    /// A span of 16 KiB to 2 MiB holds chunks of one size, and can be used for another one only when all of
+    /// them are free. So a pool can be full of free chunks where a few entries are left in each span:
+    /// `Stats::sizes` says for which sizes there are some. Those entries have to go, or all of them to be
     /// written to a new pool.
     #[error(
-        "no room for {need} bytes: the file can grow by {free}, and free space in partly used pages is for entries \
+        "no room for {need} bytes: the file can grow by {free}, and free space in partly used spans is for entries \
          of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size of files \
          (`ulimit -f`), or free disk space"
     )]

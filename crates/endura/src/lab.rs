@@ -22,8 +22,8 @@ pub mod media {
 pub mod pool {
     pub use crate::pool::{
         Collector, Counted, GcStep, GcWalk, Guard, Inventory, LeakRecovery, LeakRecoveryState,
-        MapState, PAGE, PartlyUsed, Quiesced, Session, Shares, Space, SpaceCheck, SpaceStats,
-        Worker, set_waiting, superblock,
+        MapState, PAGE, Quiesced, Session, Shares, SizeUse, Space, SpaceCheck, SpaceStats, Worker,
+        set_waiting, superblock,
     };
 
     use std::sync::Arc;

@@ -90,9 +90,9 @@ pub use store::Json;
 pub use store::Postcard;
 pub use store::{
     Bytes, Domain, Event, Key, KeyBound, KeyRange, Keys, LONGEST_KEY, LONGEST_VALUE, LeakRecovery,
-    LeakRecoveryState, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout,
-    PartlyUsed, Pool, PoolOptions, PrefixKey, Range, Repairs, Report, Shares, Stats, Value, Values,
-    Visit, explain_bus_errors,
+    LeakRecoveryState, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout, Pool,
+    PoolOptions, PrefixKey, Range, Repairs, Report, Shares, SizeUse, Stats, Value, Values, Visit,
+    explain_bus_errors,
 };
 pub use types::Types;
 

@@ -59,7 +59,7 @@ impl Subject {
             name: name.into(),
             client: Box::new(move || Box::new(map.clone())),
             dram_bytes: Box::new(|| 0),
-            medium_bytes: Box::new(move || used.stats().page_bytes_in_use),
+            medium_bytes: Box::new(move || used.stats().bytes_in_use),
         }
     }
 
@@ -84,8 +84,7 @@ impl Subject {
         let name = kind.name();
         // The pool is closed before its folder goes.
         let held = (pool, folder);
-        let medium_bytes =
-            Box::new(move || held.0.stats().map_or(0, |stats| stats.page_bytes_in_use));
+        let medium_bytes = Box::new(move || held.0.stats().map_or(0, |stats| stats.bytes_in_use));
         Ok(Self { name: name.into(), client, dram_bytes, medium_bytes })
     }
 
@@ -121,7 +120,7 @@ impl Subject {
             name: "Roart".into(),
             client: Box::new(move || Box::new(RoartClient::new(map.clone(), shape))),
             dram_bytes: Box::new(|| 0),
-            medium_bytes: Box::new(move || space.stats().page_bytes_in_use),
+            medium_bytes: Box::new(move || space.stats().bytes_in_use),
         })
     }
 }

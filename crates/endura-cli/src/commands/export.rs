@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn one(args: &Args, style: Style) -> Result<()> {
     let (pool, map) = args.map.open_read_only()?;
-    let map_bytes = pool.stats()?.page_bytes_in_use;
+    let map_bytes = pool.stats()?.bytes_in_use;
     let mut sink = Sink::new(style, &map.schema);
     if style != Style::Json {
         map.schema.tell_unknown();
@@ -90,7 +90,7 @@ fn all(args: &Args, style: Style, folder: &Path) -> Result<()> {
         )));
     }
     let pool = args.map.pool.open_read_only()?;
-    let map_bytes = pool.stats()?.page_bytes_in_use;
+    let map_bytes = pool.stats()?.bytes_in_use;
     let failure = |error: io::Error| cannot_write(folder, &error);
     // The folder is built beside its final place, so that nothing needs to be copied.
     let beside = target::folder(folder);

@@ -1,23 +1,31 @@
 //! `endura info`: shows what is in a pool.
 
 use std::io::{BufWriter, Write, stdout};
+use std::ops::ControlFlow;
 
-use endura::{Domain, Kind, MapInfo, NodeLayout, Stats};
+use endura::dynamic::DynamicMap;
+use endura::{Domain, Kind, MapInfo, NodeLayout, Pool, SizeUse, Stats};
 use serde_json::json;
 
 use crate::pool::pool_args::{PoolArgs, shown_name};
 use crate::pool::uncounted::counted;
 use crate::values::json::path_json;
 use endura_console::outcome::{Answer, Result};
+use endura_console::progress;
 use endura_console::text::{Table, bytes, grouped, printable};
 
 const FLUSHED_IN_VAIN: &str = "the pool is opened as persistent memory, which it does not lie on: flushes cost time \
      here, and a power loss may tear it all the same (--media page-cache)";
 
+const ENTRIES_PER_TICK: u64 = 4096;
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     pool: PoolArgs,
+    /// Read all entries as well, and tell payload, structure and free space, by size of chunk
+    #[arg(long)]
+    space: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -27,27 +35,32 @@ pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open_read_only()?;
     let failure = |error| args.pool.at(&error);
     let (mut stats, maps) = (pool.stats().map_err(failure)?, pool.maps().map_err(failure)?);
+    let space = args.space.then(|| Space::of(&pool, &stats, &maps).map_err(failure)).transpose()?;
     drop(pool);
     if stats.domain != Domain::PageCache && !stats.power_safe {
         stats.warnings.push(FLUSHED_IN_VAIN);
     }
     if args.json {
-        print_json(args, &stats, &maps)?;
+        print_json(args, &stats, &maps, space.as_ref())?;
     } else {
-        print(args, &stats, &maps)?;
+        print(args, &stats, &maps, space.as_ref())?;
     }
     Ok(Answer::Yes)
 }
 
-fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
+fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     writeln!(out, "{}", printable(&args.pool.pool.to_string_lossy(), false))?;
     let mut table = Table::new(2, &[]);
     let mut line = |name: &str, text: String| table.row([name.to_string(), text]);
     line("medium", format!("{} on {}", stats.domain, stats.filesystem));
     line("file", bytes(stats.file_bytes));
-    line("in use", format!("{} in {} pages", bytes(stats.page_bytes_in_use), stats.pages_in_use));
-    line("free in pages", bytes(stats.free_chunk_bytes));
+    line("in use", bytes(stats.bytes_in_use));
+    if let Some(space) = space {
+        line("  payload", format!("{} of keys and values", bytes(space.payload)));
+        line("  structure", bytes(space.structure));
+    }
+    line("  free in spans", bytes(stats.free_chunk_bytes));
     line("generation", grouped(stats.generation));
     line("last session", if stats.clean_open { "closed" } else { "ended without a close" }.into());
     table.write(&mut out)?;
@@ -68,6 +81,20 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         table.row([shown_name(&map.name), types, kind, length(map), nodes]);
     }
     table.write(&mut out)?;
+    if let Some(space) = space {
+        writeln!(out)?;
+        let mut table = Table::new(0, &["chunks of", "in spans of", "free", "part"]);
+        for size in &space.sizes {
+            let free = 100 * size.free_bytes / size.span_bytes.max(1);
+            table.row([
+                bytes(size.chunk_bytes),
+                bytes(size.span_bytes),
+                bytes(size.free_bytes),
+                format!("{free} %"),
+            ]);
+        }
+        table.write(&mut out)?;
+    }
     if maps.iter().any(|map| counted(map).is_none()) {
         writeln!(
             out,
@@ -78,11 +105,41 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
     Ok(out.flush()?)
 }
 
+/// What the bytes in use are.
+struct Space {
+    payload: u64,
+    structure: u64,
+    sizes: Vec<SizeUse>,
+}
+
+impl Space {
+    /// Reads all entries of all maps that this build knows.
+    fn of(pool: &Pool, stats: &Stats, maps: &[MapInfo]) -> endura::Result<Self> {
+        let bar = progress::spinner();
+        let mut payload = 0;
+        for map in maps.iter().filter(|map| map.is_known) {
+            let mut read = 0_u64;
+            let _ = DynamicMap::open(pool, &map.name)?.iter().visit(true, |key, value| {
+                payload += (key.len() + value.len()) as u64;
+                read += 1;
+                if read.is_multiple_of(ENTRIES_PER_TICK) {
+                    bar.inc(ENTRIES_PER_TICK);
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        bar.finish_and_clear();
+        let rest = stats.bytes_in_use.saturating_sub(stats.free_chunk_bytes);
+        let structure = rest.saturating_sub(payload);
+        Ok(Self { payload, structure, sizes: stats.sizes.clone() })
+    }
+}
+
 fn length(map: &MapInfo) -> String {
     counted(map).map_or_else(|| "not known".into(), grouped)
 }
 
-fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
+fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) -> Result<()> {
     let maps: Vec<_> = maps
         .iter()
         .map(|map| {
@@ -98,14 +155,13 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
             })
         })
         .collect();
-    let whole = json!({
+    let mut whole = json!({
         "pool": path_json(&args.pool.pool),
         "format": endura::FORMAT,
         "domain": stats.domain.to_string(),
         "filesystem": stats.filesystem,
         "file_bytes": stats.file_bytes,
-        "pages_in_use": stats.pages_in_use,
-        "page_bytes_in_use": stats.page_bytes_in_use,
+        "bytes_in_use": stats.bytes_in_use,
         "free_chunk_bytes": stats.free_chunk_bytes,
         "limbo_bytes": stats.limbo_bytes,
         "generation": stats.generation,
@@ -113,5 +169,17 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo]) -> Result<()> {
         "warnings": stats.warnings,
         "maps": maps,
     });
+    if let Some(space) = space {
+        let size = |size: &SizeUse| {
+            json!({
+                "chunk_bytes": size.chunk_bytes,
+                "span_bytes": size.span_bytes,
+                "free_bytes": size.free_bytes,
+            })
+        };
+        whole["payload_bytes"] = space.payload.into();
+        whole["structure_bytes"] = space.structure.into();
+        whole["sizes"] = space.sizes.iter().map(size).collect();
+    }
     Ok(writeln!(stdout(), "{whole}")?)
 }

@@ -187,14 +187,14 @@ fn a_full_pool_is_no_fault_of_the_file() {
     let place = Place::in_memory();
     let pool = &*place.pool();
     let lines: String = (0..300_000).map(|i| format!("{i}\t{i}\n")).collect();
-    let output = endura_with(&["import", pool, "--max-size", "8M"], lines.as_bytes());
+    let output = endura_with(&["import", pool, "--max-size", "4M"], lines.as_bytes());
     let said = text(&output.stderr);
     assert_eq!(code(&output), 3, "{said}");
     assert!(said.contains(&format!("{pool}: no room")) && !said.contains("correct"), "{said}");
     assert!(said.contains("standard input, line ") && said.contains("nothing was"), "{said}");
     assert!(place.names().is_empty(), "a new pool stays without its entries");
     works(&["put", pool, "0", "7"]);
-    let output = endura_with(&["import", pool, "--max-size", "8M"], lines.as_bytes());
+    let output = endura_with(&["import", pool, "--max-size", "4M"], lines.as_bytes());
     let said = text(&output.stderr);
     assert!(code(&output) == 3 && said.contains(" added"), "{said}");
     assert!(endura(&["check", pool]).status.success());

@@ -226,14 +226,14 @@ fn a_full_disk_keeps_what_was_there() {
     let folder = place.text("disk");
     std::fs::create_dir(&folder).expect("a folder");
     for (size, arguments) in [
-        ("1m", "put $D/new 1 1"),
-        ("3m", "put $D/new 1 1"),
+        ("48k", "put $D/new 1 1"),
+        ("100k", "put $D/new 1 1"),
         ("1m", "import $D/new $MANY"),
         ("1m", "export $POOL $D/out"),
         ("1m", "export $POOL --all $D/out"),
-        ("1m", "demo --dir $D"),
-        ("1m", "torture --dir $D"),
-        ("1m", "torture $D/new"),
+        ("48k", "demo --dir $D"),
+        ("48k", "torture --dir $D"),
+        ("48k", "torture $D/new"),
     ] {
         let script = format!(
             "D='{folder}' POOL='{pool}' MANY='{many}'; mount -t tmpfs -o size={size} none $D\n\
@@ -248,7 +248,7 @@ fn a_full_disk_keeps_what_was_there() {
     // A map that was new goes. In one that was there, what was imported before the disk was full stays.
     for (before, left) in [("true", ""), ("$ENDURA put $D/new 0 7", "sound")] {
         let script = format!(
-            "D='{folder}'; mount -t tmpfs -o size=9m none $D\n{before}\n\
+            "D='{folder}'; mount -t tmpfs -o size=5m none $D\n{before}\n\
              if $ENDURA import $D/new '{many}'; then echo worked; fi\n\
              if [ -e $D/new ]; then $ENDURA check $D/new; $ENDURA count $D/new; fi"
         );

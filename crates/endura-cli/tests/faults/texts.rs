@@ -143,7 +143,7 @@ fn a_signal_of_the_file_system_comes_with_a_word() {
     );
 
     let new = place.text("new");
-    let script = "ulimit -f 1000; exec \"$0\" put \"$1\" 1 1";
+    let script = "ulimit -f 100; exec \"$0\" put \"$1\" 1 1";
     let output = Command::new("sh").args(["-c", script]).arg(program()).arg(&new).output();
     let output = output.expect("a shell");
     assert_eq!(code(&output), 3, "{output:?}");

@@ -9,7 +9,7 @@ use crate::support::{Place, code, command, endura, endura_with, json, text, work
 
 /// The word in the entry of a pool's first map that says what that is: its kind, from bit 8 on the parameters of its
 /// nodes, from bit 56 on the bytes of its name.
-const WHAT: u64 = 12288 + 8;
+const WHAT: u64 = 16384 + 8;
 
 const PATCHES: [fn(u64) -> u64; 3] = [
     |what| what & !0xFF | 9,

@@ -59,6 +59,7 @@ impl Cache {
             Action::Fence => self.fence(by),
             // The medium's promise: its new length is durable when `grow` returns.
             Action::Grow { len } => self.durable.image.set_len(len),
+            Action::Cut { len } => self.cut(len),
             Action::Fresh { at, bytes, poison } => self.overwrite(at, bytes, poison),
             _ => {}
         }
@@ -70,7 +71,7 @@ impl Cache {
     pub fn settles(&self, event: &Event) -> bool {
         let by = event.by;
         match (self.model.domain, event.action) {
-            (_, Action::Grow { .. }) => true,
+            (_, Action::Grow { .. } | Action::Cut { .. }) => true,
             (_, Action::Fresh { at, bytes, .. }) => self.is_open(at, bytes),
             (Domain::PageCache, Action::Store { .. } | Action::Exchange { .. }) => true,
             (Domain::Adr, Action::Fence) => self.has_flushed(by),
@@ -244,6 +245,14 @@ impl Cache {
             }
         }
         aftermath
+    }
+
+    /// Nothing of what was behind byte `len`, a multiple of 64, is left.
+    fn cut(&mut self, len: u64) {
+        self.durable.image.cut(len);
+        self.durable.open.retain(|&line, _| line < len / 64);
+        self.lines.retain(|&line, _| line < len / 64);
+        self.buffered.retain(|p| p.at < len);
     }
 
     /// A chunk that was handed out holds nothing that anyone may rely on.

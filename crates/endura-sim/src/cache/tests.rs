@@ -311,6 +311,24 @@ fn a_chunk_that_is_handed_out_holds_nothing_of_before() {
     }
 }
 
+/// Of what is cut off nothing comes back, whether it was durable, written back, or in the line only.
+#[test]
+fn nothing_is_left_behind_a_cut() {
+    let cut = Action::Cut { len: 64 };
+    for model in [Model::WEAKEST_ADR, Model::X86_ADR, Model::EADR, Model::PAGE_CACHE] {
+        let grow = Action::Grow { len: 256 };
+        let fenced = [release(C, 1), flush(C), Action::Fence, cut, grow];
+        assert_eq!(left(model, &fenced), exactly(&["000"]));
+        assert_eq!(
+            left(model, &[release(C, 1), flush(C), cut, grow, Action::Fence]),
+            exactly(&["000"])
+        );
+        let again = [release(C, 1), cut, grow, release(C, 2), flush(C), Action::Fence];
+        assert_eq!(left(model, &again), exactly(&["002"]));
+        assert!(cache(model, &[]).settles(&event(0, cut)), "the old length is gone");
+    }
+}
+
 /// A crash is worth its while before whatever makes a possible content impossible, and only there.
 #[test]
 fn crashes_come_before_what_settles() {

@@ -181,6 +181,7 @@ impl<S: Subject> Explorer<'_, S> {
         if looks {
             states = self.look(sim, &open, &states)?;
             expect.push((sim.moment(), states.clone()));
+            self.verify(&open, &states)?;
         }
         let ops = ops(&states);
         for (i, op) in ops.iter().enumerate() {
@@ -203,7 +204,8 @@ impl<S: Subject> Explorer<'_, S> {
             states = after;
         }
         states = self.look(sim, &open, &states)?;
-        expect.push((sim.moment(), states));
+        expect.push((sim.moment(), states.clone()));
+        self.verify(&open, &states)?;
         Ok(expect)
     }
 
@@ -218,8 +220,14 @@ impl<S: Subject> Explorer<'_, S> {
         if !expected.contains(&found) {
             return Err(self.subject.difference(&found, expected));
         }
-        guarded(|| self.subject.verify(open, &found)).map_err(|e| format!("verify: {e}"))?;
         sim.note(Action::Observed);
         Ok(vec![found])
+    }
+
+    /// Checks it. What was read before is told by then: a verification may flush, and finish a collection.
+    fn verify(&self, open: &S::Open, states: &[S::Model]) -> Result<(), Finding> {
+        states.iter().try_for_each(|found| {
+            guarded(|| self.subject.verify(open, found)).map_err(|e| format!("verify: {e}"))
+        })
     }
 }

@@ -259,7 +259,7 @@ impl Sim {
 }
 
 // SAFETY: every access is one of the thread that owns the state, to words that are looked up by their
-// offset; those beyond the length read as zero. The length only grows.
+// offset; those beyond the length read as zero, also after a cut.
 unsafe impl Media for Sim {
     fn len(&self) -> u64 {
         // Pairs with `grow`.
@@ -277,6 +277,19 @@ unsafe impl Media for Sim {
             // Who sees the length finds the words.
             self.0.len.store(len, Ordering::Release);
             state.log(Site::here(), Action::Grow { len });
+        }
+        Ok(())
+    }
+
+    /// A crash before it leaves the medium as long as it was. After it none does: what a longer one may be left with is
+    /// what it had before.
+    fn cut(&self, len: u64) -> Result<()> {
+        let len = len.next_multiple_of(64);
+        let mut state = self.state();
+        if len < state.visible.len() {
+            self.0.len.store(len, Ordering::Release);
+            state.cut(len);
+            state.log(Site::here(), Action::Cut { len });
         }
         Ok(())
     }

@@ -121,6 +121,16 @@ impl State {
         self.spinning = (0, 0);
     }
 
+    /// Ends with byte `len`, a multiple of 64.
+    pub(super) fn cut(&mut self, len: u64) {
+        self.visible.cut(len);
+        self.recent = 0;
+        for (_, open) in self.open.range_mut(len / 64..) {
+            // What it was at the start stays open.
+            open.written = [Some(0); 8];
+        }
+    }
+
     /// Under eADR: that a thread saw another's store says that it has left the store buffer.
     pub(super) fn see(&mut self, at: u64, site: Site) {
         if self.writers.is_empty() || self.sole_writer == Some(actor()) {

@@ -13,7 +13,7 @@ use endura_sim::model::Model;
 use endura_sim::mutant::{Call, Mutant, Use};
 use endura_sim::mutate::{Bed, Harness};
 use endura_sim::subject::Subject;
-use endura_sim::subjects::pool::histories::LONG;
+use endura_sim::subjects::pool::histories::{LONG, full};
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
 
@@ -71,17 +71,19 @@ fn end_before(step: &'static str, events: &mut Vec<Event>) {
     end_in_a_store(events);
 }
 
-/// A page behind a run that a killed process had made shorter. It took the pages of a longer one, which
+/// A span in a page behind a run that a killed process had made shorter. It took the pages of a longer one, which
 /// another killed process had freed, not durably either: on the medium they may still be that one's. Nobody's
 /// fences wait for the flushes of the ones before.
-fn taken_behind_a_shorter_run(mut harness: Harness) -> Result<(), String> {
-    let before = [Link { slot: 0, size: 4 }];
-    let mut trace = harness.up_to(adr(), &before, &[Unlink(0), Relieve], "pool.run.free.first")?;
+pub(crate) fn taken_behind_a_shorter_run(harness: &mut Harness) -> Result<(), String> {
+    // There is no room in page 0.
+    let before = [full(), vec![Link { slot: 0, size: 5 }]].concat();
+    let mut trace =
+        harness.up_to(adr(), &before, &[Unlink(0), Relieve], "pool.large.free.first")?;
     end_in_a_store(&mut trace.events);
-    let shorter = Link { slot: 1, size: 3 };
+    let shorter = Link { slot: 1, size: 4 };
     let mut events = harness
         .session_after(adr(), &trace, 3, |open| PoolSpace.apply(open, &shorter).map(drop))?;
-    end_before("pool.page.take", &mut events);
+    end_before("pool.large.take", &mut events);
     trace.events.extend(events);
     let mut found = None;
     let events = harness.session_after(adr(), &trace, 9, |open| {
@@ -162,7 +164,7 @@ fn maps_that_killed_processes_made_dropped_or_renamed() {
         assert!(images > 10, "{images}");
     }
     behind_a_link(&mut with(None)).unwrap();
-    taken_behind_a_shorter_run(with(None)).unwrap();
+    taken_behind_a_shorter_run(&mut with(None)).unwrap();
 }
 
 #[test]
@@ -192,10 +194,12 @@ fn an_open_that_flushes_nothing_is_noticed() {
     let [link, state] = flushes_of_an_open(&made, "pool/directory/registry.rs")[..] else {
         panic!("two")
     };
-    let [header] = flushes_of_an_open(&made, "pool/alloc/tails.rs")[..] else { panic!("one") };
+    let pages = [full(), vec![Link { slot: 0, size: 4 }]].concat();
+    // That of a page's header stands before that of a span's.
+    let [header, _] = flushes_of_an_open(&pages, "pool/alloc/tails.rs")[..] else { panic!("two") };
     for op in [Make("another", 4), Drop("first"), Rename("first", LONG)] {
         assert!(killed(&op, with(Mutant::Drop(state))).is_err(), "{op:?}");
     }
     assert!(behind_a_link(&mut with(Mutant::Drop(link))).is_err());
-    assert!(taken_behind_a_shorter_run(with(Mutant::Drop(header))).is_err());
+    assert!(taken_behind_a_shorter_run(&mut with(Mutant::Drop(header))).is_err());
 }

@@ -12,9 +12,13 @@ use endura_sim::mutate::{Bed, Harness};
 use endura_sim::sim::act_as;
 use endura_sim::subject::{Finding, Subject};
 use endura_sim::subjects::First;
-use endura_sim::subjects::pool::histories::{History, LONG, choices, histories, link, starts};
+use endura_sim::subjects::pool::histories::{
+    History, LONG, choices, full, histories, link, starts,
+};
 use endura_sim::subjects::pool::{PoolOp, PoolSpace};
 use endura_sim::tally::Effort;
+
+use crate::killed_pool;
 
 use PoolOp::{
     Collect, Drop, DropInside, Make, MakeMany, Probe, Relieve, Rename, Reopen, Soil, Unlink,
@@ -35,8 +39,11 @@ const EFFORT: Effort = Effort {
 /// Crashed once; what is recovered is only looked at.
 const ONCE: Effort = Effort { depth: 1, deep_ops: 0, ..EFFORT };
 
-/// As many entries as go into the page that the directory begins in.
-const ENTRIES: u64 = ((1 << 20) - 12_288) / 1024;
+/// As many entries as go into page 0.
+const ENTRIES: u64 = 16;
+
+/// A span of the directory, and more.
+const SOILED: PoolOp = Soil(40);
 
 /// A part of the campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,7 +60,9 @@ pub(crate) enum Part {
     One { start: usize, op: usize, under: Under },
     /// An operation in which the process is killed; the collection of the next one, and a power failure.
     Killed(usize),
-    /// A directory that goes on in a page that was used before.
+    /// The same with all operations; the next process does what the subject does after a crash.
+    Kills(usize),
+    /// A directory that goes on in a span that was used before.
     Directory,
     /// The same, in a page that was the second one of a large chunk.
     DirectoryInRun,
@@ -63,10 +72,12 @@ pub(crate) enum Part {
     DropKilled,
     /// The same with a map that gets another name.
     RenameKilled,
-    /// The first map of a page of the directory that a killed process had linked, not durably.
+    /// The first map of a span of the directory that a killed process had linked, not durably.
     BehindALink,
-    /// The same, of a page that another thread had linked for a map that it had no room to make.
+    /// The same, of a span that another thread had linked for a map that it had no room to make.
     BehindARefusal(Under),
+    /// A span in a page behind a run that a killed process had made shorter.
+    BehindAShorterRun,
     /// A map is dropped by a process that is killed; one thread opens the pool, and another makes a map in the
     /// same entry.
     BehindAnOpen,
@@ -115,12 +126,12 @@ fn of_the_first_session() -> [Vec<PoolOp>; 3] {
 
 /// Histories in which one thread uses what the other has freed.
 fn apart() -> Vec<Vec<PoolOp>> {
-    // Classes, runs, what was collected, maps, names.
+    // Classes, runs, what was collected, maps, names, spans.
     let of = |i| {
         let History { before, ops, .. } = histories().swap_remove(i);
         [before, ops].concat()
     };
-    [1, 2, 6, 5, 10].map(of).into()
+    [1, 2, 6, 5, 10, 11, 12, 13, 14, 9].map(of).into()
 }
 
 /// An operation after each of whose stores the process is killed, and what the next one does without a
@@ -136,25 +147,29 @@ fn kills() -> Vec<(Vec<PoolOp>, PoolOp, Vec<PoolOp>)> {
         turns(10).chain([Relieve]).chain(turns(15)).chain(last.iter().cloned()).collect()
     };
     let made = vec![link(2, 0), Make("first", 3)];
-    let large = vec![link(2, 0), link(3, 4)];
+    let large = vec![link(2, 0), link(3, 5)];
+    // All that is not a large run goes into its pages.
+    let large_behind = [full(), large.clone()].concat();
     vec![
         // What led to the node or the chunk must be gone for good when it is used again.
         (made.clone(), Drop("first"), one(&[Make("another", 4), link(4, 0)])),
         (made.clone(), Unlink(2), one(&[link(4, 0), link(5, 0)])),
         (made.clone(), Unlink(2), both(&[link(4, 0), link(5, 0)])),
         (made, Unlink(2), second(&[link(4, 0), link(5, 0)])),
-        (large.clone(), Unlink(3), one(&[link(4, 4), link(5, 0)])),
-        (large.clone(), Unlink(3), second(&[link(4, 4), link(5, 0)])),
-        (large, Unlink(3), both(&[link(4, 0), link(5, 3)])),
+        (large.clone(), Unlink(3), one(&[link(4, 5), link(5, 0)])),
+        (large.clone(), Unlink(3), second(&[link(4, 5), link(5, 0)])),
+        (large_behind, Unlink(3), both(&[link(4, 3), link(5, 4)])),
         // Pages that were new to the one that was killed.
-        (vec![], link(0, 4), one(&[link(1, 3), link(2, 0)])),
+        (vec![], link(0, 5), one(&[link(1, 4), link(2, 0)])),
         (vec![], link(0, 0), both(&[link(1, 1), link(2, 2)])),
         (vec![], Make("first", 2), second(&[Make("another", 4), link(0, 0)])),
         // What is free in them is handed out before anything is collected.
-        (vec![], link(0, 4), vec![link(1, 0), link(2, 0)]),
-        (vec![], link(0, 2), vec![link(1, 2), link(2, 2), link(3, 2)]),
-        // A part of a page that was about to be used is free when all is collected.
-        (vec![link(2, 2)], link(3, 2), both(&[link(4, 2), link(5, 2)])),
+        (full(), link(0, 5), vec![link(1, 0), link(2, 3)]),
+        (vec![], link(0, 1), vec![link(1, 1), link(2, 1), link(3, 1)]),
+        (vec![], link(0, 2), vec![link(1, 2), link(2, 3), link(3, 0)]),
+        (full(), link(0, 3), vec![link(1, 0), link(2, 3)]),
+        // A part of a span that was about to be used is free when all is collected.
+        (vec![link(2, 1)], link(3, 1), both(&[link(4, 1), link(5, 1)])),
     ]
 }
 
@@ -171,12 +186,14 @@ pub(crate) fn parts() -> Vec<Part> {
     }
     parts.extend((0..apart().len()).map(Part::Apart));
     parts.extend((0..kills().len()).map(Part::Killed));
+    parts.extend((0..histories().len()).map(Part::Kills));
     parts.extend([
         Part::DropInside,
         Part::DropKilled,
         Part::RenameKilled,
         Part::BehindALink,
         Part::BehindAnOpen,
+        Part::BehindAShorterRun,
     ]);
     parts.extend([Under::Adr, Under::EadrApart].map(Part::BehindARefusal));
     parts
@@ -204,6 +221,10 @@ pub(crate) fn run(part: Part, harness: &mut Harness) -> Result<(), Finding> {
             let on = bed(Model::WEAKEST_ADR, Effort { depth: 1, ..EFFORT });
             harness.killed(on, &before, &op, &[Next { looks: false, ops }])
         }
+        Part::Kills(history) => {
+            let History { before, ops, .. } = histories().swap_remove(history);
+            harness.alone_and_killed(bed(Model::WEAKEST_ADR, Harness::KILLS), &before, &ops)
+        }
         Part::One { start, op, under } => {
             explored(under, &starts()[start], &ops()[op..=op], harness)
         }
@@ -212,12 +233,13 @@ pub(crate) fn run(part: Part, harness: &mut Harness) -> Result<(), Finding> {
             explored(under, &before, &ops, harness)
         }
         Part::Directory => {
-            let before = [Soil(2), MakeMany(ENTRIES - 1)];
+            let before = [SOILED, MakeMany(ENTRIES - 1)];
             explored(Under::Adr, &before, &[Make("first", 2)], harness)
         }
         Part::DirectoryInRun => {
-            let ops = [link(0, 4), Unlink(0), Relieve, link(1, 0), link(2, 0), Make("first", 2)];
-            let before = [MakeMany(ENTRIES - 1)];
+            let runs = [link(0, 5), Unlink(0), Relieve, link(1, 6), link(2, 3)];
+            let ops = [&runs[..], &[Make("first", 2)]].concat();
+            let before = [full(), vec![MakeMany(ENTRIES - 1)]].concat();
             explored_from(Under::Adr, &before, &ops, ops.len() - 1, harness)
         }
         Part::DropInside => {
@@ -228,6 +250,7 @@ pub(crate) fn run(part: Part, harness: &mut Harness) -> Result<(), Finding> {
         Part::BehindALink => behind_a_link(harness),
         Part::BehindARefusal(under) => behind_a_refusal(under, harness),
         Part::BehindAnOpen => behind_an_open(harness),
+        Part::BehindAShorterRun => killed_pool::taken_behind_a_shorter_run(harness),
     }
 }
 
@@ -245,7 +268,7 @@ pub(crate) fn end_in_a_store(events: &mut Vec<Event>) {
 
 pub(crate) fn behind_a_link(harness: &mut Harness) -> Result<(), Finding> {
     let on = bed(Model::WEAKEST_ADR, ONCE);
-    let before = [Soil(2), MakeMany(ENTRIES - 1)];
+    let before = [SOILED, MakeMany(ENTRIES - 1)];
     let mut trace = harness.up_to(on, &before, &[Make("first", 2)], "pool.directory.link")?;
     end_in_a_store(&mut trace.events);
     let mut found = None;
@@ -277,7 +300,7 @@ fn behind_an_open(harness: &mut Harness) -> Result<(), Finding> {
 
 fn behind_a_refusal(under: Under, harness: &mut Harness) -> Result<(), Finding> {
     let on = bed(under.model(), ONCE);
-    // A page of entries would be too much for a store buffer: there it is about the entry alone.
+    // A span of entries would be too much for a store buffer: there it is about the entry alone.
     let many = [MakeMany(if under == Under::Adr { ENTRIES - 1 } else { 1 })];
     let start = harness.explored(on, |of| of.start(&many).map_err(|failure| failure.finding))?;
     let sim = harness.after(on.model, LIMIT, &Aftermath::certain(start.image));
@@ -335,7 +358,7 @@ fn made(ops: &[PoolOp], under: Under, harness: &mut Harness) -> Result<(), Findi
 /// has ended is not durable: another thread freed it than the one that closes.
 #[test]
 fn a_close_lists_a_run_that_has_ended() {
-    for ops in [vec![Probe, Reopen], vec![link(1, 4), Unlink(1), Relieve, Reopen]] {
+    for ops in [vec![Probe, Reopen], vec![link(1, 5), Unlink(1), Relieve, Reopen]] {
         made(&ops, Under::Adr, &mut Harness::new(None, false)).unwrap();
     }
 }

@@ -17,6 +17,7 @@ mod hunt;
 mod leaf;
 mod passing;
 mod radix;
+mod spans;
 mod table;
 
 use hunt::Hunt;
@@ -55,6 +56,7 @@ fn hunt(bug: Planted, flawed: bool) -> Hunt {
         | P::CollectNewChunks
         | P::V17 => collected::hunt(planted),
         P::RebuiltCountOffByOne | P::PersistentLatch | P::KeyAndChildApart => radix::hunt(planted),
+        P::FreeOfWrongLength | P::SpanBeforeItsRest => spans::hunt(planted),
         P::TokenBeforeData | P::MoveClearsFirst => buckets::hunt(planted),
     }
 }

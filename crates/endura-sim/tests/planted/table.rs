@@ -49,6 +49,9 @@ pub(crate) enum Planted {
     // A level hash table: buckets.rs.
     TokenBeforeData,
     MoveClearsFirst,
+    // Spans of a page: spans.rs.
+    FreeOfWrongLength,
+    SpanBeforeItsRest,
 }
 
 /// A bug with where it comes from and how many crash images may be looked at until it is found.
@@ -214,5 +217,15 @@ pub(crate) const TABLE: &[Row] = &[
         Planted::MoveClearsFirst,
         50,
         "level hashing (Witcher 17-23): a move between buckets in two tokens",
+    ),
+    row(
+        Planted::FreeOfWrongLength,
+        50,
+        "a table of spans: what is left of a gap says FREE for the whole gap's length",
+    ),
+    row(
+        Planted::SpanBeforeItsRest,
+        150,
+        "a table of spans: the first word says where the rest begins before the rest is durable",
     ),
 ];

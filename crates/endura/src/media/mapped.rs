@@ -147,9 +147,9 @@ impl Mapped {
         })
     }
 
-    /// The most that the medium can grow to, in bytes.
+    /// The most that the medium can grow to, in bytes: what was reserved, in whole [`STEP`]s, and no less than the file.
     pub fn limit(&self) -> u64 {
-        self.reservation.len()
+        self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
     /// The word at `at`.
@@ -299,7 +299,7 @@ unsafe impl Media for Mapped {
         }
         // Against other media of the same file, whose growth might fail and be taken back meanwhile.
         let _length = Claim::wait(Right::Length, self.id[0], self.id[1], true);
-        let limit = self.reservation.len();
+        let limit = self.limit();
         let need = len.checked_next_multiple_of(STEP).filter(|&need| need <= limit);
         let need = need.ok_or(Error::Full { need: len - have, free: limit - have })?;
         // No more than that: some operation waits for it, and where the kernel clears what is new, as on tmpfs,

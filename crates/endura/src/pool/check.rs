@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::{Class, run_of};
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
-use crate::pool::alloc::slab::chunk_number;
-use crate::pool::directory::registry::directory_pages;
-use crate::pool::layout::PAGE;
+use crate::pool::alloc::class::{Class, Room};
+use crate::pool::alloc::page::header;
+use crate::pool::alloc::page::header::PageKind;
+use crate::pool::alloc::page::table;
+use crate::pool::alloc::page::table::{Found, SpanKind};
+use crate::pool::directory::registry::directory_spans;
+use crate::pool::layout::{PAGE, UNIT, UNITS};
 use crate::pool::pins::quiesce::Quiesced;
 use crate::pool::space::Space;
 use crate::{Error, Result};
@@ -27,16 +28,17 @@ impl Owner {
     const ALL: [Self; 3] = [Self::Free, Self::Limbo, Self::Map];
 }
 
-/// The chunks of a page by owner: a bit is set where the chunk is that one's.
+/// The chunks of a span by owner: a bit is set where the chunk is that one's.
 struct Slab {
     class: Class,
     owned: [Bitmap; 3],
 }
 
 impl Slab {
-    /// A page of which only the free chunks are known.
+    /// A span of which only the free chunks are known.
     fn new(class: Class, free: Bitmap) -> Self {
-        Self { class, owned: [free, Bitmap::all_used(class), Bitmap::all_used(class)] }
+        let none = || Bitmap::all_used(free.chunks());
+        Self { class, owned: [free.clone(), none(), none()] }
     }
 
     fn claim(&mut self, chunk: usize, owner: Owner) -> Option<Owner> {
@@ -51,17 +53,17 @@ impl Slab {
     /// Bytes of chunks that are in use but unreachable, as far as is known.
     fn leaked(&self) -> u64 {
         let owned: usize = self.owned.iter().map(Bitmap::free).sum();
-        (self.class.per_page() - owned) as u64 * self.class.size()
+        (self.owned[0].chunks() - owned) as u64 * self.class.size()
     }
 }
 
-/// How the bytes of a pool are divided, pages 1 and up.
+/// How the bytes of a pool's spans are divided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shares {
     /// Bytes of chunks that maps reach.
     pub reached: u64,
-    /// Bytes of free chunks and free pages.
+    /// Bytes of free chunks, free units and free pages, those that the file does not have yet among them.
     pub free: u64,
     /// Bytes of chunks that wait for a grace period, those of dropped maps included.
     pub limbo: u64,
@@ -74,11 +76,16 @@ pub struct Shares {
 /// well.
 pub struct SpaceCheck<'q, M: Media> {
     space: &'q Space<M>,
+    /// By first unit.
     slabs: BTreeMap<u64, Slab>,
-    large: BTreeMap<u64, Owner>,
-    free_pages: BTreeMap<u64, u64>,
-    /// The further pages of the map directory.
+    /// Chunks that lie by themselves, by offset.
+    alone: BTreeMap<u64, Owner>,
+    /// Runs of free pages and of free units: first unit and end.
+    free: BTreeMap<u64, u64>,
+    /// The offsets of further spans of the map directory.
     directory: BTreeSet<u64>,
+    /// The span that was asked for last: most chunks that follow one another lie in the same.
+    last: Option<Found>,
     shares: Shares,
 }
 
@@ -94,15 +101,17 @@ impl<M: Media> Quiesced<'_, M> {
     /// [`Error::Corrupt`] if that overlaps already.
     pub fn check(&self) -> Result<SpaceCheck<'_, M>> {
         let space = self.space();
+        let pages = space.allocator.pages();
         let mut check = SpaceCheck {
             space,
             slabs: BTreeMap::new(),
-            large: BTreeMap::new(),
-            free_pages: space.allocator.pages().runs().into_iter().collect(),
-            directory: directory_pages(&space.media)?,
+            alone: BTreeMap::new(),
+            free: pages.free_pages().into_iter().chain(pages.free_units()).collect(),
+            directory: directory_spans(&space.media)?,
+            last: None,
             shares: Shares::default(),
         };
-        check.add_partial_pages()?;
+        check.add_partial_spans()?;
         let (mut free, mut limbo) = (Vec::new(), Vec::new());
         for slot in space.epochs.slots() {
             let cache = slot.contents.lock();
@@ -136,24 +145,31 @@ impl<M: Media> SpaceCheck<'_, M> {
         self.claim(at, bytes, Owner::Limbo)
     }
 
-    /// Free chunks of partly used pages, a page at a time.
-    fn add_partial_pages(&mut self) -> Result<()> {
+    /// Free chunks of partly used spans, a span at a time.
+    fn add_partial_spans(&mut self) -> Result<()> {
         let space = self.space;
-        space.allocator.for_each_partial(|class, page, free| {
+        space.allocator.for_each_partial(|class, _, first, free| {
             self.shares.free += free.free() as u64 * class.size();
-            self.slabs.insert(page, Slab::new(class, free.clone()));
+            self.slabs.insert(first, Slab::new(class, free.clone()));
         });
-        self.slabs.iter().try_for_each(|(&page, slab)| self.check_slab(page * PAGE, slab.class))
+        for (&first, slab) in &self.slabs {
+            let found = space.allocator.pages().find_span(&space.media, first)?;
+            if found.first != first || found.header.kind != SpanKind::Slab(slab.class) {
+                return damage(first * UNIT, "a chunk in a span that has none of its size");
+            }
+        }
+        Ok(())
     }
 
     fn claim(&mut self, at: u64, bytes: u64, owner: Owner) -> Result<()> {
-        let (before, size) = match Class::of(bytes) {
-            Some(class) => (self.claim_in_slab(at, class, owner)?, class.size()),
-            None => (self.claim_large(at, bytes, owner)?, run_of(bytes) * PAGE - LINE),
+        let room = Room::of(bytes);
+        let before = match room {
+            Room::Slab(class) => self.claim_in_slab(at, class, owner)?,
+            Room::Run(_) | Room::Large(_) => self.claim_alone(at, room, owner)?,
         };
         let what = match before {
             None => {
-                self.shares.add(owner, size);
+                self.shares.add(owner, room.bytes());
                 return Ok(());
             }
             Some(Owner::Free) => "a chunk in use that is also free",
@@ -163,27 +179,38 @@ impl<M: Media> SpaceCheck<'_, M> {
         damage(at, what)
     }
 
-    fn claim_in_slab(&mut self, at: u64, class: Class, owner: Owner) -> Result<Option<Owner>> {
-        self.check_slab(at, class)?;
-        let Some(number) = chunk_number(class, at) else {
-            return damage(at, "a chunk that starts nowhere");
-        };
-        if at % PAGE >= header::tail(&self.space.media, at / PAGE)? {
-            return damage(at, "a chunk in use where none was ever handed out");
+    /// The span that unit `unit` is part of.
+    fn span(&mut self, unit: u64) -> Result<Found> {
+        if let Some(found) = self.last
+            && (found.first..found.first + found.header.units).contains(&unit)
+        {
+            return Ok(found);
         }
-        let fresh = || Slab::new(class, Bitmap::all_used(class));
-        Ok(self.slabs.entry(at / PAGE).or_insert_with(fresh).claim(number, owner))
+        let found = self.space.allocator.pages().find_span(&self.space.media, unit)?;
+        self.last = Some(found);
+        Ok(found)
     }
 
-    fn claim_large(&mut self, at: u64, bytes: u64, owner: Owner) -> Result<Option<Owner>> {
-        self.check_page(at)?;
-        let page = at / PAGE;
-        if at % PAGE != LINE
-            || header::read(&self.space.media, page)? != PageKind::Large(run_of(bytes))
-        {
-            return damage(at, "a large chunk without a run of its size");
+    fn claim_in_slab(&mut self, at: u64, class: Class, owner: Owner) -> Result<Option<Owner>> {
+        let found = self.span(at / UNIT)?;
+        let inside = at - found.first * UNIT;
+        let chunks = class.chunks(found.header.units);
+        if found.header.kind != SpanKind::Slab(class) {
+            return damage(at, "a chunk in a span that has none of its size");
         }
-        match self.large.entry(page) {
+        let Some(number) = class.number(inside).filter(|&number| number < chunks) else {
+            return damage(at, "a chunk that starts nowhere");
+        };
+        if inside >= found.tail {
+            return damage(at, "a chunk in use where none was ever handed out");
+        }
+        let fresh = || Slab::new(class, Bitmap::all_used(chunks));
+        Ok(self.slabs.entry(found.first).or_insert_with(fresh).claim(number, owner))
+    }
+
+    fn claim_alone(&mut self, at: u64, room: Room, owner: Owner) -> Result<Option<Owner>> {
+        self.space.allocator.check(&self.space.media, at, room)?;
+        match self.alone.entry(at) {
             Entry::Occupied(owned) => Ok(Some(*owned.get())),
             Entry::Vacant(free) => {
                 free.insert(owner);
@@ -192,89 +219,91 @@ impl<M: Media> SpaceCheck<'_, M> {
         }
     }
 
-    /// Whether a chunk of this class may lie at `at`, as far as the page is concerned.
-    fn check_slab(&self, at: u64, class: Class) -> Result<()> {
-        self.check_page(at)?;
-        match header::read(&self.space.media, at / PAGE)? == PageKind::Slab(class.size()) {
-            true => Ok(()),
-            false => damage(at, "a chunk in a page that has none of its size"),
-        }
+    fn is_free(&self, unit: u64) -> bool {
+        self.free.range(..=unit).next_back().is_some_and(|(_, &end)| unit < end)
     }
 
-    fn check_page(&self, at: u64) -> Result<()> {
-        let page = at / PAGE;
-        if page == 0 || page >= self.space.allocator.pages().next() {
-            return damage(at, "a chunk outside of the pages in use");
-        }
-        match self.is_free(page) {
-            true => damage(at, "a chunk in a free page"),
-            false => Ok(()),
-        }
-    }
-
-    fn is_free(&self, page: u64) -> bool {
-        let run = self.free_pages.range(..=page).next_back();
-        run.is_some_and(|(first, count)| page < first + count)
+    /// Whether any of the units `first..end` is free.
+    fn touches_free(&self, first: u64, end: u64) -> bool {
+        self.is_free(first) || self.free.range(first..end).next().is_some()
     }
 
     /// Walks all pages and sums up.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if a page has no header, or lies inside a run and is used on its own.
+    /// [`Error::Corrupt`] if a page or a span has no header, or one lies inside a run and is used on its own.
     pub fn finish(mut self) -> Result<Shares> {
         let next = self.space.allocator.pages().next();
-        let mut page = 1;
+        let mut page = 0;
         while page < next {
-            if self.is_free(page) {
+            if self.is_free(page * UNITS) {
                 self.shares.free += PAGE;
                 page += 1;
                 continue;
             }
-            let header = header::read(&self.space.media, page)?;
-            let after = page.saturating_add(if let PageKind::Large(n) = header { n } else { 1 });
-            if after > next {
-                return damage(page * PAGE, "a run of pages that goes beyond the last one");
-            }
-            self.check_run(page, after)?;
-            match header {
-                PageKind::Free => self.shares.leaked += PAGE,
-                PageKind::Slab(size) => self.sum_slab(page, size)?,
-                PageKind::Large(n) if !self.large.contains_key(&page) => {
-                    self.shares.leaked += n * PAGE - LINE;
+            page = match header::read(&self.space.media, page)? {
+                PageKind::Large(count) => self.finish_large(page, count, next)?,
+                PageKind::Free => {
+                    self.shares.leaked += PAGE;
+                    page + 1
                 }
-                PageKind::Directory if !self.directory.contains(&page) => {
-                    self.shares.leaked += PAGE
+                PageKind::Cut => {
+                    for found in table::walk(&self.space.media, page) {
+                        self.finish_span(found?)?;
+                    }
+                    page + 1
                 }
-                PageKind::Large(_) | PageKind::Directory => {}
             }
-            page = after;
         }
         Ok(self.shares)
     }
 
-    /// The pages behind the first of a run must have no other use.
-    fn check_run(&self, page: u64, after: u64) -> Result<()> {
-        let inside = page + 1..after;
-        let used = self.slabs.range(inside.clone()).next().is_some()
-            || self.large.range(inside.clone()).next().is_some()
-            || self.free_pages.range(inside).next().is_some();
-        if used {
-            damage(page * PAGE, "a run of pages one of which has another use")
-        } else {
-            Ok(())
+    /// A run of pages, none of which may have another use; the page behind it.
+    fn finish_large(&mut self, page: u64, count: u64, next: u64) -> Result<u64> {
+        let end = page.saturating_add(count);
+        if end > next {
+            return damage(page * PAGE, "a run of pages that goes beyond the last one");
         }
+        let owned = self.alone.contains_key(&(page * PAGE + LINE));
+        self.check_sole(page * UNITS, end * UNITS, owned)?;
+        if !owned {
+            self.shares.leaked += count * PAGE - LINE;
+        }
+        Ok(end)
     }
 
-    fn sum_slab(&mut self, page: u64, size: u64) -> Result<()> {
-        let Some(class) = Class::of_size(size) else {
-            return damage(page * PAGE, "a page of chunks of an unknown size");
-        };
-        let leaked = match self.slabs.get(&page) {
-            Some(slab) => slab.leaked(),
-            None => class.per_page() as u64 * size,
+    fn finish_span(&mut self, found: Found) -> Result<()> {
+        let (first, units) = (found.first, found.header.units);
+        if found.header.kind == SpanKind::Free && self.is_free(first) {
+            self.shares.free += units * UNIT;
+            return Ok(());
+        }
+        if self.touches_free(first, first + units) {
+            return damage(first * UNIT, "a span in use where units are free");
+        }
+        let leaked = match found.header.kind {
+            SpanKind::Slab(class) => match self.slabs.get(&first) {
+                Some(slab) => slab.leaked(),
+                None => class.chunks(units) as u64 * class.size(),
+            },
+            SpanKind::Run if self.alone.contains_key(&(first * UNIT)) => 0,
+            SpanKind::Directory if self.directory.contains(&(first * UNIT)) => 0,
+            SpanKind::Run | SpanKind::Directory | SpanKind::Free => units * UNIT,
         };
         self.shares.leaked += leaked;
+        Ok(())
+    }
+
+    /// Nothing but the chunk itself, if it is `owned`, may have a use inside a run of pages.
+    fn check_sole(&self, first: u64, end: u64, owned: bool) -> Result<()> {
+        let chunks = self.alone.range(first * UNIT..end * UNIT).count();
+        if self.slabs.range(first..end).next().is_some()
+            || chunks > usize::from(owned)
+            || self.touches_free(first, end)
+        {
+            return damage(first * UNIT, "a run of pages one of which has another use");
+        }
         Ok(())
     }
 }

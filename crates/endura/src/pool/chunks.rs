@@ -1,7 +1,7 @@
 //! Allocation and freeing of chunks by an operation.
 
 use crate::media::{Mark, Media};
-use crate::pool::alloc::class::Class;
+use crate::pool::alloc::class::Room;
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
 use crate::runtime::epoch::before_reuse;
@@ -11,7 +11,7 @@ impl<M: Media> Guard<'_, M> {
     /// A chunk of at least `bytes` bytes, contents arbitrary, unreachable.
     ///
     /// It starts at a multiple of 16, at a line if `bytes` is a number of whole lines, and at a
-    /// multiple of its size if that is a power of two up to 32 KiB. The page below it is durable as
+    /// multiple of its size if that is a power of two up to 4 KiB. The span below it is durable as
     /// such: the chunk may be linked as soon as its contents are durable.
     /// A chunk that is not linked when the process ends is stranded until a collection.
     ///
@@ -39,17 +39,22 @@ impl<M: Media> Guard<'_, M> {
 
     fn try_alloc(&self, bytes: u64) -> Result<u64> {
         let Space { media, allocator, .. } = self.space;
-        let Some(class) = Class::of(bytes) else {
-            if allocator.would_grow(bytes, None) {
+        let room = Room::of(bytes);
+        let Room::Slab(class) = room else {
+            if allocator.would_grow(room) {
                 self.space.look_around()?;
             }
-            return allocator.take_large(media, bytes);
+            return match room {
+                Room::Run(units) => allocator.take_run(media, units),
+                Room::Large(pages) => allocator.take_large(media, pages),
+                Room::Slab(_) => unreachable!("it is none"),
+            };
         };
         let mut cache = self.slot.contents.lock();
         if let Some(chunk) = cache.take_ready(class) {
             return Ok(chunk);
         }
-        if cache.lacks(class) && allocator.would_grow(bytes, Some(class)) {
+        if cache.lacks(class) && allocator.would_grow(room) {
             // Its own lock among them: two at once could be a deadlock.
             drop(cache);
             self.space.look_around()?;
@@ -57,7 +62,7 @@ impl<M: Media> Guard<'_, M> {
         }
         let taken = cache.take(media, allocator, class);
         if let Err(error @ Error::Corrupt { .. }) = &taken {
-            // It may be about a chunk that went back to its page, and has two owners.
+            // It may be about a chunk that went back to its span, and has two owners.
             self.space.poison_with(error);
         }
         match taken? {

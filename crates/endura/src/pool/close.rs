@@ -12,13 +12,14 @@ use crate::{Error, Result};
 impl<M: Media> Space<M> {
     /// Closes the pool, if it is not closed yet, and writes down what the next session need not
     /// find out again: how many entries each map has, and what is free. All of it is durable on
-    /// return (in the sense of the medium); what remains is to say that the pool was closed.
+    /// return (in the sense of the medium); what remains is to say that the pool was closed, and then to
+    /// [cut](Media::cut) the medium to as many bytes as this returns.
     ///
     /// # Errors
     ///
     /// [`Error::ReadOnly`], [`Error::Poisoned`] or [`Error::Corrupt`]: the pool must then not be
     /// marked as cleanly closed. Those of [`close`](Self::close).
-    pub fn save(&self) -> Result<()> {
+    pub fn save(&self) -> Result<u64> {
         if self.session.read_only {
             return Err(Error::ReadOnly);
         }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::media::Media;
+use crate::pool::alloc::class::Room;
 use crate::pool::directory::chunk_set::ChunkSet;
 use crate::pool::directory::drops::{Dropped, Inventory};
 use crate::pool::directory::map_state::MapState;
@@ -48,8 +49,9 @@ impl<M: Media> Dropped<M> {
     fn step(&mut self, guard: &Guard<'_, M>) -> Result<bool> {
         if !self.is_noted {
             let (chunks, mut noted) = (&mut self.chunks, Ok(()));
-            let mut note = |at, bytes| match chunks.insert(at, bytes) {
-                Ok(is_new) => is_new,
+            let allocator = &guard.space.allocator;
+            let mut note = |at, bytes| match allocator.check(guard.media(), at, Room::of(bytes)) {
+                Ok(()) => chunks.insert(at, bytes),
                 Err(error) => {
                     noted = Err(error);
                     false

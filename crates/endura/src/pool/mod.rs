@@ -27,7 +27,7 @@ pub use crate::sync::set_waiting;
 pub(crate) use alloc::events::Events;
 pub use alloc::events::{Event, LeakRecoveryState};
 pub use alloc::marks::LeakRecovery;
-pub use alloc::slab::PartlyUsed;
+pub use alloc::slab::SizeUse;
 pub use check::{Shares, SpaceCheck};
 pub use collect::collector::Collector;
 pub use collect::walk::{GcStep, GcWalk};

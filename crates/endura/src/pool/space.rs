@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::media::{LINE, Media, Ordering, Region};
+use crate::media::{LINE, Media, Ordering, Region, STEP};
 use crate::os::barrier::Barriers;
 use crate::os::fork::ForkGuard;
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::events::{Event, Events, LeakRecoveryState};
 use crate::pool::alloc::marks::LeakRecovery;
-use crate::pool::alloc::slab::PartlyUsed;
+use crate::pool::alloc::page::table;
+use crate::pool::alloc::page::table::{Header, SpanKind};
+use crate::pool::alloc::slab::SizeUse;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::directory::registry::Directory;
-use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE, PAGE, SAVED_FREE};
+use crate::pool::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, SAVED_FREE, UNITS, first_unit};
 use crate::pool::lock_stamps::Stamps;
 use crate::pool::patience::Patience;
 use crate::pool::session::READ_ONLY;
@@ -72,13 +74,11 @@ type Finish = dyn Fn(Patience) -> Result<bool> + Send + Sync;
 pub struct SpaceStats {
     /// Bytes of the medium.
     pub file_bytes: u64,
-    /// Pages ever taken, page 0 included.
-    pub pages: u64,
-    /// Pages that are not wholly free, page 0 included.
-    pub pages_in_use: u64,
-    /// Bytes of those pages.
-    pub page_bytes_in_use: u64,
-    /// Bytes of free chunks in those pages, caches of threads included.
+    /// Bytes of it that the pool has taken so far.
+    pub length: u64,
+    /// Bytes of units of 4 KiB that are in use: those of spans and runs, and those that describe the pool.
+    pub bytes_in_use: u64,
+    /// Bytes of free chunks in those spans, caches of threads included.
     pub free_chunk_bytes: u64,
     /// Bytes of unlinked chunks that some thread may still be reading.
     pub limbo_bytes: u64,
@@ -89,10 +89,13 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Full`](crate::Error::Full) if the medium cannot hold one page.
+    /// [`Error::Full`](crate::Error::Full) if the medium cannot hold [`STEP`] bytes.
     pub fn format(media: &M) -> Result<()> {
-        media.grow(PAGE)?;
-        for (word, value) in [(NEXT_PAGE, 1), (SAVED_FREE, 0), (DIRECTORY_NEXT, 0)] {
+        media.grow(STEP)?;
+        let rest = Header { kind: SpanKind::Free, units: UNITS - first_unit(0) };
+        table::write(media, first_unit(0), rest)?;
+        for (word, value) in [(NEXT_PAGE, 1), (LENGTH, STEP), (SAVED_FREE, 0), (DIRECTORY_NEXT, 0)]
+        {
             let word = Region::new(media, word, 1)?;
             // Relaxed: the fence follows.
             word.store(0, value, Ordering::Relaxed);
@@ -104,7 +107,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Takes a formatted medium into use. Writes nothing if the session is read-only. The time it
-    /// takes grows with the number of maps and of partly used pages, not with the entries.
+    /// takes grows with the number of maps and of partly used spans, not with the entries.
     ///
     /// # Errors
     ///
@@ -229,7 +232,7 @@ impl<M: Media> Space<M> {
     /// Work that damage has stopped without making an operation fail, in sentences for a person.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let spoiled = self.allocator.is_spoiled().then_some(
-            "the headers of pages contradict each other, so that free space of the last session was not taken \
+            "the headers of pages and spans contradict each other, or the list of free space, so that free space was not taken \
              over: the pool is damaged; run `endura check` on a copy of it",
         );
         let gave_up = (self.collection().state == LeakRecoveryState::Failed).then_some(
@@ -239,14 +242,14 @@ impl<M: Media> Space<M> {
         spoiled.into_iter().chain(gave_up)
     }
 
-    /// Of each size of chunk that has one, how many pages have free chunks, and of how many bytes.
-    pub fn partly_used(&self) -> Vec<PartlyUsed> {
-        self.allocator.partly_used()
+    /// Of each size of chunk that has spans, their bytes, and those of free chunks in them.
+    pub fn sizes(&self) -> Vec<SizeUse> {
+        self.allocator.sizes()
     }
 
-    /// How the bytes of the pool are used. Looks at every partly used page.
+    /// How the bytes of the pool are used. Looks at every partly used span.
     pub fn stats(&self) -> SpaceStats {
-        let (pages, free_pages, mut free_chunk_bytes) = self.allocator.usage();
+        let (bytes_in_use, mut free_chunk_bytes) = self.allocator.usage();
         let mut limbo_bytes = 0;
         for slot in self.epochs.slots() {
             let cache = slot.contents.lock();
@@ -255,9 +258,8 @@ impl<M: Media> Space<M> {
         }
         SpaceStats {
             file_bytes: self.media.len(),
-            pages,
-            pages_in_use: pages - free_pages,
-            page_bytes_in_use: (pages - free_pages) * PAGE,
+            length: self.allocator.pages().length(),
+            bytes_in_use,
             free_chunk_bytes,
             limbo_bytes,
         }

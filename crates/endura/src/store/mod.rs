@@ -18,5 +18,5 @@ pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
 pub use pool::{MapInfo, MapReport, Pool, PoolOptions, Report, Stats};
 
 pub use crate::media::{Domain, MediaChoice, explain_bus_errors};
-pub use crate::pool::{Event, LeakRecovery, LeakRecoveryState, PartlyUsed, Shares};
+pub use crate::pool::{Event, LeakRecovery, LeakRecoveryState, Shares, SizeUse};
 pub use crate::tree::{Bytes, LONGEST_KEY, LONGEST_VALUE, Repairs};

@@ -44,7 +44,7 @@ fn locks_of_an_earlier_turn_are_void() {
 
 /// Where the first leaf of the first map is: the child of record 0, down from the root.
 fn first_node(path: &Path) -> u64 {
-    let mut word = read_word(path, 12288 + 16);
+    let mut word = read_word(path, 16384 + 16);
     while word >> 48 > 0 {
         let child = read_word(path, (word & ((1 << 48) - 1)) + 72);
         word = child | ((word >> 48) - 1) << 48;

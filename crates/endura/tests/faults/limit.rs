@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use endura::lab::media::STEP;
 use endura::lab::pool::PAGE;
 use endura::{Error, Pool};
 
@@ -20,20 +21,19 @@ fn role_with_a_limit_on_files() {
     let old = folder.join("old");
     Pool::options().create_new(&old).unwrap().close().unwrap();
     let before = fs::read(&old).unwrap();
-    let page = PAGE;
-    for limit in [0, 1, 191, 192, 4096, 4287, 4288, 8192, page - 1, page, page + 1, 2 * page] {
+    for limit in [0, 1, 191, 192, 4096, 4287, 4288, 8192, STEP - 1, STEP, STEP + 1, 2 * PAGE] {
         limit_to(limit);
         for name in ["new", "old"] {
             let path = folder.join(name);
             let outcome = Pool::open(&path).and_then(|pool| {
                 let map = pool.map::<u64, u64>("map")?;
-                (0..100_000).try_for_each(|key| map.insert(key, !key).map(drop))
+                (0..400_000).try_for_each(|key| map.insert(key, !key).map(drop))
             });
             let error = outcome.unwrap_err();
             let text = error.to_string();
             assert!(matches!(error, Error::Full { .. } | Error::Io { .. }), "{limit}: {text}");
             assert!(text.contains("ulimit -f"), "{limit}: {text}");
-            if limit < page {
+            if limit < STEP {
                 assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{limit}: {name}");
             }
         }

@@ -12,8 +12,10 @@ use crate::process::*;
 
 /// Where the number of pages in use stands.
 const NEXT_PAGE: u64 = 8192;
+/// Where the pool says how long it is.
+const LENGTH: u64 = 8240;
 /// Where the map directory begins.
-const DIRECTORY: u64 = 12288;
+const DIRECTORY: u64 = 16384;
 
 #[test]
 fn empty_and_foreign_files() {
@@ -40,25 +42,25 @@ fn truncated_pools() {
     for folder in folders() {
         let path = closed_pool(&folder);
         let whole = fs::read(&path).unwrap();
-        let short =
-            [8, 64, 127, 128, 4095, 4096, 4160, 8191, 8195, 12288, STEP, PAGE - STEP, PAGE - 1];
+        let short = [8, 64, 127, 128, 4095, 4096, 4160, 8191, 8195, 12288, STEP - 1];
         for len in short {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =
-                matches!(error, Error::Truncated { have, need } if have == len && need == PAGE);
+                matches!(error, Error::Truncated { have, need } if have == len && need == STEP);
             assert!(right, "{len} bytes: {error}");
         }
-        // A pool of five pages of which the file has one, two and a half, and nearly all. A length inside the last page
-        // can be that of a file, but not of this pool.
+        // A pool of four pages and a part of the fifth, of which the file has one, two and a half, and nearly all.
         let mut whole = fs::read(closed_pool(&folders()[0])).unwrap();
         whole.resize(5 * PAGE as usize, 0);
         whole[NEXT_PAGE as usize..][..8].copy_from_slice(&5u64.to_le_bytes());
-        for len in [PAGE, 5 * PAGE / 2, 4 * PAGE + STEP, 5 * PAGE - STEP, 5 * PAGE - 1] {
+        let length = 4 * PAGE + 3 * STEP;
+        whole[LENGTH as usize..][..8].copy_from_slice(&length.to_le_bytes());
+        for len in [PAGE, 5 * PAGE / 2, 4 * PAGE + STEP, length - STEP, length - 1] {
             fs::write(&path, &whole[..len as usize]).unwrap();
             let error = refusal(&path);
             let right =
-                matches!(error, Error::Truncated { have, need } if have == len && need == 5 * PAGE);
+                matches!(error, Error::Truncated { have, need } if have == len && need == length);
             assert!(right, "{len} bytes: {error}");
         }
     }
@@ -90,6 +92,9 @@ fn an_impossible_number_of_pages() {
             assert!(matches!(error, Error::Corrupt { offset: NEXT_PAGE, .. }), "{pages}: {error}");
         }
         file.write_all_at(&u64::to_le_bytes(1 << 42), NEXT_PAGE).unwrap();
+        let error = refusal(&path);
+        assert!(matches!(error, Error::Corrupt { offset: LENGTH, .. }), "{error}");
+        file.write_all_at(&u64::to_le_bytes((1 << 42) * PAGE), LENGTH).unwrap();
         assert!(matches!(refusal(&path), Error::Truncated { .. }));
     }
 }

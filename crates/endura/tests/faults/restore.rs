@@ -122,8 +122,8 @@ fn accepting_a_pool_in_doubt() {
         let whole = fs::read(&path).unwrap();
         let accepting = Pool::options().accept_unclean(true);
 
-        // Nodes lie from the second page on; one that holds noise is found, wherever it is.
-        let nodes = endura::lab::pool::PAGE as usize;
+        // Nodes lie behind what describes the pool; one that holds noise is found, wherever it is.
+        let nodes = 48 * 1024;
         for damaged in [nodes + 64 * 1024, nodes + 512 * 1024] {
             let mut bytes = whole.clone();
             bytes[damaged..damaged + 4096].fill(0xA5);

@@ -128,20 +128,21 @@ fn a_map_is_made_where_only_stranded_space_is_left() {
     assert!(second.is_ok(), "{:?}, {:?}", second.err(), space.collection());
 }
 
-/// A page of the directory that was taken and not linked yet when the process was killed (in
-/// `append_page`) is given back, and the list of the next close is one.
+/// A span of the directory that was taken and not linked yet when the process was killed (in
+/// `append_span`) is given back, and the list of the next close is one.
 #[test]
-fn a_directory_page_that_was_never_linked_does_not_spoil_the_list() {
+fn a_directory_span_that_was_never_linked_does_not_spoil_the_list() {
     use endura::lab::media::{Ordering, Region};
     let heap = Arc::new(Heap::new(16 * PAGE));
     Space::format(&heap).unwrap();
     let space = mount(&heap, 1, true);
     let map = ByteMap::over(Tree::open(&space, "m").unwrap());
     map.insert(b"k", b"v").unwrap();
-    // What `take_directory_page` leaves: a page with this header, which nothing leads to.
-    let at = space.pin_mut().unwrap().alloc(PAGE - 64).unwrap();
-    let header = Region::new(&heap, at / PAGE * PAGE, 1).unwrap();
-    header.store(0, 0xE7D4 << 48 | 4, Ordering::Release);
+    // What `take_directory_span` leaves: a span with this header, which nothing leads to.
+    let at = space.pin_mut().unwrap().alloc(65_536).unwrap();
+    let header = Region::new(&heap, 12_288 + 8 * (at / 4096), 1).unwrap();
+    assert_eq!(header.load(0, Ordering::Acquire) & 0xF, 4, "a run");
+    header.store(0, header.load(0, Ordering::Acquire) + 4, Ordering::Release);
     header.flush(0, 1);
     drop((map, space));
     let space = mount(&heap, 2, false);

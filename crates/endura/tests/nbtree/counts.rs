@@ -84,7 +84,7 @@ fn a_uniform_load_costs_little_more() {
     assert!(per(counts.line_flushes) <= 2.2, "{} lines", per(counts.line_flushes));
     assert!(per(counts.fences) <= 1.2, "{} fences", per(counts.fences));
     let stats = space.stats();
-    let pool = per(stats.page_bytes_in_use - stats.free_chunk_bytes - PAGE);
+    let pool = per(stats.bytes_in_use - stats.free_chunk_bytes - 12 * 4096);
     assert!(pool <= 34.0, "{pool} bytes in the pool");
     let memory = per(map.index().stats().metadata_bytes);
     assert!(memory <= 12.0, "{memory} bytes of DRAM");

@@ -25,7 +25,7 @@ fn a_pool_without_room_still_reads_updates_and_removes() {
 }
 
 /// Where the first map's entry has the heads of its chains, and its reserve behind them.
-const HEADS: u64 = 12288 + 832;
+const HEADS: u64 = 16384 + 832;
 const RESERVE: u64 = HEADS + 64;
 const FROZEN: u64 = 1;
 const CHUNK: u64 = 128;

@@ -27,7 +27,9 @@ fn every_step_of_the_protocol_is_reached() {
         let world = World::<Slots3>::new();
         world.stage().record_steps();
         (0..4_000).for_each(|n| work(world.map(), 60, 7 * n));
-        let steps: BTreeSet<&str> = world.stage().steps().into_keys().collect();
+        let mut steps: BTreeSet<&str> = world.stage().steps().into_keys().collect();
+        // Those of the pool below have tests of their own.
+        steps.retain(|step| !step.starts_with("pool."));
         assert_eq!(steps, BTreeSet::from(STEPS));
     });
 }

@@ -24,7 +24,9 @@ pub(crate) fn refilled<S: Shape>(entries: u64) {
             if round == 0 {
                 first_round = used;
             }
-            assert!(used <= first_round + first_round / 10, "{order}, {round}: {used}");
+            // A tenth, and a few spans: in which of them the last nodes lie is a matter of chance.
+            let most = first_round + first_round / 10 + (64 << 10);
+            assert!(used <= most, "{order}, {round}: {used}, first {first_round}");
         }
     }
 }

@@ -214,9 +214,9 @@ impl<S: Shape> World<S> {
         S::check(self.map.index(), &mut |_, _| ()).expect("the structure is sound")
     }
 
-    /// Bytes of the pages that the pool has taken and not given back.
+    /// Bytes of the pool that are in use.
     pub(crate) fn bytes_in_use(&self) -> u64 {
-        self.space.stats().page_bytes_in_use
+        self.space.stats().bytes_in_use
     }
 
     /// Chunks that were taken and are neither in the tree nor free again, in bytes.
@@ -224,15 +224,12 @@ impl<S: Shape> World<S> {
         while self.space.stats().limbo_bytes > 0 {
             self.space.relieve().unwrap();
         }
-        let stats = self.space.stats();
-        let mut reachable = 0;
-        // Chunks of tiny nodes come in sizes of whole lines.
-        S::check(self.map.index(), &mut |_, bytes| reachable += bytes.next_multiple_of(64))
-            .unwrap();
-        let taken = stats.page_bytes_in_use - PAGE - stats.free_chunk_bytes;
-        // The header of a page takes the place of its first chunk.
-        let headers = (stats.pages_in_use - 1) * S::chunk();
-        taken - headers - reachable
+        let mut chunks = Vec::new();
+        S::check(self.map.index(), &mut |at, bytes| chunks.push((at, bytes))).unwrap();
+        let quiesced = self.space.quiesce().unwrap();
+        let mut check = quiesced.check().unwrap();
+        chunks.into_iter().for_each(|(at, bytes)| check.reach(at, bytes).unwrap());
+        check.finish().unwrap().leaked
     }
 
     pub(crate) fn entries(&self) -> Vec<(u64, u64)> {

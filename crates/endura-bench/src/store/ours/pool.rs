@@ -75,7 +75,7 @@ impl<C: Client + Clone + Sync> Store for EnduraStore<C> {
 
     fn footprint(&self) -> Result<Footprint> {
         let stats = self.pool.stats()?;
-        Ok(Footprint { used_bytes: stats.page_bytes_in_use, file_bytes: stats.file_bytes })
+        Ok(Footprint { used_bytes: stats.bytes_in_use, file_bytes: stats.file_bytes })
     }
 
     fn settings(&self) -> String {

@@ -1,6 +1,6 @@
 //! What campaigns do to pools.
 
-use super::ops::PoolOp;
+use super::ops::{PoolOp, SLOTS};
 
 use PoolOp::{Collect, Drop, Link, Make, Relieve, Rename, Reopen, Spend, Unlink};
 
@@ -29,7 +29,7 @@ pub fn choices() -> Vec<PoolOp> {
         link(0, 0),
         link(0, 2),
         link(1, 1),
-        link(1, 4),
+        link(1, 5),
         Unlink(0),
         Unlink(1),
         Relieve,
@@ -39,15 +39,20 @@ pub fn choices() -> Vec<PoolOp> {
     ]
 }
 
-/// What sequences set out from: an empty pool; one in use; one whose pages were freed; one that was
+/// What sequences set out from: an empty pool; one in use; one whose spans were freed; one that was
 /// closed.
 pub fn starts() -> [Vec<PoolOp>; 4] {
-    let used = vec![link(2, 0), link(3, 4), link(4, 2), Make("first", 3), link(5, 0)];
+    let used = vec![link(2, 0), link(3, 5), link(4, 2), Make("first", 3), link(5, 0)];
     let mut freed = used.clone();
     freed.extend([Unlink(3), Unlink(4), Drop("first"), Unlink(2), Relieve]);
     let mut closed = freed.clone();
     closed.push(Reopen);
     [vec![], used, freed, closed]
+}
+
+/// After these, two units of page 0 are free, and only spans of one or two go there.
+pub fn full() -> Vec<PoolOp> {
+    vec![link(20, 6), link(21, 3)]
 }
 
 /// Longer ones.
@@ -56,33 +61,40 @@ pub fn histories() -> Vec<History> {
     let mut classes: Vec<PoolOp> =
         (0..3).flat_map(|size| [link(0, size), Unlink(0), Relieve]).collect();
     classes.extend([link(1, 0), link(0, 2), Unlink(1), Relieve, link(2, 1)]);
-    let saved = vec![link(0, 0), link(1, 3), link(2, 2), Unlink(1), Reopen];
+    let saved = vec![link(0, 0), link(1, 4), link(2, 2), Unlink(1), Reopen];
     let used_again = vec![link(3, 0), link(4, 1), link(5, 2), Reopen];
     let stranded = vec![
         link(2, 0),
-        link(3, 4),
+        link(3, 5),
         link(4, 2),
         Make("first", 3),
         link(5, 0),
-        link(6, 3),
+        link(6, 4),
         Unlink(4),
         Unlink(6),
     ];
-    let closed_early = vec![Collect, Unlink(2), Reopen, link(0, 0), Collect, Reopen, link(1, 3)];
+    let closed_early = vec![Collect, Unlink(2), Reopen, link(0, 0), Collect, Reopen, link(1, 4)];
+    let four: Vec<PoolOp> = (0..5).map(|slot| link(slot, 2)).collect();
     vec![
-        of("growing", &[], (0..5).map(|i| link(i, i)).collect()),
-        of("pages that change class", &[], classes),
-        of("runs used again", &[], runs()),
+        of("growing", &[], (0..6).map(|i| link(i, i)).collect()),
+        of("spans that change class", &[], classes),
+        of("runs used again", &full(), runs()),
         of("closed", &[], saved.clone()),
         of("closed again", &saved, used_again),
         of("maps", &[], maps()),
         of("collected", &stranded, collected()),
         of("closed before all is collected", &stranded, closed_early),
-        of("tails of pages", &[link(2, 2)], tails()),
-        // 63 chunks go into the first 32nd of a page. The second thread begins the next one and takes some
-        // of it; the first one links another.
-        of("tails of two threads", &[], vec![Spend(32), Spend(33), link(0, 1)]),
+        of("tails of spans", &[link(2, 1)], tails()),
+        of("tails of two threads", &[], tails_of_two_threads()),
         of("renamed", &[Make("first", 2), Make(LONG, 3)], renamed()),
+        of("spans taken together, the first freed last", &four, together([1, 0, 3, 2])),
+        of("spans taken together, the first freed first", &four, together([0, 1, 2, 3])),
+        of("pages cut again", &full(), cut_again()),
+        of("shortened", &[], shortened()),
+        of("grown inside a page, and by one", &[], grown()),
+        // What the second thread links lies behind a span that the first one has taken for itself.
+        of("spans of two threads", &[], vec![Spend(1, 1), link(0, 2)]),
+        of("a page of two threads", &full(), vec![Spend(1, 6), link(0, 2)]),
     ]
 }
 
@@ -117,49 +129,125 @@ fn renamed() -> Vec<PoolOp> {
     ]
 }
 
-/// Two chunks of 32 KiB are all that goes into a 32nd of a page: every second one shortens the tail.
+/// Four chunks of 1 KiB go into a quarter of a span: a thread takes them all at once.
 fn tails() -> Vec<PoolOp> {
     vec![
-        link(0, 2),
-        link(1, 2),
+        link(0, 1),
+        link(1, 1),
         Unlink(0),
         Relieve,
-        link(3, 2),
+        link(3, 1),
         Reopen,
-        link(4, 2),
-        link(5, 2),
-        link(0, 2),
-        link(6, 2),
+        link(4, 1),
+        link(5, 1),
+        link(0, 1),
+        link(6, 1),
     ]
+}
+
+/// One thread uses the first quarter of a span up. Another one begins the next one, and has to give back what it has
+/// cached. The first one links some of that.
+fn tails_of_two_threads() -> Vec<PoolOp> {
+    let idle = Unlink(SLOTS - 1);
+    let mut ops: Vec<PoolOp> = (0..3).flat_map(|slot| [link(slot, 1), idle.clone()]).collect();
+    ops.extend([link(3, 1), Spend(1, 1), Relieve, idle, link(4, 1)]);
+    ops
 }
 
 fn runs() -> Vec<PoolOp> {
     vec![
-        link(0, 4),
+        link(0, 5),
         Unlink(0),
         Relieve,
-        // The second page of the run becomes one of chunks while the first is another's.
-        link(1, 0),
-        link(2, 1),
-        link(3, 2),
+        // The second page of the run becomes one of spans while the first is another's.
+        link(1, 6),
+        link(2, 3),
+        link(3, 3),
         Unlink(1),
+        Unlink(2),
         Relieve,
         link(4, 0),
-        Unlink(2),
         Unlink(3),
+        Unlink(4),
+        Relieve,
+        link(5, 4),
+        Unlink(5),
+        Relieve,
+        link(6, 5),
+    ]
+}
+
+/// Frees four neighbouring runs of five units, two threads in turn, and takes one of eighteen in their place: what is left
+/// begins inside the fourth.
+fn together([a, b, c, d]: [usize; 4]) -> Vec<PoolOp> {
+    vec![
+        Unlink(a),
+        Relieve,
+        Unlink(b),
+        Unlink(c),
+        Relieve,
+        Unlink(d),
         Relieve,
         link(5, 3),
         Unlink(5),
         Relieve,
-        link(6, 4),
+        link(6, 0),
+        link(7, 2),
     ]
+}
+
+/// Empties a page, and uses it for spans again: at once, and after a run of pages.
+fn cut_again() -> Vec<PoolOp> {
+    vec![
+        link(0, 0),
+        link(1, 2),
+        Unlink(0),
+        Unlink(1),
+        Relieve,
+        link(2, 1),
+        link(3, 6),
+        Unlink(2),
+        Unlink(3),
+        Relieve,
+        link(4, 4),
+        Unlink(4),
+        Relieve,
+        link(5, 3),
+        link(6, 0),
+    ]
+}
+
+/// Closes after which the pool is shorter: by pages, and by less than one.
+fn shortened() -> Vec<PoolOp> {
+    vec![
+        link(0, 0),
+        link(1, 5),
+        link(2, 6),
+        Unlink(1),
+        Relieve,
+        Reopen,
+        link(3, 5),
+        Unlink(3),
+        Unlink(2),
+        Relieve,
+        Reopen,
+        link(4, 2),
+        link(5, 6),
+        Unlink(5),
+        Reopen,
+        link(6, 3),
+    ]
+}
+
+fn grown() -> Vec<PoolOp> {
+    vec![link(0, 2), link(1, 3), link(2, 3), link(3, 6), link(4, 2), link(5, 6), link(6, 4)]
 }
 
 fn collected() -> Vec<PoolOp> {
     let mut ops = vec![Collect, Unlink(2), Collect, Unlink(5), Relieve, link(7, 0)];
     ops.extend([Unlink(3), Drop("first")]);
-    // Thirty words of links, three at a time; what else there is; the wait; the pages, two at a time.
+    // Thirty words of links, three at a time; what else there is; the wait; the spans, a few at a time.
     ops.extend(vec![Collect; 8]);
-    ops.extend([link(8, 3), link(9, 0), Unlink(8), Collect, Relieve, link(10, 4)]);
+    ops.extend([link(8, 4), link(9, 0), Unlink(8), Collect, Relieve, link(10, 5)]);
     ops
 }

@@ -11,5 +11,5 @@ mod space;
 mod walk;
 
 pub use open::OpenPool;
-pub use ops::{PoolModel, PoolOp, SIZES, SLOTS};
+pub use ops::{PoolModel, PoolOp, SIZES, SLOTS, UNIT};
 pub use space::PoolSpace;

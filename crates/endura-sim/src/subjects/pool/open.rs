@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use endura::Error;
-use endura::lab::media::{Media, Ordering, Region};
+use endura::lab::media::{Media, Ordering, Region, STEP};
 use endura::lab::pool::{Counted, MapState, PAGE, Session, Space, Worker};
 
 use super::super::collect::{Collection, complete};
-use super::ops::{PoolModel, PoolOp, SIZES, SLOTS};
+use super::ops::{PoolModel, PoolOp, SIZES, SLOTS, UNIT};
 use super::walk::{Links, NODE_BYTES, chunk};
 use crate::model::Domain;
 use crate::sim::{Sim, act_as};
@@ -24,6 +24,12 @@ const IN_USE: u64 = 1;
 const CLOSED: u64 = 2;
 /// Closed, and nothing has leaked so far.
 const CLOSED_TIGHT: u64 = 3;
+
+/// The thread that reads links for others.
+const READER: u32 = 99;
+
+/// The word of the first span of page 0, in unit 3, which is that page's table.
+const FIRST_SPAN: u64 = 3 * UNIT + 8 * 12;
 
 /// The names of maps that a continuation can drop.
 const NAMES: [&str; 3] =
@@ -83,7 +89,8 @@ impl OpenSession {
     fn begin(medium: Sim) -> Result<(Self, bool), Finding> {
         // Of large chunks there would be megabytes to poison.
         medium.set_poison(None);
-        told(medium.grow(PAGE))?;
+        // No more than a pool has at the least: that it grows, and by how much, is its own.
+        told(medium.grow(STEP))?;
         let before = load(&medium, SUPERBLOCK)?;
         if before == 0 {
             told(Space::format(&medium))?;
@@ -105,6 +112,18 @@ impl OpenSession {
 
     fn link(&self, slot: usize) -> Result<Option<(u64, u64)>, Finding> {
         load(self.space.media(), self.slot(slot)).map(chunk)
+    }
+
+    /// Makes durable what a killed process may have stored last, before anybody is told of it. As a thread of its own, so
+    /// that its fence covers nothing else.
+    fn settle_links(&self) -> Result<(), Finding> {
+        if !self.space.session().clean {
+            let by = act_as(READER);
+            told(Region::new(self.space.media(), self.slot(0), SLOTS))?.flush(0, SLOTS);
+            self.space.media().drain();
+            act_as(by);
+        }
+        Ok(())
     }
 
     /// All chunks that something durable leads to.
@@ -131,10 +150,11 @@ impl OpenSession {
         store(medium, at, link)?;
         store(medium, at + bytes / 8 * 8 - 8, !link)?;
         if bytes > PAGE {
-            // Data where the header of the second page would be, made to look like one, with a link.
+            // Data where the header of the second page would be, made to look like one, with a table that begins as
+            // that of page 0.
             let page = at / PAGE * PAGE;
             store(medium, page + PAGE, load(medium, page)? | 0xFF00)?;
-            store(medium, page + PAGE + 8, page)?;
+            store(medium, page + PAGE + 8, load(medium, FIRST_SPAN)?)?;
         }
         // Before the link: what it leads to must be durable.
         medium.fence();
@@ -184,17 +204,17 @@ impl OpenSession {
         }))
     }
 
-    fn spend(&self, count: usize) -> Result<(), Finding> {
+    fn spend(&self, count: usize, bytes: u64) -> Result<(), Finding> {
         let guard = told(self.space.pin_mut())?;
-        let taken = (0..count).map(|_| told(self.space.with_room(|| guard.alloc(SIZES[1]))));
+        let taken = (0..count).map(|_| told(self.space.with_room(|| guard.alloc(bytes))));
         let taken = taken.collect::<Result<Vec<u64>, Finding>>()?;
-        taken.into_iter().for_each(|at| guard.retire(at, SIZES[1]));
+        taken.into_iter().for_each(|at| guard.retire(at, bytes));
         Ok(())
     }
 
-    fn soil(&self, pages: u64) -> Result<(), Finding> {
+    fn soil(&self, units: u64) -> Result<(), Finding> {
         let guard = told(self.space.pin_mut())?;
-        let bytes = pages * PAGE - 64;
+        let bytes = units * UNIT;
         let run = told(self.space.with_room(|| guard.alloc(bytes)))?;
         for at in (run..run + bytes).filter(|at| at.is_multiple_of(NODE_BYTES)) {
             // A live map of kind 9 with a name of 77 letters.
@@ -212,7 +232,7 @@ impl OpenSession {
             self.reached()?.into_iter().map(|(at, bytes)| at..at + bytes).collect();
         let mut taken = Vec::new();
         let guard = told(self.space.pin_mut())?;
-        for bytes in [512, 1024, 2 * PAGE, 512, 32 << 10, PAGE] {
+        for bytes in [512, 1024, 2 * PAGE, 20 << 10, 512, 70 << 10, PAGE] {
             // A pool that does not know all free space may not grow at once.
             let at = told(self.space.with_room(|| guard.alloc(bytes)))?;
             let new = at..at + bytes;
@@ -287,8 +307,8 @@ impl OpenPool {
                 }
                 true
             }
-            PoolOp::Spend(count) => session.spend(count).map(|()| true)?,
-            PoolOp::Soil(pages) => session.soil(pages).map(|()| true)?,
+            PoolOp::Spend(count, size) => session.spend(count, SIZES[size]).map(|()| true)?,
+            PoolOp::Soil(units) => session.soil(units).map(|()| true)?,
             PoolOp::Probe => session.probe().map(|()| true)?,
             PoolOp::Collect => session.collection.step().map(|_| true)?,
             PoolOp::Relieve | PoolOp::Reopen => told(session.space.relieve()).map(|_| true)?,
@@ -301,11 +321,12 @@ impl OpenPool {
 
     fn reopen(&self) -> Result<(), Finding> {
         let mut session = self.session.borrow_mut();
-        told(session.space.save())?;
+        let length = told(session.space.save())?;
         let medium = session.space.media().clone();
         let word = load(&medium, SUPERBLOCK)?;
         let closed = if self.is_tight { CLOSED_TIGHT } else { CLOSED };
         commit(&medium, SUPERBLOCK, word & !0xFF | closed)?;
+        told(medium.cut(length))?;
         let (next, _) = OpenSession::begin(medium)?;
         *session = next;
         drop(session);
@@ -315,6 +336,7 @@ impl OpenPool {
     pub(super) fn observe(&self) -> Result<PoolModel, Finding> {
         let session = self.session.borrow();
         let medium = session.space.media();
+        session.settle_links()?;
         let mut model = PoolModel::default();
         for slot in 0..SLOTS {
             let link = load(medium, session.slot(slot))?;

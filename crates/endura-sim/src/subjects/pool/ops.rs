@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use endura::lab::pool::PAGE;
 
-/// Bytes of the chunks that operations ask for: three classes, a run of two pages, one of three.
-pub const SIZES: [u64; 5] = [512, 1024, 32 << 10, PAGE + 1, 3 * PAGE - 64];
+/// Bytes of the chunks that operations ask for: two classes; runs of 5 units, of 18, of 480, after which there is no
+/// room for another one in their page; a run of two pages, one of three.
+pub const SIZES: [u64; 7] = [512, 1024, 20 << 10, 70 << 10, PAGE + 1, 3 * PAGE - 64, 480 * UNIT];
+
+/// Bytes of a unit.
+pub const UNIT: u64 = 4096;
 
 /// Slots of the table of links.
 pub const SLOTS: usize = 24;
@@ -24,9 +28,9 @@ pub enum PoolOp {
     Unlink(usize),
     /// Frees what waits.
     Relieve,
-    /// Allocates so many chunks of the second of [`SIZES`], and retires them: nothing that is stored for it
+    /// Allocates so many chunks of a size, a number in [`SIZES`], and retires them: nothing that is stored for it
     /// is flushed or fenced but by the allocator.
-    Spend(usize),
+    Spend(usize, usize),
     /// Makes a map of a kind, with one node, if there is none of that name.
     Make(&'static str, u8),
     /// Drops a map.
@@ -37,7 +41,7 @@ pub enum PoolOp {
     Rename(&'static str, &'static str),
     /// Makes so many maps without nodes. Not to be crashed.
     MakeMany(u64),
-    /// Fills so many pages with what looks like directory entries, and frees them. Not to be crashed.
+    /// Fills so many units with what looks like directory entries, and frees them. Not to be crashed.
     Soil(u64),
     /// Collects a little of what the last crash stranded.
     Collect,

@@ -64,7 +64,7 @@ impl Subject for PoolSpace {
             PoolOp::Relieve
             | PoolOp::Collect
             | PoolOp::Soil(_)
-            | PoolOp::Spend(_)
+            | PoolOp::Spend(..)
             | PoolOp::Reopen
             | PoolOp::Probe => true,
         }

@@ -83,6 +83,7 @@ pub(crate) enum Folios {
 pub struct Reservation {
     base: NonNull<u8>,
     len: usize,
+    wanted: u64,
     /// The part of the range that another thread may have got, as distances from the base.
     lost: OnceLock<Range<usize>>,
 }
@@ -127,7 +128,7 @@ impl Reservation {
             trim(base.wrapping_add(len), slack - before);
         }
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { base, len, lost: OnceLock::new() })
+        Ok(Self { base, len, wanted: bytes, lost: OnceLock::new() })
     }
 
     fn rounded(bytes: u64) -> usize {
@@ -145,7 +146,7 @@ impl Reservation {
         let keep = Self::rounded(bytes);
         // SAFETY: the rest is the range's own, and nothing refers to it.
         unsafe { trim(range.base.as_ptr().wrapping_add(keep), range.len - keep) };
-        range.len = keep;
+        (range.len, range.wanted) = (keep, bytes);
         Ok(range)
     }
 
@@ -153,6 +154,11 @@ impl Reservation {
     #[allow(clippy::len_without_is_empty, reason = "there is no empty reservation")]
     pub fn len(&self) -> u64 {
         self.len as u64
+    }
+
+    /// Bytes that were asked for.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.wanted
     }
 
     /// Where it starts.
@@ -489,7 +495,6 @@ mod tests {
         assert!(all.iter().all(|range| range.len() == part));
         // What was left is there.
         Reservation::leaving(part, 2).unwrap();
-        let odd = Reservation::leaving(3 << 20, 3).unwrap();
-        assert_eq!(odd.len(), 4 << 20);
+        assert_eq!(Reservation::leaving(3 << 20, 3).unwrap().len(), 4 << 20);
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::media::{LINE, Media};
 use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::{Class, run_of};
-use crate::pool::alloc::header::PageKind;
+use crate::pool::alloc::class::{Class, Room};
 use crate::pool::alloc::marks::Marks;
+use crate::pool::alloc::page::table::{Header, SpanKind};
 use crate::pool::alloc::pages::Pages;
-use crate::pool::alloc::slab::PartlyUsed;
+use crate::pool::alloc::slab::SizeUse;
 use crate::pool::alloc::slab::Slabs;
-use crate::pool::layout::PAGE;
+use crate::pool::layout::{DIRECTORY_UNITS, PAGE, UNIT};
 use crate::{Error, Result};
 
 /// The space of an open pool below the caches of threads.
@@ -40,30 +40,34 @@ impl Allocator {
         &self.pages
     }
 
-    /// Pages ever taken, wholly free ones among them, and bytes of free chunks in the others.
-    pub(crate) fn usage(&self) -> (u64, u64, u64) {
+    /// Bytes that are in use, and of them those of free chunks.
+    pub(crate) fn usage(&self) -> (u64, u64) {
         let mut chunks = 0;
-        self.slabs.for_each_partial(|class, _, bitmap| {
+        self.slabs.for_each_partial(|class, _, _, bitmap| {
             chunks += bitmap.free() as u64 * class.size();
         });
-        (self.pages.next(), self.pages.free(), chunks)
+        (self.pages.bytes_in_use(), chunks)
     }
 
-    /// Calls `look` with every page that has free chunks: its number, and which are free.
-    pub(crate) fn for_each_partial(&self, look: impl FnMut(Class, u64, &Bitmap)) {
+    /// Calls `look` with every span that has free chunks: its units, its first unit, and which are free.
+    pub(crate) fn for_each_partial(&self, look: impl FnMut(Class, u64, u64, &Bitmap)) {
         self.slabs.for_each_partial(look);
     }
 
-    /// As [`Slabs::partly_used`].
-    pub(crate) fn partly_used(&self) -> Vec<PartlyUsed> {
-        self.slabs.partly_used()
+    /// As [`Slabs::sizes`].
+    pub(crate) fn sizes(&self) -> Vec<SizeUse> {
+        self.slabs.sizes()
     }
 
-    /// Whether the next chunk of `bytes` bytes, which has this class, takes a page that was never used.
-    pub(crate) fn would_grow(&self, bytes: u64, class: Option<Class>) -> bool {
-        match class {
-            Some(class) => !self.slabs.has_free(class) && self.pages.would_grow(1),
-            None => self.pages.would_grow(run_of(bytes)),
+    /// Whether the next chunk of this kind makes the file longer.
+    pub(crate) fn would_grow(&self, room: Room) -> bool {
+        match room {
+            Room::Slab(class) => {
+                let units = self.slabs.lacks(&self.pages, class);
+                units.is_some_and(|units| self.pages.span_would_grow(units))
+            }
+            Room::Run(units) => self.pages.span_would_grow(units),
+            Room::Large(pages) => self.pages.would_grow(pages),
         }
     }
 
@@ -88,26 +92,74 @@ impl Allocator {
         self.slabs.give(media, &self.pages, class, chunks)
     }
 
-    /// A chunk for which there is no class.
-    pub(crate) fn take_large<M: Media>(&self, media: &M, bytes: u64) -> Result<u64> {
-        let run = run_of(bytes);
-        Ok(self.pages.take(media, run, PageKind::Large(run))? * PAGE + LINE)
+    /// A chunk that lies by itself: in a span of so many units.
+    pub(crate) fn take_run<M: Media>(&self, media: &M, units: u64) -> Result<u64> {
+        Ok(self.pages.take_span(media, Header { kind: SpanKind::Run, units })? * UNIT)
     }
 
-    /// Frees a chunk for which there is no class, and that is unreachable.
-    pub(crate) fn give_large<M: Media>(&self, media: &M, at: u64, bytes: u64) -> Result<()> {
-        if at % PAGE != LINE {
-            return Err(Error::Corrupt { offset: at, what: "a freed chunk that starts nowhere" });
+    /// The same in so many pages.
+    pub(crate) fn take_large<M: Media>(&self, media: &M, pages: u64) -> Result<u64> {
+        Ok(self.pages.take_large(media, pages)? * PAGE + LINE)
+    }
+
+    /// Frees a chunk that lies by itself, and that is unreachable.
+    pub(crate) fn give_alone<M: Media>(&self, media: &M, at: u64, room: Room) -> Result<()> {
+        match room {
+            Room::Run(units) if at.is_multiple_of(UNIT) => {
+                self.pages.give_span(media, at / UNIT, Header { kind: SpanKind::Run, units })
+            }
+            Room::Large(pages) if at % PAGE == LINE => {
+                self.pages.give_large(media, at / PAGE, pages)
+            }
+            _ => Err(Error::Corrupt { offset: at, what: "a freed chunk that starts nowhere" }),
         }
-        self.pages.give_large(media, at / PAGE, run_of(bytes))
     }
 
-    /// A whole page for the map directory, empty and not linked yet.
-    pub(crate) fn take_directory_page<M: Media>(&self, media: &M) -> Result<u64> {
-        self.pages.take(media, 1, PageKind::Directory)
+    /// Whether there is a chunk of this kind at `at` that may be in use, as far as headers tell.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if there is none.
+    pub(crate) fn check<M: Media>(&self, media: &M, at: u64, room: Room) -> Result<()> {
+        let damage = |what| Err(Error::Corrupt { offset: at, what });
+        let alone = |is_one| {
+            if is_one { Ok(()) } else { damage("a large chunk without a run of its size") }
+        };
+        match room {
+            Room::Slab(class) => {
+                let found = self.pages.find_span(media, at / UNIT)?;
+                let inside = at - found.first * UNIT;
+                let number = class.number(inside);
+                let chunks = class.chunks(found.header.units);
+                if found.header.kind != SpanKind::Slab(class) {
+                    damage("a chunk in a span that has none of its size")
+                } else if number.is_none_or(|number| number >= chunks) {
+                    damage("a chunk that starts nowhere")
+                } else if inside >= found.tail {
+                    damage("a chunk in use where none was ever handed out")
+                } else {
+                    Ok(())
+                }
+            }
+            Room::Run(units) => {
+                let found = self.pages.find_span(media, at / UNIT)?;
+                let expected = Header { kind: SpanKind::Run, units };
+                alone(found.header == expected && at == found.first * UNIT)
+            }
+            Room::Large(pages) => {
+                let run = self.pages.find_large(media, at / PAGE)?;
+                alone(at % PAGE == LINE && run == pages)
+            }
+        }
     }
 
-    /// Makes wholly free pages free for every class.
+    /// A span for the map directory, not linked yet: its first byte.
+    pub(crate) fn take_directory_span<M: Media>(&self, media: &M) -> Result<u64> {
+        let header = Header { kind: SpanKind::Directory, units: DIRECTORY_UNITS };
+        Ok(self.pages.take_span(media, header)? * UNIT)
+    }
+
+    /// Makes wholly free spans free for every class.
     pub(crate) fn release_spares<M: Media>(&self, media: &M) -> Result<()> {
         self.slabs.release_spares(media, &self.pages)
     }

@@ -1,82 +1,89 @@
-//! The bitmap of the free chunks of a slab page.
+//! The bitmap of the free chunks of a span.
 
-use crate::pool::alloc::class::Class;
-
-/// One bit per place in the page, set where the chunk is free. The places before the first chunk
-/// are never free.
+/// One bit per chunk of the span, set where it is free.
 ///
 /// The lowest free chunk is handed out first, so that the memory behind the highest chunk in use stays
-/// untouched, and the page's tail (see `header`) long.
+/// untouched, and the span's tail (see [`table`](super::page::table)) long.
 #[derive(Debug, Clone)]
 pub(crate) struct Bitmap {
     words: Box<[u64]>,
-    free: usize,
+    /// Chunks of the span.
+    chunks: u32,
+    free: u32,
     /// No word below this one has a bit.
-    from: usize,
+    from: u32,
 }
 
 impl Bitmap {
-    /// Words of a bitmap of this class.
-    pub(crate) fn words_of(class: Class) -> usize {
-        class.end().div_ceil(64)
+    /// Words of a bitmap of so many chunks.
+    pub(crate) fn words_of(chunks: usize) -> usize {
+        chunks.div_ceil(64)
     }
 
-    /// Every chunk in use.
-    pub(crate) fn all_used(class: Class) -> Self {
-        let words = Self::words_of(class);
-        Self { words: vec![0; words].into(), free: 0, from: words }
+    /// So many chunks, each in use.
+    pub(crate) fn all_used(chunks: usize) -> Self {
+        let words = Self::words_of(chunks);
+        Self { words: vec![0; words].into(), chunks: chunks as u32, free: 0, from: words as u32 }
     }
 
-    /// Every chunk free.
-    pub(crate) fn all_free(class: Class) -> Self {
-        let mut bitmap = Self::all_used(class);
+    /// So many chunks, each free.
+    pub(crate) fn all_free(chunks: usize) -> Self {
+        let mut bitmap = Self::all_used(chunks);
         bitmap.words.fill(u64::MAX);
-        // Not the places before the first chunk, nor those behind the last.
-        bitmap.words[0] &= u64::MAX << class.first();
-        if let (Some(last), rest @ 1..) = (bitmap.words.last_mut(), class.end() % 64) {
+        // Not those behind the last.
+        if let (Some(last), rest @ 1..) = (bitmap.words.last_mut(), chunks % 64) {
             *last &= !(u64::MAX << rest);
         }
-        bitmap.free = class.per_page();
-        bitmap.from = 0;
+        (bitmap.free, bitmap.from) = (bitmap.chunks, 0);
         bitmap
     }
 
-    /// The chunks from number `from` on free, all others in use.
-    pub(crate) fn free_from(class: Class, from: usize) -> Self {
-        let mut bitmap = Self::all_free(class);
+    /// So many chunks: those from number `from` on free, all others in use.
+    pub(crate) fn free_from(chunks: usize, from: usize) -> Self {
+        let mut bitmap = Self::all_free(chunks);
         for (i, word) in bitmap.words.iter_mut().enumerate() {
             let below = from.saturating_sub(64 * i).min(64) as u32;
             *word &= u64::MAX.checked_shl(below).unwrap_or(0);
         }
-        bitmap.free = bitmap.words.iter().map(|word| word.count_ones() as usize).sum();
+        bitmap.free = bitmap.words.iter().map(|word| word.count_ones()).sum();
         bitmap
     }
 
-    /// The bitmap with these words; none if they mark what is no chunk of the class.
-    pub(crate) fn from_words(class: Class, words: Box<[u64]>) -> Option<Self> {
-        let all = Self::all_free(class);
+    /// The bitmap of so many chunks with these words; none if they mark more chunks.
+    pub(crate) fn from_words(chunks: usize, words: Box<[u64]>) -> Option<Self> {
+        let all = Self::all_free(chunks);
         let fits = words.len() == all.words.len()
             && words.iter().zip(&all.words).all(|(word, chunks)| word & !chunks == 0);
-        let free = words.iter().map(|word| word.count_ones() as usize).sum();
-        fits.then_some(Self { words, free, from: 0 })
+        let free = words.iter().map(|word| word.count_ones()).sum();
+        fits.then_some(Self { words, chunks: all.chunks, free, from: 0 })
     }
 
     /// The chunks that are free in one of the two; `None` if some are in both.
-    pub(crate) fn with(&self, class: Class, other: &Self) -> Option<Self> {
+    pub(crate) fn with(&self, other: &Self) -> Option<Self> {
         let pairs = || self.words.iter().zip(&other.words);
-        if pairs().any(|(one, other)| one & other != 0) {
+        if self.chunks != other.chunks || pairs().any(|(one, other)| one & other != 0) {
             return None;
         }
-        Self::from_words(class, pairs().map(|(one, other)| one | other).collect())
+        Self::from_words(self.chunks(), pairs().map(|(one, other)| one | other).collect())
     }
 
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 
+    /// Chunks of the span.
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks as usize
+    }
+
     /// Free chunks.
     pub(crate) fn free(&self) -> usize {
-        self.free
+        self.free as usize
+    }
+
+    /// Whether all chunks are free.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free == self.chunks
     }
 
     /// Whether this chunk is free.
@@ -86,9 +93,9 @@ impl Bitmap {
 
     /// The lowest free chunk.
     pub(crate) fn lowest(&mut self) -> Option<usize> {
-        while let Some(&word) = self.words.get(self.from) {
+        while let Some(&word) = self.words.get(self.from as usize) {
             if word != 0 {
-                return Some(64 * self.from + word.trailing_zeros() as usize);
+                return Some(64 * self.from as usize + word.trailing_zeros() as usize);
             }
             self.from += 1;
         }
@@ -98,20 +105,21 @@ impl Bitmap {
     /// Takes the lowest free chunk.
     pub(crate) fn take(&mut self) -> Option<usize> {
         let chunk = self.lowest()?;
-        self.words[self.from] &= self.words[self.from] - 1;
+        let word = &mut self.words[self.from as usize];
+        *word &= *word - 1;
         self.free -= 1;
         Some(chunk)
     }
 
-    /// Makes a chunk free; `false` if it already is.
+    /// Makes a chunk free; `false` if it already is, or the span has no such chunk.
     #[must_use]
     pub(crate) fn give(&mut self, chunk: usize) -> bool {
         let (word, bit) = (chunk / 64, 1 << (chunk % 64));
-        let fresh = self.words[word] & bit == 0;
+        let fresh = chunk < self.chunks() && self.words[word] & bit == 0;
         if fresh {
             self.words[word] |= bit;
             self.free += 1;
-            self.from = self.from.min(word);
+            self.from = self.from.min(word as u32);
         }
         fresh
     }
@@ -121,44 +129,47 @@ impl Bitmap {
 mod tests {
     use super::*;
 
+    const CHUNKS: [usize; 6] = [1, 4, 63, 64, 65, 1000];
+
     #[test]
     fn chunks_come_lowest_first_and_each_once() {
-        for class in Class::all() {
-            let mut bitmap = Bitmap::all_free(class);
-            assert_eq!(bitmap.free(), class.per_page());
+        for chunks in CHUNKS {
+            let mut bitmap = Bitmap::all_free(chunks);
+            assert!(bitmap.free() == chunks && bitmap.is_empty());
             let taken: Vec<_> = std::iter::from_fn(|| bitmap.take()).collect();
-            assert_eq!(taken, (class.first()..class.end()).collect::<Vec<_>>());
+            assert_eq!(taken, (0..chunks).collect::<Vec<_>>());
             assert_eq!(bitmap.free(), 0);
-            assert!(bitmap.give(class.end() - 1) && bitmap.give(class.first()));
-            assert!(!bitmap.give(class.first()), "freed twice");
-            assert_eq!(bitmap.take(), Some(class.first()));
-            assert_eq!(bitmap.take(), Some(class.end() - 1));
+            assert!(bitmap.give(chunks - 1));
+            assert!(!bitmap.give(chunks - 1), "freed twice");
+            assert!(!bitmap.give(chunks) && !bitmap.give(chunks + 64), "no such chunk");
+            assert_eq!(bitmap.take(), Some(chunks - 1));
             assert_eq!(bitmap.take(), None);
         }
     }
 
     #[test]
     fn chunks_from_a_number_on_are_free() {
-        for class in Class::all() {
-            for from in [0, class.first(), class.first() + 1, class.end() / 2, class.end()] {
-                let mut bitmap = Bitmap::free_from(class, from);
-                let free = from.max(class.first())..class.end();
-                assert_eq!(bitmap.free(), free.len());
-                assert!(std::iter::from_fn(|| bitmap.take()).eq(free));
+        for chunks in CHUNKS {
+            for from in [0, 1, chunks / 2, chunks] {
+                let mut bitmap = Bitmap::free_from(chunks, from);
+                assert_eq!(bitmap.free(), chunks - from);
+                assert!(std::iter::from_fn(|| bitmap.take()).eq(from..chunks));
             }
         }
     }
 
     #[test]
     fn words_that_mark_no_chunk_are_refused() {
-        let class = Class::of(512).unwrap();
-        let words = |first: u64| {
-            let mut words = vec![0; Bitmap::words_of(class)];
-            words[0] = first;
-            words.into_boxed_slice()
-        };
-        assert!(Bitmap::from_words(class, words(1)).is_none(), "the header's place");
-        assert!(Bitmap::from_words(class, words(2)).is_some_and(|b| b.free() == 1));
-        assert!(Bitmap::from_words(class, vec![0; 3].into()).is_none());
+        assert!(Bitmap::from_words(65, [0, 1].into()).is_some_and(|b| b.free() == 1));
+        assert!(Bitmap::from_words(65, [0, 2].into()).is_none(), "behind the last");
+        assert!(Bitmap::from_words(65, [0; 3].into()).is_none());
+    }
+
+    #[test]
+    fn what_is_free_in_both_is_refused() {
+        let (low, high) = (Bitmap::from_words(70, [1, 0].into()), Bitmap::free_from(70, 69));
+        let low = low.unwrap();
+        assert_eq!(low.with(&high).unwrap().free(), 2);
+        assert!(low.with(&low).is_none() && low.with(&Bitmap::all_used(65)).is_none());
     }
 }

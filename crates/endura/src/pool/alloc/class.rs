@@ -1,7 +1,7 @@
-//! The sizes of chunks.
+//! The sizes of chunks, and what each of them lies in.
 
 use crate::media::LINE;
-use crate::pool::layout::PAGE;
+use crate::pool::layout::{PAGE, UNIT, UNITS};
 
 /// Bytes per chunk, ascending. Headers and saved space name a class by its size, so that the list
 /// can grow.
@@ -10,45 +10,24 @@ use crate::pool::layout::PAGE;
 /// one. Between these are sizes in steps of 16 and 32 bytes for records, which have any length. A chunk of 32 bytes never
 /// crosses a line; one of 48 would, so that size is left out. Above 512 bytes the steps waste at most a third; 704, 1344
 /// and 2112 are node sizes.
-const SMALL: [u32; 47] = [
+const SIZES: [u16; 46] = [
     32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448,
     480, 512, 576, 640, 704, 768, 896, 1024, 1280, 1344, 1536, 1792, 2048, 2112, 2560, 3072, 3584,
-    4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 24576,
+    4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384,
 ];
 
-/// Chunks of a page for each larger class but the first, which is 32 KiB: what is behind the
-/// header is divided evenly.
-const PARTS: [u32; 14] = [48, 40, 32, 24, 20, 16, 12, 10, 8, 6, 5, 4, 3, 2];
-
-/// The largest size whose chunks are aligned to it.
-const ALIGNED: u32 = 32 << 10;
-
-const SIZES: [u32; SMALL.len() + 1 + PARTS.len()] = sizes();
-
-const fn sizes() -> [u32; SMALL.len() + 1 + PARTS.len()] {
-    let mut sizes = [ALIGNED; SMALL.len() + 1 + PARTS.len()];
-    let mut i = 0;
-    while i < SMALL.len() {
-        sizes[i] = SMALL[i];
-        i += 1;
-    }
-    let mut part = 0;
-    while part < PARTS.len() {
-        let lines = (PAGE - LINE) / LINE / PARTS[part] as u64;
-        sizes[SMALL.len() + 1 + part] = (lines * LINE) as u32;
-        part += 1;
-    }
-    sizes
-}
-
-/// Bytes that a thread moves at once between its cache and the pages, roughly.
+/// Bytes that a thread moves at once between its cache and the spans, roughly.
 const BATCH_BYTES: u64 = 16 << 10;
 
-/// One size of chunk.
-///
-/// Up to 32 KiB chunk `i` of a page lies at `i * size`, so that a size that is a power of two is also
-/// the chunk's alignment; the header line takes the place of the first. Larger ones lie side by side
-/// behind the header line.
+/// Units of a span that takes all of its page but the table.
+pub(crate) const WHOLE: u64 = UNITS - 1;
+
+/// Units that a class has before its spans are whole pages: 16 MiB. Spans of a few units waste little where few chunks
+/// of a size are in use; where there are many, an open after a kill has fewer of the long ones to look at.
+const SMALL: u64 = 16 << 20 >> 12;
+
+/// One size of chunk. Chunk `i` of a span lies `i * size` bytes behind its start. So a size that is a power of two
+/// is also the chunk's alignment, up to a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class(u8);
 
@@ -56,7 +35,7 @@ impl Class {
     /// How many there are.
     pub(crate) const COUNT: usize = SIZES.len();
 
-    /// The smallest class that holds `bytes`; none if that takes whole pages.
+    /// The smallest class that holds `bytes`; none if that takes a run of units, or of pages.
     pub(crate) fn of(bytes: u64) -> Option<Self> {
         let index = SIZES.partition_point(|&size| u64::from(size) < bytes);
         (index < SIZES.len()).then_some(Self(index as u8))
@@ -81,58 +60,82 @@ impl Class {
         u64::from(SIZES[self.index()])
     }
 
-    /// Where chunk 0 of a page lies, or would lie.
-    fn base(self) -> u64 {
-        if self.size() > u64::from(ALIGNED) { LINE } else { 0 }
+    /// Units of a span of a class with few chunks: so few that a size of which one chunk is in use costs little, so many
+    /// that at most an eighth of the span is too little for one more chunk.
+    pub(crate) fn few_units(self) -> u64 {
+        match self.size() {
+            0..=1024 => 4,
+            1025..=2112 => 8,
+            _ => 16,
+        }
     }
 
-    /// Number of the first chunk of a page: the one behind the header line.
-    pub(crate) fn first(self) -> usize {
-        (LINE - self.base()).div_ceil(self.size()) as usize
+    /// Units of the next span of a class that has so many.
+    pub(crate) fn next_units(self, has: u64) -> u64 {
+        if has < SMALL { self.few_units() } else { WHOLE }
     }
 
-    /// One more than the number of the last chunk of a page.
-    pub(crate) fn end(self) -> usize {
-        ((PAGE - self.base()) / self.size()) as usize
+    /// Whether a span of chunks of the class can have so many units.
+    pub(crate) fn can_have(self, units: u64) -> bool {
+        units == self.few_units() || units == WHOLE
     }
 
-    /// Where chunk `number` lies in its page, in bytes.
+    /// Chunks of a span of so many units.
+    pub(crate) fn chunks(self, units: u64) -> usize {
+        (units * UNIT / self.size()) as usize
+    }
+
+    /// Where chunk `number` lies in its span, in bytes.
     pub(crate) fn place(self, number: usize) -> u64 {
-        self.base() + number as u64 * self.size()
+        number as u64 * self.size()
     }
 
-    /// The number of the first chunk that begins `inside` bytes behind the start of its page, or later;
-    /// [`end`](Self::end) if there is none.
+    /// The number of the first chunk that begins `inside` bytes behind the start of its span, or later.
     pub(crate) fn first_from(self, inside: u64) -> usize {
-        let behind = inside.saturating_sub(self.base());
-        (behind.div_ceil(self.size()) as usize).clamp(self.first(), self.end())
+        inside.div_ceil(self.size()) as usize
     }
 
-    /// The number of the chunk that lies `inside` bytes behind the start of its page.
+    /// The number of the chunk that begins `inside` bytes behind the start of its span, if one does.
     pub(crate) fn number(self, inside: u64) -> Option<usize> {
-        let behind = inside.checked_sub(self.base())?;
-        let number = (behind / self.size()) as usize;
-        let is_chunk = behind.is_multiple_of(self.size());
-        (is_chunk && (self.first()..self.end()).contains(&number)).then_some(number)
+        inside.is_multiple_of(self.size()).then(|| (inside / self.size()) as usize)
     }
 
-    /// Chunks of a page.
-    pub(crate) fn per_page(self) -> usize {
-        self.end() - self.first()
-    }
-
-    /// Chunks that a thread moves at once between its cache and the pages: enough to make the lock
+    /// Chunks that a thread moves at once between its cache and the spans: enough to make the lock
     /// rare, few enough that many threads do not hold much memory.
     pub(crate) fn batch(self) -> usize {
-        let least = if self.size() > u64::from(ALIGNED) { 1 } else { 4 };
-        (BATCH_BYTES / self.size()).clamp(least, 64) as usize
+        (BATCH_BYTES / self.size()).clamp(4, 64) as usize
     }
 }
 
-/// Pages that a chunk takes for which there is no class: it lies behind the header line of the
-/// first.
-pub(crate) fn run_of(bytes: u64) -> u64 {
-    bytes.saturating_add(LINE).div_ceil(PAGE)
+/// What a chunk lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// A span of chunks of this class.
+    Slab(Class),
+    /// A span of its own, of so many units.
+    Run(u64),
+    /// So many pages of its own. It lies behind the header line of the first.
+    Large(u64),
+}
+
+impl Room {
+    /// What a chunk of `bytes` bytes lies in.
+    pub(crate) fn of(bytes: u64) -> Self {
+        match Class::of(bytes) {
+            Some(class) => Self::Slab(class),
+            None if bytes <= WHOLE * UNIT => Self::Run(bytes.div_ceil(UNIT)),
+            None => Self::Large(bytes.saturating_add(LINE).div_ceil(PAGE)),
+        }
+    }
+
+    /// Bytes of the chunk.
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            Self::Slab(class) => class.size(),
+            Self::Run(units) => units * UNIT,
+            Self::Large(pages) => pages.saturating_mul(PAGE) - LINE,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +148,12 @@ mod tests {
             assert!(pair[0] < pair[1] && pair[1] % 16 == 0);
             assert!(pair[1] <= 64 || pair[1] * 2 <= pair[0] * 3, "{pair:?}");
         }
+        for class in Class::all() {
+            for units in [class.few_units(), WHOLE] {
+                let chunks = class.chunks(units) as u64 * class.size();
+                assert!(chunks * 8 >= units * UNIT * 7, "{} in {units} units", class.size());
+            }
+        }
     }
 
     #[test]
@@ -152,7 +161,6 @@ mod tests {
         for lines in 1..=PAGE / LINE {
             let Some(class) = Class::of(lines * LINE) else { continue };
             assert_eq!(class.size() % LINE, 0, "{lines} lines");
-            assert_eq!(class.place(class.first()) % LINE, 0);
         }
     }
 
@@ -173,22 +181,39 @@ mod tests {
         }
         assert_eq!(Class::of(0).map(Class::size), Some(32));
         assert_eq!(Class::of_size(65), None);
-        assert_eq!(Class::of(PAGE / 2), None);
         assert_eq!(Class::of(u64::MAX), None);
     }
 
     #[test]
-    fn chunks_lie_between_header_and_end_of_page() {
-        for class in Class::all() {
-            assert!(class.place(class.first()) >= LINE && class.place(class.end()) <= PAGE);
-            let numbers = class.first()..class.end();
-            assert!(numbers.clone().all(|i| class.number(class.place(i)) == Some(i)));
-            let elsewhere = [0, class.place(numbers.start) + 1, class.place(numbers.end), PAGE - 1];
-            assert!(elsewhere.iter().all(|&inside| class.number(inside).is_none()));
-            assert!((1..=64).contains(&class.batch()) && class.batch() <= class.per_page());
-            assert!(numbers.clone().all(|i| class.first_from(class.place(i)) == i));
-            assert!(numbers.clone().all(|i| class.first_from(class.place(i) + 1) == i + 1));
-            assert_eq!((class.first_from(0), class.first_from(PAGE)), (numbers.start, numbers.end));
+    fn what_is_larger_lies_by_itself() {
+        let most = WHOLE * UNIT;
+        assert_eq!(Room::of(16_385), Room::Run(5));
+        assert_eq!(Room::of(5 * UNIT), Room::Run(5));
+        assert_eq!(Room::of(most), Room::Run(WHOLE));
+        assert_eq!(Room::of(most + 1), Room::Large(1));
+        assert_eq!(Room::of(PAGE - LINE), Room::Large(1));
+        assert_eq!(Room::of(PAGE - LINE + 1), Room::Large(2));
+        assert_eq!(Room::of(u64::MAX), Room::Large(u64::MAX.div_ceil(PAGE)));
+        for bytes in [1, 33, 16_384, 16_385, 70_000, most, most + 1, PAGE, 9 * PAGE] {
+            assert!(Room::of(bytes).bytes() >= bytes, "{bytes}");
         }
+    }
+
+    #[test]
+    fn chunks_lie_in_their_span() {
+        for class in Class::all() {
+            for units in [class.few_units(), WHOLE] {
+                assert!(class.can_have(units) && !class.can_have(units + 1));
+                let chunks = class.chunks(units);
+                assert!(class.batch() <= chunks && class.place(chunks) <= units * UNIT);
+                assert!((0..chunks).all(|i| class.number(class.place(i)) == Some(i)));
+                assert!((0..chunks).all(|i| class.first_from(class.place(i)) == i));
+                assert!((0..chunks).all(|i| class.first_from(class.place(i) + 1) == i + 1));
+            }
+            assert_eq!(class.number(class.size() + 1), None);
+            assert!((1..=64).contains(&class.batch()));
+        }
+        assert_eq!(Class::of(512).unwrap().next_units(0), 4);
+        assert_eq!(Class::of(512).unwrap().next_units(4096), WHOLE);
     }
 }

@@ -19,17 +19,26 @@ impl Allocator {
             marks: None,
             is_spoiled: false,
         };
+        allocator.pages.check_end(media, session.clean)?;
         let known = allocator.restore(media, session)?;
-        if known != Known::All && !session.read_only && allocator.pages.next() > 1 {
-            if known == Known::Nothing {
-                allocator.is_spoiled = !allocator.restore_tails(media);
-            }
-            let marks = Marks::new(allocator.pages.next());
-            allocator.for_each_partial(|class, page, free| marks.keep_free(class, page, free));
-            allocator.marks = Some(marks);
-        } else {
+        if known == Known::All || session.read_only {
             allocator.pages.know_all();
+            return Ok(allocator);
         }
+        let left = match known {
+            Known::Contradicted => None,
+            _ => allocator.survey(media),
+        };
+        if left.as_ref().is_some_and(|left| left.len() == 0) {
+            // A new pool, or one whose last session had freed all.
+            allocator.pages.know_all();
+            return Ok(allocator);
+        }
+        allocator.is_spoiled = left.is_none();
+        allocator.pages.watch();
+        let marks = Marks::new(left.unwrap_or_default());
+        allocator.slabs.for_each_partial(|_, _, first, free| marks.keep_free(first, free));
+        allocator.marks = Some(marks);
         Ok(allocator)
     }
 }

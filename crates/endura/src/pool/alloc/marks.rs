@@ -1,13 +1,12 @@
 //! Marks: the chunks of an earlier session that are known to have an owner.
 
-use crate::media::{LINE, Media};
+use crate::media::LINE;
 use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::{Class, run_of};
+use crate::pool::alloc::class::Room;
 use crate::pool::alloc::events::LeakRecoveryState;
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
+use crate::pool::alloc::left_over::{LeftOver, Old, OldSpan};
 use crate::pool::alloc::pages::Pages;
-use crate::pool::layout::PAGE;
+use crate::pool::layout::{UNIT, UNITS};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceLock, Ordering};
 use crate::{Error, Result};
 
@@ -17,12 +16,12 @@ use crate::{Error, Result};
 pub struct LeakRecovery {
     /// Its phase.
     pub state: LeakRecoveryState,
-    /// Pages that there were when the pool was opened, of 2 MiB: those that are looked at.
-    pub pages: u64,
+    /// Bytes of all spans that were in use when the pool was opened: those that are looked at.
+    pub bytes: u64,
     /// Chunks in them that were found in use, or freed by their owners.
     pub chunks_marked: u64,
-    /// Pages that were swept.
-    pub pages_swept: u64,
+    /// Bytes of the spans that were swept.
+    pub bytes_swept: u64,
     /// Bytes that were given back.
     pub bytes_freed: u64,
 }
@@ -30,9 +29,9 @@ pub struct LeakRecovery {
 impl LeakRecovery {
     pub(crate) const NOT_NEEDED: Self = Self {
         state: LeakRecoveryState::NotNeeded,
-        pages: 0,
+        bytes: 0,
         chunks_marked: 0,
-        pages_swept: 0,
+        bytes_swept: 0,
         bytes_freed: 0,
     };
 
@@ -42,12 +41,13 @@ impl LeakRecovery {
     }
 }
 
-/// One bit for each chunk of the pages that were there when the pool was opened. A bit is set once
-/// and for all. Takes between 1/2048 and 1/256 of the memory of a page, from the first mark in it on.
+/// One bit for each chunk of the spans that were in use when the pool was opened. A bit is set once
+/// and for all. Takes between 1/2048 and 1/256 of the memory of a span, from the first mark in it on.
 #[derive(Debug)]
 pub(crate) struct Marks {
-    /// By page; as many as there were.
-    pages: Box<[OnceLock<PageMarks>]>,
+    spans: LeftOver,
+    /// By the number of the span.
+    words: Box<[OnceLock<Box<[AtomicU64]>>]>,
     state: AtomicU32,
     is_claimed: AtomicBool,
     visits: AtomicU64,
@@ -56,34 +56,32 @@ pub(crate) struct Marks {
     freed: AtomicU64,
 }
 
-#[derive(Debug)]
-struct PageMarks {
-    /// None: the page has but one bit (a run, or a page of the directory).
-    class: Option<Class>,
-    words: Box<[AtomicU64]>,
+/// Chunks of a span.
+fn chunks(span: OldSpan) -> usize {
+    if let Old::Slab(class) = span.kind { class.chunks(span.units) } else { 1 }
 }
 
-impl PageMarks {
-    fn new(class: Option<Class>) -> Self {
-        let words = class.map_or(1, Bitmap::words_of);
-        Self { class, words: (0..words).map(|_| AtomicU64::new(0)).collect() }
-    }
-
-    /// Sets a bit; whether it was not set before.
-    fn set(&self, bit: usize) -> bool {
-        let mask = 1 << (bit % 64);
-        let word = &self.words[bit / 64];
-        // Relaxed: the sweeping thread waits for the ends of the pins in which bits are set.
-        word.load(Ordering::Relaxed) & mask == 0
-            && word.fetch_or(mask, Ordering::Relaxed) & mask == 0
+/// The number in this span of a chunk of this room at `at`; none if the span cannot have one there.
+fn number(span: OldSpan, at: u64, room: Room) -> Option<usize> {
+    let inside = at - span.first * UNIT;
+    match (span.kind, room) {
+        (Old::Slab(class), Room::Slab(wanted)) if class == wanted => {
+            class.number(inside).filter(|&number| number < chunks(span))
+        }
+        (Old::Run, Room::Run(units)) => (units == span.units && inside == 0).then_some(0),
+        (Old::Large, Room::Large(pages)) => {
+            (pages.checked_mul(UNITS) == Some(span.units) && inside == LINE).then_some(0)
+        }
+        _ => None,
     }
 }
 
 impl Marks {
-    /// No mark in any of `pages` pages.
-    pub(crate) fn new(pages: u64) -> Self {
+    /// No mark in any of these.
+    pub(crate) fn new(spans: LeftOver) -> Self {
         Self {
-            pages: (0..pages).map(|_| OnceLock::new()).collect(),
+            words: (0..spans.len()).map(|_| OnceLock::new()).collect(),
+            spans,
             state: AtomicU32::new(LeakRecoveryState::Pending as u32),
             is_claimed: AtomicBool::new(false),
             visits: AtomicU64::new(0),
@@ -93,9 +91,9 @@ impl Marks {
         }
     }
 
-    /// The number of pages when the pool was opened: those from here on are new.
-    pub(crate) fn limit(&self) -> u64 {
-        self.pages.len() as u64
+    /// The spans that were in use when the pool was opened.
+    pub(crate) fn spans(&self) -> &LeftOver {
+        &self.spans
     }
 
     /// Marks a chunk of `bytes` bytes, as requested, that a map reaches.
@@ -103,30 +101,22 @@ impl Marks {
     /// # Errors
     ///
     /// [`Error::Corrupt`] if there is no such chunk.
-    pub(crate) fn reach<M: Media>(
-        &self,
-        media: &M,
-        pages: &Pages,
-        at: u64,
-        bytes: u64,
-    ) -> Result<()> {
-        let page = at / PAGE;
-        // Of new pages there may be any number while others write.
-        if page >= self.limit() {
-            return Ok(());
-        }
+    pub(crate) fn reach(&self, pages: &Pages, at: u64, bytes: u64) -> Result<()> {
+        let damage = |what| Err(Error::Corrupt { offset: at, what });
+        let found = self.spans.at(at / UNIT);
+        // Of new spans there may be any number while others write.
         // Relaxed: a count.
-        if self.visits.fetch_add(1, Ordering::Relaxed) > self.limit() * MOST_VISITS {
-            return Err(Error::Corrupt { offset: at, what: "a map that does not end" });
+        let most = (self.spans.bytes() / 32).saturating_mul(MOST_VISITS);
+        if found.is_some() && self.visits.fetch_add(1, Ordering::Relaxed) > most {
+            return damage("a map that does not end");
         }
-        let class = Class::of(bytes);
-        let expected =
-            class.map_or(PageKind::Large(run_of(bytes)), |class| PageKind::Slab(class.size()));
-        let fits = page != 0 && header::read(media, page)? == expected;
-        // A page that was free in between may have marks for chunks of another size.
-        match fits && (self.set(at, class) || !pages.is_left_over(page)) {
+        let fits = found.is_some_and(|(index, span)| {
+            number(span, at, Room::of(bytes)).is_some_and(|number| self.set(index, number))
+        });
+        // A span that was free in between may be any other.
+        match fits || !pages.is_left_over(at / UNIT) {
             true => Ok(()),
-            false => Err(Error::Corrupt { offset: at, what: "a reached chunk that is none" }),
+            false => damage("a reached chunk that is none"),
         }
     }
 
@@ -134,68 +124,64 @@ impl Marks {
     #[inline]
     pub(crate) fn keep(&self, at: u64, bytes: u64) {
         // Relaxed: a mark that is not needed any more does no harm.
-        if at / PAGE < self.limit() && self.state.load(Ordering::Relaxed) < ENDED {
-            // A chunk that does not fit is not of an old page, or the error shows when it is freed.
-            self.set(at, Class::of(bytes));
+        if self.state.load(Ordering::Relaxed) < ENDED
+            && let Some((index, span)) = self.spans.at(at / UNIT)
+            && let Some(number) = number(span, at, Room::of(bytes))
+        {
+            // A chunk that does not fit is not of an old span, or the error shows when it is freed.
+            self.set(index, number);
         }
     }
 
-    /// Marks a page that is of one piece.
-    pub(crate) fn keep_page(&self, page: u64) {
-        if page < self.limit() {
-            self.set(page * PAGE + LINE, None);
+    /// Marks the span of the directory that begins at `at`.
+    pub(crate) fn keep_directory(&self, at: u64) {
+        if let Some((index, span)) = self.spans.at(at / UNIT)
+            && span.kind == Old::Directory
+        {
+            self.set(index, 0);
         }
     }
 
-    /// Marks the chunks of a page that are known to be free: to be handed out, not to be freed.
-    pub(crate) fn keep_free(&self, class: Class, page: u64, free: &Bitmap) {
-        let Some(page) = self.pages.get(page as usize) else { return };
-        let marks = page.get_or_init(|| PageMarks::new(Some(class)));
-        for (marks, free) in marks.words.iter().zip(free.words()) {
+    /// Marks the chunks of the span at `first` that are known to be free: to be handed out, not to be freed.
+    pub(crate) fn keep_free(&self, first: u64, free: &Bitmap) {
+        let Some((index, span)) = self.spans.at(first) else { return };
+        for (marks, free) in self.words(index, span).iter().zip(free.words()) {
             marks.fetch_or(*free, Ordering::Relaxed);
         }
     }
 
-    /// Sets the bit of a chunk in an old page; `false` if the page has no such chunk.
-    fn set(&self, at: u64, class: Option<Class>) -> bool {
-        let bit = match class {
-            Some(class) => class.number(at % PAGE),
-            None => (at % PAGE == LINE).then_some(0),
-        };
-        let (Some(bit), Some(page)) = (bit, self.pages.get((at / PAGE) as usize)) else {
-            return false;
-        };
-        let marks = page.get_or_init(|| PageMarks::new(class));
-        if marks.class != class {
-            return false;
-        }
-        if marks.set(bit) {
+    fn words(&self, index: usize, span: OldSpan) -> &[AtomicU64] {
+        let new = || (0..Bitmap::words_of(chunks(span))).map(|_| AtomicU64::new(0)).collect();
+        self.words[index].get_or_init(new)
+    }
+
+    /// Sets a bit; `true`.
+    fn set(&self, index: usize, number: usize) -> bool {
+        let Some(span) = self.spans.get(index) else { return false };
+        let (word, mask) = (&self.words(index, span)[number / 64], 1 << (number % 64));
+        // Relaxed: the sweeping thread waits for the ends of the pins in which bits are set.
+        if word.load(Ordering::Relaxed) & mask == 0
+            && word.fetch_or(mask, Ordering::Relaxed) & mask == 0
+        {
             self.marked.fetch_add(1, Ordering::Relaxed);
         }
         true
     }
 
-    /// Whether a page of one piece is marked.
-    pub(crate) fn has_page(&self, page: u64) -> bool {
-        let marks = self.pages.get(page as usize).and_then(OnceLock::get);
-        marks.is_some_and(|marks| {
-            marks.class.is_none() && marks.words[0].load(Ordering::Relaxed) != 0
-        })
+    /// Whether a span of one piece is marked.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        let words = self.words.get(index).and_then(OnceLock::get);
+        words.is_some_and(|words| words[0].load(Ordering::Relaxed) != 0)
     }
 
-    /// The chunks of a page of this class that have no mark, as free ones; `None` if there were marks
-    /// of another class in it.
-    pub(crate) fn unmarked(&self, class: Class, page: u64) -> Option<Bitmap> {
-        let all = Bitmap::all_free(class);
-        let Some(marks) = self.pages.get(page as usize).and_then(OnceLock::get) else {
-            return Some(all);
-        };
-        if marks.class != Some(class) {
-            return None;
-        }
+    /// The chunks of the span at `first` that have no mark, as free ones; `None` if there was no span of chunks.
+    pub(crate) fn unmarked(&self, first: u64) -> Option<Bitmap> {
+        let (index, span) = self.spans.at(first)?;
+        let all = Bitmap::all_free(chunks(span));
+        let Some(marks) = self.words[index].get() else { return Some(all) };
         let unmarked = |(all, marks): (&u64, &AtomicU64)| all & !marks.load(Ordering::Relaxed);
-        let words = all.words().iter().zip(&marks.words).map(unmarked).collect();
-        Bitmap::from_words(class, words)
+        let words = all.words().iter().zip(marks).map(unmarked).collect();
+        Bitmap::from_words(all.chunks(), words)
     }
 
     /// Whether the caller is the first that wants to collect. A second sweep would free what was
@@ -216,9 +202,10 @@ impl Marks {
         let _ = self.enter(LeakRecoveryState::Failed);
     }
 
-    pub(crate) fn note_swept(&self, pages: u64, bytes: u64) {
-        self.swept.fetch_add(pages, Ordering::Relaxed);
-        self.freed.fetch_add(bytes, Ordering::Relaxed);
+    /// Counts bytes of spans that were swept, and bytes that were found free in them.
+    pub(crate) fn note_swept(&self, swept: u64, freed: u64) {
+        self.swept.fetch_add(swept, Ordering::Relaxed);
+        self.freed.fetch_add(freed, Ordering::Relaxed);
     }
 
     pub(crate) fn state(&self) -> LeakRecoveryState {
@@ -238,17 +225,17 @@ impl Marks {
     pub(crate) fn progress(&self) -> LeakRecovery {
         LeakRecovery {
             state: self.state(),
-            pages: self.limit(),
+            bytes: self.spans.bytes(),
             chunks_marked: self.marked.load(Ordering::Relaxed),
-            pages_swept: self.swept.load(Ordering::Relaxed),
+            bytes_swept: self.swept.load(Ordering::Relaxed),
             bytes_freed: self.freed.load(Ordering::Relaxed),
         }
     }
 }
 
-/// How often walks come to chunks of an old page, at the most: a thousand times to each place. Those that are
+/// How often walks come to each 32 bytes of old spans, at the most. Chunks that are
 /// met again count. More are met only where words lead to one place in many ways.
-const MOST_VISITS: u64 = PAGE / 32 * 1024;
+const MOST_VISITS: u64 = 1024;
 
 /// From this state on marks are not looked at any more.
 const ENDED: u32 = LeakRecoveryState::Complete as u32;

@@ -1,52 +1,54 @@
-//! Whole pages: the free ones, and growth.
+//! The pages of a pool and the units of those that are cut: what is free of them, and growth.
 //!
-//! A page is born FREE: its header is made durable as such *before* NEXT_PAGE comes to cover it.
-//! Hence every page below NEXT_PAGE that is no continuation of a run has a valid header in every
-//! crash state, and no page number can be linked that a crash takes back.
+//! A page is born FREE: its header is made durable as such *before* NEXT_PAGE comes to cover it. It becomes CUT when its
+//! table is durable, and LARGE when it begins a run. Hence every page below NEXT_PAGE that is no continuation of a run
+//! has a valid header in every crash state, every page that is cut has a table that is one chain of spans, and nothing
+//! can be linked that a crash takes back.
 //!
 //! All of this happens under one lock. A thread can therefore never find NEXT_PAGE already large
-//! enough but not yet durable, and link into a page that a crash makes free again.
+//! enough but not yet durable, and link into a page that a crash makes free again. Who walks a table holds that lock.
 //!
-//! Pages are always taken from the start of a run of free pages, and the new header is durable before they leave the
-//! run. So the header of a free page need not be durable. A crash may show an older header instead, that of a run which
-//! ended: it covers only free pages until the page itself is taken, with a new header. FREE is written all the same when
-//! a page becomes free, because after a killed process the next open knows the page by it. Nothing durable leads into a
-//! free page, so FREE is true whenever it becomes durable, which is before another thread can take the page. The header
-//! with which the page is taken is a later store to the same word, and is durable before anything is linked.
+//! # Free is durable
+//!
+//! A page or a span says FREE, durably, before its units come to be free in DRAM. What a killed process left visible is
+//! flushed by the next open, before its first operation ([`tails`](super::tails)). So at the start of each run of free
+//! units stands a durable FREE, and the chain from there ends where the run ends. Units are always taken from the
+//! start of a run: the words behind stay as they are, or are not read.
 
-use std::collections::BTreeMap;
-
-use crate::media::{Mark, Media, Ordering, Region};
+use crate::media::{Mark, Media, Ordering, Region, STEP};
 use crate::pool::alloc::events::{Event, Events};
 use crate::pool::alloc::growth;
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
-use crate::pool::layout::{GROW_TO, NEXT_PAGE, PAGE};
+use crate::pool::alloc::page::header;
+use crate::pool::alloc::page::header::PageKind;
+use crate::pool::alloc::page::runs::Runs;
+use crate::pool::alloc::page::units::FreeUnits;
+use crate::pool::layout::{GROW_TO, LENGTH, NEXT_PAGE, PAGE, UNIT, UNITS, first_unit};
 use crate::sync::{AtomicU64, Mutex};
 use crate::{Error, Result};
 
 /// The pages of a pool.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    pub(crate) runs: Mutex<FreeRuns>,
-    /// Bytes of free chunks in pages that are in use, as the slabs count them.
+    pub(crate) free: Mutex<FreeSpace>,
+    /// Bytes of free chunks in spans that are in use, as the slabs count them.
     pub(crate) loose: AtomicU64,
 }
 
 #[derive(Debug)]
-pub(crate) struct FreeRuns {
+pub(crate) struct FreeSpace {
     /// The number of pages ever taken; NEXT_PAGE says the same, durably.
     pub(crate) next: u64,
-    /// How many there may be for now: see [`growth`].
+    /// How long the file is at least; LENGTH says the same.
+    pub(crate) length: u64,
+    /// How long it may become for now: see [`growth`].
     pub(crate) limit: u64,
     /// Whether all free space is known, so that growth is a need.
     pub(crate) knows_all: bool,
-    /// Free pages: first page of a run -> its length. Neighbouring runs are one run.
-    by_first: BTreeMap<u64, u64>,
-    /// One bit for each page that was there at the open: set once it was free in this session.
-    given: Box<[u64]>,
-    /// How many those are.
-    old: u64,
+    pub(crate) pages: Runs,
+    pub(crate) units: FreeUnits,
+    /// One bit for each unit that was there at the open, if a collection is to come: set once it was free in this
+    /// session.
+    given: Box<[[u64; UNITS as usize / 64]]>,
     /// Receives growth.
     events: Events,
 }
@@ -54,142 +56,137 @@ pub(crate) struct FreeRuns {
 impl Pages {
     /// The pages of a formatted medium: all below NEXT_PAGE are in use.
     pub(crate) fn load<M: Media>(media: &M) -> Result<Self> {
-        let next = Region::new(media, NEXT_PAGE, 1)?.load(0, Ordering::Acquire);
-        if next == 0 {
-            return Err(Error::Corrupt {
-                offset: NEXT_PAGE,
-                what: "a pool without its first page",
-            });
+        let word = |at| Ok(Region::new(media, at, 1)?.load(0, Ordering::Acquire));
+        let (next, length) = (word(NEXT_PAGE)?, word(LENGTH)?);
+        check(media.len(), next, length)?;
+        let free = FreeSpace {
+            next,
+            length,
+            limit: u64::MAX,
+            knows_all: false,
+            pages: Runs::default(),
+            units: FreeUnits::default(),
+            given: Box::default(),
+            events: Events::default(),
+        };
+        Ok(Self { free: Mutex::new(free), loose: AtomicU64::new(0) })
+    }
+
+    /// Whether there are no pages that NEXT_PAGE does not count: the first of them would be taken a second time.
+    pub(crate) fn check_end<M: Media>(&self, media: &M, is_clean: bool) -> Result<()> {
+        let free = self.free.lock();
+        if free.length <= free.next * PAGE {
+            return Ok(());
         }
-        match next.checked_mul(PAGE) {
-            Some(need) if need <= media.len() => {
-                let given = vec![0; next.div_ceil(64) as usize].into();
-                let runs = FreeRuns {
-                    next,
-                    limit: u64::MAX,
-                    knows_all: false,
-                    by_first: BTreeMap::new(),
-                    given,
-                    old: next,
-                    events: Events::default(),
-                };
-                Ok(Self { runs: Mutex::new(runs), loose: AtomicU64::new(0) })
-            }
-            Some(need) => Err(Error::Truncated { have: media.len(), need }),
-            None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible page count" }),
+        // A close leaves no such length. A growth that is cut short leaves free pages there: their headers are durable
+        // before LENGTH is stored.
+        let used = matches!(header::read(media, free.next), Ok(PageKind::Cut | PageKind::Large(_)));
+        if is_clean || used {
+            let what = "a length that is more than that of all pages";
+            return Err(Error::Corrupt { offset: NEXT_PAGE, what });
         }
+        Ok(())
     }
 
     /// Pages ever taken, page 0 included.
     pub(crate) fn next(&self) -> u64 {
-        self.runs.lock().next
+        self.free.lock().next
     }
 
-    /// Free pages.
-    pub(crate) fn free(&self) -> u64 {
-        self.runs.lock().free()
+    /// How long the file is at least, in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.free.lock().length
+    }
+
+    /// Bytes of the pool that are in use: all but free pages and free units.
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        self.free.lock().bytes_in_use()
     }
 
     /// Whether `count` neighbouring pages can be had only by growing.
     pub(crate) fn would_grow(&self, count: u64) -> bool {
-        self.runs.lock().fit(count).is_none()
+        let free = self.free.lock();
+        free.pages.fit(count).is_none_or(|first| (first + count) * PAGE > free.length)
     }
 
-    /// The runs of free pages: first page and length, ascending.
-    pub(crate) fn runs(&self) -> Vec<(u64, u64)> {
-        self.runs.lock().by_first.iter().map(|(&first, &count)| (first, count)).collect()
+    /// The runs of free pages, as units: first and end, ascending.
+    pub(crate) fn free_pages(&self) -> Vec<(u64, u64)> {
+        let runs = |(first, count)| (first * UNITS, (first + count) * UNITS);
+        self.free.lock().pages.iter().map(runs).collect()
     }
 
-    /// Whether the page is below NEXT_PAGE and in use.
-    pub(crate) fn is_taken(&self, page: u64) -> bool {
-        let runs = self.runs.lock();
-        (1..runs.next).contains(&page) && !runs.is_free(page)
+    /// The runs of free units in pages that are cut: first and end, ascending.
+    pub(crate) fn free_units(&self) -> Vec<(u64, u64)> {
+        self.free.lock().units.runs().collect()
     }
 
-    /// The kind of the page, if it has not been free in this session: its header is then as the last session left it.
-    /// The page must not be inside a run.
-    pub(crate) fn left_over<M: Media>(&self, media: &M, page: u64) -> Result<Option<PageKind>> {
-        // Under the lock, so that no run is half freed.
-        let runs = self.runs.lock();
-        runs.is_left_over(page).then(|| header::read(media, page)).transpose()
+    /// From now on it is told of each unit that is there now whether it was free since.
+    pub(crate) fn watch(&self) {
+        let mut free = self.free.lock();
+        free.given = vec![[0; UNITS as usize / 64]; free.next as usize].into();
+        let pages: Vec<_> = free.pages.iter().collect();
+        pages.into_iter().for_each(|(page, count)| free.note(page * UNITS, (page + count) * UNITS));
+        let units: Vec<_> = free.units.runs().collect();
+        units.into_iter().for_each(|(first, end)| free.note(first, end));
     }
 
-    /// Whether the page was there at the open and has not been free in this session.
-    pub(crate) fn is_left_over(&self, page: u64) -> bool {
-        self.runs.lock().is_left_over(page)
+    /// Whether the unit was there at the open and has not been free in this session.
+    pub(crate) fn is_left_over(&self, unit: u64) -> bool {
+        self.free.lock().is_left_over(unit)
     }
 
-    /// Takes `count` neighbouring pages, whose first header says `kind`, durably, on return.
-    pub(crate) fn take<M: Media>(&self, media: &M, count: u64, kind: PageKind) -> Result<u64> {
-        let mut runs = self.runs.lock();
-        let first = match runs.fit(count) {
-            Some(first) => first,
+    /// Takes `count` neighbouring pages for one chunk; the first header says so, durably, on return.
+    pub(crate) fn take_large<M: Media>(&self, media: &M, count: u64) -> Result<u64> {
+        // Relaxed: a figure for `growth`.
+        let loose = self.loose.load(Ordering::Relaxed);
+        let mut free = self.free.lock();
+        let first = match free.pages.fit(count) {
+            Some(first) => {
+                free.reach(media, (first + count) * PAGE, loose)?;
+                first
+            }
             None => {
-                let at_end = runs.free_at_end();
-                // Relaxed: a figure for `growth`.
-                runs.append(media, count - at_end, self.loose.load(Ordering::Relaxed))?;
-                runs.next - count
+                let more = count - free.pages.count_before(free.next);
+                let end = free.next.saturating_add(more).saturating_mul(PAGE);
+                free.append(media, more, end, loose)?;
+                free.next - count
             }
         };
-        header::write(media, first, kind)?;
-        media.mark(Mark::Step("pool.page.take"));
-        // Before any chunk of the page can be linked: after a crash a walk over the pages must see the page that
+        header::write(media, first, PageKind::Large(count))?;
+        media.mark(Mark::Step("pool.large.take"));
+        // Before the chunk can be linked: after a crash a walk over the pages must see the run that
         // the link refers to. A drain, because another thread may link it, which got the chunk through locks in DRAM:
         // nothing else says that this thread's stores are out.
         media.drain();
-        runs.remove(first, count);
+        free.pages.remove(first, count);
         Ok(first)
     }
 
-    /// Gives a page back that is none of a run: its header says FREE from now on.
-    pub(crate) fn give<M: Media>(&self, media: &M, page: u64) -> Result<()> {
-        let mut runs = self.runs.lock();
-        if page == 0 || page >= runs.next || runs.is_free(page) {
-            let what = "a page freed that is not in use";
-            return Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what });
+    /// How many pages the run has that begins at page `first`, which is in use.
+    pub(crate) fn find_large<M: Media>(&self, media: &M, first: u64) -> Result<u64> {
+        let free = self.free.lock();
+        let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
+        if first == 0 || first >= free.next {
+            return damage("a chunk outside of the pages in use");
         }
-        header::write(media, page, PageKind::Free)?;
-        media.mark(Mark::Step("pool.page.free"));
-        // Before another thread can take the page: with a store buffer in front of the durable memory, this header
-        // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
-        // the store of the header in `take`.
-        media.drain();
-        runs.insert(page, 1);
-        Ok(())
-    }
-
-    /// Makes pages free that a previous session left free, by their headers or by the list of its close;
-    /// `false` and no change if they are not pages or already free.
-    #[must_use]
-    pub(crate) fn give_checked(&self, first: u64, count: u64) -> bool {
-        let mut runs = self.runs.lock();
-        let end = first.checked_add(count);
-        let sound = first > 0
-            && count > 0
-            && end.is_some_and(|end| end <= runs.next && !runs.touches(first, end));
-        if sound {
-            runs.insert(first, count);
+        if free.pages.has(first) {
+            return damage("a chunk in free space");
         }
-        sound
-    }
-
-    /// Takes back all runs, as if nothing were free.
-    pub(crate) fn forget(&self) {
-        let mut runs = self.runs.lock();
-        runs.by_first.clear();
-        runs.given.fill(0);
+        match header::read(media, first)? {
+            PageKind::Large(count) => Ok(count),
+            _ => damage("a large chunk without a run of its size"),
+        }
     }
 
     /// Gives back the run of one large chunk.
     ///
     /// Its later pages have data in place of headers. Their headers become FREE first, while the first header still
-    /// covers them. When those are durable, the first header becomes FREE. That one need not be durable: the first page
-    /// is the first to be taken again.
+    /// covers them. When those are durable, the first header becomes FREE.
     pub(crate) fn give_large<M: Media>(&self, media: &M, first: u64, count: u64) -> Result<()> {
-        let mut runs = self.runs.lock();
+        let mut free = self.free.lock();
         let damage = |what| Err(Error::Corrupt { offset: first.saturating_mul(PAGE), what });
-        let inside = first > 0 && first.checked_add(count).is_some_and(|end| end <= runs.next);
-        if !inside || runs.is_free(first) {
+        let inside = first > 0 && first.checked_add(count).is_some_and(|end| end <= free.next);
+        if !inside || free.pages.touches(first, first + count) {
             return damage("a freed large chunk that is not in use");
         }
         if header::read(media, first)? != PageKind::Large(count) {
@@ -198,121 +195,200 @@ impl Pages {
         for page in first + 1..first + count {
             header::write(media, page, PageKind::Free)?;
         }
-        media.mark(Mark::Step("pool.run.free.rest"));
+        media.mark(Mark::Step("pool.large.free.rest"));
         // Before the first header stops covering the others.
         media.fence();
         header::write(media, first, PageKind::Free)?;
-        media.mark(Mark::Step("pool.run.free.first"));
-        // Before the next owner's header, as in `give`.
+        media.mark(Mark::Step("pool.large.free.first"));
+        // Before another thread can take a page: with a store buffer in front of the durable memory, this header
+        // would otherwise come behind the next owner's, which a lock in DRAM alone puts after it. Pairs with
+        // the store of the header in `take_large` and of the table in `take_span`.
         media.drain();
-        runs.insert(first, count);
+        free.insert_pages(first, count);
         Ok(())
+    }
+
+    /// Makes pages free that a previous session left free, by their headers or by the list of its close;
+    /// `false` and no change if they are not pages or already free.
+    #[must_use]
+    pub(crate) fn restore_pages(&self, first: u64, count: u64) -> bool {
+        let mut free = self.free.lock();
+        let end = first.checked_add(count);
+        let sound = first > 0
+            && count > 0
+            && end.is_some_and(|end| end <= free.next && !free.pages.touches(first, end));
+        if sound {
+            free.insert_pages(first, count);
+        }
+        sound
+    }
+
+    /// The same for units `first..end` of a page that is cut.
+    #[must_use]
+    pub(crate) fn restore_units(&self, first: u64, end: u64) -> bool {
+        let mut free = self.free.lock();
+        let page = first / UNITS;
+        let sound = first < end
+            && (first_unit(page)..=(page + 1) * UNITS).contains(&first)
+            && end <= (page + 1) * UNITS
+            && page < free.next
+            && !free.pages.has(page)
+            && !free.units.touches(first, end);
+        if sound {
+            free.insert_units(first, end);
+        }
+        sound
+    }
+
+    /// Takes back all that is free, as if nothing were.
+    pub(crate) fn forget(&self) {
+        let mut free = self.free.lock();
+        free.pages.clear();
+        free.units = FreeUnits::default();
+        free.given = Box::default();
     }
 }
 
-impl FreeRuns {
-    /// Free pages.
-    pub(crate) fn free(&self) -> u64 {
-        self.by_first.values().sum()
+/// Whether a file of `have` bytes can have so many pages, and this length.
+pub(crate) fn check(have: u64, next: u64, length: u64) -> Result<()> {
+    let damage = |offset, what| Err(Error::Corrupt { offset, what });
+    // All pages but the last are whole.
+    let Some(before) = next.checked_sub(1).and_then(|pages| pages.checked_mul(PAGE)) else {
+        return damage(NEXT_PAGE, "an impossible number of pages");
+    };
+    if before.checked_add(PAGE).is_none() {
+        return damage(NEXT_PAGE, "an impossible number of pages");
+    }
+    if length <= before || !length.is_multiple_of(STEP) {
+        return damage(LENGTH, "an impossible length of the pool");
+    }
+    if have < length {
+        return Err(Error::Truncated { have, need: length });
+    }
+    Ok(())
+}
+
+impl FreeSpace {
+    /// All but what is free.
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        ((self.next - self.pages.count()) * UNITS - self.units.count()) * UNIT
     }
 
-    fn run_before(&self, page: u64) -> Option<(u64, u64)> {
-        self.by_first.range(..=page).next_back().map(|(&first, &count)| (first, first + count))
+    pub(crate) fn is_left_over(&self, unit: u64) -> bool {
+        let page = self.given.get((unit / UNITS) as usize);
+        page.is_some_and(|page| {
+            let unit = unit % UNITS;
+            page[(unit / 64) as usize] >> (unit % 64) & 1 == 0
+        })
     }
 
-    fn is_free(&self, page: u64) -> bool {
-        self.run_before(page).is_some_and(|(_, end)| page < end)
-    }
-
-    /// Whether a page of `first..end` is free.
-    fn touches(&self, first: u64, end: u64) -> bool {
-        self.run_before(end - 1).is_some_and(|(_, run_end)| first < run_end)
-    }
-
-    /// The lowest place where `count` free pages lie together.
-    fn fit(&self, count: u64) -> Option<u64> {
-        self.by_first.iter().find(|&(_, &length)| length >= count).map(|(&first, _)| first)
-    }
-
-    /// How many pages are free at the very end.
-    fn free_at_end(&self) -> u64 {
-        let last = self.by_first.last_key_value();
-        last.filter(|&(first, count)| first + count == self.next).map_or(0, |(_, &count)| count)
-    }
-
-    fn is_left_over(&self, page: u64) -> bool {
-        (1..self.old).contains(&page) && self.given[(page / 64) as usize] >> (page % 64) & 1 == 0
-    }
-
-    fn insert(&mut self, first: u64, count: u64) {
-        for page in first..(first + count).min(self.old) {
-            self.given[(page / 64) as usize] |= 1 << (page % 64);
-        }
-        let (mut start, mut end) = (first, first + count);
-        if let Some((before, run_end)) = self.run_before(first)
-            && run_end == first
-        {
-            start = before;
-        }
-        if let Some(after) = self.by_first.remove(&end) {
-            end += after;
-        }
-        self.by_first.insert(start, end - start);
-    }
-
-    /// Takes `count` pages from `first` on out of the run that holds them.
-    fn remove(&mut self, first: u64, count: u64) {
-        if let Some((start, end)) = self.run_before(first) {
-            self.by_first.remove(&start);
-            if start < first {
-                self.by_first.insert(start, first - start);
-            }
-            if first + count < end {
-                self.by_first.insert(first + count, end - first - count);
-            }
+    /// Notes that units came to be free.
+    fn note(&mut self, first: u64, end: u64) {
+        for unit in first..end {
+            let Some(page) = self.given.get_mut((unit / UNITS) as usize) else { return };
+            page[(unit % UNITS / 64) as usize] |= 1 << (unit % 64);
         }
     }
 
-    /// Lets the pool grow by `count` free pages. `loose`: bytes of free chunks in the others.
-    fn append<M: Media>(&mut self, media: &M, count: u64, loose: u64) -> Result<()> {
-        let full = |free| Error::Full { need: count.saturating_mul(PAGE), free };
-        let end = self.next.checked_add(count).ok_or(full(0))?;
-        let bytes = end.checked_mul(PAGE).ok_or(full(0))?;
-        if end > self.limit {
-            return Err(full(0));
+    pub(crate) fn insert_pages(&mut self, first: u64, count: u64) {
+        self.note(first * UNITS, (first + count) * UNITS);
+        self.pages.insert(first, count);
+    }
+
+    pub(crate) fn insert_units(&mut self, first: u64, end: u64) {
+        self.note(first, end);
+        self.units.set(first, end, true);
+    }
+
+    /// Lets the file reach to byte `end`, which no more than the last page covers. `loose`: bytes of free chunks.
+    pub(crate) fn reach<M: Media>(&mut self, media: &M, end: u64, loose: u64) -> Result<()> {
+        if end <= self.length {
+            return Ok(());
         }
-        media.grow(bytes).map_err(|error| match error {
-            Error::Full { free, .. } => full(free),
+        let most = self.next * PAGE;
+        self.grow(media, end, most)?;
+        if self.knows_all {
+            growth::allow(media, self.in_use(loose))?;
+        }
+        self.store_length(media)?;
+        // Fenced where the span is taken for which the file grows.
+        Region::new(media, LENGTH, 1)?.flush(0, 1);
+        Ok(())
+    }
+
+    /// Makes the file longer: so long that byte `end` is in it, and up to `most` if there is room.
+    fn grow<M: Media>(&mut self, media: &M, end: u64, most: u64) -> Result<()> {
+        let need = end.saturating_sub(self.length);
+        let at_least = end.next_multiple_of(STEP).min(most);
+        if at_least > self.limit {
+            return Err(Error::Full { need, free: 0 });
+        }
+        let want = growth::length_for(self.length, end).min(most).min(self.limit.max(at_least));
+        let full = |error| match error {
+            Error::Full { free, .. } => Error::Full { need, free },
             other => other,
-        })?;
-        for page in self.next..end {
+        };
+        self.length = match media.grow(want) {
+            Err(Error::Full { .. }) => media.grow(at_least).map(|()| at_least).map_err(full)?,
+            grown => grown.map(|()| want)?,
+        };
+        let file_bytes = self.length;
+        self.events.tell(|| Event::Grew { file_bytes });
+        Ok(())
+    }
+
+    /// Stores how long the file is; the caller flushes a word of the line.
+    fn store_length<M: Media>(&self, media: &M) -> Result<()> {
+        // Relaxed: the lock is held, and the next open is alone.
+        Region::new(media, LENGTH, 1)?.store(0, self.length, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Lets the pool grow by `count` free pages, the last of which the file need not have beyond byte `end`. `loose`:
+    /// bytes of free chunks in the others.
+    pub(crate) fn append<M: Media>(
+        &mut self,
+        media: &M,
+        count: u64,
+        end: u64,
+        loose: u64,
+    ) -> Result<()> {
+        let full = Error::Full { need: count.saturating_mul(PAGE), free: 0 };
+        let next = self.next.checked_add(count).filter(|next| next.checked_mul(PAGE).is_some());
+        let next = next.ok_or(full)?;
+        if end > self.length {
+            self.grow(media, end, next * PAGE)?;
+        }
+        for page in self.next..next {
             header::write(media, page, PageKind::Free)?;
         }
         media.mark(Mark::Step("pool.grow.headers"));
-        // Before NEXT_PAGE covers these pages.
+        // Before LENGTH and NEXT_PAGE cover these pages.
         media.fence();
+        self.store_length(media)?;
         if self.knows_all {
-            growth::allow(media, in_use(self, loose).saturating_add(count * PAGE))?;
+            let more = end.saturating_sub(self.next * PAGE);
+            growth::allow(media, self.in_use(loose).saturating_add(more))?;
         }
         let word = Region::new(media, NEXT_PAGE, 1)?;
-        // Its flush takes along what `growth` has stored in the line.
-        word.store(0, end, Ordering::Release);
+        // Release, and in the line of LENGTH: it is not durable before that. Its flush takes along what `growth` has
+        // stored there.
+        word.store(0, next, Ordering::Release);
         word.flush(0, 1);
         media.mark(Mark::Step("pool.grow.next_page"));
         // Before anything in these pages can be linked. No other thread has seen the new value, because the lock is
         // held: a thread that sees it sees it durable.
         media.fence();
-        let first = std::mem::replace(&mut self.next, end);
-        self.insert(first, count);
-        self.events.tell(|| Event::Grew { file_bytes: bytes });
+        let first = std::mem::replace(&mut self.next, next);
+        self.insert_pages(first, count);
         Ok(())
     }
-}
 
-/// Bytes in use, caches of threads and what waits in limbo among them; `loose` are free chunks.
-pub(crate) fn in_use(runs: &FreeRuns, loose: u64) -> u64 {
-    // The counts of other threads may be a little behind.
-    ((runs.next - runs.free()) * PAGE).saturating_sub(loose)
+    /// Bytes in use, caches of threads and what waits in limbo among them; `loose` are free chunks.
+    fn in_use(&self, loose: u64) -> u64 {
+        // The counts of other threads may be a little behind.
+        self.bytes_in_use().saturating_sub(loose)
+    }
 }
 
 impl Pages {
@@ -320,39 +396,40 @@ impl Pages {
     pub(crate) fn hold_back<M: Media>(&self, media: &M) -> Result<()> {
         // Relaxed: it was written by another session, or by this thread.
         let limit = Region::new(media, GROW_TO, 1)?.load(0, Ordering::Relaxed);
-        self.runs.lock().limit = if limit == 0 { u64::MAX } else { limit };
+        let limit = limit.checked_next_multiple_of(STEP).filter(|&limit| limit > 0);
+        self.free.lock().limit = limit.unwrap_or(u64::MAX);
         Ok(())
     }
 
     /// Whether the pool is held back: see [`hold_back`](Self::hold_back).
     pub(crate) fn is_held_back(&self) -> bool {
-        self.runs.lock().limit != u64::MAX
+        self.free.lock().limit != u64::MAX
     }
 
     /// Reports growth to `events` from now on.
     pub(crate) fn tell_to(&self, events: Events) {
-        self.runs.lock().events = events;
+        self.free.lock().events = events;
     }
 
     /// Lets the pool grow as it must.
     pub(crate) fn let_grow(&self) {
-        self.runs.lock().limit = u64::MAX;
+        self.free.lock().limit = u64::MAX;
     }
 
     /// Says that all free space is known in this session.
     pub(crate) fn know_all(&self) {
-        let mut runs = self.runs.lock();
-        (runs.knows_all, runs.limit) = (true, u64::MAX);
+        let mut free = self.free.lock();
+        (free.knows_all, free.limit) = (true, u64::MAX);
     }
 
     /// Stores how far the next session may grow if this one, which knows all free space, ends here.
     pub(crate) fn allow_growth<M: Media>(&self, media: &M) -> Result<()> {
-        let runs = self.runs.lock();
+        let free = self.free.lock();
         // Relaxed: a figure.
-        growth::allow(media, in_use(&runs, self.loose.load(Ordering::Relaxed)))
+        growth::allow(media, free.in_use(self.loose.load(Ordering::Relaxed)))
     }
 
-    /// Counts bytes of chunks that came to be free in a page in use, or no longer are.
+    /// Counts bytes of chunks that came to be free in a span in use, or no longer are.
     pub(crate) fn count_loose(&self, before: u64, after: u64) {
         // Relaxed: a figure.
         if after > before {

@@ -1,10 +1,16 @@
 //! Free space that outlives a clean close.
 //!
-//! The close writes which pages are free and which chunks of partly used pages are, in blocks that have no
-//! other use: the upper half of page 0, then, if that is not enough, pages that are free
+//! The close writes which pages and units are free, and which chunks of partly used spans are, in blocks that have no
+//! other use: one in page 0, then, if that is not enough, in pages and units that are free
 //! themselves. So the list takes no space that a later session would have to give back, and never
 //! makes the pool grow. If even that is not enough the rest is left out, and UNCOLLECTED says so: the
 //! next session finds it by a collection.
+//!
+//! # The end of the file
+//!
+//! What lies behind the last unit in use is given back to the file system, if it is an eighth of the file or more. The
+//! close notes the shorter length, and fewer pages. The file itself is cut after the superblock says that the
+//! pool was closed.
 //!
 //! # A block
 //!
@@ -15,34 +21,55 @@
 //! | 2 | the generation that wrote it |
 //! | 3..n | records, none of which crosses the end of its block |
 //!
-//! A record is `RUN | first page << 8, pages` or `PARTIAL | page << 8, bytes per chunk, bitmap`.
+//! | record | what |
+//! | --- | --- |
+//! | `CLASS \| bytes per chunk << 8`, units | units of all spans of a class |
+//! | `PAGES \| first page << 8`, pages | free pages |
+//! | `FREE_UNITS \| first unit << 8`, units | free units of a page that is cut |
+//! | `PARTIAL \| first unit << 8`, bytes per chunk and units << 32, bitmap | a span with free chunks |
 //!
 //! # Protocol
 //!
 //! | step | a crash after it | the next open sees |
 //! | --- | --- | --- |
+//! | save: NEXT_PAGE, then LENGTH lowered | old or new; not the new LENGTH with the old NEXT_PAGE | the superblock says unclean; pages behind the new NEXT_PAGE were free |
 //! | save: blocks, GROW_TO, UNCOLLECTED and SAVED_FREE stored | 0, the list, or a torn one | the superblock says unclean: no list |
 //! | save: fenced; the superblock says clean | the list | free space as it was |
+//! | close: the file is cut | longer or shorter | the same: what is behind LENGTH is not looked at |
 //! | open: list read; SAVED_FREE = 0 stored | 0 or the list | the superblock says unclean: no list |
 //! | open: fenced | 0 | no list; only now is anything allocated |
 //!
-//! A list with a wrong checksum or generation, or that names what cannot be free, is no list. A
-//! stale list is thus refused three times over (unclean, another generation, a word of 0): two
-//! owners of one chunk are the worst that a list can do.
+//! A list with a wrong checksum or generation is no list. A stale one is thus refused three times over (unclean, another
+//! generation, a word of 0): two owners of one chunk are the worst that a list can do. A list that is right in itself, and
+//! calls free what the headers call used, means damage of one of them. Then nothing is known to be free, and nothing is
+//! collected: what is in use may be what either says.
 
 use crate::Result;
 use crate::media::{LINE, Mark, Media, Ordering, Region};
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::bitmap::Bitmap;
 use crate::pool::alloc::class::Class;
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
-use crate::pool::layout::{PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED};
+use crate::pool::alloc::page::header;
+use crate::pool::alloc::page::header::PageKind;
+use crate::pool::alloc::page::table;
+use crate::pool::alloc::page::table::{Header, SpanKind};
+use crate::pool::layout::{
+    LENGTH, PAGE, SAVED_BLOCK, SAVED_BLOCK_BYTES, SAVED_FREE, UNCOLLECTED, UNIT, UNITS,
+};
 use crate::pool::session::Session;
 use crate::runtime::epoch::before_reuse;
 
-const RUN: u64 = 1;
+const PAGES: u64 = 1;
 const PARTIAL: u64 = 2;
+const FREE_UNITS: u64 = 3;
+const CLASS: u64 = 4;
+
+// Flushed with it.
+const _: () =
+    assert!(LENGTH / LINE == SAVED_FREE / LINE && UNCOLLECTED / LINE == SAVED_FREE / LINE);
+
+/// The fewest units of a gap in which a block is put: the bitmap of a whole page of the smallest chunks fits.
+const LEAST_UNITS: u64 = 4;
 
 const CHECK: usize = 0;
 const NEXT: usize = 1;
@@ -58,6 +85,8 @@ pub(crate) enum Known {
     Listed,
     /// There is no list.
     Nothing,
+    /// There is one, whole and of the last session, and the headers say otherwise: one of the two is damaged.
+    Contradicted,
 }
 
 /// A block as words in DRAM, `CHECK` not filled in.
@@ -110,29 +139,29 @@ fn commit<M: Media>(media: &M, at: u64) -> Result<()> {
 }
 
 impl Allocator {
-    /// Writes down what is free. Nothing may be allocated or freed any more in this session.
-    pub(crate) fn save<M: Media>(&self, media: &M, generation: u64) -> Result<()> {
-        let runs = self.pages.runs();
+    /// Writes down what is free, and shortens the pool to what it needs; to how many bytes. Nothing may be allocated or
+    /// freed any more in this session.
+    pub(crate) fn save<M: Media>(&self, media: &M, generation: u64) -> Result<u64> {
+        let mut words = self.records().iter().map(Vec::len).sum::<usize>() as u64;
+        if words <= SAVED_BLOCK_BYTES / 8 - RECORDS as u64 {
+            words = 0;
+        }
+        // Twice, because no record crosses the end of a block.
+        let length = self.pages.shorten(media, 2 * 8 * words)?;
         // The highest first: they are the last to be used again.
-        let mut vacant = runs.iter().rev().flat_map(|&(first, count)| (first..first + count).rev());
-        let mut records: Vec<Vec<u64>> =
-            runs.iter().map(|&(first, count)| vec![first << 8 | RUN, count]).collect();
-        self.slabs.for_each_partial(|class, page, bitmap| {
-            let mut record = vec![page << 8 | PARTIAL, class.size()];
-            record.extend_from_slice(bitmap.words());
-            records.push(record);
-        });
+        let mut vacant = self.vacant(length).into_iter().rev();
         let mut block = Block::new(SAVED_BLOCK, SAVED_BLOCK_BYTES, generation);
         // Whether something is free, or stranded, that the next open will not know of.
         let mut uncollected = self.marks().is_some_and(|marks| !marks.progress().is_done());
-        for record in records {
+        for record in self.records() {
+            while block.words.len() + record.len() > block.capacity {
+                let Some((at, bytes)) = vacant.next() else { break };
+                let next = Block::new(at, bytes, generation);
+                std::mem::replace(&mut block, next).write(media, at)?;
+            }
             if block.words.len() + record.len() > block.capacity {
-                let Some(page) = vacant.next() else {
-                    uncollected = true;
-                    break;
-                };
-                let next = Block::new(page * PAGE + LINE, PAGE - LINE, generation);
-                std::mem::replace(&mut block, next).write(media, page * PAGE + LINE)?;
+                uncollected = true;
+                break;
             }
             block.words.extend(record);
         }
@@ -146,7 +175,42 @@ impl Allocator {
         let word = Region::new(media, UNCOLLECTED, 1)?;
         // In one line with the others: flushed with them.
         word.store(0, u64::from(uncollected), Ordering::Relaxed);
-        commit(media, SAVED_BLOCK)
+        commit(media, SAVED_BLOCK)?;
+        Ok(length)
+    }
+
+    /// All that the list says.
+    fn records(&self) -> Vec<Vec<u64>> {
+        let classes = Class::all().map(|class| (class.size(), self.slabs.units(class)));
+        let classes = classes.filter(|&(_, units)| units > 0);
+        let pages = self.pages.free_pages().into_iter();
+        let units = self.pages.free_units().into_iter();
+        let mut records: Vec<Vec<u64>> = classes
+            .map(|(size, units)| vec![size << 8 | CLASS, units])
+            .chain(pages.map(|(a, b)| vec![(a / UNITS) << 8 | PAGES, (b - a) / UNITS]))
+            .chain(units.map(|(first, end)| vec![first << 8 | FREE_UNITS, end - first]))
+            .collect();
+        self.slabs.for_each_partial(|class, units, first, bitmap| {
+            let mut record = vec![first << 8 | PARTIAL, units << 32 | class.size()];
+            record.extend_from_slice(bitmap.words());
+            records.push(record);
+        });
+        records
+    }
+
+    /// Where blocks can be, in a pool of so many bytes: from which byte, and how many, ascending.
+    fn vacant(&self, length: u64) -> Vec<(u64, u64)> {
+        let of_page = |page: u64| (page * PAGE + LINE, (page + 1) * PAGE);
+        let pages = self.pages.free_pages().into_iter();
+        let pages = pages.flat_map(|(a, b)| (a / UNITS..b / UNITS).map(of_page));
+        let units = self.pages.free_units().into_iter().map(|(a, b)| (a * UNIT, b * UNIT));
+        let mut vacant: Vec<(u64, u64)> = pages
+            .chain(units)
+            .map(|(from, to)| (from, to.min(length).saturating_sub(from) / 8 * 8))
+            .filter(|&(_, bytes)| bytes >= LEAST_UNITS * UNIT - LINE)
+            .collect();
+        vacant.sort_unstable();
+        vacant
     }
 
     /// Takes over what the last session left free, and makes sure that no later one does.
@@ -158,10 +222,18 @@ impl Allocator {
         let mut known = Known::Nothing;
         if session.clean {
             let list = read(media, at, session.generation.wrapping_sub(1), self.pages.next());
-            if list.is_some_and(|list| self.take_over(media, list)) {
-                let uncollected = Region::new(media, UNCOLLECTED, 1)?.load(0, Ordering::Acquire);
-                known = if uncollected == 0 { Known::All } else { Known::Listed };
-            } else {
+            let uncollected = Region::new(media, UNCOLLECTED, 1)?.load(0, Ordering::Acquire) != 0;
+            if let Some(list) = list {
+                // A walk over all tables, which comes where something is uncollected, looks at LENGTH by itself.
+                let is_sound = self.take_over(media, list)
+                    && (uncollected || self.pages.free.lock().has_all_in_file());
+                known = match (is_sound, uncollected) {
+                    (false, _) => Known::Contradicted,
+                    (true, true) => Known::Listed,
+                    (true, false) => Known::All,
+                };
+            }
+            if known == Known::Contradicted {
                 self.pages.forget();
                 self.slabs.forget(&self.pages);
             }
@@ -175,40 +247,67 @@ impl Allocator {
     }
 
     fn take_over<M: Media>(&self, media: &M, list: List) -> bool {
-        let List { runs, partials } = list;
-        // Runs first: a partly used page must then not be among them.
-        runs.into_iter().all(|(first, count)| {
-            self.pages.give_checked(first, count)
-                && (first..first + count).all(|page| can_be_free(media, page, first + count))
-        }) && partials.into_iter().all(|(page, class, bitmap)| {
-            self.slabs.restore(media, &self.pages, class, page, bitmap)
+        let List { classes, pages, units, partials } = list;
+        let most = self.pages.next() * UNITS;
+        let counted = classes.into_iter().all(|(class, units)| {
+            let is_possible = units <= most && self.slabs.units(class) <= most;
+            if is_possible {
+                self.slabs.count_units(class, units);
+            }
+            is_possible
+        });
+        if !counted {
+            return false;
+        }
+        // Free pages and units first: a partly used span must then not be among them.
+        pages.into_iter().all(|(first, count)| {
+            self.pages.restore_pages(first, count)
+                && (first..first + count)
+                    .all(|page| header::read(media, page).is_ok_and(|kind| kind == PageKind::Free))
+        }) && units.into_iter().all(|(first, count)| {
+            let end = first.saturating_add(count);
+            self.pages.restore_units(first, end) && is_free(media, first, end)
+        }) && partials.into_iter().all(|(first, header, bitmap)| {
+            let SpanKind::Slab(class) = header.kind else { return false };
+            let found = self.pages.span_at(media, first);
+            found.is_ok_and(|found| {
+                found.header == header && self.slabs.restore(&self.pages, class, found, bitmap)
+            })
         })
     }
 }
 
-/// Whether a page of free pages up to `end` can be free. One of the directory can that was never linked, and
-/// the first of a run that has ended and is free as a whole.
-fn can_be_free<M: Media>(media: &M, page: u64, end: u64) -> bool {
-    match header::read(media, page) {
-        Ok(PageKind::Free | PageKind::Slab(_) | PageKind::Directory) => true,
-        Ok(PageKind::Large(count)) => page.checked_add(count).is_some_and(|to| to <= end),
-        Err(_) => false,
+/// Whether the table says that units `first..end` are free.
+fn is_free<M: Media>(media: &M, mut first: u64, end: u64) -> bool {
+    if !header::read(media, first / UNITS).is_ok_and(|kind| kind == PageKind::Cut) {
+        return false;
     }
+    while first < end {
+        match table::read(media, first) {
+            Ok(found) if found.header.kind == SpanKind::Free => first += found.header.units,
+            _ => return false,
+        }
+    }
+    first == end
 }
 
 /// The records of all blocks.
 #[derive(Default)]
 struct List {
-    runs: Vec<(u64, u64)>,
-    partials: Vec<(u64, Class, Bitmap)>,
+    classes: Vec<(Class, u64)>,
+    pages: Vec<(u64, u64)>,
+    units: Vec<(u64, u64)>,
+    partials: Vec<(u64, Header, Bitmap)>,
 }
 
 /// The list that starts at `at`, if it is one.
 fn read<M: Media>(media: &M, mut at: u64, generation: u64, pages: u64) -> Option<List> {
     let mut list = List::default();
-    // No page holds two blocks: a longer chain leads back into itself.
-    for _ in 0..=pages {
+    // No word is part of two blocks: a longer chain leads back into itself.
+    let mut left = pages.saturating_mul(PAGE) / 8;
+    loop {
         let words = read_block(media, at)?;
+        left = left.checked_sub(words.len() as u64)?;
         if words[GENERATION] != generation {
             return None;
         }
@@ -221,7 +320,6 @@ fn read<M: Media>(media: &M, mut at: u64, generation: u64, pages: u64) -> Option
             return Some(list);
         }
     }
-    None
 }
 
 fn read_block<M: Media>(media: &M, at: u64) -> Option<Vec<u64>> {
@@ -237,19 +335,21 @@ impl List {
     /// Takes one record off the front and returns the rest.
     fn read_record<'w>(&mut self, words: &'w [u64]) -> Option<&'w [u64]> {
         let (&[what, value], rest) = words.split_first_chunk()?;
-        let page = what >> 8;
+        let place = what >> 8;
         match what & 0xFF {
-            RUN => {
-                self.runs.push((page, value));
-                Some(rest)
-            }
+            CLASS => self.classes.push((Class::of_size(place)?, value)),
+            PAGES => self.pages.push((place, value)),
+            FREE_UNITS => self.units.push((place, value)),
             PARTIAL => {
-                let class = Class::of_size(value)?;
-                let (bitmap, rest) = rest.split_at_checked(Bitmap::words_of(class))?;
-                self.partials.push((page, class, Bitmap::from_words(class, bitmap.into())?));
-                Some(rest)
+                let (class, units) = (Class::of_size(value & 0xFFFF_FFFF)?, value >> 32);
+                let chunks = class.can_have(units).then(|| class.chunks(units))?;
+                let (bitmap, rest) = rest.split_at_checked(Bitmap::words_of(chunks))?;
+                let header = Header { kind: SpanKind::Slab(class), units };
+                self.partials.push((place, header, Bitmap::from_words(chunks, bitmap.into())?));
+                return Some(rest);
             }
-            _ => None,
+            _ => return None,
         }
+        Some(rest)
     }
 }

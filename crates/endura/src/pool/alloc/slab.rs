@@ -1,44 +1,47 @@
-//! Slabs: pages of chunks of one size class.
+//! Slabs: spans of chunks of one size class.
 //!
-//! Per class one lock protects the bitmaps of its pages. A chunk outside every bitmap is in use as
-//! far as the page is concerned, whether a map links it, a thread has it in its cache, or it waits
-//! for a grace period. So a page whose bitmap is full has no chunk anywhere else, and can change its
-//! class: a cache cannot still hold a chunk of a page that was given away.
+//! Per class one lock protects the bitmaps of its spans. A chunk outside every bitmap is in use as
+//! far as the span is concerned, whether a map links it, a thread has it in its cache, or it waits
+//! for a grace period. So a span whose bitmap is full has no chunk anywhere else, and can become free: a cache cannot
+//! still hold a chunk of a span that was given away.
 //!
-//! Pages that this session has not met (they are older than the last crash, or were full at the
-//! last close) have no bitmap. All their chunks count as used. The first chunk of such a page that
-//! is freed brings the page in.
+//! Spans that this session has not met (they are older than the last crash, or were full at the
+//! last close) have no bitmap. All their chunks count as used. The first chunk of such a span that
+//! is freed brings the span in.
 //!
-//! A chunk in the tail of its page is allocated only after the header's tail has become shorter, durably. That holds
-//! whatever made the chunk free: a new page, the tails of an open after a kill, the list of a clean close, or a sweep.
+//! A chunk in the tail of its span is allocated only after the header's tail has become shorter, durably. That holds
+//! whatever made the chunk free: a new span, the tails of an open after a kill, the list of a clean close, or a sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::media::Media;
 use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::Class;
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
+use crate::pool::alloc::class::{Class, WHOLE};
 use crate::pool::alloc::marks::Marks;
+use crate::pool::alloc::page::table;
+use crate::pool::alloc::page::table::{Found, Header, SpanKind};
 use crate::pool::alloc::pages::Pages;
-use crate::pool::layout::PAGE;
+use crate::pool::layout::UNIT;
 use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::{Error, Result};
 
-/// Wholly free pages that a class keeps, so that a program which frees and allocates at the edge of
-/// a page does not rewrite its header each time.
-const SPARE_PAGES: usize = 1;
+/// Wholly free spans that a class keeps, so that a program which frees and allocates at the edge of
+/// a span does not rewrite its header each time.
+const SPARES: usize = 1;
+/// Spans of few units that a class must have to keep one: in a small pool a spare of each size would be a large part.
+const KEEPS_SPARES: u64 = 8;
 
-/// All pages of chunks.
+/// All spans of chunks.
 #[derive(Debug)]
 pub(crate) struct Slabs {
-    classes: [Mutex<ClassPages>; Class::COUNT],
-    /// Of each class, whether it [is sparse](ClassPages::is_sparse); written under its lock.
+    classes: [Mutex<ClassSpans>; Class::COUNT],
+    /// Of each class, whether it [is sparse](ClassSpans::is_sparse); written under its lock.
     sparse: [AtomicBool; Class::COUNT],
 }
 
 #[derive(Debug, Default)]
-struct ClassPages {
+struct ClassSpans {
+    /// By first unit.
     slabs: BTreeMap<u64, Slab>,
     /// Those of them with a free chunk. The lowest is used first: the highest become empty.
     partial: BTreeSet<u64>,
@@ -46,24 +49,30 @@ struct ClassPages {
     empty: usize,
     /// Free chunks in all of them.
     free: usize,
+    /// Chunks of all of them.
+    chunks: usize,
+    /// Units of all spans of the class, those that were not met yet among them, as far as is known.
+    units: u64,
 }
 
-/// How a class uses its pages.
+/// How a size of chunk uses its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PartlyUsed {
+pub struct SizeUse {
     /// Bytes of a chunk.
     pub chunk_bytes: u64,
-    /// Pages of 2 MiB in which some chunks are free and, except for a spare page, some are not.
-    pub pages: u64,
-    /// Bytes of the free chunks in them. Only requests of this size can use them, until all chunks of
-    /// a page are free.
+    /// Bytes of the spans that have chunks of this size. (A session that only reads a pool which was not closed does not
+    /// know of them.)
+    pub span_bytes: u64,
+    /// Bytes of the free chunks in them, without those in caches of threads. Only requests of this size can use them,
+    /// until all chunks of a span are free.
     pub free_bytes: u64,
 }
 
-/// A page of the class.
+/// A span of the class.
 #[derive(Debug)]
 struct Slab {
+    units: u64,
     bitmap: Bitmap,
     /// Chunks from this number on lie in the tail: none of them was ever handed out.
     tail: usize,
@@ -77,12 +86,12 @@ impl Slabs {
         }
     }
 
-    /// Changes the pages of a class, under its lock, and counts what came to be free by it, or in use.
+    /// Changes the spans of a class, under its lock, and counts what came to be free by it, or in use.
     fn change<R>(
         &self,
         pages: &Pages,
         class: Class,
-        change: impl FnOnce(&mut ClassPages) -> R,
+        change: impl FnOnce(&mut ClassSpans) -> R,
     ) -> R {
         let mut own = self.classes[class.index()].lock();
         let before = own.free;
@@ -96,7 +105,7 @@ impl Slabs {
         result
     }
 
-    /// Whether some pages of the class would be wholly free if its chunks lay side by side, and so many
+    /// Whether some spans of the class would be wholly free if its chunks lay side by side, and so many
     /// of its chunks are free that it is worth while to let them come to do so.
     #[inline]
     pub(crate) fn is_sparse(&self, class: Class) -> bool {
@@ -104,12 +113,13 @@ impl Slabs {
         self.sparse[class.index()].load(Ordering::Relaxed)
     }
 
-    /// Whether a page of the class has a free chunk.
-    pub(crate) fn has_free(&self, class: Class) -> bool {
-        !self.classes[class.index()].lock().partial.is_empty()
+    /// Units of the span that the class needs for its next chunk; none if it has a free one.
+    pub(crate) fn lacks(&self, pages: &Pages, class: Class) -> Option<u64> {
+        let own = self.classes[class.index()].lock();
+        own.partial.is_empty().then(|| own.next_units(pages, class))
     }
 
-    /// Adds between one and `want` free chunks to `out`. Takes a new page, or of the tail of one, only
+    /// Adds between one and `want` free chunks to `out`. Takes a new span, or of the tail of one, only
     /// if it must.
     pub(crate) fn take<M: Media>(
         &self,
@@ -121,8 +131,7 @@ impl Slabs {
     ) -> Result<()> {
         self.change(pages, class, |own| {
             if own.partial.is_empty() {
-                let page = pages.take(media, 1, PageKind::Slab(class.size()))?;
-                own.insert(media, class, page, Bitmap::all_free(class))?;
+                own.take_span(media, pages, class)?;
             }
             let end = out.len() + want;
             while out.len() < end {
@@ -154,31 +163,42 @@ impl Slabs {
         })
     }
 
-    /// Gives wholly free pages back, the spare ones included.
+    /// Gives wholly free spans back, the spare ones included.
     pub(crate) fn release_spares<M: Media>(&self, media: &M, pages: &Pages) -> Result<()> {
         Class::all().try_for_each(|class| {
             self.change(pages, class, |own| own.release_spares(media, pages, class))
         })
     }
 
-    /// Brings in a page that the last session left partly used; `false` if it is none.
+    /// Brings in a span that the last session left partly used, as its header describes it; `false` if it was brought in
+    /// before.
     #[must_use]
-    pub(crate) fn restore<M: Media>(
-        &self,
-        media: &M,
-        pages: &Pages,
-        class: Class,
-        page: u64,
-        bitmap: Bitmap,
-    ) -> bool {
+    pub(crate) fn restore(&self, pages: &Pages, class: Class, found: Found, free: Bitmap) -> bool {
         self.change(pages, class, |own| {
-            !own.slabs.contains_key(&page)
-                && is_slab(media, pages, class, page).is_ok()
-                && own.insert(media, class, page, bitmap).is_ok()
+            let is_new = !own.slabs.contains_key(&found.first);
+            if is_new {
+                own.insert(class, found, free);
+            }
+            is_new
         })
     }
 
-    /// Makes the chunks of a page free that have no mark; gives their bytes. Nothing happens if the page
+    /// Counts units of spans of the class that are there.
+    pub(crate) fn count_units(&self, class: Class, units: u64) {
+        self.classes[class.index()].lock().units += units;
+    }
+
+    /// Counts units anew.
+    pub(crate) fn forget_units(&self) {
+        Class::all().for_each(|class| self.classes[class.index()].lock().units = 0);
+    }
+
+    /// Units of all spans of the class, as far as is known.
+    pub(crate) fn units(&self, class: Class) -> u64 {
+        self.classes[class.index()].lock().units
+    }
+
+    /// Makes the chunks of a span free that have no mark; gives their bytes. Nothing happens if the span
     /// is no longer what the last session left: it leaves its class under this lock only.
     pub(crate) fn sweep<M: Media>(
         &self,
@@ -186,104 +206,121 @@ impl Slabs {
         pages: &Pages,
         marks: &Marks,
         class: Class,
-        page: u64,
+        first: u64,
     ) -> Result<u64> {
-        self.change(pages, class, |own| own.sweep(media, pages, marks, class, page))
+        self.change(pages, class, |own| own.sweep(media, pages, marks, class, first))
     }
 
     /// Forgets all bitmaps, as if every chunk were in use.
     pub(crate) fn forget(&self, pages: &Pages) {
         for class in Class::all() {
-            self.change(pages, class, |own| *own = ClassPages::default());
+            self.change(pages, class, |own| *own = ClassSpans::default());
         }
     }
 
-    /// The classes that have a page with a free chunk.
-    pub(crate) fn partly_used(&self) -> Vec<PartlyUsed> {
+    /// The classes that have spans.
+    pub(crate) fn sizes(&self) -> Vec<SizeUse> {
         let use_of = |class: Class| {
             let own = self.classes[class.index()].lock();
-            PartlyUsed {
+            SizeUse {
                 chunk_bytes: class.size(),
-                pages: own.partial.len() as u64,
+                span_bytes: own.units * UNIT,
                 free_bytes: own.free as u64 * class.size(),
             }
         };
-        Class::all().map(use_of).filter(|class| class.pages > 0).collect()
+        Class::all().map(use_of).filter(|class| class.span_bytes > 0).collect()
     }
 
-    /// Calls `look` with every bitmap that has a free chunk.
-    pub(crate) fn for_each_partial(&self, mut look: impl FnMut(Class, u64, &Bitmap)) {
+    /// Calls `look` with the units and the first unit of every span that has a free chunk, and which are free.
+    pub(crate) fn for_each_partial(&self, mut look: impl FnMut(Class, u64, u64, &Bitmap)) {
         for class in Class::all() {
             let own = self.classes[class.index()].lock();
-            for page in &own.partial {
-                if let Some(slab) = own.slabs.get(page) {
-                    look(class, *page, &slab.bitmap);
+            for first in &own.partial {
+                if let Some(slab) = own.slabs.get(first) {
+                    look(class, slab.units, *first, &slab.bitmap);
                 }
             }
         }
     }
 }
 
-/// Whether the page is one of chunks of this class, and in use.
-fn is_slab<M: Media>(media: &M, pages: &Pages, class: Class, page: u64) -> Result<()> {
-    if pages.is_taken(page) && header::read(media, page)? == PageKind::Slab(class.size()) {
+impl ClassSpans {
+    /// Adds a span whose chunks are counted in `units` already.
+    fn insert(&mut self, class: Class, found: Found, bitmap: Bitmap) {
+        let tail = class.first_from(found.tail);
+        if bitmap.free() > 0 {
+            self.partial.insert(found.first);
+        }
+        self.empty += usize::from(bitmap.is_empty());
+        self.free += bitmap.free();
+        self.chunks += bitmap.chunks();
+        self.slabs.insert(found.first, Slab { units: found.header.units, bitmap, tail });
+    }
+
+    fn remove(&mut self, first: u64) -> Option<Slab> {
+        self.partial.remove(&first);
+        let slab = self.slabs.remove(&first)?;
+        self.free -= slab.bitmap.free();
+        self.chunks -= slab.bitmap.chunks();
+        Some(slab)
+    }
+
+    /// Units of the next span. A page is not taken where the file would have to grow for it, and has a gap for few units.
+    fn next_units(&self, pages: &Pages, class: Class) -> u64 {
+        let (units, few) = (class.next_units(self.units), class.few_units());
+        let is_gap = units == WHOLE && pages.span_would_grow(WHOLE) && !pages.span_would_grow(few);
+        if is_gap { few } else { units }
+    }
+
+    /// Takes a new span. Where there is no room for one that takes a page, one of few units.
+    fn take_span<M: Media>(&mut self, media: &M, pages: &Pages, class: Class) -> Result<()> {
+        let header = |units| Header { kind: SpanKind::Slab(class), units };
+        let units = self.next_units(pages, class);
+        let (first, units) = match pages.take_span(media, header(units)) {
+            Err(Error::Full { .. }) if units == WHOLE => {
+                (pages.take_span(media, header(class.few_units()))?, class.few_units())
+            }
+            taken => (taken?, units),
+        };
+        self.units += units;
+        let found = table::read(media, first)?;
+        self.insert(class, found, Bitmap::all_free(class.chunks(units)));
         Ok(())
-    } else {
-        let what = "a chunk in a page that has none of its size";
-        Err(Error::Corrupt { offset: page.saturating_mul(PAGE), what })
     }
-}
 
-/// The number of the chunk at `at` in its page.
-pub(crate) fn chunk_number(class: Class, at: u64) -> Option<usize> {
-    class.number(at % PAGE)
-}
-
-impl Slab {
-    fn is_empty(&self, class: Class) -> bool {
-        self.bitmap.free() == class.per_page()
-    }
-}
-
-impl ClassPages {
-    fn insert<M: Media>(
+    /// Gives a span away, none of whose chunks is in use.
+    fn give_span<M: Media>(
         &mut self,
         media: &M,
+        pages: &Pages,
         class: Class,
-        page: u64,
-        bitmap: Bitmap,
+        first: u64,
+        units: u64,
     ) -> Result<()> {
-        let tail = class.first_from(header::tail(media, page)?);
-        if bitmap.free() > 0 {
-            self.partial.insert(page);
-        }
-        self.empty += usize::from(bitmap.free() == class.per_page());
-        self.free += bitmap.free();
-        self.slabs.insert(page, Slab { bitmap, tail });
-        Ok(())
+        self.units = self.units.saturating_sub(units);
+        pages.give_span(media, first, Header { kind: SpanKind::Slab(class), units })
     }
 
-    fn remove(&mut self, page: u64) {
-        self.partial.remove(&page);
-        let slab = self.slabs.remove(&page);
-        self.free -= slab.map_or(0, |slab| slab.bitmap.free());
-    }
-
-    /// More than half of the chunks, and a whole page of them: with less nothing could be gained.
+    /// More than half of the chunks, and a whole span of them: with less nothing could be gained.
     fn is_sparse(&self, class: Class) -> bool {
-        self.free >= class.per_page() && 2 * self.free > self.slabs.len() * class.per_page()
+        self.free >= class.chunks(class.few_units()) && 2 * self.free > self.chunks
+    }
+
+    fn keeps_spare(&self, class: Class) -> bool {
+        self.empty < SPARES && self.units >= KEEPS_SPARES * class.few_units()
     }
 
     fn release_spares<M: Media>(&mut self, media: &M, pages: &Pages, class: Class) -> Result<()> {
         if self.empty == 0 {
             return Ok(());
         }
-        let is_empty = |page: &u64| self.slabs.get(page).is_some_and(|slab| slab.is_empty(class));
+        let is_empty =
+            |first: &u64| self.slabs.get(first).is_some_and(|slab| slab.bitmap.is_empty());
         let empty: Vec<u64> = self.partial.iter().copied().filter(is_empty).collect();
         self.empty = 0;
-        empty.into_iter().try_for_each(|page| {
-            self.remove(page);
-            pages.give(media, page)
+        empty.into_iter().try_for_each(|first| match self.remove(first) {
+            Some(slab) => self.give_span(media, pages, class, first, slab.units),
+            None => Ok(()),
         })
     }
 
@@ -294,36 +331,34 @@ impl ClassPages {
         pages: &Pages,
         marks: &Marks,
         class: Class,
-        page: u64,
+        first: u64,
     ) -> Result<u64> {
-        if !pages.is_left_over(page) {
+        if !pages.is_left_over(first) {
             return Ok(0);
         }
-        let damage = |what| Err(Error::Corrupt { offset: page * PAGE, what });
-        let Some(unmarked) = marks.unmarked(class, page) else {
-            return damage("marks for chunks of another size");
-        };
+        let Some(unmarked) = marks.unmarked(first) else { return Ok(0) };
         if unmarked.free() == 0 {
             return Ok(0);
         }
         let bytes = unmarked.free() as u64 * class.size();
-        let free = match self.slabs.get(&page) {
+        let free = match self.slabs.get(&first) {
             None => unmarked,
-            Some(given) => match given.bitmap.with(class, &unmarked) {
-                Some(both) => both,
-                None => return damage("a free chunk without a mark"),
-            },
+            Some(given) => given.bitmap.with(&unmarked).ok_or(Error::Corrupt {
+                offset: first * UNIT,
+                what: "a free chunk without a mark",
+            })?,
         };
         // Not wholly free before: `unmarked` was not in it.
-        self.remove(page);
-        match free.free() == class.per_page() {
-            true => pages.give(media, page)?,
-            false => self.insert(media, class, page, free)?,
+        self.remove(first);
+        let found = table::read(media, first)?;
+        match free.is_empty() {
+            true => self.give_span(media, pages, class, first, found.header.units)?,
+            false => self.insert(class, found, free),
         }
         Ok(bytes)
     }
 
-    /// Adds up to `want` chunks to `out`, the lowest free ones of one page; of a tail only the first
+    /// Adds up to `want` chunks to `out`, the lowest free ones of one span; of a tail only the first
     /// part, and only if it `must`. Gives how many.
     fn take<M: Media>(
         &mut self,
@@ -333,42 +368,60 @@ impl ClassPages {
         want: usize,
         out: &mut Vec<u64>,
     ) -> Result<usize> {
-        let Some(&page) = self.partial.first() else { return Ok(0) };
-        let Some(slab) = self.slabs.get_mut(&page) else { return Ok(0) };
-        let (was_empty, before) = (slab.is_empty(class), out.len());
+        let Some(&first) = self.partial.first() else { return Ok(0) };
+        let Some(slab) = self.slabs.get_mut(&first) else { return Ok(0) };
+        let (was_empty, before) = (slab.bitmap.is_empty(), out.len());
         while out.len() < before + want
             && let Some(chunk) = slab.bitmap.lowest()
         {
             let place = class.place(chunk);
             if chunk >= slab.tail {
                 if !must || out.len() > before {
-                    // A kill loses the chunks of a cache: so no further part of the page for the rest of a batch.
+                    // A kill loses the chunks of a cache: so no further part of the span for the rest of a batch.
                     break;
                 }
-                let tail = header::shorten_tail(media, page, class.size(), place)?;
+                let header = Header { kind: SpanKind::Slab(class), units: slab.units };
+                let tail = table::shorten_tail(media, first, header, place)?;
                 slab.tail = class.first_from(tail);
             }
             slab.bitmap.take();
-            out.push(page * PAGE + place);
+            out.push(first * UNIT + place);
         }
         let taken = out.len() - before;
         self.free -= taken;
         self.empty -= usize::from(was_empty && taken > 0);
         if slab.bitmap.free() == 0 {
-            self.partial.remove(&page);
+            self.partial.remove(&first);
         }
         Ok(taken)
     }
 
+    /// The first unit of the span that has a chunk at `at`; the span is brought in if it was not met yet.
+    fn meet<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<u64> {
+        let unit = at / UNIT;
+        if let Some((&first, slab)) = self.slabs.range(..=unit).next_back()
+            && unit < first + slab.units
+        {
+            return Ok(first);
+        }
+        let found = pages.find_span(media, unit)?;
+        if found.header.kind != SpanKind::Slab(class) {
+            let what = "a chunk in a span that has none of its size";
+            return Err(Error::Corrupt { offset: at, what });
+        }
+        self.insert(class, found, Bitmap::all_used(class.chunks(found.header.units)));
+        Ok(found.first)
+    }
+
     fn give<M: Media>(&mut self, media: &M, pages: &Pages, class: Class, at: u64) -> Result<()> {
         let damage = |what| Error::Corrupt { offset: at, what };
-        let page = at / PAGE;
-        let chunk = chunk_number(class, at).ok_or(damage("a freed chunk that starts nowhere"))?;
-        if !self.slabs.contains_key(&page) {
-            is_slab(media, pages, class, page)?;
-            self.insert(media, class, page, Bitmap::all_used(class))?;
+        let first = self.meet(media, pages, class, at)?;
+        let slab = self.slabs.get_mut(&first).ok_or(damage("a freed chunk without a span"))?;
+        let chunk = class.number(at - first * UNIT);
+        let chunk = chunk.ok_or(damage("a freed chunk that starts nowhere"))?;
+        if chunk >= slab.bitmap.chunks() {
+            return Err(damage("a freed chunk that starts nowhere"));
         }
-        let slab = self.slabs.get_mut(&page).ok_or(damage("a freed chunk without a page"))?;
         if chunk >= slab.tail {
             return Err(damage("a freed chunk that was never handed out"));
         }
@@ -376,15 +429,17 @@ impl ClassPages {
             return Err(damage("a chunk freed twice"));
         }
         self.free += 1;
-        let (free, all) = (slab.bitmap.free(), class.per_page());
-        if free == 1 {
-            self.partial.insert(page);
+        if slab.bitmap.free() == 1 {
+            self.partial.insert(first);
         }
-        if free == all && self.empty >= SPARE_PAGES {
-            self.remove(page);
-            pages.give(media, page)?;
-        } else if free == all {
-            self.empty += 1;
+        if slab.bitmap.is_empty() {
+            let units = slab.units;
+            if self.keeps_spare(class) {
+                self.empty += 1;
+            } else {
+                self.remove(first);
+                self.give_span(media, pages, class, first, units)?;
+            }
         }
         Ok(())
     }

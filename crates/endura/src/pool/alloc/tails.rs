@@ -1,90 +1,131 @@
-//! Free space that is known after an unclean end, without a collection: pages that are FREE, and the tails of pages of
-//! chunks, which were never allocated.
+//! What an open finds out by a walk over all tables: pages and spans that are FREE, the tails of spans of chunks, which
+//! were never allocated, and what is in use.
 //!
-//! Without tails each session that is killed before its collection has ended would cost a page for each size
-//! of which it took a chunk. With them the next session continues in the same page, one 32nd further on.
+//! After an unclean end the first two are free space that is known without a collection. Otherwise each session that is
+//! killed before its collection has ended would cost a span for each size of which it took a chunk. With them the next
+//! session continues in the same span, one part further on.
 //!
 //! # Why this space has no owner
 //!
-//! A page says FREE from when it is new, or from when its run was retired by its owner, until it is taken.
-//! A tail loses a part before a chunk of it is handed out. Both headers are fenced before something that
-//! is durable can lead to what they let go of.
+//! A page or a span says FREE from when its last chunk was retired by its owner, until it is taken.
+//! A tail loses a part before a chunk of it is handed out. The header that takes either away is durable before something
+//! that is durable can lead to it.
 //!
-//! The stores of a killed process may be visible and not durable. So this module flushes the following, and the fence
-//! of the directory's own flushes at an open (`Directory::load`) covers them, before the first operation is admitted:
-//!
-//! * NEXT_PAGE, which covers those pages (by the directory, whose first link lies in the same line);
-//! * the header of a page whose tail is used: it may be FREE on the medium;
-//! * the header of any page of chunks: the part that a tail has just lost is free after the collection,
-//!   and is then handed out with no word to the header;
-//! * the header of any other page in use: on the medium it may still be that of a longer run, which ended,
-//!   over pages behind it that are FREE, and handed out here.
-//!
-//! That a page is FREE need not be durable, as [`Pages`](crate::pool::alloc::pages::Pages) says.
+//! The stores of a killed process may be visible and not durable. So this module flushes each word that it goes by, and
+//! the fence of the directory's own flushes at an open (`Directory::load`) covers them, before the first
+//! operation is admitted. NEXT_PAGE and LENGTH are flushed with the directory's first link, which lies in the same line.
+//! From then on what this module found is durable, and the session may rely on it as on its own stores.
 //!
 //! # Cost
 //!
-//! An open after an unclean end reads one word of each page, or run of pages, and flushes the line of those
-//! that are in use.
+//! An open after an unclean end reads a word of each span, most of them one a page, and flushes their lines.
 
 use crate::media::{LINE, Media};
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::Class;
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
-use crate::pool::layout::{DIRECTORY_NEXT, NEXT_PAGE};
+use crate::pool::alloc::left_over::{LeftOver, Old, OldSpan};
+use crate::pool::alloc::page::header;
+use crate::pool::alloc::page::header::PageKind;
+use crate::pool::alloc::page::table;
+use crate::pool::alloc::page::table::{Found, SpanKind};
+use crate::pool::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, UNIT, UNITS};
 
-// `Directory::load` flushes both.
-const _: () = assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE);
+// `Directory::load` flushes them together.
+const _: () =
+    assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
-/// Free space, by the headers of pages.
-#[derive(Debug, Default)]
-struct Found {
-    free: Vec<u64>,
-    tails: Vec<(u64, Class, Bitmap)>,
+/// What one walk finds.
+#[derive(Debug, Clone, Copy)]
+enum Seen {
+    FreePage(u64),
+    Large(u64, u64),
+    Span(Found),
 }
 
 impl Allocator {
-    /// Frees the space that the headers of pages call free. If one header is impossible it frees nothing, because all
-    /// headers before a page are needed to distinguish headers from the data of runs. Whether all were possible.
-    pub(crate) fn restore_tails<M: Media>(&self, media: &M) -> bool {
-        let found = look(media, self.pages.next());
-        let is_sound = found.is_some();
-        let Found { free, tails } = found.unwrap_or_default();
-        // Neither can fail: nothing is free so far.
-        let freed = free.into_iter().all(|page| self.pages.give_checked(page, 1));
-        let restored = tails.into_iter().all(|(page, class, bitmap)| {
-            self.slabs.restore(media, &self.pages, class, page, bitmap)
-        });
-        debug_assert!(freed && restored, "a page that is met twice");
-        is_sound
+    /// Frees the space that the headers call free, as far as it is not known to be free, and lists what is in use. If one
+    /// header is impossible it frees nothing and lists nothing, because all headers before a page are needed to
+    /// distinguish headers from the data of runs; then there is no answer.
+    pub(crate) fn survey<M: Media>(&self, media: &M) -> Option<LeftOver> {
+        let (next, length) = {
+            let free = self.pages.free.lock();
+            (free.next, free.length)
+        };
+        let seen = look(media, next, length)?;
+        self.slabs.forget_units();
+        let mut left = LeftOver::default();
+        for seen in seen {
+            match seen {
+                // Not if the list of a close knows of it.
+                Seen::FreePage(page) => _ = self.pages.restore_pages(page, 1),
+                Seen::Large(page, count) => {
+                    let (first, units) = (page * UNITS, count * UNITS);
+                    left.push(OldSpan { first, units, kind: Old::Large });
+                }
+                Seen::Span(found) => self.sort(found, &mut left),
+            }
+        }
+        Some(left)
+    }
+
+    fn sort(&self, found: Found, left: &mut LeftOver) {
+        let (first, units) = (found.first, found.header.units);
+        let kind = match found.header.kind {
+            SpanKind::Free => {
+                let _ = self.pages.restore_units(first, first + units);
+                return;
+            }
+            SpanKind::Run => Old::Run,
+            SpanKind::Directory => Old::Directory,
+            SpanKind::Slab(class) => {
+                self.slabs.count_units(class, units);
+                let (chunks, from) = (class.chunks(units), class.first_from(found.tail));
+                if from < chunks {
+                    let tail = Bitmap::free_from(chunks, from);
+                    // Not if the list of a close knows of it.
+                    let _ = self.slabs.restore(&self.pages, class, found, tail);
+                }
+                Old::Slab(class)
+            }
+        };
+        left.push(OldSpan { first, units, kind });
     }
 }
 
-/// Looks at all pages below `next`; none if one of them has no header, or an impossible one.
-fn look<M: Media>(media: &M, next: u64) -> Option<Found> {
-    let mut found = Found::default();
-    let mut page = 1;
+/// Looks at all pages below `next`; none if one of them has an impossible header, or a span in use lies behind byte
+/// `length`.
+fn look<M: Media>(media: &M, next: u64, length: u64) -> Option<Vec<Seen>> {
+    let mut seen = Vec::new();
+    let mut page = 0;
     while page < next {
-        let mut pages = 1;
         let kind = header::read(media, page).ok()?;
-        if kind != PageKind::Free {
-            header::line(media, page).ok()?.flush(0, 1);
+        if page > 0 {
+            header::flush(media, page).ok()?;
         }
         match kind {
-            PageKind::Free => found.free.push(page),
-            PageKind::Slab(size) => {
-                let class = Class::of_size(size)?;
-                let from = class.first_from(header::tail(media, page).ok()?);
-                if from < class.end() {
-                    found.tails.push((page, class, Bitmap::free_from(class, from)));
+            PageKind::Free => seen.push(Seen::FreePage(page)),
+            PageKind::Large(count) => {
+                let end = page.checked_add(count).filter(|&end| end <= next)?;
+                if end * UNITS * UNIT > length {
+                    return None;
+                }
+                seen.push(Seen::Large(page, count));
+                page = end;
+                continue;
+            }
+            PageKind::Cut => {
+                for found in table::walk(media, page) {
+                    let found = found.ok()?;
+                    let end = (found.first + found.header.units) * UNIT;
+                    if found.header.kind != SpanKind::Free && end > length {
+                        return None;
+                    }
+                    table::flush(media, found.first).ok()?;
+                    seen.push(Seen::Span(found));
                 }
             }
-            PageKind::Large(count) => pages = count,
-            PageKind::Directory => {}
         }
-        page = page.checked_add(pages)?;
+        page += 1;
     }
-    (page == next).then_some(found)
+    Some(seen)
 }

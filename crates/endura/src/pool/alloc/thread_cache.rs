@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::media::Media;
 use crate::pool::alloc::allocator::Allocator;
-use crate::pool::alloc::class::Class;
+use crate::pool::alloc::class::{Class, Room};
 use crate::pool::alloc::limbo::{Chunk, Limbo};
 use crate::runtime::epoch::RetireTag;
 
@@ -38,8 +38,8 @@ impl Bite {
 struct Cache {
     /// To be handed out, from the end.
     ready: Vec<u64>,
-    /// Freed since these were taken. They may be in any page. If the class is sparse when they are needed, they go back
-    /// to their pages instead, so that new entries of an emptied pool gather in few of its pages, and do not keep one
+    /// Freed since these were taken. They may be in any span. If the class is sparse when they are needed, they go back
+    /// to their spans instead, so that new entries of an emptied pool gather in few of its spans, and do not keep one
     /// in each.
     returned: Vec<u64>,
 }
@@ -67,7 +67,7 @@ impl ThreadCache {
         &mut self.caches[class.index()]
     }
 
-    /// Whether the next chunk of the class has to come from the pages.
+    /// Whether the next chunk of the class has to come from the spans.
     #[inline]
     pub(crate) fn lacks(&mut self, class: Class) -> bool {
         let cache = self.cache(class);
@@ -80,7 +80,7 @@ impl ThreadCache {
         self.cache(class).ready.pop()
     }
 
-    /// A chunk of the class, from the cache or from the pages.
+    /// A chunk of the class, from the cache or from the spans.
     pub(crate) fn take<M: Media>(
         &mut self,
         media: &M,
@@ -122,8 +122,9 @@ impl ThreadCache {
         at: u64,
         bytes: u64,
     ) -> Result<()> {
-        let Some(class) = Class::of(bytes) else {
-            return allocator.give_large(media, at, bytes);
+        let class = match Room::of(bytes) {
+            Room::Slab(class) => class,
+            room => return allocator.give_alone(media, at, room),
         };
         let batch = class.batch();
         let Cache { ready, returned } = self.cache(class);
@@ -187,7 +188,7 @@ impl ThreadCache {
         self.looks
     }
 
-    /// Gives all cached chunks back to their pages.
+    /// Gives all cached chunks back to their spans.
     pub(crate) fn empty_caches<M: Media>(
         &mut self,
         media: &M,

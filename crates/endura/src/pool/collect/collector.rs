@@ -8,9 +8,9 @@ use crate::media::{LINE, Mark, Media, Ordering};
 use crate::pool::alloc::events::{Event, LeakRecoveryState};
 use crate::pool::alloc::marks::Marks;
 use crate::pool::collect::walk::{GcStep, GcWalk};
-use crate::pool::directory::registry::directory_pages;
+use crate::pool::directory::registry::directory_spans;
 use crate::pool::drop_map::DropStep;
-use crate::pool::layout::PAGE;
+use crate::pool::layout::{PAGE, UNIT};
 use crate::pool::patience::Patience;
 use crate::pool::space::Space;
 use crate::runtime::epoch::RetireTag;
@@ -18,8 +18,9 @@ use crate::runtime::thread;
 use crate::sync::{self, AtomicBool, Mutex};
 use crate::{Error, Result};
 
-/// Pages that are swept in one pin.
-const PAGES_AT_ONCE: u64 = 2;
+/// Bytes of spans that are swept in one pin, and how many spans.
+const BYTES_AT_ONCE: u64 = 2 * PAGE;
+const SPANS_AT_ONCE: usize = 64;
 const PAUSE: Duration = Duration::from_micros(250);
 /// How many times the work of a quiet collection is done before it is given up for the moment.
 const MOST_ROUNDS: u64 = 8;
@@ -54,8 +55,8 @@ enum Phase {
     Drops,
     /// C3: every pin has to end that was there at this tag.
     Grace(RetireTag),
-    /// C4: from this page on.
-    Sweep(u64),
+    /// C4: from this span on.
+    Sweep(usize),
     Ended,
 }
 
@@ -145,7 +146,7 @@ impl<M: Media> Collector<M> {
         let (media, pages) = (&self.space.media, self.space.allocator.pages());
         let ended = self.space.pin().and_then(|guard| {
             media.mark(Mark::Step("collect.mark"));
-            let mut visit = |at, bytes| marks.reach(media, pages, at, bytes);
+            let mut visit = |at, bytes| marks.reach(pages, at, bytes);
             let ended = walk.step(&guard, &mut visit, self.bite);
             // Before anything is freed: a chunk that the walk did not find must not become reachable again by losing a
             // word that a killed process had stored. Pairs with the flushes of the walk.
@@ -171,11 +172,11 @@ impl<M: Media> Collector<M> {
         Ok(if is_marked { GcStep::Worked } else { GcStep::Idle })
     }
 
-    /// Marks the further pages of the directory. None is ever removed from it.
+    /// Marks the further spans of the directory. None is ever removed from it.
     fn keep_directory(&self, marks: &Marks) -> Result<()> {
         let _guard = self.space.pin()?;
-        let pages = directory_pages(&self.space.media)?;
-        pages.into_iter().for_each(|page| marks.keep_page(page));
+        let spans = directory_spans(&self.space.media)?;
+        spans.into_iter().for_each(|at| marks.keep_directory(at));
         Ok(())
     }
 
@@ -201,7 +202,7 @@ impl<M: Media> Collector<M> {
         }
         let mut work = self.work.lock();
         if work.phase == Phase::Grace(tag) {
-            work.phase = Phase::Sweep(1);
+            work.phase = Phase::Sweep(0);
             self.enter(marks, LeakRecoveryState::Sweeping);
         }
         Ok(GcStep::Worked)
@@ -213,14 +214,18 @@ impl<M: Media> Collector<M> {
         let _guard = self.space.pin_mut()?;
         let mut work = self.work.lock();
         let Phase::Sweep(from) = work.phase else { return Ok(GcStep::Worked) };
-        let mut page = from;
-        while page < marks.limit() && page < from + PAGES_AT_ONCE {
-            let (pages, bytes) = self.space.allocator.sweep(&self.space.media, marks, page)?;
-            marks.note_swept(pages, bytes);
-            page += pages;
+        let (mut index, mut bytes, limit) = (from, 0, marks.spans().len());
+        loop {
+            let freed = self.space.allocator.sweep(&self.space.media, marks, index)?;
+            let swept = marks.spans().get(index).map_or(0, |span| span.units * UNIT);
+            marks.note_swept(swept, freed);
+            (index, bytes) = (index + 1, bytes + swept);
+            if index >= limit || bytes >= BYTES_AT_ONCE || index >= from + SPANS_AT_ONCE {
+                break;
+            }
         }
-        work.phase = Phase::Sweep(page);
-        if page >= marks.limit() {
+        work.phase = Phase::Sweep(index);
+        if index >= limit {
             self.space.allocator.end_sweep(&self.space.media)?;
             work.phase = Phase::Ended;
             self.enter(marks, LeakRecoveryState::Complete);
@@ -231,7 +236,7 @@ impl<M: Media> Collector<M> {
     /// Goes on until the end, or until another thread has kept it waiting for about a second, or until it
     /// has done several times the work that a pool of this size needs: other threads may insert keys ahead of a walk as
     /// fast as it proceeds. Whether all is done. `false` at once inside an operation, for whose end it would
-    /// have to wait. O(pages).
+    /// have to wait. O(spans).
     ///
     /// # Errors
     ///
@@ -271,11 +276,11 @@ impl<M: Media> Collector<M> {
     }
 
     /// More steps than a collection takes without writers: each but the last of a walk meets new chunks. (A pool with
-    /// many small maps has more walks than pages.)
+    /// many small maps has more walks than spans.)
     fn steps_at_most(&self) -> u64 {
-        let (pages, ..) = self.space.allocator.usage();
-        let chunks = pages * (PAGE / LINE);
-        MOST_ROUNDS * (chunks.div_ceil(self.bite as u64) + self.walks + pages + FEW_STEPS)
+        let (bytes, _) = self.space.allocator.usage();
+        let steps = (bytes / LINE).div_ceil(self.bite as u64) + bytes / UNIT;
+        MOST_ROUNDS * (steps + self.walks + FEW_STEPS)
     }
 
     /// The work of a thread in the background. It continues until the end, or until the pool is closed, and rests as long

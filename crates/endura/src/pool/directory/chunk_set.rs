@@ -2,51 +2,68 @@
 
 use std::collections::BTreeMap;
 
-use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::Class;
-use crate::pool::alloc::slab::chunk_number;
-use crate::pool::layout::PAGE;
-use crate::{Error, Result};
+use crate::pool::alloc::class::{Class, Room};
+use crate::pool::layout::UNIT;
 
-/// Chunks anywhere in the pool: takes 1/256 of the memory of their pages, or less.
+/// Words of a group of bits.
+const WORDS: usize = 16;
+
+/// Chunks anywhere in the pool: takes 1/100 of their memory, or less.
 #[derive(Default)]
 pub(crate) struct ChunkSet {
-    /// By page. A chunk that is free in the bitmap is in the set.
-    slabs: BTreeMap<u64, (Class, Bitmap)>,
-    /// Chunks that take whole pages, with their bytes as requested.
-    large: BTreeMap<u64, u64>,
+    /// By class, then by the number of the group: a bit for each place at which a chunk of the class can begin.
+    slabs: BTreeMap<(Class, u64), [u64; WORDS]>,
+    /// Chunks that lie by themselves, with their bytes as requested.
+    alone: BTreeMap<u64, u64>,
+}
+
+/// The distance in bytes at which chunks of the class can begin: spans begin at whole units, chunks behind one another.
+fn distance(class: Class) -> u64 {
+    // The largest power of two in the size.
+    UNIT.min(1 << class.size().trailing_zeros())
+}
+
+/// The group of a chunk at `at`, its word in there, and its bit.
+fn place(class: Class, at: u64) -> (u64, usize, u64) {
+    let number = at / distance(class);
+    let group = number / (64 * WORDS as u64);
+    (group, (number / 64) as usize % WORDS, 1 << (number % 64))
+}
+
+/// Where the chunk lies that has this bit.
+fn at(class: Class, group: u64, word: usize, bit: u32) -> u64 {
+    (64 * (group * WORDS as u64 + word as u64) + u64::from(bit)) * distance(class)
 }
 
 impl ChunkSet {
-    /// Adds a chunk of `bytes` bytes, as requested; whether it was not in the set.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`] if no chunk of that size begins there, or its page has chunks of another.
-    pub(crate) fn insert(&mut self, at: u64, bytes: u64) -> Result<bool> {
-        let Some(class) = Class::of(bytes) else {
-            return Ok(self.large.insert(at, bytes).is_none());
+    /// Adds a chunk of `bytes` bytes, as requested, which is one; whether it was not in the set.
+    pub(crate) fn insert(&mut self, at: u64, bytes: u64) -> bool {
+        let Room::Slab(class) = Room::of(bytes) else {
+            return self.alone.insert(at, bytes).is_none();
         };
-        let new = || (class, Bitmap::all_used(class));
-        let (found, bitmap) = self.slabs.entry(at / PAGE).or_insert_with(new);
-        match chunk_number(class, at) {
-            Some(number) if *found == class => Ok(bitmap.give(number)),
-            _ => Err(Error::Corrupt { offset: at, what: "a reached chunk that is none" }),
-        }
+        let (group, word, bit) = place(class, at);
+        let words = self.slabs.entry((class, group)).or_default();
+        let is_new = words[word] & bit == 0;
+        words[word] |= bit;
+        is_new
     }
 
     /// Takes about so many out, each with its bytes.
     pub(crate) fn take(&mut self, count: usize) -> Vec<(u64, u64)> {
         let mut chunks = Vec::with_capacity(count);
         while chunks.len() < count {
-            if let Some(mut page) = self.slabs.first_entry() {
-                let at = page.key() * PAGE;
-                let (class, bitmap) = page.get_mut();
-                match bitmap.take() {
-                    Some(number) => chunks.push((at + class.place(number), class.size())),
-                    None => _ = page.remove(),
+            if let Some(mut entry) = self.slabs.first_entry() {
+                let (class, group) = *entry.key();
+                let words = entry.get_mut();
+                match words.iter().position(|&word| word != 0) {
+                    Some(word) => {
+                        let bit = words[word].trailing_zeros();
+                        words[word] &= words[word] - 1;
+                        chunks.push((at(class, group, word, bit), class.size()));
+                    }
+                    None => _ = entry.remove(),
                 }
-            } else if let Some(chunk) = self.large.pop_first() {
+            } else if let Some(chunk) = self.alone.pop_first() {
                 chunks.push(chunk);
             } else {
                 break;
@@ -57,34 +74,45 @@ impl ChunkSet {
 
     /// All of them, each with its bytes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
-        let in_page = |(&page, (class, bitmap)): (&u64, &(Class, Bitmap))| {
-            let (class, bitmap) = (*class, bitmap.clone());
-            let numbers =
-                (class.first()..class.end()).filter(move |&number| bitmap.is_free(number));
-            numbers.map(move |number| (page * PAGE + class.place(number), class.size()))
+        let in_group = |(&(class, group), words): (&(Class, u64), &[u64; WORDS])| {
+            let words = *words;
+            let bits = (0..WORDS).flat_map(move |word| {
+                let is_set = move |bit: &u32| words[word] >> bit & 1 == 1;
+                (0..64).filter(is_set).map(move |bit| (word, bit))
+            });
+            bits.map(move |(word, bit)| (at(class, group, word, bit), class.size()))
         };
-        let large = self.large.iter().map(|(&at, &bytes)| (at, bytes));
-        self.slabs.iter().flat_map(in_page).chain(large)
+        let alone = self.alone.iter().map(|(&at, &bytes)| (at, bytes));
+        self.slabs.iter().flat_map(in_group).chain(alone)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.slabs.is_empty() && self.large.is_empty()
+        self.slabs.is_empty() && self.alone.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::layout::PAGE;
 
     #[test]
     fn what_goes_in_comes_out_once() {
         let mut set = ChunkSet::default();
-        let chunks =
-            [(PAGE + 512, 512), (PAGE + 1024, 512), (2 * PAGE + 64, 64), (5 * PAGE + 64, 3 * PAGE)];
+        let chunks = [
+            (2 * PAGE + 64, 64),
+            (PAGE + 4096 + 80, 80),
+            (PAGE + 512, 512),
+            (PAGE + 1024, 512),
+            (9 * PAGE, 512),
+            (4096 + 2112, 2112),
+            (PAGE + 16_384, 16_384),
+            (3 * PAGE + UNIT, 20_000),
+            (5 * PAGE + 64, 3 * PAGE),
+        ];
         for (at, bytes) in chunks {
-            assert!(set.insert(at, bytes).unwrap() && !set.insert(at, bytes).unwrap());
+            assert!(set.insert(at, bytes) && !set.insert(at, bytes));
         }
-        assert!(set.insert(PAGE + 513, 512).is_err() && set.insert(PAGE + 1024, 64).is_err());
         assert!(set.iter().eq(chunks));
         let taken: Vec<_> = std::iter::from_fn(|| set.take(1).pop()).collect();
         assert_eq!(taken, chunks);

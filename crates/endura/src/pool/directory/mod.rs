@@ -15,8 +15,8 @@
 //! | 72..104 | the same of the values | before LIVE |
 //! | 104..128 | spare, for the tree | by the tree |
 //!
-//! Entries lie side by side in page 0, then in pages of the kind DIRECTORY that are chained from
-//! DIRECTORY_NEXT through the second word of their headers. They are used in order, and word 1 of
+//! Entries lie side by side in page 0, then in spans of the kind DIRECTORY that are chained from
+//! DIRECTORY_NEXT through their first words. They are used in order, and word 1 of
 //! an entry that was ever used is not zero: the first that is free with a word 1 of zero ends the
 //! directory.
 //!
@@ -43,9 +43,9 @@
 //! | rename: name and its bytes stored in the entry; flushed and fenced | RENAMED | the same |
 //! | rename: LIVE stored | RENAMED or LIVE | the new name, in one place or the other |
 //! | rename: drained, returns | LIVE | the new name |
-//! | new page: header DIRECTORY stored and drained; entries cleared and fenced | no link | a full directory; the page is free after a collection |
-//! | new page: link stored | no link or link | the same, or a directory with room |
-//! | new page: fenced with the words of its first entry, or drained if that create fails | link | a directory with room |
+//! | new span: header DIRECTORY stored and drained; entries cleared and fenced | no link | a full directory; the span is free after a collection |
+//! | new span: link stored | no link or link | the same, or a directory with room |
+//! | new span: fenced with the words of its first entry, or drained if that create fails | link | a directory with room |
 //! | close: words 3 and 4 stored | any of their values | the superblock says unclean: they do not count |
 //! | close: fenced with the list of free space; the superblock says clean | words 3 and 4 | the numbers of entries |
 //!

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::media::{Mark, Media, Ordering, Span};
 use crate::pool::alloc::allocator::Allocator;
-use crate::pool::alloc::header;
-use crate::pool::alloc::header::PageKind;
+use crate::pool::alloc::page::table::SpanKind;
 use crate::pool::alloc::pages::Pages;
 use crate::pool::directory::drops::Drops;
 use crate::pool::directory::entry;
@@ -16,7 +15,7 @@ use crate::pool::directory::entry::{
 };
 use crate::pool::directory::lengths;
 use crate::pool::directory::map_state::{MapFacts, MapState};
-use crate::pool::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, ENTRY, PAGE};
+use crate::pool::layout::{DIRECTORY, DIRECTORY_END, DIRECTORY_NEXT, DIRECTORY_UNITS, ENTRY, UNIT};
 use crate::pool::session::Session;
 use crate::runtime::epoch::before_reuse;
 use crate::sync::Mutex;
@@ -51,10 +50,9 @@ struct Block {
 impl Block {
     const FIRST: Self = Self { from: DIRECTORY, to: DIRECTORY_END, link: DIRECTORY_NEXT };
 
-    /// The block in a page of its own; the header takes the place of the first entry.
-    fn in_page(page: u64) -> Self {
-        let at = page * PAGE;
-        Self { from: at + ENTRY, to: at + PAGE, link: at + 8 }
+    /// The block in a span of its own; the link takes the place of the first entry.
+    fn in_span(at: u64) -> Self {
+        Self { from: at + ENTRY, to: at + DIRECTORY_UNITS * UNIT, link: at }
     }
 }
 
@@ -74,26 +72,30 @@ impl<M: Media> Directory<M> {
         loop {
             registry.load_block(media, session, block)?;
             let link = word(media, block.link)?;
-            let page = link.load(0, Ordering::Acquire);
+            let at = link.load(0, Ordering::Acquire);
             if may_be_volatile(session) {
-                // Fenced below, before a map is made in that page. The first link lies in the line of
+                // Fenced below, before a map is made in that span. The first link lies in the line of
                 // NEXT_PAGE, which is flushed by that, for what `Allocator::load` has found.
                 link.flush(0, 1);
             }
-            if page == 0 {
+            if at == 0 {
                 break;
             }
             let damage = |what| Err(Error::Corrupt { offset: block.link, what });
-            if !pages.is_taken(page) || header::read(media, page)? != PageKind::Directory {
-                return damage("a directory that goes on in a page of another kind");
+            let found = pages.find_span(media, at / UNIT)?;
+            let is_one = found.header.kind == SpanKind::Directory
+                && found.header.units == DIRECTORY_UNITS
+                && found.first * UNIT == at;
+            if !is_one {
+                return damage("a directory that goes on in a span of another kind");
             }
-            if !seen.insert(page) {
+            if !seen.insert(at) {
                 return damage("a directory that leads back into itself");
             }
             if registry.next != registry.end {
                 return damage("a directory that goes on before its end");
             }
-            block = Block::in_page(page);
+            block = Block::in_span(at);
         }
         if !session.read_only {
             // Before a collection frees the nodes of a map whose drop a killed process had not made
@@ -112,21 +114,21 @@ fn may_be_volatile(session: Session) -> bool {
     !session.clean && !session.read_only
 }
 
-/// The further pages of the directory of an open pool.
-pub(crate) fn directory_pages<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
-    let mut pages = BTreeSet::new();
+/// Where the further spans of the directory of an open pool begin.
+pub(crate) fn directory_spans<M: Media>(media: &M) -> Result<BTreeSet<u64>> {
+    let mut spans = BTreeSet::new();
     let mut link = DIRECTORY_NEXT;
     loop {
-        // Acquire: pairs with the Release of the thread that appended the page.
-        let page = word(media, link)?.load(0, Ordering::Acquire);
-        if page == 0 {
-            return Ok(pages);
+        // Acquire: pairs with the Release of the thread that appended the span.
+        let at = word(media, link)?.load(0, Ordering::Acquire);
+        if at == 0 {
+            return Ok(spans);
         }
-        if !pages.insert(page) {
+        if !at.is_multiple_of(UNIT) || !spans.insert(at) {
             let what = "a directory that leads back into itself";
             return Err(Error::Corrupt { offset: link, what });
         }
-        link = page.saturating_mul(PAGE).saturating_add(8);
+        link = at;
     }
 }
 
@@ -228,22 +230,22 @@ impl<M: Media> Registry<M> {
             return Ok(entry);
         }
         if self.next == self.end {
-            let page = self.append_page(media, allocator)?;
-            let block = Block::in_page(page);
+            let block = self.append_span(media, allocator)?;
             (self.next, self.end, self.link) = (block.from, block.to, block.link);
         }
         Ok(self.next)
     }
 
-    /// Links one more page of entries. The caller fences before an entry of the page becomes LIVE, and before
+    /// Links one more span of entries. The caller fences before an entry of it becomes LIVE, and before
     /// another thread can use one.
-    fn append_page(&self, media: &M, allocator: &Allocator) -> Result<u64> {
-        let page = allocator.take_directory_page(media)?;
-        let block = Block::in_page(page);
-        // A leaf that a cursor remembers may have been where this page is.
+    fn append_span(&self, media: &M, allocator: &Allocator) -> Result<Block> {
+        let at = allocator.take_directory_span(media)?;
+        let block = Block::in_span(at);
+        // A leaf that a cursor remembers may have been where this span is.
         before_reuse();
-        for at in (block.from..block.to).step_by(ENTRY as usize) {
-            // The page may have had another use; one line of zeros makes the entry an unused one.
+        for at in (at..block.to).step_by(ENTRY as usize) {
+            // The span may have had another use; one line of zeros makes the entry an unused one, and the first a
+            // link to nowhere.
             let line = Span::<M, 8>::new(media, at)?;
             // Relaxed: the fence before the link, and its Release.
             (0..8).for_each(|i| line.store(i, 0, Ordering::Relaxed));
@@ -255,10 +257,10 @@ impl<M: Media> Registry<M> {
         let link = word(media, self.link)?;
         // equivalent mutant, relaxed: not seen: pairs with a collection by another thread, and pools are not run
         // under weak visibility.
-        link.store(0, page, Ordering::Release);
+        link.store(0, at, Ordering::Release);
         link.flush(0, 1);
         media.mark(Mark::Step("pool.directory.link"));
-        Ok(page)
+        Ok(block)
     }
 }
 
@@ -270,7 +272,7 @@ pub(crate) fn write<M: Media>(
     parameters: u64,
     types: &Types,
 ) {
-    // As in `append_page`.
+    // As in `append_span`.
     before_reuse();
     // Relaxed: the caller fences before it becomes LIVE.
     for i in ROOT..WORDS {

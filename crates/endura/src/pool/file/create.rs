@@ -6,14 +6,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation};
+use crate::media::{Domain, FlushInstruction, Mapped, Mapping, Media, Reservation, STEP};
 use crate::os::filesystem::Filesystem;
 use crate::os::identity;
 use crate::os::lock::FileLock;
 use crate::os::new_file::NewFile;
 use crate::pool::file::pool_file::{Access, PoolFile};
 use crate::pool::file::superblock::Superblock;
-use crate::pool::layout::PAGE;
 use crate::pool::space::Space;
 use crate::{Error, Result};
 
@@ -57,7 +56,7 @@ impl PoolFile {
 fn format(file: &File) -> Result<()> {
     let own = file.try_clone().map_err(|e| Error::io("formatting a pool", e))?;
     let reservation =
-        Reservation::new(PAGE).map_err(|e| Error::io("reserving addresses to format a pool", e))?;
+        Reservation::new(STEP).map_err(|e| Error::io("reserving addresses to format a pool", e))?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
     // All of it is synced before the file has a name.
     let domain = Domain::PageCache;

@@ -26,20 +26,21 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use crate::media::Placement;
+use crate::media::{Placement, STEP};
 use crate::os::file_identity::{FileId, FileIdentity};
 use crate::os::filesystem::Filesystem;
 use crate::os::lock::{self, FileLock};
 use crate::os::session_mark::{self, Mark};
 use crate::os::{disk, identity};
+use crate::pool::alloc::pages;
 use crate::pool::file::doubt::{Here, NO_BIRTH, doubt, silence};
 use crate::pool::file::superblock::Superblock;
-use crate::pool::layout::{NEXT_PAGE, PAGE};
+use crate::pool::layout::{LENGTH, NEXT_PAGE};
 use crate::pool::session::Session;
 use crate::{Error, Result};
 
-/// Bytes that the file of a pool has of its last page, at least. (All other pages are whole.)
-const OF_LAST_PAGE: u64 = PAGE;
+/// Bytes of the smallest pool.
+const LEAST: u64 = STEP;
 
 /// How a file is to be opened.
 #[derive(Debug, Clone, Copy)]
@@ -101,8 +102,8 @@ impl PoolFile {
         }
         let superblock = Superblock::read(&file).map_err(|error| match error {
             // A copy that is cut in two is not torn.
-            Error::Corrupt { .. } if facts.len() < OF_LAST_PAGE => {
-                Error::Truncated { have: facts.len(), need: OF_LAST_PAGE }
+            Error::Corrupt { .. } if facts.len() < LEAST => {
+                Error::Truncated { have: facts.len(), need: LEAST }
             }
             other => other,
         })?;
@@ -292,18 +293,15 @@ fn is_dax_device(device: u64) -> bool {
 
 /// Whether the file is as long as the pages in use.
 fn check_length(file: &File, have: u64) -> Result<()> {
-    if have < OF_LAST_PAGE {
-        return Err(Error::Truncated { have, need: OF_LAST_PAGE });
+    if have < LEAST {
+        return Err(Error::Truncated { have, need: LEAST });
     }
-    let mut word = [0; 8];
-    file.read_exact_at(&mut word, NEXT_PAGE)
-        .map_err(|error| Error::io("reading how long the pool is", error))?;
-    let all = u64::from_le_bytes(word).checked_mul(PAGE).filter(|&all| all > 0);
-    match all.map(|all| all - PAGE + OF_LAST_PAGE) {
-        Some(need) if need <= have => Ok(()),
-        Some(need) => Err(Error::Truncated { have, need }),
-        None => Err(Error::Corrupt { offset: NEXT_PAGE, what: "an impossible number of pages" }),
-    }
+    let word = |at| {
+        let mut word = [0; 8];
+        let read = file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word));
+        read.map_err(|error| Error::io("reading how long the pool is", error))
+    };
+    pages::check(have, word(NEXT_PAGE)?, word(LENGTH)?)
 }
 
 #[cfg(test)]

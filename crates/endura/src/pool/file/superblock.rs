@@ -51,7 +51,7 @@ use crate::{Error, Result};
 pub const BYTES: usize = 192;
 /// The number of the file format that this build reads and writes. A pool of another one is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 /// Where the checksums are.
 const SUM: usize = 124;

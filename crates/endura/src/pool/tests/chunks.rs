@@ -5,11 +5,12 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::Error;
-use crate::media::{LINE, Ordering, Region};
-use crate::pool::alloc::class::Class;
+use crate::media::{LINE, Ordering, Region, STEP};
+use crate::pool::alloc::class::{Class, Room};
 
-/// The largest chunk for which there is a class.
-const LARGEST: u64 = (PAGE / 2).next_multiple_of(LINE) - LINE;
+/// The largest chunk for which there is a class, and the largest one in a span of its own.
+const LARGEST: u64 = 16 << 10;
+const LARGEST_RUN: u64 = 511 * UNIT;
 
 /// A10, A14. The low four bits of an offset and the high sixteen are free for tags.
 #[test]
@@ -20,16 +21,15 @@ fn a14_chunks_are_aligned_and_apart_at_every_class_boundary() {
     for class in Class::all() {
         for bytes in class.size() - 1..=class.size() + 1 {
             let at = guard.alloc(bytes).unwrap();
-            let size = Class::of(bytes).map_or(bytes, Class::size);
+            let size = Room::of(bytes).bytes();
             let aligned = match size {
-                size if size > LARGEST => at % PAGE == LINE,
-                size if size.is_power_of_two() => at.is_multiple_of(size),
+                size if size.is_power_of_two() => at.is_multiple_of(size.min(UNIT)),
                 size if size.is_multiple_of(LINE) => at.is_multiple_of(LINE),
                 _ => at.is_multiple_of(16),
             };
             assert!(aligned, "{bytes} bytes at {at:#x}");
             assert_eq!(at & !(((1 << 48) - 1) & !0xF), 0, "{at:#x}");
-            assert!(at >= PAGE && (at + size).div_ceil(PAGE) <= space.stats().pages);
+            assert!(at >= EMPTY && at + size <= space.stats().length);
             taken.insert(at, size);
         }
     }
@@ -40,27 +40,34 @@ fn a14_chunks_are_aligned_and_apart_at_every_class_boundary() {
 }
 
 #[test]
-fn large_chunks_take_whole_pages_and_give_them_back() {
+fn large_chunks_take_units_or_pages_of_their_own_and_give_them_back() {
     let space = pool(16);
     let guard = space.pin_mut().unwrap();
-    let pages = |bytes: u64| (bytes + LINE).div_ceil(PAGE);
-    for bytes in [LARGEST + 1, PAGE - LINE, PAGE - LINE + 1, PAGE, 5 << 20] {
-        let before = space.stats().pages_in_use;
+    let whole = [LARGEST_RUN + 1, PAGE - LINE, PAGE - LINE + 1, PAGE, 5 << 20];
+    for bytes in [LARGEST + 1, 70_000, 1 << 20, LARGEST_RUN].into_iter().chain(whole) {
+        let before = space.stats().bytes_in_use;
         let at = guard.alloc(bytes).unwrap();
-        assert_eq!(at % PAGE, LINE);
-        assert_eq!(space.stats().pages_in_use - before, pages(bytes));
+        if bytes > LARGEST_RUN {
+            assert_eq!(at % PAGE, LINE);
+            let pages = (bytes + LINE).div_ceil(PAGE);
+            assert_eq!(space.stats().bytes_in_use - before, pages * PAGE);
+        } else {
+            // The table is in use as well while anything in its page is.
+            let used = space.stats().bytes_in_use - before;
+            assert!(at.is_multiple_of(UNIT) && used - bytes.next_multiple_of(UNIT) <= UNIT);
+        }
         let words = Region::new(space.media(), at, bytes as usize / 8).unwrap();
         (0..words.words()).for_each(|i| words.store(i, u64::MAX, Ordering::Release));
         guard.discard(at, bytes);
-        assert_eq!(space.stats().pages_in_use, before);
+        assert_eq!(space.stats().bytes_in_use, before);
     }
     // Runs that were freed side by side are one run again.
     let (a, b) = (guard.alloc(2 * PAGE).unwrap(), guard.alloc(3 * PAGE).unwrap());
     guard.discard(a, 2 * PAGE);
     guard.discard(b, 3 * PAGE);
-    let taken = space.stats().pages;
+    let taken = space.stats().length;
     guard.alloc(7 * PAGE - LINE).unwrap();
-    assert_eq!(space.stats().pages, taken);
+    assert_eq!(space.stats().length, taken);
     assert!(!space.is_poisoned());
 }
 
@@ -77,7 +84,7 @@ fn impossible_sizes_are_refused() {
 #[test]
 fn small_pools_stay_small() {
     let space = pool(16);
-    assert_eq!(space.stats().pages, 1);
+    assert_eq!(space.stats().length, STEP);
     let all_at_work = std::sync::Barrier::new(32);
     std::thread::scope(|s| {
         for _ in 0..32 {
@@ -88,7 +95,8 @@ fn small_pools_stay_small() {
             });
         }
     });
-    assert_eq!(space.stats().pages, 2);
+    // As many spans as threads that came at once when there was no chunk left, at the most.
+    assert!(space.stats().length <= 3 * STEP, "{:?}", space.stats());
 }
 
 #[test]
@@ -104,28 +112,30 @@ fn a_full_pool_recovers_after_frees_and_pages_change_class() {
         };
         assert!(matches!(full, Error::Full { .. }), "{full}");
         let class = Class::of(bytes).unwrap();
-        assert_eq!(chunks.len(), 3 * class.per_page(), "class {bytes}");
+        let few = class.few_units();
+        let spans = 500 / few + 3 * (511 / few);
+        assert_eq!(chunks.len(), spans as usize * class.chunks(few), "class {bytes}");
         for at in chunks {
             space.pin_mut().unwrap().retire(at, bytes);
         }
         assert!(space.relieve().unwrap());
     }
-    assert_eq!(space.stats().pages_in_use, 1);
+    assert_eq!(space.stats().bytes_in_use, EMPTY);
     assert!(!space.is_poisoned());
 }
 
-/// What a thread has cached of sizes that are no longer asked for would keep their pages for ever.
+/// What a thread has cached of sizes that are no longer asked for would keep their spans for ever.
 #[test]
-fn a_pool_does_not_grow_while_a_cache_alone_keeps_pages() {
+fn a_pool_does_not_grow_while_a_cache_alone_keeps_spans() {
     let space = pool(8);
     for bytes in [64, 128, 192, 256, 448, 704] {
         let guard = space.pin_mut().unwrap();
-        let chunks: Vec<u64> = (0..Class::of(bytes).unwrap().per_page())
-            .map(|_| guard.alloc(bytes).unwrap())
-            .collect();
+        let class = Class::of(bytes).unwrap();
+        let chunks: Vec<u64> =
+            (0..class.chunks(class.few_units())).map(|_| guard.alloc(bytes).unwrap()).collect();
         chunks.into_iter().for_each(|at| guard.discard(at, bytes));
     }
-    assert_eq!(space.stats().pages, 2, "page 0, and one page for all in turn");
+    assert_eq!(space.stats().length, STEP, "one span for all in turn");
 }
 
 #[test]
@@ -150,7 +160,7 @@ fn an_operation_that_ran_out_of_space_is_begun_again_when_there_is_some() {
 #[test]
 fn what_is_no_chunk_in_use_is_not_reused_and_stops_the_pool() {
     type Misuse = fn(&Guard<'_, Heap>, u64);
-    let misuses: [(&str, Misuse); 10] = [
+    let misuses: [(&str, Misuse); 11] = [
         ("twice", |g, at| (0..300).for_each(|_| g.discard(at, 512))),
         ("twice, when the pool is about to grow", |g, at| {
             (0..2).for_each(|_| g.discard(at, 512));
@@ -159,10 +169,11 @@ fn what_is_no_chunk_in_use_is_not_reused_and_stops_the_pool() {
         ("inside", |g, at| (0..300).for_each(|_| g.discard(at + 64, 512))),
         ("wrong class", |g, at| (0..300).for_each(|_| g.discard(at, 1024))),
         ("page 0", |g, _| (0..300).for_each(|_| g.discard(512, 512))),
-        ("header", |g, at| (0..300).for_each(|_| g.discard(at / PAGE * PAGE, 512))),
+        ("the table", |g, _| (0..300).for_each(|_| g.discard(12_288, 512))),
         ("behind the end", |g, _| (0..300).for_each(|_| g.discard(9 * PAGE + 512, 512))),
         ("outside", |g, _| (0..300).for_each(|_| g.discard(u64::MAX - 511, 512))),
-        ("large that is small", |g, at| g.discard(at / PAGE * PAGE + 64, 1 << 20)),
+        ("large that is small", |g, at| g.discard(at / UNIT * UNIT, 1 << 20)),
+        ("pages that are none", |g, _| g.discard(LINE, 1 << 24)),
         ("large nowhere", |g, _| g.discard(u64::MAX - 63, 1 << 30)),
     ];
     for (name, misuse) in misuses {
@@ -229,7 +240,7 @@ fn no_chunk_has_two_owners_under_stress() {
     assert!(!space.is_poisoned());
     space.relieve().unwrap();
     let stats = space.stats();
-    assert_eq!((stats.pages_in_use, stats.limbo_bytes), (1, 0), "everything came back");
+    assert_eq!((stats.bytes_in_use, stats.limbo_bytes), (EMPTY, 0), "everything came back");
 }
 
 #[test]
@@ -247,5 +258,5 @@ fn a_producer_and_a_consumer_do_not_let_the_pool_grow() {
             receive.into_iter().for_each(|at| space.pin_mut().unwrap().retire(at, 1024));
         });
     });
-    assert!(space.stats().pages <= 4, "{:?}", space.stats());
+    assert!(space.stats().length <= 2 * PAGE, "{:?}", space.stats());
 }

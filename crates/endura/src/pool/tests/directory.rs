@@ -48,7 +48,7 @@ fn bad_names_are_refused() {
 #[test]
 fn a_map_whose_first_node_finds_no_room_does_not_exist() {
     let space = pool(1);
-    let made = space.open_map("m", 1, 0, |guard, _| guard.alloc(512));
+    let made = space.open_map("m", 1, 0, |guard, _| guard.alloc(PAGE));
     assert!(matches!(made, Err(Error::Full { .. })));
     assert!(space.find_map("m").unwrap().is_none());
     assert!(reopened(&space).maps().unwrap().is_empty());
@@ -79,7 +79,7 @@ fn a_dropped_map_is_gone_and_its_space_is_free() {
     assert!(!again.is_dropped() && again.kind() == 2);
     assert_eq!(again.entry(), map.entry());
     space.reclaim(&space.pin_mut().unwrap()).unwrap();
-    assert_eq!(space.stats().pages_in_use, 1);
+    assert_eq!(space.stats().bytes_in_use, EMPTY);
 }
 
 #[test]
@@ -115,12 +115,14 @@ fn there_is_room_for_any_number_of_maps() {
     for i in 0..count {
         space.open_map(&format!("map {i}"), 1, i, no_nodes).unwrap();
     }
-    assert_eq!(space.stats().pages, 3, "two directory pages");
+    // 16 entries in page 0, 63 in each span, and the tables of two pages more.
+    let bytes = (count - 16).div_ceil(63) * 16 * UNIT + 2 * UNIT;
+    assert_eq!(space.stats().bytes_in_use, EMPTY + bytes);
     let next = reopened(&space);
     assert_eq!(next.maps().unwrap().len() as u64, count);
     assert_eq!(next.find_map("map 4999").unwrap().unwrap().parameters(), 4999);
     next.open_map("one more", 1, 0, no_nodes).unwrap();
-    assert_eq!(next.stats().pages, 3);
+    assert_eq!(next.stats().bytes_in_use, EMPTY + bytes);
 }
 
 #[test]
@@ -151,13 +153,12 @@ fn entries_are_counted_by_all_threads() {
 
 #[test]
 fn damaged_entries_are_reported_and_end() {
-    use crate::pool::layout::{DIRECTORY, DIRECTORY_NEXT, ENTRY};
+    use crate::pool::layout::{DIRECTORY, DIRECTORY_NEXT, ENTRY, TABLE};
     let space = pool(6);
     for i in 0..2_100 {
         space.open_map(&format!("m{i}"), 1, 0, no_nodes).unwrap();
     }
-    let page = Region::new(space.media(), DIRECTORY_NEXT, 1).unwrap().load(0, Ordering::Relaxed);
-    let link = page * PAGE + 8;
+    let next = Region::new(space.media(), DIRECTORY_NEXT, 1).unwrap().load(0, Ordering::Relaxed);
     let damages = [
         (DIRECTORY, 3, "state"),
         (DIRECTORY + 8, 2 << 56, "kind 0"),
@@ -166,10 +167,12 @@ fn damaged_entries_are_reported_and_end() {
         (DIRECTORY + 64, 0, "NUL"),
         (DIRECTORY + 320, u64::MAX, "a type that is not UTF-8"),
         (DIRECTORY + ENTRY + 64, u64::from_le_bytes(*b"m0\0\0\0\0\0\0"), "a name twice"),
-        (DIRECTORY_NEXT, 77, "no such page"),
+        (DIRECTORY_NEXT, 77 * PAGE, "no such page"),
         (DIRECTORY_NEXT, u64::MAX, "no page"),
-        (link, page, "a loop"),
-        (page * PAGE, 0, "no header"),
+        (DIRECTORY_NEXT, next + 64, "inside a span"),
+        (DIRECTORY_NEXT, next + 15 * UNIT, "not its start"),
+        (next, next, "a loop"),
+        (TABLE + 8 * (next / UNIT), 0, "no header"),
     ];
     for (at, value, what) in damages {
         let medium = copy(space.media());
@@ -233,7 +236,7 @@ fn a_map_that_is_being_freed_waits() {
         assert_eq!((shares.limbo, shares.leaked), (512 * left, 0));
     }
     space.relieve().unwrap();
-    assert_eq!(space.stats().pages_in_use, 1);
+    assert_eq!(space.stats().bytes_in_use, EMPTY);
 }
 
 #[test]

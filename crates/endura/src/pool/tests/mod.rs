@@ -10,6 +10,10 @@ mod tails;
 
 use super::*;
 use crate::media::{Heap, Media, Ordering, Region};
+use crate::pool::layout::UNIT;
+
+/// Bytes in use of a pool without maps and chunks: 12 units describe it.
+const EMPTY: u64 = 12 * UNIT;
 
 pub(crate) const FRESH: Session = Session { generation: 1, clean: true, read_only: false };
 

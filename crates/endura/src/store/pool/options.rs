@@ -60,7 +60,7 @@ impl Default for PoolOptions {
 
 impl PoolOptions {
     /// The largest size in bytes to which the pool may grow while it is open; 1 TiB by default, at most 64 TiB. It
-    /// reserves address space, not memory or disk. It may differ between opens, and is never less than the size of the
+    /// counts in steps of 64 KiB, and reserves address space, not memory or disk. It may differ between opens, and is never less than the size of the
     /// file.
     ///
     /// The default takes at most an eighth of the largest gap in the address space. If 1 TiB does not fit, it is less,

@@ -11,7 +11,7 @@ use super::options::PoolOptions;
 use super::warnings;
 use crate::media::{Domain, Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
-use crate::pool::{LeakRecovery, PartlyUsed, PoolFile, Session, Space};
+use crate::pool::{LeakRecovery, PoolFile, Session, SizeUse, Space};
 use crate::runtime::calls::Call;
 use crate::store::index::table;
 use crate::sync::Mutex;
@@ -72,15 +72,15 @@ struct Facts {
 pub struct Stats {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Pages of 2 MiB that are not wholly free, including the one that describes the pool.
-    pub pages_in_use: u64,
-    /// Bytes of those pages.
-    pub page_bytes_in_use: u64,
-    /// Bytes of free chunks in those pages. A free chunk can be reused only for its own size until all chunks of its
-    /// page are free: [`partly_used`](Self::partly_used) lists them by size. One entry in a page keeps the whole page.
+    /// Bytes of the file that are in use, in units of 4 KiB, those that describe the pool among them. The rest is free
+    /// for any purpose.
+    pub bytes_in_use: u64,
+    /// Bytes of free chunks in what is in use. Chunks of one size lie in spans of 16 KiB to 2 MiB. A free chunk can
+    /// be reused only for its own size until all chunks of its span are free: [`sizes`](Self::sizes) lists
+    /// them by size. One entry in a span keeps the whole span.
     pub free_chunk_bytes: u64,
-    /// For each size of chunk, the pages that have free chunks, without those in thread caches.
-    pub partly_used: Vec<PartlyUsed>,
+    /// For each size of chunk, its spans, and what is free in them.
+    pub sizes: Vec<SizeUse>,
     /// Bytes that are freed, but that a thread may still be reading. If a thread stays inside an operation, they grow
     /// with every update and removal, and so does the file, up to its largest size. When the thread has left, each
     /// update frees a few of them: all are gone after about a third as many updates as ran meanwhile.
@@ -260,7 +260,7 @@ impl Pool {
     }
 
     /// Facts and figures; those about space are exact while no operation writes. Reads the state of every partly used
-    /// page; operations continue meanwhile.
+    /// span; operations continue meanwhile.
     ///
     /// # Errors
     ///
@@ -280,10 +280,9 @@ impl Pool {
         warnings.extend(warnings::of(&figures));
         Ok(Stats {
             file_bytes: figures.file_bytes,
-            pages_in_use: figures.pages_in_use,
-            page_bytes_in_use: figures.page_bytes_in_use,
+            bytes_in_use: figures.bytes_in_use,
             free_chunk_bytes: figures.free_chunk_bytes,
-            partly_used: space.partly_used(),
+            sizes: space.sizes(),
             limbo_bytes: figures.limbo_bytes,
             leak_recovery: space.collection(),
             max_bytes: space.media().limit(),
@@ -339,10 +338,15 @@ impl Inner {
         if self.session.read_only {
             return Ok(());
         }
-        self.space.save()?;
+        let length = self.space.save()?;
         // The data must be on the disk before the mark says so.
         self.space.media().sync().inspect_err(|_| self.space.poison())?;
-        file.end()
+        file.end()?;
+        if length < self.space.media().len() {
+            // The pool is closed whether or not the file becomes shorter: no session looks behind its length.
+            let _ = self.space.media().cut(length);
+        }
+        Ok(())
     }
 }
 

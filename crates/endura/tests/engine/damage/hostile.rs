@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use endura::{Error, Kind, MapOptions, Pool, Result};
 
-use crate::support::patched::{Closed, Words, options, outcome, spelled};
+use crate::support::patched::{Closed, LENGTH, Words, options, outcome, spelled};
 use crate::support::patience::within;
 
 /// Longer than an operation takes on a loaded machine.
@@ -129,9 +129,10 @@ const DAMAGES: [Damage; 15] = [
 fn knots(words: &Words) {
     let key = spelled(0);
     let depths = spelled(0).trim_end_matches('0').len()..key.len() + 32;
-    // Chunks that were never handed out.
-    let first = words.roart().last().unwrap() | 0xFFFF;
-    let place = |depth: usize| first + 1 + 64 * (depth as u64);
+    // The last two units, which were never used.
+    let first = words.get(LENGTH) - 8192;
+    assert!((first..first + 8192).step_by(8).all(|at| words.get(at) == 0));
+    let place = |depth: usize| first + 64 * (depth as u64);
     let link = |depth: usize, byte: u8| 2 << 56 | u64::from(byte) << 48 | place(depth);
     for depth in depths.clone() {
         let known = (0..depth).map(|i| key.as_bytes().get(i).copied().unwrap_or(b'0'));

@@ -4,5 +4,6 @@ mod arithmetic;
 mod counts;
 mod damage_is_told;
 mod hostile;
+mod lengths;
 mod types;
 mod unknown_nodes;

@@ -6,3 +6,4 @@ mod kills;
 mod many_maps;
 mod memory;
 mod refill;
+mod small;

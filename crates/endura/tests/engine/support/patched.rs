@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use endura::lab::pool::superblock::Superblock;
@@ -10,12 +10,16 @@ use endura::{Kind, MapOptions, Pool, PoolOptions, Result};
 use tempfile::TempDir;
 
 /// Where the entry of the first map lies, and its words.
-pub(crate) const FIRST_ENTRY: u64 = 12288;
+pub(crate) const FIRST_ENTRY: u64 = 16384;
 const ROOT: u64 = FIRST_ENTRY + 16;
+/// Where the pool says how many pages it has.
+pub(crate) const NEXT_PAGE: u64 = 8192;
+/// Where the pool says how long it is.
+pub(crate) const LENGTH: u64 = 8240;
 pub(crate) const LEN: u64 = FIRST_ENTRY + 24;
 const HEADS: u64 = FIRST_ENTRY + 832;
-/// Where pages of chunks begin.
-const CHUNKS: u64 = 2 << 20;
+/// Where spans of chunks begin.
+const CHUNKS: u64 = 12 * 4096;
 
 /// A closed pool with one map of this kind, in which numbers below `entries` are keys.
 pub(crate) struct Closed {
@@ -57,7 +61,7 @@ impl Closed {
         let copy = self.copies.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.path().join(format!("patched-{copy}"));
         fs::copy(self.folder.path().join("sound"), &path).unwrap();
-        change(&Words(File::options().read(true).write(true).open(&path).unwrap()));
+        Words::of(&path, change);
         path
     }
 }
@@ -66,6 +70,11 @@ impl Closed {
 pub(crate) struct Words(File);
 
 impl Words {
+    /// Has the words of the file changed.
+    pub(crate) fn of(path: &Path, change: impl FnOnce(&Self)) {
+        change(&Self(File::options().read(true).write(true).open(path).unwrap()));
+    }
+
     pub(crate) fn get(&self, at: u64) -> u64 {
         let mut bytes = [0; 8];
         self.0.read_exact_at(&mut bytes, at).unwrap();
@@ -76,7 +85,7 @@ impl Words {
         self.0.write_all_at(&word.to_le_bytes(), at).unwrap();
     }
 
-    /// The lines behind the first page in which `is_one` finds a chunk to begin.
+    /// The lines of spans in which `is_one` finds a chunk to begin.
     pub(crate) fn find(&self, is_one: impl Fn(&[u64; 8]) -> bool) -> Vec<u64> {
         let mut bytes = vec![0; (self.0.metadata().unwrap().len() - CHUNKS) as usize];
         self.0.read_exact_at(&mut bytes, CHUNKS).unwrap();
