@@ -73,7 +73,7 @@ fn nbtree() -> Vec<Runner> {
 
 fn roart() -> Vec<Runner> {
     fn of<T: Techniques>(name: &'static str, keys: usize, model: Model) -> Runner {
-        // Every session after a crash takes new pages, one for each size of chunk.
+        // Every session after a crash takes new spans, one for each size of chunk.
         runner(name, Spellings::<T>::first(keys as u64), model, 64 * PAGE)
     }
     vec![

@@ -136,7 +136,7 @@ impl<T: Techniques> Tried for Roart<T> {
     type Key = Vec<u8>;
     type Shape = Shape;
 
-    /// Every session after a crash takes new pages, one for each size of chunk.
+    /// Every session after a crash takes new spans, one for each size of chunk.
     const LIMIT: u64 = 96 * PAGE;
     const OPS: usize = 12;
 

@@ -9,7 +9,7 @@ mod threads;
 use endura::lab::pool::PAGE;
 use endura_sim::subjects::ByteOp;
 
-/// Every session after a crash takes new pages, one for each size of chunk.
+/// Every session after a crash takes new spans, one for each size of chunk.
 const LIMIT: u64 = 64 * PAGE;
 
 fn put(key: &str, value: u64) -> ByteOp {

@@ -5,7 +5,11 @@
 //! behaviour. The loads are in `asm!`, where they may be wider than a word: the compiler knows nothing of what they read.
 
 use std::sync::atomic::AtomicU64;
-#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
+#[cfg(any(
+    all(test, not(loom)),
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    miri
+))]
 use std::sync::atomic::Ordering;
 
 /// Copies `out.len()` bytes from byte `from` of the words on.

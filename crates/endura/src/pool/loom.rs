@@ -14,6 +14,8 @@ use crate::sync::loom::{Fault, check, check_finds, spawn};
 use crate::types::Types;
 
 const CHUNK: u64 = 64;
+/// Where the first chunk lies.
+const FIRST: u64 = 12 * 4096;
 
 fn space() -> Arc<Space<Modelled>> {
     let medium = Modelled::new(2 * PAGE);
@@ -35,7 +37,7 @@ fn a_chunk_has_one_owner(too_early: bool) {
     let first: Vec<u64> = {
         let guard = space.pin_mut().unwrap();
         let chunks = (0..2).map(|_| guard.alloc(CHUNK).unwrap()).collect();
-        space.media().fill(PAGE, 64 * CHUNK);
+        space.media().fill(FIRST, 64 * CHUNK);
         chunks
     };
     for at in first {
@@ -82,7 +84,7 @@ fn a_linked_chunk_is_as_it_was() {
         let guard = space.pin_mut().unwrap();
         (guard.alloc(CHUNK).unwrap(), guard.alloc(CHUNK).unwrap())
     };
-    space.media().fill(PAGE, 64 * CHUNK);
+    space.media().fill(FIRST, 64 * CHUNK);
     word(&space, old).store(0, 7, Ordering::Release);
     word(&space, link).store(0, old, Ordering::Release);
     let reader = {

@@ -69,7 +69,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Before the pool grows: takes back the unused chunks of other threads whose locks are free at once. Cached chunks
-    /// may be all that keeps pages of sizes that are no longer requested.
+    /// may be all that keeps spans of sizes that are no longer requested.
     pub(crate) fn look_around(&self) -> Result<()> {
         let now = self.epochs.advance();
         let mut left = Bite::SHORT;
@@ -123,7 +123,7 @@ impl<M: Media> Space<M> {
     }
 
     /// Frees what may be reused at epoch `now`, a bite of it, takes back all caches, and lets go of the
-    /// pages that become wholly free.
+    /// spans that become wholly free.
     pub(crate) fn empty_all(&self, now: u64, bite: Bite) -> Result<usize> {
         let mut left = bite;
         for slot in self.epochs.slots() {

@@ -133,13 +133,7 @@ pub trait ByteIndex: Send + Sync + 'static {
         keys: (Bound<&[u8]>, Bound<&[u8]>),
         upwards: bool,
         visit: EntryVisitor<'_>,
-    ) -> Result<()> {
-        let show = |key: Bytes<'_>, value: Bytes<'_>| visit(&key.to_vec(), &value.to_vec());
-        match upwards {
-            true => self.scan_up(cursor, keys, show),
-            false => self.scan_down(cursor, keys, show),
-        }
-    }
+    ) -> Result<()>;
 
     /// Copies the first entry of such a scan, or its key alone, to `entry`; returns whether there is one. Most calls
     /// after the first of a scan take no pin.
@@ -154,19 +148,7 @@ pub trait ByteIndex: Send + Sync + 'static {
         upwards: bool,
         with_value: bool,
         entry: &mut Entry,
-    ) -> Result<bool> {
-        let mut found = false;
-        self.show(cursor, keys, upwards, &mut |key, value| {
-            let value = if with_value { value } else { &[] };
-            let all = [key, value].concat();
-            entry.fill(key.len(), value.len(), |from, len, out| {
-                out.extend_from_slice(&all[from..from + len]);
-            });
-            found = true;
-            ControlFlow::Break(())
-        })?;
-        Ok(found)
-    }
+    ) -> Result<bool>;
 
     /// Passes the entry with the smallest key at one moment of the call, in place, to `read`. `None`: at one moment
     /// there was no entry. Memory that is freed meanwhile is not reused before `read` returns.

@@ -27,7 +27,7 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     let plot = Plot { stacked: true, ..costs("space", groups(names), "space per key", "B", bars) };
     let checks = vec![Check::new(
         "NBTree takes at least 7 times as many bytes on the medium as in DRAM",
-        format!("1 to {} at both sizes; pages of 2 MiB count whole", list(&ratios)),
+        format!("1 to {} at both sizes; spans count whole", list(&ratios)),
         ratios.iter().all(|&ratio| ratio >= 7.0 * 0.85),
         &format!("a byte of each key and the inner nodes are in DRAM: 1 to {}", figure(ratios[0])),
     )];

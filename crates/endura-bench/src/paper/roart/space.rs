@@ -41,7 +41,7 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
         ),
     ];
     Ok(Finding {
-        setup: "keys of 4 to 128 bytes, values of 8; pages of 2 MiB count whole, so that few keys seem to take more".into(),
+        setup: "keys of 4 to 128 bytes, values of 8; spans of 16 KiB to 2 MiB count whole".into(),
         plots: vec![plot],
         checks,
     })

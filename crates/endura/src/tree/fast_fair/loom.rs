@@ -150,7 +150,7 @@ fn a_reader_finds_its_key_beside_a_split() {
     let tree = Tiny::open(&space, "t").unwrap();
     [10, 20, 30].into_iter().for_each(|key| _ = tree.modify(key, |_| Change::Put(key)).unwrap());
     // The places of the new node and of the new root.
-    space.media().fill(PAGE, 32 * Leaf::BYTES);
+    space.media().fill(12 * 4096, 32 * Leaf::BYTES);
     let reader = {
         let tree = tree.clone();
         spawn(move || {

@@ -10,7 +10,7 @@ use endura::lab::media::{Heap, Media, Ordering, Region};
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
 use endura::lab::tree::{
-    ByteChange, ByteIndex, Bytes, Change, Index, Len, Popped, fast_fair, nbtree, roart,
+    ByteChange, ByteIndex, Bytes, Change, Entry, Index, Len, Popped, fast_fair, nbtree, roart,
 };
 use endura::{Error, Result};
 use endura_variants::handles::{ByteMap, WordMap};
@@ -147,6 +147,27 @@ impl<I: ByteIndex> ByteIndex for Beside<I> {
         visit: impl FnMut(Bytes<'_>, Bytes<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.index.scan_down(cursor, keys, visit)
+    }
+
+    fn show(
+        &self,
+        cursor: &mut Self::Cursor,
+        keys: Bounds<'_>,
+        upwards: bool,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.index.show(cursor, keys, upwards, visit)
+    }
+
+    fn next_entry(
+        &self,
+        cursor: &mut Self::Cursor,
+        keys: Bounds<'_>,
+        upwards: bool,
+        with_value: bool,
+        entry: &mut Entry,
+    ) -> Result<bool> {
+        self.index.next_entry(cursor, keys, upwards, with_value, entry)
     }
 
     fn first<R>(&self, read: impl FnOnce(Bytes<'_>, Bytes<'_>) -> R) -> Result<Option<R>> {
