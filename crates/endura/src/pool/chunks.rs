@@ -1,7 +1,7 @@
 //! Allocation and freeing of chunks by an operation.
 
 use crate::media::{Mark, Media};
-use crate::pool::alloc::class::Room;
+use crate::pool::alloc::class::{Class, Room};
 use crate::pool::pins::guard::Guard;
 use crate::pool::space::Space;
 use crate::runtime::epoch::before_reuse;
@@ -40,21 +40,30 @@ impl<M: Media> Guard<'_, M> {
     fn try_alloc(&self, bytes: u64) -> Result<u64> {
         let Space { media, allocator, .. } = self.space;
         let room = Room::of(bytes);
-        let Room::Slab(class) = room else {
-            if allocator.would_grow(room) {
-                self.space.look_around()?;
-            }
-            return match room {
-                Room::Run(units) => allocator.take_run(media, units),
-                Room::Large(pages) => allocator.take_large(media, pages),
-                Room::Slab(_) => unreachable!("it is none"),
-            };
+        let look_around = || match allocator.would_grow(room) {
+            true => self.space.look_around(),
+            false => Ok(()),
         };
+        match room {
+            Room::Slab(class) => self.try_alloc_in_slab(class),
+            Room::Run(units) => {
+                look_around()?;
+                allocator.take_run(media, units)
+            }
+            Room::Large(pages) => {
+                look_around()?;
+                allocator.take_large(media, pages)
+            }
+        }
+    }
+
+    fn try_alloc_in_slab(&self, class: Class) -> Result<u64> {
+        let Space { media, allocator, .. } = self.space;
         let mut cache = self.slot.contents.lock();
         if let Some(chunk) = cache.take_ready(class) {
             return Ok(chunk);
         }
-        if cache.lacks(class) && allocator.would_grow(room) {
+        if cache.lacks(class) && allocator.would_grow(Room::Slab(class)) {
             // Its own lock among them: two at once could be a deadlock.
             drop(cache);
             self.space.look_around()?;
@@ -65,10 +74,7 @@ impl<M: Media> Guard<'_, M> {
             // It may be about a chunk that went back to its span, and has two owners.
             self.space.poison_with(error);
         }
-        match taken? {
-            Some(chunk) => Ok(chunk),
-            None => Err(Error::Full { need: bytes, free: 0 }),
-        }
+        taken?.ok_or(Error::Full { need: class.size(), free: 0 })
     }
 
     /// Frees a chunk of `bytes` bytes, as requested, that was never linked. It may be reused at once.

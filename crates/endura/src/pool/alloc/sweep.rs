@@ -23,17 +23,15 @@ impl Allocator {
         }
         media.mark(Mark::Step("collect.sweep"));
         let Some(OldSpan { first, units, kind }) = marks.spans().get(index) else { return Ok(0) };
-        if let Old::Slab(class) = kind {
-            return self.slabs.sweep(media, &self.pages, marks, class, first);
-        }
-        if marks.has(index) || !self.pages.is_left_over(first) {
-            return Ok(0);
-        }
         let give = |kind| self.pages.give_span(media, first, Header { kind, units });
         match kind {
+            Old::Slab(class) => {
+                return self.slabs.sweep(media, &self.pages, marks, class, first);
+            }
+            _ if marks.has(index) || !self.pages.is_left_over(first) => return Ok(0),
             Old::Large => self.pages.give_large(media, first / UNITS, units / UNITS)?,
             Old::Run => give(SpanKind::Run)?,
-            Old::Directory | Old::Slab(_) => give(SpanKind::Directory)?,
+            Old::Directory => give(SpanKind::Directory)?,
         }
         Ok(units * UNIT - if kind == Old::Large { LINE } else { 0 })
     }
