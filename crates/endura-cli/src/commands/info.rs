@@ -81,10 +81,10 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
         table.row([shown_name(&map.name), types, kind, length(map), nodes]);
     }
     table.write(&mut out)?;
-    if let Some(space) = space {
+    if space.is_some() {
         writeln!(out)?;
         let mut table = Table::new(0, &["chunks of", "in spans of", "free", "part"]);
-        for size in &space.sizes {
+        for size in &stats.sizes {
             let free = 100 * size.free_bytes / size.span_bytes.max(1);
             table.row([
                 bytes(size.chunk_bytes),
@@ -109,7 +109,6 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
 struct Space {
     payload: u64,
     structure: u64,
-    sizes: Vec<SizeUse>,
 }
 
 impl Space {
@@ -131,7 +130,7 @@ impl Space {
         bar.finish_and_clear();
         let rest = stats.bytes_in_use.saturating_sub(stats.free_chunk_bytes);
         let structure = rest.saturating_sub(payload);
-        Ok(Self { payload, structure, sizes: stats.sizes.clone() })
+        Ok(Self { payload, structure })
     }
 }
 
@@ -179,7 +178,7 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space
         };
         whole["payload_bytes"] = space.payload.into();
         whole["structure_bytes"] = space.structure.into();
-        whole["sizes"] = space.sizes.iter().map(size).collect();
+        whole["sizes"] = stats.sizes.iter().map(size).collect();
     }
     Ok(writeln!(stdout(), "{whole}")?)
 }

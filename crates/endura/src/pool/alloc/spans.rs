@@ -147,7 +147,7 @@ impl FreeSpace {
     /// One more than the last unit in use.
     fn end(&self) -> u64 {
         let page = self.next - self.pages.count_before(self.next);
-        let last = self.units.runs().last();
+        let last = self.units.last_run();
         last.filter(|&(_, end)| end == page * UNITS).map_or(page * UNITS, |(first, _)| first)
     }
 

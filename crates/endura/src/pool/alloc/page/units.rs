@@ -108,6 +108,12 @@ impl FreeUnits {
         })
     }
 
+    /// The last of them.
+    pub(crate) fn last_run(&self) -> Option<(u64, u64)> {
+        let (page, units) = self.pages.last_key_value()?;
+        units.runs().last().map(|(first, end)| (page * UNITS + first, page * UNITS + end))
+    }
+
     /// Makes units `first..end` free, or not. They lie in one page.
     pub(crate) fn set(&mut self, first: u64, end: u64, is_free: bool) {
         let page = first / UNITS;
@@ -157,7 +163,7 @@ mod tests {
         assert!(!free.touches(3 * 512 + 70, 4 * 512) && !free.touches(5 * 512, 6 * 512));
         free.set(3 * 512 + 14, 3 * 512 + 60, true);
         let runs = [(3 * 512 + 10, 3 * 512 + 70), (7 * 512 + 1, 8 * 512)];
-        assert!(free.runs().eq(runs));
+        assert!(free.runs().eq(runs) && free.last_run() == Some(runs[1]));
         assert_eq!((free.count_in(3), free.count_in(4)), (60, 0));
         free.set(3 * 512 + 10, 3 * 512 + 70, false);
         assert!(free.runs().eq([runs[1]]) && free.fit(60) == Some(7 * 512 + 1));
