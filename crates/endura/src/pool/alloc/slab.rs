@@ -188,9 +188,9 @@ impl Slabs {
         self.classes[class.index()].lock().units += units;
     }
 
-    /// Counts units anew.
-    pub(crate) fn forget_units(&self) {
-        Class::all().for_each(|class| self.classes[class.index()].lock().units = 0);
+    /// The spans of the class have so many units.
+    pub(crate) fn set_units(&self, class: Class, units: u64) {
+        self.classes[class.index()].lock().units = units;
     }
 
     /// Units of all spans of the class, as far as is known.
@@ -265,11 +265,15 @@ impl ClassSpans {
         Some(slab)
     }
 
-    /// Units of the next span. A page is not taken where the file would have to grow for it, and has a gap for few units.
+    /// Units of the next span. The pool does not grow for a span that takes a page while much of it is gaps that have
+    /// room for one of few units. (Not for each gap: an open after a kill reads the header of every span.)
     fn next_units(&self, pages: &Pages, class: Class) -> u64 {
         let (units, few) = (class.next_units(self.units), class.few_units());
-        let is_gap = units == WHOLE && pages.span_would_grow(WHOLE) && !pages.span_would_grow(few);
-        if is_gap { few } else { units }
+        let fills_gap = units == WHOLE
+            && pages.has_many_gaps()
+            && pages.span_would_grow(WHOLE)
+            && !pages.span_would_grow(few);
+        if fills_gap { few } else { units }
     }
 
     /// Takes a new span. Where there is no room for one that takes a page, one of few units.

@@ -23,6 +23,7 @@
 use crate::media::{LINE, Media};
 use crate::pool::alloc::allocator::Allocator;
 use crate::pool::alloc::bitmap::Bitmap;
+use crate::pool::alloc::class::Class;
 use crate::pool::alloc::left_over::{LeftOver, Old, OldSpan};
 use crate::pool::alloc::page::header;
 use crate::pool::alloc::page::header::PageKind;
@@ -34,12 +35,16 @@ use crate::pool::layout::{DIRECTORY_NEXT, LENGTH, NEXT_PAGE, UNIT, UNITS};
 const _: () =
     assert!(NEXT_PAGE / LINE == DIRECTORY_NEXT / LINE && LENGTH / LINE == NEXT_PAGE / LINE);
 
-/// What one walk finds.
-#[derive(Debug, Clone, Copy)]
-enum Seen {
-    FreePage(u64),
-    Large(u64, u64),
-    Span(Found),
+/// What one walk over all headers finds.
+struct Survey {
+    in_use: LeftOver,
+    free_pages: Vec<u64>,
+    /// Runs of free units: first and end.
+    free_units: Vec<(u64, u64)>,
+    /// Spans that have a tail with a chunk in it, and which chunks these are.
+    tails: Vec<(Class, Found, Bitmap)>,
+    /// Units of the spans of each class.
+    units: [u64; Class::COUNT],
 }
 
 impl Allocator {
@@ -51,81 +56,93 @@ impl Allocator {
             let free = self.pages.free.lock();
             (free.next, free.length)
         };
-        let seen = look(media, next, length)?;
-        self.slabs.forget_units();
-        let mut left = LeftOver::default();
-        for seen in seen {
-            match seen {
-                // Not if the list of a close knows of it.
-                Seen::FreePage(page) => _ = self.pages.restore_pages(page, 1),
-                Seen::Large(page, count) => {
-                    let (first, units) = (page * UNITS, count * UNITS);
-                    left.push(OldSpan { first, units, kind: Old::Large });
-                }
-                Seen::Span(found) => self.sort(found, &mut left),
-            }
+        let found = Survey::of(media, next, length)?;
+        // Not what the list of a close knows of.
+        for page in found.free_pages {
+            let _ = self.pages.restore_pages(page, 1);
         }
-        Some(left)
-    }
-
-    fn sort(&self, found: Found, left: &mut LeftOver) {
-        let (first, units) = (found.first, found.header.units);
-        let kind = match found.header.kind {
-            SpanKind::Free => {
-                let _ = self.pages.restore_units(first, first + units);
-                return;
-            }
-            SpanKind::Run => Old::Run,
-            SpanKind::Directory => Old::Directory,
-            SpanKind::Slab(class) => {
-                self.slabs.count_units(class, units);
-                let (chunks, from) = (class.chunks(units), class.first_from(found.tail));
-                if from < chunks {
-                    let tail = Bitmap::free_from(chunks, from);
-                    // Not if the list of a close knows of it.
-                    let _ = self.slabs.restore(&self.pages, class, found, tail);
-                }
-                Old::Slab(class)
-            }
-        };
-        left.push(OldSpan { first, units, kind });
+        for (first, end) in found.free_units {
+            let _ = self.pages.restore_units(first, end);
+        }
+        for (class, span, tail) in found.tails {
+            let _ = self.slabs.restore(&self.pages, class, span, tail);
+        }
+        Class::all().for_each(|class| self.slabs.set_units(class, found.units[class.index()]));
+        Some(found.in_use)
     }
 }
 
-/// Looks at all pages below `next`; none if one of them has an impossible header, or a span in use lies behind byte
-/// `length`.
-fn look<M: Media>(media: &M, next: u64, length: u64) -> Option<Vec<Seen>> {
-    let mut seen = Vec::new();
-    let mut page = 0;
-    while page < next {
+impl Survey {
+    /// Looks at all pages below `next`; none if one of them has an impossible header, or a span in use lies behind byte
+    /// `length`.
+    fn of<M: Media>(media: &M, next: u64, length: u64) -> Option<Self> {
+        let mut survey = Self {
+            in_use: LeftOver::default(),
+            free_pages: Vec::new(),
+            free_units: Vec::new(),
+            tails: Vec::new(),
+            units: [0; Class::COUNT],
+        };
+        let mut page = 0;
+        while page < next {
+            page = survey.look_at_page(media, page, next, length)?;
+        }
+        Some(survey)
+    }
+
+    /// Looks at page `page`; the next page that has a header.
+    fn look_at_page<M: Media>(
+        &mut self,
+        media: &M,
+        page: u64,
+        next: u64,
+        length: u64,
+    ) -> Option<u64> {
         let kind = header::read(media, page).ok()?;
         if page > 0 {
             header::flush(media, page).ok()?;
         }
         match kind {
-            PageKind::Free => seen.push(Seen::FreePage(page)),
+            PageKind::Free => self.free_pages.push(page),
             PageKind::Large(count) => {
                 let end = page.checked_add(count).filter(|&end| end <= next)?;
                 if end * UNITS * UNIT > length {
                     return None;
                 }
-                seen.push(Seen::Large(page, count));
-                page = end;
-                continue;
+                let (first, units) = (page * UNITS, count * UNITS);
+                self.in_use.push(OldSpan { first, units, kind: Old::Large });
+                return Some(end);
             }
             PageKind::Cut => {
                 for found in table::walk(media, page) {
                     let found = found.ok()?;
-                    let end = (found.first + found.header.units) * UNIT;
-                    if found.header.kind != SpanKind::Free && end > length {
+                    let end = found.first + found.header.units;
+                    if found.header.kind != SpanKind::Free && end * UNIT > length {
                         return None;
                     }
                     table::flush(media, found.first).ok()?;
-                    seen.push(Seen::Span(found));
+                    self.sort(found);
                 }
             }
         }
-        page += 1;
+        Some(page + 1)
     }
-    Some(seen)
+
+    fn sort(&mut self, found: Found) {
+        let (first, units) = (found.first, found.header.units);
+        let kind = match found.header.kind {
+            SpanKind::Free => return self.free_units.push((first, first + units)),
+            SpanKind::Run => Old::Run,
+            SpanKind::Directory => Old::Directory,
+            SpanKind::Slab(class) => {
+                self.units[class.index()] += units;
+                let (chunks, from) = (class.chunks(units), class.first_from(found.tail));
+                if from < chunks {
+                    self.tails.push((class, found, Bitmap::free_from(chunks, from)));
+                }
+                Old::Slab(class)
+            }
+        };
+        self.in_use.push(OldSpan { first, units, kind });
+    }
 }

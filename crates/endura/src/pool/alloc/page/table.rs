@@ -67,14 +67,17 @@ pub(crate) struct Found {
     pub(crate) tail: u64,
 }
 
+/// Parts of a span of a few units that has chunks: each is a whole number of units.
+const FEW_PARTS: u64 = 4;
+
 /// Units of a part of a span of so many units, which has chunks.
 fn part(units: u64) -> u64 {
-    if units == WHOLE { WHOLE_PART } else { units / 4 }
+    if units == WHOLE { WHOLE_PART } else { units / FEW_PARTS }
 }
 
-/// Parts of such a span.
+/// Parts of such a span. (Without a division by a variable: an open asks for each span.)
 fn parts(units: u64) -> u64 {
-    units.div_ceil(part(units))
+    if units == WHOLE { WHOLE.div_ceil(WHOLE_PART) } else { FEW_PARTS }
 }
 
 /// Bytes of its first parts, so many.
