@@ -41,14 +41,16 @@ pub enum Error {
     /// `Stats::sizes` says for which sizes there are some. Those entries have to go, or all of them to be
     /// written to a new pool.
     #[error(
-        "no room for {need} bytes: the file can grow by {free}, and free space in partly used spans is for entries \
-         of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size of files \
-         (`ulimit -f`), or free disk space"
+        "no room for {need} bytes: a value of some {free} would fit, and free space in partly used spans is for \
+         entries of the same size only; remove entries, raise `max_size` (`--max-size`) or the limit on the size \
+         of files (`ulimit -f`), or free disk space"
     )]
     Full {
         /// How many bytes were asked for.
         need: u64,
-        /// How many bytes the pool could still have grown by.
+        /// How many bytes the longest piece of free space has, or could have if the file grew as far as it can. A
+        /// value of so many bytes fits, unless the page that it takes has no room for the table of its spans: 4 KiB.
+        /// Values of at most 16 KiB may fit also where this is 0, in free chunks of their size.
         free: u64,
     },
     /// Another process, or another handle of this process, has the pool open.

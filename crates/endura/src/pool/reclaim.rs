@@ -205,7 +205,16 @@ impl<M: Media> Space<M> {
     }
 
     #[cold]
-    fn with_room_made<T>(
+    fn with_room_made<T>(&self, full: Error, operation: impl FnMut() -> Result<T>) -> Result<T> {
+        self.again_with_room(full, operation).map_err(|error| match error {
+            Error::Full { need, free } => {
+                Error::Full { need, free: self.allocator.pages().longest_piece(free) }
+            }
+            error => error,
+        })
+    }
+
+    fn again_with_room<T>(
         &self,
         mut full: Error,
         mut operation: impl FnMut() -> Result<T>,

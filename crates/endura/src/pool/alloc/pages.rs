@@ -120,6 +120,19 @@ impl Pages {
         self.free.lock().units.runs().collect()
     }
 
+    /// Bytes of the longest piece of free space, if the file can grow by `growth` bytes. O(pieces).
+    pub(crate) fn longest_piece(&self, growth: u64) -> u64 {
+        let (file, next) = (self.length().saturating_add(growth), self.next() * UNITS);
+        let length = |(first, end): (u64, u64)| (end * UNIT).min(file).saturating_sub(first * UNIT);
+        // New pages follow the last one. A chunk of more than one page takes whole ones.
+        let pages = self.free_pages().into_iter().chain([(next, next)]);
+        let pages =
+            pages.map(|(first, end)| (first, if end == next { u64::MAX / UNIT } else { end }));
+        let whole = |bytes: u64| if bytes < PAGE { bytes } else { bytes - bytes % PAGE };
+        let units = self.free_units().into_iter().map(length);
+        pages.map(length).map(whole).chain(units).max().unwrap_or(0)
+    }
+
     /// From now on it is told of each unit that is there now whether it was free since.
     pub(crate) fn watch(&self) {
         let mut free = self.free.lock();

@@ -136,3 +136,31 @@ fn a_full_pool_holds_what_it_should_and_is_filled_again() {
     fill(24, 29_000);
     fill(48, 60_000);
 }
+
+/// The error of a full pool says how long a value may be that still fits.
+#[test]
+fn a_full_pool_says_what_would_fit() {
+    for length in [300_000, 3 << 20] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pool");
+        let pool = Pool::options().max_size(13 * MIB).create_new(&path).unwrap();
+        let map: Map<u64, [u8]> = pool.map("values").unwrap();
+        let full = |length: usize| match map.insert(u64::MAX, &vec![1; length]) {
+            Err(Error::Full { free, .. }) => Some(free),
+            done => done.map(|_| None).unwrap(),
+        };
+        for n in 0.. {
+            match map.insert(n, &vec![1; length]) {
+                Ok(_) => {}
+                Err(Error::Full { .. }) => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        // What is free here is less than one such value.
+        map.remove(1).unwrap();
+        let free = full(10 << 20).unwrap();
+        println!("full of {length}: {free} would fit");
+        assert_eq!(full(free as usize + 8192), Some(free), "{length}");
+        assert_eq!(full((free as usize).saturating_sub(8192)), None, "{length}");
+    }
+}
