@@ -24,7 +24,7 @@ pub(crate) const WHOLE: u64 = UNITS - 1;
 
 /// Units that a class has before its spans are whole pages: 16 MiB. Spans of a few units waste little where few chunks
 /// of a size are in use; where there are many, an open after a kill has fewer of the long ones to look at.
-const SMALL: u64 = 16 << 20 >> 12;
+pub(crate) const SMALL: u64 = 16 << 20 >> 12;
 
 /// One size of chunk. Chunk `i` of a span lies `i * size` bytes behind its start. So a size that is a power of two
 /// is also the chunk's alignment, up to a unit.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::media::Media;
 use crate::pool::alloc::bitmap::Bitmap;
-use crate::pool::alloc::class::{Class, WHOLE};
+use crate::pool::alloc::class::{Class, SMALL, WHOLE};
 use crate::pool::alloc::marks::Marks;
 use crate::pool::alloc::page::table;
 use crate::pool::alloc::page::table::{Found, Header, SpanKind};
@@ -53,6 +53,8 @@ struct ClassSpans {
     chunks: usize,
     /// Units of all spans of the class, those that were not met yet among them, as far as is known.
     units: u64,
+    /// Those in spans of few units. After an open all that a class has at first are taken for such.
+    in_few: u64,
 }
 
 /// How a size of chunk uses its memory.
@@ -185,12 +187,15 @@ impl Slabs {
 
     /// Counts units of spans of the class that are there.
     pub(crate) fn count_units(&self, class: Class, units: u64) {
-        self.classes[class.index()].lock().units += units;
+        let mut own = self.classes[class.index()].lock();
+        own.units += units;
+        own.in_few = own.units.min(SMALL);
     }
 
     /// The spans of the class have so many units.
     pub(crate) fn set_units(&self, class: Class, units: u64) {
-        self.classes[class.index()].lock().units = units;
+        let mut own = self.classes[class.index()].lock();
+        (own.units, own.in_few) = (units, units.min(SMALL));
     }
 
     /// Units of all spans of the class, as far as is known.
@@ -265,12 +270,13 @@ impl ClassSpans {
         Some(slab)
     }
 
-    /// Units of the next span. The pool does not grow for a span that takes a page while much of it is gaps that have
-    /// room for one of few units. (Not for each gap: an open after a kill reads the header of every span.)
+    /// Units of the next span. The pool does not grow for a span that takes a page while it has a gap for one of few units,
+    /// of which the class has given some back. (It has no more of them than it began with, for an open after a kill reads
+    /// the header of each span.)
     fn next_units(&self, pages: &Pages, class: Class) -> u64 {
         let (units, few) = (class.next_units(self.units), class.few_units());
         let fills_gap = units == WHOLE
-            && pages.has_many_gaps()
+            && class.next_units(self.in_few) == few
             && pages.span_would_grow(WHOLE)
             && !pages.span_would_grow(few);
         if fills_gap { few } else { units }
@@ -287,6 +293,7 @@ impl ClassSpans {
             taken => (taken?, units),
         };
         self.units += units;
+        self.in_few += if units == WHOLE { 0 } else { units };
         let found = table::read(media, first)?;
         self.insert(class, found, Bitmap::all_free(class.chunks(units)));
         Ok(())
@@ -302,6 +309,7 @@ impl ClassSpans {
         units: u64,
     ) -> Result<()> {
         self.units = self.units.saturating_sub(units);
+        self.in_few = self.in_few.saturating_sub(if units == WHOLE { 0 } else { units });
         pages.give_span(media, first, Header { kind: SpanKind::Slab(class), units })
     }
 

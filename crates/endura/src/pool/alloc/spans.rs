@@ -62,12 +62,6 @@ impl Pages {
         place == Place::New || (place.first(free.next) + units) * UNIT > free.length
     }
 
-    /// Whether an eighth of the pool or more is free units of pages that are cut.
-    pub(crate) fn has_many_gaps(&self) -> bool {
-        let free = self.free.lock();
-        free.units.count() >= free.length / UNIT / 8
-    }
-
     /// Gives a span back that begins at unit `first` and is in use. Its header, or that of its page if nothing else is in
     /// use there, says FREE from now on.
     ///
