@@ -16,7 +16,7 @@ pub(crate) use backoff::Backoff;
 pub(crate) use fence::fence_behind_exchange;
 pub(crate) use std::sync::OnceLock;
 pub(crate) use std::sync::atomic::compiler_fence;
-pub(crate) use waiting::rest;
+pub(crate) use waiting::{is_scheduled, rest};
 pub use waiting::set_waiting;
 
 #[cfg(all(test, loom))]
