@@ -135,7 +135,9 @@ impl Crash {
         trace.events[..point.index].iter().for_each(|event| cache.apply(event));
         let mut stores = match model.domain {
             Domain::Eadr => drained(&cache, &point.aftermath),
-            Domain::Adr | Domain::PageCache | Domain::Marked { .. } => reached(&cache, &point.aftermath, left),
+            Domain::Adr | Domain::PageCache | Domain::Marked { .. } => {
+                reached(&cache, &point.aftermath, left)
+            }
         };
         stores.retain(|(store, _)| !is_volatile(store.at, &cache.visible(store.at / 64)));
         let last = trace.events[..point.index].last().map(|event| event.action);

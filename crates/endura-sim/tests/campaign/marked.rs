@@ -12,7 +12,9 @@ use endura_sim::subjects::{FastFair, NbTree, Roart};
 use endura_sim::tally::Effort;
 use endura_variants::roart::Tiny;
 
-use crate::exhaustive::{ONE_CRASH, Plan, TWO_CRASHES, add_starts_under, add_walks_under, explored};
+use crate::exhaustive::{
+    ONE_CRASH, Plan, TWO_CRASHES, add_starts_under, add_walks_under, explored,
+};
 use crate::jobs::{self, GUARD, Job};
 use crate::kinds::{Order, Region, Shape};
 use crate::pool;

@@ -2,7 +2,7 @@
 
 mod alloc;
 mod check;
-mod checkpoint;
+pub(crate) mod checkpoint;
 mod chunks;
 mod close;
 mod collect;

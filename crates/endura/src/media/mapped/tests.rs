@@ -62,7 +62,8 @@ fn every_instruction_of_this_cpu_runs() {
     let file = tempfile::tempfile().unwrap();
     for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
         let domain = Domain::Adr;
-        let mapping = Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
+        let mapping =
+            Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
         let reservation = Reservation::new(2 << 20).unwrap();
         let medium = Mapped::new(file.try_clone().unwrap(), reservation, mapping);
         assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");
@@ -330,7 +331,8 @@ fn a_reader_refuses_more_holes_than_a_process_has_mappings_for() {
     (1..pages).step_by(2).for_each(|page| file.write_all_at(&[7], 4096 * page).unwrap());
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
     let domain = Domain::PageCache;
-    let mapping = Mapping { read_only: true, direct: false, domain, instruction, notes_pages: false };
+    let mapping =
+        Mapping { read_only: true, direct: false, domain, instruction, notes_pages: false };
     let outcome = Mapped::new(file, Reservation::new(128 << 20).unwrap(), mapping);
     assert!(matches!(outcome, Err(Error::Unsupported { .. })));
 }

@@ -243,9 +243,7 @@ impl Reservation {
     pub(crate) unsafe fn fill(&self, part: &Range<u64>) -> io::Result<()> {
         assert!(part.start <= part.end && part.end <= self.len());
         // SAFETY: the caller's promise.
-        unsafe {
-            self.map_anonymous(part, ProtFlags::READ | ProtFlags::WRITE, MapFlags::empty())
-        }
+        unsafe { self.map_anonymous(part, ProtFlags::READ | ProtFlags::WRITE, MapFlags::empty()) }
     }
 
     /// # Safety

@@ -3,20 +3,18 @@
 use std::io;
 
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::root::{MOST_RUNS, NoRoot, ROOTS, Root, Run, SLOT};
+use crate::pool::checkpoint::root::{MOST_RUNS, Moment, NoRoot, ROOTS, Root, Run, SLOT};
 use crate::pool::checkpoint::slots::Slots;
 use crate::pool::checkpoint::table::{
     Entry, Place, Table, can_hold_a_page, decode, encode, hash_of, slots_of,
 };
-
-pub(crate) use crate::pool::checkpoint::root::Moment;
 
 /// Slots of a gap that is worth writing to, but for the last ones.
 const LEAST_GAP: u32 = 16;
 
 /// Why a file of checkpoints cannot be read or written.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The system says so.
     Io(io::Error),
     /// It was written by another version of this program, with this number.
@@ -37,7 +35,7 @@ impl From<io::Error> for Failure {
 
 /// A file of checkpoints, of which the newest is known. It belongs to one thread.
 #[derive(Debug)]
-pub(crate) struct CheckpointFile<F> {
+pub struct CheckpointFile<F> {
     file: F,
     /// The newest checkpoint, if there is one.
     root: Option<Root>,
@@ -62,8 +60,13 @@ struct Changes {
 }
 
 impl<F: DiskFile> CheckpointFile<F> {
-    /// Reads the newest root of a file, and all of its runs. A file that has none holds no checkpoint yet.
-    pub(crate) fn open(file: F) -> Result<Self, Failure> {
+    /// Reads the newest root of a file, and all of its runs. A file that has none holds no checkpoint yet. O(pages of the
+    /// pool).
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] if what the root says was not written so, [`Failure::Version`], [`Failure::Io`].
+    pub fn open(file: F) -> Result<Self, Failure> {
         let mut found = Self::without(file);
         let length = found.file.length()?;
         found.room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
@@ -128,12 +131,21 @@ impl<F: DiskFile> CheckpointFile<F> {
     }
 
     /// The newest checkpoint: of what it is, and which one.
-    pub(crate) fn newest(&self) -> Option<(Moment, u64)> {
+    pub fn newest(&self) -> Option<(Moment, u64)> {
         self.root.as_ref().map(|root| (root.moment, root.sequence))
     }
 
+    /// Bytes of the file that the newest checkpoint takes.
+    pub fn bytes(&self) -> u64 {
+        self.slots.in_use() * SLOT as u64
+    }
+
     /// Reads a page of the newest checkpoint.
-    pub(crate) fn read(&self, page: u32, bytes: &mut [u8; SLOT]) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] if it is not what was written, [`Failure::Io`].
+    pub fn read(&self, page: u32, bytes: &mut [u8; SLOT]) -> Result<(), Failure> {
         let place = self.table.get(page);
         if place.slot == 0 {
             bytes.fill(0);
@@ -147,7 +159,7 @@ impl<F: DiskFile> CheckpointFile<F> {
     }
 
     /// Whether the newest checkpoint has a page with these bytes.
-    pub(crate) fn has(&self, page: u32, bytes: &[u8; SLOT]) -> bool {
+    pub fn has(&self, page: u32, bytes: &[u8; SLOT]) -> bool {
         let place = self.table.get(page);
         match place.slot {
             0 => bytes.iter().all(|&byte| byte == 0),
@@ -160,12 +172,11 @@ impl<F: DiskFile> CheckpointFile<F> {
     ///
     /// After an error the newest checkpoint is what it was, and the round can be tried again, unless the file is
     /// [given up](Failure::GivenUp).
-    pub(crate) fn write(
-        &mut self,
-        moment: Moment,
-        pages: &[u32],
-        bytes: &[u8],
-    ) -> Result<u64, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Io`] where there is no room, or a write fails; [`Failure::TooLarge`]; [`Failure::GivenUp`] if a sync fails.
+    pub fn write(&mut self, moment: Moment, pages: &[u32], bytes: &[u8]) -> Result<u64, Failure> {
         debug_assert_eq!(pages.len() * SLOT, bytes.len());
         let mut changes = Changes { pages: self.table.len(), ..Changes::default() };
         let written = self.write_round(moment, (pages, bytes), &mut changes);

@@ -22,4 +22,5 @@ mod root;
 mod slots;
 mod table;
 
-pub(crate) use file::{CheckpointFile, Moment};
+pub use file::{CheckpointFile, Failure};
+pub use root::{Moment, SLOT};

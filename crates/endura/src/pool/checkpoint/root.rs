@@ -15,7 +15,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a slot, and of a page of the pool.
-pub(crate) const SLOT: usize = 4096;
+pub const SLOT: usize = 4096;
 /// Roots lie in the first slots.
 pub(crate) const ROOTS: u32 = 2;
 /// Runs of a root. When there would be more, or as many entries as the pool has pages, one run of all replaces them.
@@ -39,15 +39,15 @@ pub(crate) struct Run {
 
 /// What a checkpoint is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub struct Moment {
     /// The pool's random number.
-    pub(crate) pool: [u8; 16],
+    pub pool: [u8; 16],
     /// That of the session.
-    pub(crate) session: [u8; 16],
+    pub session: [u8; 16],
     /// Pages of 4 KiB of the pool.
-    pub(crate) pages: u32,
+    pub pages: u32,
     /// The superblock.
-    pub(crate) superblock: [u8; 192],
+    pub superblock: [u8; 192],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -132,11 +132,7 @@ impl<M: Media> Space<M> {
 
     /// Waits until all operations that did not see a bit just set in the gate have ended; `false` if that
     /// takes too long.
-    pub(super) fn wait_until_left(
-        &self,
-        how: Inside,
-        patience: Option<Duration>,
-    ) -> Result<bool> {
+    pub(super) fn wait_until_left(&self, how: Inside, patience: Option<Duration>) -> Result<bool> {
         if !self.epochs.settle() {
             return Err(Error::Unsupported {
                 what: "the kernel took membarrier(2) away after the pool was opened; allow it",

@@ -51,7 +51,8 @@ impl<M: Media> Maps<M> {
 
     /// Something with one of the maps.
     fn step(&self, random: &mut Random) {
-        let (key, value) = (random.below(KEYS).wrapping_mul(0x9E37_79B9_7F4A_7C15), random.below(1 << 40));
+        let (key, value) =
+            (random.below(KEYS).wrapping_mul(0x9E37_79B9_7F4A_7C15), random.below(1 << 40));
         let bytes = vec![value as u8; random.below(300) as usize];
         let name = format!("{:05}", key % KEYS);
         match random.below(12) {
@@ -70,7 +71,8 @@ impl<M: Media> Maps<M> {
 
 fn medium(domain: Domain) -> Mapped {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, domain, instruction, notes_pages: true };
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: true };
     let file = tempfile::tempfile().unwrap();
     file.set_len(STEP).unwrap();
     Mapped::new(file, Reservation::new(256 << 20).unwrap(), mapping).unwrap()

@@ -34,6 +34,15 @@ fn put(tree: &Tree, key: &[u8]) {
     tree.modify(key, |_| ByteChange::Put(b"value"[..].into())).unwrap();
 }
 
+/// Gives the key a value, which takes a closure some time.
+fn change(tree: &Tree, key: &[u8], mut takes_time: impl FnMut()) {
+    let decide = |takes_time: &mut dyn FnMut()| {
+        takes_time();
+        ByteChange::Put(b"new"[..].into())
+    };
+    tree.modify(key, |_| decide(&mut takes_time)).unwrap();
+}
+
 fn has(tree: &Tree, key: &[u8]) -> bool {
     tree.get_with(key, |_| ()).unwrap().is_some()
 }
@@ -85,11 +94,7 @@ fn a_closure_that_sleeps_is_not_waited_for_and_its_end_waits() {
     stays(
         "a change",
         |tree, stay| {
-            let change = |_: Option<_>| {
-                stay.here();
-                ByteChange::Put(b"new"[..].into())
-            };
-            tree.modify(b"key", change).unwrap();
+            change(tree, b"key", || stay.here());
         },
         |tree| assert!(!has(tree, b"key")),
         |tree| assert!(has(tree, b"key")),
@@ -119,12 +124,10 @@ fn a_write_in_a_closure_waits_whatever_is_around_it() {
     stays(
         "a write in a change",
         |tree, stay| {
-            let change = |_: Option<_>| {
+            change(tree, b"key", || {
                 stay.here();
                 put(tree, b"inner");
-                ByteChange::Put(b"new"[..].into())
-            };
-            tree.modify(b"key", change).unwrap();
+            });
         },
         |tree| assert!(!has(tree, b"inner") && !has(tree, b"key")),
         |tree| assert!(has(tree, b"inner") && has(tree, b"key")),
@@ -133,19 +136,15 @@ fn a_write_in_a_closure_waits_whatever_is_around_it() {
         "a write in a scan in a change",
         |tree, stay| {
             put(tree, b"first");
-            let change = |_: Option<_>| {
-                let mut cursor = Default::default();
-                let visit = |_: &[u8]| {
+            change(tree, b"key", || {
+                let visit = |_: endura::Bytes<'_>, _: endura::Bytes<'_>| {
                     stay.here();
                     put(tree, b"inner");
                     ControlFlow::Break(())
                 };
-                let mut visit = visit;
                 let all = (Bound::Unbounded, Bound::Unbounded);
-                tree.scan_up(&mut cursor, all, |key, _| visit(&key.to_vec())).unwrap();
-                ByteChange::Put(b"new"[..].into())
-            };
-            tree.modify(b"key", change).unwrap();
+                tree.scan_up(&mut Default::default(), all, visit).unwrap();
+            });
         },
         |tree| assert!(!has(tree, b"inner") && !has(tree, b"key")),
         |tree| assert!(has(tree, b"inner") && has(tree, b"key")),
@@ -158,12 +157,10 @@ fn a_closure_that_has_written_is_not_waited_for_either() {
     stays(
         "a change that sleeps after a write",
         |tree, stay| {
-            let change = |_: Option<_>| {
+            change(tree, b"key", || {
                 put(tree, b"inner");
                 stay.here();
-                ByteChange::Put(b"new"[..].into())
-            };
-            tree.modify(b"key", change).unwrap();
+            });
         },
         |tree| assert!(has(tree, b"inner") && !has(tree, b"key")),
         |tree| assert!(has(tree, b"key")),
@@ -175,12 +172,11 @@ fn a_panic_in_a_closure_ends_its_parking() {
     stays(
         "a panic",
         |tree, stay| {
-            let change = |_: Option<_>| -> ByteChange<'static> {
-                stay.here();
-                std::panic::resume_unwind(Box::new("as asked"));
-            };
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                tree.modify(b"key", change)
+                change(tree, b"key", || {
+                    stay.here();
+                    std::panic::resume_unwind(Box::new("as asked"));
+                });
             }));
             assert!(caught.is_err());
             put(tree, b"later");
@@ -197,7 +193,8 @@ fn a_hold_gives_up_and_lets_writers_go_on() {
         let (space, tree) = world();
         let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let space = &space;
+            scope.spawn(move || {
                 let guard = space.pin_mut().unwrap();
                 is_in.send(()).unwrap();
                 told_to.recv().unwrap();
@@ -226,14 +223,13 @@ fn a_verification_waits_for_what_is_parked() {
         let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let change = |_: Option<_>| {
+            let (tree, done) = (&tree, &done);
+            scope.spawn(move || {
+                change(tree, b"key", || {
                     is_in.send(()).unwrap();
                     told_to.recv().unwrap();
-                    put(&tree, b"inner");
-                    ByteChange::Put(b"new"[..].into())
-                };
-                tree.modify(b"key", change).unwrap();
+                    put(tree, b"inner");
+                });
                 done.store(true, Ordering::Release);
             });
             told.recv().unwrap();
@@ -242,7 +238,7 @@ fn a_verification_waits_for_what_is_parked() {
                 leave.send(()).unwrap();
             });
             let quiet = space.quiesce().unwrap();
-            assert!(has(&tree, b"inner") && has(&tree, b"key"));
+            assert!(has(tree, b"inner") && has(tree, b"key"));
             drop(quiet);
         });
         assert!(done.load(Ordering::Acquire));

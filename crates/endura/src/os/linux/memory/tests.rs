@@ -107,13 +107,11 @@ fn what_somebody_else_got_is_left_alone() {
         range.close_gap(gap.clone());
         let is_noted = range.lost.get() == Some(&gap);
         // SAFETY: nothing refers to the requested range.
-        let map =
-            |from, to| unsafe { range.map(&file, from, to, Sharing::Shared, Folios::Small) };
+        let map = |from, to| unsafe { range.map(&file, from, to, Sharing::Shared, Folios::Small) };
         let before = map(0, 4 << 20).is_ok();
-        let after =
-            [(0, 6 << 20), (4 << 20, 8 << 20), (8 << 20, 16 << 20)].map(|(from, to)| {
-                map(from, to).is_err_and(|error| error.kind() == io::ErrorKind::OutOfMemory)
-            });
+        let after = [(0, 6 << 20), (4 << 20, 8 << 20), (8 << 20, 16 << 20)].map(|(from, to)| {
+            map(from, to).is_err_and(|error| error.kind() == io::ErrorKind::OutOfMemory)
+        });
         let ours = [addresses(&range, 0..4 << 20), addresses(&range, 8 << 20..16 << 20)];
         drop(range);
         is_noted

@@ -51,7 +51,11 @@ impl Losing {
     fn call<R>(&self, work: impl FnOnce(&mut State) -> R) -> io::Result<R> {
         let mut state = self.0.lock();
         state.calls += 1;
-        if state.calls > state.ends_at { Err(io::Error::other("no power")) } else { Ok(work(&mut state)) }
+        if state.calls > state.ends_at {
+            Err(io::Error::other("no power"))
+        } else {
+            Ok(work(&mut state))
+        }
     }
 
     /// What the disk holds when the power is back: of each sector that was written since the last sync the old contents or
@@ -190,30 +194,31 @@ fn lose_power(seed: u64, skips: Option<u64>) -> Option<String> {
         if !kept.is_in(&file) {
             return Some(format!("life {life}: {:?} is not {kept:?}", file.newest()));
         }
-        let mut may_be = None;
-        loop {
+        // The last round is under way when the power ends.
+        let next = loop {
             let mut next = kept.clone();
             let changed = next.change(&mut random);
             match next.write(&mut file, &changed) {
                 Ok(_) => kept = next,
                 Err(_) => {
                     if !kept.is_in(&file) {
-                        return Some(format!("life {life}: a round that failed has changed something"));
+                        return Some(format!(
+                            "life {life}: a round that failed has changed something"
+                        ));
                     }
-                    may_be = Some(next);
-                    break;
+                    break next;
                 }
             }
-            let count = file.slots.in_use();
-            let runs = file.root.as_ref().map_or(0, |root| {
-                root.runs.iter().map(|run| slots_of(run.entries)).sum::<u32>()
-            });
+            let count = file.bytes() / SLOT as u64;
+            let runs = file
+                .root
+                .as_ref()
+                .map_or(0, |root| root.runs.iter().map(|run| slots_of(run.entries)).sum::<u32>());
             assert_eq!(count, u64::from(ROOTS + runs) + file.table.entries().len() as u64);
-        }
+        };
         let ends_at = random.below(60);
         disk = disk.cut(&mut random, ends_at);
-        let Some(next) = may_be else { continue };
-        // The last round was under way: it is there, or not.
+        // It is there, or not.
         let found = CheckpointFile::open(disk.clone()).map(|file| next.is_in(&file));
         if matches!(found, Ok(true)) {
             kept = next;
