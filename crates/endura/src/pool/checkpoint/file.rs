@@ -197,7 +197,10 @@ impl<F: DiskFile> CheckpointFile<F> {
         let is_zero = |page: &&[u8]| page.iter().all(|&byte| byte == 0);
         let count = bytes.chunks_exact(SLOT).filter(|page| !is_zero(page)).count();
         // K1
-        let slots = u32::try_from(count).ok().and_then(|count| self.slots.take(count, LEAST_GAP));
+        // Short gaps take long to write: they wait until half of the file is free.
+        let is_loose = u64::from(self.slots.end()) > 2 * self.slots.in_use();
+        let least = if is_loose { 1 } else { LEAST_GAP };
+        let slots = u32::try_from(count).ok().and_then(|count| self.slots.take(count, least));
         let slots = slots.ok_or(Failure::TooLarge)?;
         changes.taken.extend(&slots);
         let gone = self.table.resize(moment.pages);
