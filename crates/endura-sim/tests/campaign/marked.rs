@@ -36,6 +36,8 @@ fn a_checkpoint_has_all_of_fast_fair() {
     let mut jobs = Vec::new();
     let starts = ("checkpoints", Region::Low, Order::Ascending);
     add_walks_under::<FastFair<14, 14>>(&mut jobs, &[NODES], 12, 2, TWO_CRASHES);
+    // The records of these lie in several lines.
+    add_walks_under::<FastFair<32, 32>>(&mut jobs, &[Model::marked(256)], 20, 0, ONE_CRASH);
     add_starts_under::<FastFair<14, 14>>(&mut jobs, &[NODES], starts, 4, SHORT);
     add_starts_under::<FastFair<16, 16>>(&mut jobs, &[NODES], starts, 5, SHORT);
     assert_clean(jobs, 1_000);
@@ -45,7 +47,7 @@ fn a_checkpoint_has_all_of_fast_fair() {
 #[test]
 fn a_shift_of_records_is_not_flushed_line_by_line() {
     let mut jobs = Vec::new();
-    add_walks_under::<FastFair<14, 14>>(&mut jobs, &[Model::MARKED], 12, 0, ONE_CRASH);
+    add_walks_under::<FastFair<32, 32>>(&mut jobs, &[Model::MARKED], 20, 0, ONE_CRASH);
     let report = jobs::run(jobs, GUARD, &[]);
     assert!(report.failure.is_some(), "records are moved from line to line");
 }

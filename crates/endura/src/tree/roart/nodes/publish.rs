@@ -34,6 +34,8 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
         words.store(i, last, Ordering::Release);
     } else if !media.needs_flush() {
         // Release, as above.
+        // equivalent mutant, relaxed: a checkpoint is made when nobody writes, and knows no order between stores. That
+        // readers need it is seen at the store above.
         words.store(i, last, Ordering::Release);
         // A checkpoint copies the page because of it.
         words.flush(i, 1);
