@@ -12,7 +12,7 @@ use crate::pool::checkpoint::table::{
 /// Slots of a gap that is worth writing to, but for the last ones.
 const LEAST_GAP: u32 = 16;
 /// Slots of the file for each one in use, from which on every gap is.
-const MOST_SPARSE: u64 = 3;
+const MOST_SPARSE: u64 = 2;
 
 /// Why a file of checkpoints cannot be read or written.
 #[derive(Debug)]
