@@ -222,7 +222,10 @@ impl<F: DiskFile> CheckpointFile<F> {
     pub fn write(&mut self, moment: Moment, pages: &[u32], bytes: &[u8]) -> Result<u64, Failure> {
         debug_assert_eq!(pages.len() * SLOT, bytes.len());
         // Such an entry would make the file one that is refused.
-        assert!(pages.iter().all(|&page| page < moment.pages), "a page that the pool does not have");
+        assert!(
+            pages.iter().all(|&page| page < moment.pages),
+            "a page that the pool does not have"
+        );
         if self.is_given_up {
             return Err(Failure::GivenUp(io::Error::other("an earlier round failed at its end")));
         }

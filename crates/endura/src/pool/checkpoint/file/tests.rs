@@ -413,7 +413,8 @@ fn a_round_that_is_too_large_leaves_room_for_others() {
     disk.0.lock().room = Some(128 * SLOT);
     let mut file = CheckpointFile::open(disk).unwrap();
     let mut write = |pages: u32, n: u64| {
-        let (numbers, bytes): (Vec<u32>, _) = ((0..pages).collect(), vec![7; pages as usize * SLOT]);
+        let (numbers, bytes): (Vec<u32>, _) =
+            ((0..pages).collect(), vec![7; pages as usize * SLOT]);
         file.write(moment(400, n), &numbers, &bytes)
     };
     write(30, 1).unwrap();
@@ -467,13 +468,10 @@ fn a_file_that_no_round_wrote_is_refused() {
     let disk = Losing::ending_at(u64::MAX);
     let mut file = CheckpointFile::open(disk.clone()).unwrap();
     file.write(moment(9, 1), &[1], &[7; SLOT]).unwrap();
-    for damage in [
-        (|bytes| bytes.copy_within(SLOT..2 * SLOT, 0)) as fn(&mut Vec<u8>),
-        |bytes| {
-            bytes.copy_within(SLOT..2 * SLOT, 0);
-            bytes.truncate(SLOT + 5);
-        },
-    ] {
+    for damage in [(|bytes| bytes.copy_within(SLOT..2 * SLOT, 0)) as fn(&mut Vec<u8>), |bytes| {
+        bytes.copy_within(SLOT..2 * SLOT, 0);
+        bytes.truncate(SLOT + 5);
+    }] {
         let broken = Losing::default();
         broken.0.lock().now = disk.0.lock().now.clone();
         damage(&mut broken.0.lock().now);
