@@ -188,7 +188,7 @@ impl Mapped {
                 self.mapping.instruction.flush(start, len as usize);
             }
         }
-        if let Some(pages) = &self.dirty_pages {
+        if let Some(pages) = self.dirty_pages.as_ref().filter(|_| len > 0) {
             // SAFETY: the caller's promise, and what is inside `len` was covered before.
             unsafe { pages.note(at, len) };
         }

@@ -244,9 +244,11 @@ impl<T> Slot<T> {
         is_only
     }
 
-    /// Whether the owner is parked; meaningful to the owner.
-    pub(crate) fn is_parked(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & PARKED != 0
+    /// Whether the owner is parked, and inside one more writer's pin, the innermost one. (A hold waits for the pins
+    /// around any further one.)
+    pub(crate) fn is_nested_in_parked(&self) -> bool {
+        let writers = self.depths.load(Ordering::Relaxed) >> WRITERS;
+        self.word.load(Ordering::Relaxed) & PARKED != 0 && writers == 2
     }
 }
 

@@ -11,6 +11,8 @@ use crate::pool::checkpoint::table::{
 
 /// Slots of a gap that is worth writing to, but for the last ones.
 const LEAST_GAP: u32 = 16;
+/// Slots of the file for each one in use, from which on every gap is.
+const MOST_SPARSE: u64 = 2;
 
 /// Why a file of checkpoints cannot be read or written.
 #[derive(Debug)]
@@ -45,6 +47,11 @@ pub struct CheckpointFile<F> {
     slots: Slots,
     /// Slots that the file has room for.
     room: u32,
+    /// Whether the newest root was synced through this handle. One that was only read may be in the page cache alone: its
+    /// process was killed before the sync, or the sync failed.
+    is_durable: bool,
+    /// It is not known what is durable.
+    is_given_up: bool,
 }
 
 /// What a round has changed in DRAM, to be taken back if it fails.
@@ -67,6 +74,16 @@ impl<F: DiskFile> CheckpointFile<F> {
     ///
     /// [`Failure::Damaged`] if what the root says was not written so, [`Failure::Version`], [`Failure::Io`].
     pub fn open(file: F) -> Result<Self, Failure> {
+        Self::open_within(file, u32::MAX)
+    }
+
+    /// As [`open`](Self::open), for a pool that cannot have more than `most` pages: so much memory a file can make it take,
+    /// whoever wrote it.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`Failure::TooLarge`].
+    pub fn open_within(file: F, most: u32) -> Result<Self, Failure> {
         let mut found = Self::without(file);
         let length = found.file.length()?;
         found.room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
@@ -77,19 +94,36 @@ impl<F: DiskFile> CheckpointFile<F> {
                 found.file.read_at(&mut bytes, (slot * SLOT) as u64)?;
                 *root = Root::decode(&bytes);
             }
-        }
-        for slot in &slots {
-            if let Err(NoRoot::Version(version)) = slot {
-                return Err(Failure::Version(*version));
+        } else {
+            // An allocation that failed may leave so few bytes, but a root does not.
+            let mut bytes = vec![0; length as usize];
+            found.file.read_at(&mut bytes, 0)?;
+            if bytes.iter().any(|&byte| byte != 0) {
+                return Err(Failure::Damaged("a file of checkpoints that was cut"));
             }
         }
-        if slots == [Err(NoRoot::Torn), Err(NoRoot::Torn)] {
+        for (i, slot) in slots.iter().enumerate() {
+            match slot {
+                Err(NoRoot::Version(version)) => return Err(Failure::Version(*version)),
+                Err(NoRoot::Wrong) => return Err(Failure::Damaged("a root of a checkpoint")),
+                // The first root is written to slot 1, and the others by turns.
+                Ok(root) if root.sequence % 2 != i as u64 => {
+                    return Err(Failure::Damaged("a root of a checkpoint in the place of another"));
+                }
+                _ => {}
+            }
+        }
+        // Slot 0 is not written before slot 1 has a root, which stays whole.
+        if slots[0] == Err(NoRoot::Torn) && slots[1].is_err() {
             return Err(Failure::Damaged("both roots of a checkpoint"));
         }
         let sequence = |slot: usize| slots[slot].as_ref().map_or(0, |root| root.sequence);
         let newest = usize::from(sequence(1) > sequence(0));
         found.next = 1 - newest as u32;
         if let Ok(root) = &slots[newest] {
+            if root.moment.pages > most {
+                return Err(Failure::TooLarge);
+            }
             found.read_runs(root)?;
             found.root = Some(root.clone());
         }
@@ -98,13 +132,19 @@ impl<F: DiskFile> CheckpointFile<F> {
 
     fn without(file: F) -> Self {
         let (root, next) = (None, 0);
-        Self { file, root, next, table: Table::default(), slots: Slots::new(), room: 0 }
+        let (table, slots) = (Table::default(), Slots::new());
+        let (is_durable, is_given_up) = (false, false);
+        Self { file, root, next, table, slots, room: 0, is_durable, is_given_up }
     }
 
     fn read_runs(&mut self, root: &Root) -> Result<(), Failure> {
         let damaged = Failure::Damaged;
         let slots = u64::from(self.room);
-        self.table = Table::of(root.moment.pages);
+        let named = root.runs.iter().map(|run| u64::from(run.entries)).sum::<u64>();
+        if named > most_entries(root.moment.pages) {
+            return Err(damaged("more entries of a checkpoint than its pool has pages"));
+        }
+        self.table = Table::of(root.moment.pages).ok_or(Failure::TooLarge)?;
         for &run in &root.runs {
             let count = slots_of(run.entries);
             let end = u64::from(run.slot) + u64::from(count);
@@ -117,7 +157,10 @@ impl<F: DiskFile> CheckpointFile<F> {
             let mut bytes = vec![0; count as usize * SLOT];
             self.file.read_at(&mut bytes, at(run.slot))?;
             let entries = decode(run, &bytes).ok_or(damaged("a run of a checkpoint"))?;
-            for entry in entries.into_iter().filter(|entry| entry.page < root.moment.pages) {
+            for entry in entries {
+                if entry.page >= root.moment.pages {
+                    return Err(damaged("a page of a checkpoint that the pool does not have"));
+                }
                 self.table.set(entry.page, entry.place);
             }
         }
@@ -178,13 +221,40 @@ impl<F: DiskFile> CheckpointFile<F> {
     /// [`Failure::Io`] where there is no room, or a write fails; [`Failure::TooLarge`]; [`Failure::GivenUp`] if a sync fails.
     pub fn write(&mut self, moment: Moment, pages: &[u32], bytes: &[u8]) -> Result<u64, Failure> {
         debug_assert_eq!(pages.len() * SLOT, bytes.len());
+        // Such an entry would make the file one that is refused.
+        assert!(
+            pages.iter().all(|&page| page < moment.pages),
+            "a page that the pool does not have"
+        );
+        if self.is_given_up {
+            return Err(Failure::GivenUp(io::Error::other("an earlier round failed at its end")));
+        }
+        self.secure_newest()?;
         let mut changes = Changes { pages: self.table.len(), ..Changes::default() };
         let written = self.write_round(moment, (pages, bytes), &mut changes);
-        match written {
+        match &written {
             Ok(_) => changes.freed.iter().for_each(|&slot| self.slots.free(slot)),
-            Err(_) => self.take_back(&changes),
+            Err(failure) => {
+                self.is_given_up = matches!(failure, Failure::GivenUp(_));
+                self.take_back(&changes);
+            }
         }
         written
+    }
+
+    /// Before slots are written that the other root may name: makes the newest root durable if another process may have left
+    /// it in the page cache. It is written again, because after a sync that failed the kernel takes it for written. Each of
+    /// its sectors has these bytes already, or those of an older root: a power loss finds this root, or the other one whole.
+    fn secure_newest(&mut self) -> Result<(), Failure> {
+        if let Some(root) = self.root.as_ref().filter(|_| !self.is_durable) {
+            self.file.write_at(&root.encode(), at(1 - self.next))?;
+            if let Err(error) = self.file.sync() {
+                self.is_given_up = true;
+                return Err(Failure::GivenUp(error));
+            }
+        }
+        self.is_durable = true;
+        Ok(())
     }
 
     fn write_round(
@@ -197,9 +267,9 @@ impl<F: DiskFile> CheckpointFile<F> {
         let is_zero = |page: &&[u8]| page.iter().all(|&byte| byte == 0);
         let count = bytes.chunks_exact(SLOT).filter(|page| !is_zero(page)).count();
         // K1
-        // Short gaps take long to write: they wait until half of the file is free.
-        let is_loose = u64::from(self.slots.end()) > 2 * self.slots.in_use();
-        let least = if is_loose { 1 } else { LEAST_GAP };
+        // Pages that stay for long may leave gaps everywhere that are all too short: then any will do.
+        let is_sparse = u64::from(self.slots.end()) > MOST_SPARSE * self.slots.in_use();
+        let least = if is_sparse { 1 } else { LEAST_GAP };
         let slots = u32::try_from(count).ok().and_then(|count| self.slots.take(count, least));
         let slots = slots.ok_or(Failure::TooLarge)?;
         changes.taken.extend(&slots);
@@ -235,8 +305,8 @@ impl<F: DiskFile> CheckpointFile<F> {
             self.file.write_at(&run_bytes, at(run.slot))?;
         }
         self.file.sync().map_err(Failure::GivenUp)?;
-        // K6
-        self.file.write_at(&root.encode(), at(self.next))?;
+        // K6. A write that fails may have written all the same, and what that root names must then stay as it is.
+        self.file.write_at(&root.encode(), at(self.next)).map_err(Failure::GivenUp)?;
         self.file.sync().map_err(Failure::GivenUp)?;
         self.next = 1 - self.next;
         self.root = Some(root);
@@ -257,7 +327,7 @@ impl<F: DiskFile> CheckpointFile<F> {
             None => (Vec::new(), 1),
         };
         let named = runs.iter().map(|run| u64::from(run.entries)).sum::<u64>();
-        let most = u64::from(moment.pages) + u64::from(slots_of(moment.pages));
+        let most = most_entries(moment.pages);
         // The older runs may name pages that the pool has no more, and may have again.
         let is_full = shrinks || runs.len() == MOST_RUNS || named + entries.len() as u64 > most;
         let entries = if is_full { self.table.entries() } else { entries };
@@ -308,6 +378,11 @@ impl<F: DiskFile> CheckpointFile<F> {
         let _ = self.table.resize(changes.pages);
         changes.taken.iter().for_each(|&slot| self.slots.free(slot));
     }
+}
+
+/// Entries of all runs of a checkpoint of so many pages.
+fn most_entries(pages: u32) -> u64 {
+    u64::from(pages) + u64::from(slots_of(pages))
 }
 
 /// Bytes that are written at once.

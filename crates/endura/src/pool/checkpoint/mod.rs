@@ -14,8 +14,12 @@
 //! | K7 slots of replaced pages and runs are free, in DRAM | the new one |
 //!
 //! (K2 to K4, which copy the pages out of the pool, are not here: their caller gives the pages.) The root that is written over
-//! is never the newest, so that a torn one costs nothing. An error in K1 or K5 changes nothing. An error of a
-//! sync leaves open what is durable: the file is then given up, and its owner makes another one.
+//! is never the newest, so that a torn one costs nothing. An error in K1, or of a write in K5, changes nothing. An error of a
+//! sync, or of the write of a root, leaves open what is durable: the file is then given up, and its owner makes another one.
+//!
+//! A process that reads a root does not know whether it is durable: another process may have been killed before its second
+//! sync, or that sync failed. The slots of the checkpoint before it look free, and are not yet. So the first round
+//! of a process begins with writing and syncing the newest root again.
 
 mod file;
 mod root;

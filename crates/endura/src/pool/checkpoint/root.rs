@@ -66,6 +66,8 @@ pub(crate) enum NoRoot {
     Version(u32),
     /// A part of one, or anything else.
     Torn,
+    /// What has the right hash, and was never written.
+    Wrong,
 }
 
 impl Root {
@@ -105,8 +107,9 @@ impl Root {
         let number = |at| u64::from_le_bytes(field(bytes, at));
         let short = |at| u32::from_le_bytes(field(bytes, at));
         let (runs, pages) = (number(256), u32::try_from(number(56)));
-        let (Ok(pages), true) = (pages, runs <= MOST_RUNS as u64) else {
-            return Err(NoRoot::Torn);
+        let is_number = (1..u64::MAX).contains(&number(48));
+        let (Ok(pages), true) = (pages, runs <= MOST_RUNS as u64 && is_number) else {
+            return Err(NoRoot::Wrong);
         };
         let run = |i| {
             let at = RUNS + 16 * i;

@@ -19,9 +19,9 @@ impl Slots {
         slots
     }
 
-    /// Slots up to the last one that was ever in use.
+    /// Slots up to the last one in use, and a few more.
     pub(crate) fn end(&self) -> u32 {
-        64 * self.words.len() as u32
+        u32::try_from(64 * self.words.len()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn in_use(&self) -> u64 {
@@ -49,6 +49,8 @@ impl Slots {
         if !self.is_free(slot) {
             self.words[slot as usize / 64] &= !(1 << (slot % 64));
             self.in_use -= 1;
+            // A round that found no room must not ask for it again when it is tried with fewer pages.
+            while self.words.pop_if(|word| *word == 0).is_some() {}
         }
     }
 

@@ -65,9 +65,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// All pages are zeros.
-    pub(crate) fn of(pages: u32) -> Self {
-        Self { places: vec![Place::default(); pages as usize] }
+    /// All pages are zeros. `None` if there is no memory for so many.
+    pub(crate) fn of(pages: u32) -> Option<Self> {
+        let mut places = Vec::new();
+        places.try_reserve_exact(pages as usize).ok()?;
+        places.resize(pages as usize, Place::default());
+        Some(Self { places })
     }
 
     /// Pages.

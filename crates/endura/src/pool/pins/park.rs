@@ -12,9 +12,10 @@
 //! | comes back from a closure | lets it wait there |
 //! | begins an operation in a closure | lets it wait, though it is nested |
 //! | runs a closure in an operation that it began in a closure | waits for it: only one closure of a thread is parked |
+//! | begins an operation in that one | lets it go on, and waits for it |
 //! | is suspended by the kernel between two stores | waits for it |
 //!
-//! The last two may take long, so that a hold has a time after which it gives up: then the writers go on, and the copier tries
+//! The last three may take long, so that a hold has a time after which it gives up: then the writers go on, and the copier tries
 //! again later. What a parked writer has allocated has no owner in the copy, as after a kill.
 //!
 //! The filler of `insert_from` stores into its own chunk while it is parked. Nothing leads to that chunk yet, and it is
@@ -53,16 +54,31 @@ struct Parked<'s, M: Media> {
 
 impl<M: Media> Drop for Parked<'_, M> {
     fn drop(&mut self) {
-        let mut backoff = Backoff::default();
-        // In the child of a fork nobody ends the hold, and the operation stores nothing more.
-        while self.space.epochs.unpark(self.slot) & HELD != 0 && !self.space.is_elsewhere() {
-            self.slot.park();
-            self.space.sleep_while_held(&mut backoff);
+        if self.space.epochs.unpark(self.slot) & HELD != 0 {
+            self.space.stay_parked(self.slot);
         }
     }
 }
 
 impl<M: Media> Space<M> {
+    /// Parks the slot's owner again until writers go on.
+    #[cold]
+    #[inline(never)]
+    fn stay_parked(&self, slot: &Slot<Mutex<ThreadCache>>) {
+        // Relaxed, as for pins that are kept out.
+        self.kept_out.fetch_add(1, Ordering::Relaxed);
+        let mut backoff = Backoff::default();
+        // In the child of a fork nobody ends the hold, and the operation stores nothing more.
+        while !self.is_elsewhere() {
+            slot.park();
+            self.sleep_while_held(&mut backoff);
+            if self.epochs.unpark(slot) & HELD == 0 {
+                break;
+            }
+        }
+        self.kept_out.fetch_sub(1, Ordering::Relaxed);
+    }
+
     /// From now on writers park. (Where nobody holds them, they need not.)
     pub fn let_writers_park(&self) {
         // Relaxed: a hold waits for a writer that has not seen it.
@@ -97,6 +113,8 @@ impl<M: Media> Space<M> {
             return Err(Error::InsideOperation);
         }
         let turn = self.turn_to_quiesce()?;
+        // As in `quiesce`: holds may follow each other, and their writers have to wake up.
+        self.let_writers_in();
         self.begin_holding();
         let gate = self.epochs.shut(HELD);
         // From here on the bit is cleared on every way out.

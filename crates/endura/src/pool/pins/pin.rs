@@ -11,7 +11,7 @@
 //! A child of a fork gets [`Error::Forked`], whatever the state, also inside a pin that it inherited. A pin
 //! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
 //! writer) is admitted, because a thread that waits for the pool to empty waits for the outer one. A hold does not wait for a
-//! [parked](super::park) one, so that pins inside of that wait for the hold. There is no other rule.
+//! [parked](super::park) one, so that a writer's pin inside of that, and of no other, waits for the hold. There is no other rule.
 
 use crate::media::Media;
 use crate::pool::alloc::events::Event;
@@ -26,7 +26,7 @@ use crate::{Error, Result};
 
 /// Whether the owner's innermost pin may go on, which has found these bits in the gate.
 fn is_admitted<T>(slot: &Slot<T>, mode: Mode, gate: u64) -> bool {
-    gate == 0 || slot.is_nested(mode) && !(gate & HELD != 0 && slot.is_parked())
+    gate == 0 || slot.is_nested(mode) && !(gate & HELD != 0 && slot.is_nested_in_parked())
 }
 
 impl<M: Media> Space<M> {

@@ -89,7 +89,7 @@ impl<M: Media> Space<M> {
 
     /// Waits a little for the writers that the one before has kept out: they sleep, and would come too late each time
     /// where verifications follow each other.
-    fn let_writers_in(&self) {
+    pub(super) fn let_writers_in(&self) {
         let mut backoff = Backoff::default();
         for _ in 0..LOOKS {
             // Relaxed: a hint.

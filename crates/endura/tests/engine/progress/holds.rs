@@ -17,6 +17,8 @@ type Tree = roart::Tree<Heap>;
 
 /// A hold has this long; on a busy machine a writer that is suspended may take all of it.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a copy takes.
+const HELD_FOR: Duration = Duration::from_millis(1);
 /// What must not happen has this long to happen.
 const A_WHILE: Duration = Duration::from_millis(50);
 
@@ -212,6 +214,75 @@ fn a_hold_gives_up_and_lets_writers_go_on() {
             space.pin_mut().map(|_guard| space.hold(PATIENCE).map(|_| ())),
             Ok(Err(Error::InsideOperation))
         ));
+    });
+}
+
+/// A closure of an operation that began in a closure is not parked: a hold waits for it, and so for what is nested in it.
+#[test]
+fn a_write_in_a_closure_that_is_waited_for_does_not_wait() {
+    ends("a write in a change in a change", || {
+        let (space, tree) = world();
+        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        std::thread::scope(|scope| {
+            let tree = &tree;
+            scope.spawn(move || {
+                change(tree, b"key", || {
+                    change(tree, b"inner", || {
+                        is_in.send(()).unwrap();
+                        told_to.recv().unwrap();
+                        put(tree, b"innermost");
+                    });
+                });
+            });
+            told.recv().unwrap();
+            scope.spawn(move || {
+                std::thread::sleep(A_WHILE);
+                leave.send(()).unwrap();
+            });
+            let held = hold(&space);
+            std::thread::sleep(A_WHILE);
+            assert!(has(tree, b"innermost") && has(tree, b"inner") && !has(tree, b"key"));
+            drop(held);
+        });
+        assert!(has(&tree, b"key"));
+    });
+}
+
+/// Holds that follow each other without a pause let each writer in that waits, also one whose closure has ended.
+#[test]
+fn holds_do_not_starve_writers() {
+    ends("holds without a pause", || {
+        let (space, tree) = world();
+        let (stop, writes) = (AtomicBool::new(false), [AtomicU64::new(0), AtomicU64::new(0)]);
+        std::thread::scope(|scope| {
+            let (tree, stop, writes) = (&tree, &stop, &writes);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    put(tree, b"key");
+                    writes[0].fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    // In each closure a hold begins.
+                    change(tree, b"other", || std::thread::sleep(2 * HELD_FOR));
+                    writes[1].fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            // Between how many holds and the next one each of them wrote.
+            let (mut before, mut wrote) = ([0, 0], [0, 0]);
+            for _ in 0..200 {
+                let held = hold(&space);
+                std::thread::sleep(HELD_FOR);
+                let now = [0, 1].map(|i: usize| writes[i].load(Ordering::Relaxed));
+                [0, 1].into_iter().for_each(|i| wrote[i] += usize::from(now[i] != before[i]));
+                before = now;
+                drop(held);
+            }
+            stop.store(true, Ordering::Relaxed);
+            println!("wrote between {wrote:?} of 200 holds");
+            assert!(wrote[0] > 100 && wrote[1] > 20, "{wrote:?}");
+        });
     });
 }
 
