@@ -48,8 +48,9 @@ pub enum Error {
     Full {
         /// How many bytes were asked for.
         need: u64,
-        /// How many bytes the longest piece of free space has, or could have if the file grew as far as it can. A
-        /// value of so many bytes fits, unless the page that it takes has no room for the table of its spans: 4 KiB.
+        /// How many bytes the longest piece of free space has, or could have if the file grew as far as it can. A value
+        /// that is 8 KiB shorter fits, under a key of up to 4,000 bytes: a page begins with a table of 4 KiB, and a record with
+        /// its head and its key.
         /// Values of at most 16 KiB may fit also where this is 0, in free chunks of their size.
         free: u64,
     },

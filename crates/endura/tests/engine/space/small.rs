@@ -156,7 +156,7 @@ fn a_full_pool_says_what_would_fit() {
                 Err(error) => panic!("{error}"),
             }
         }
-        // What is free here is less than one such value.
+        // One such value has room again, and what was left before.
         map.remove(1).unwrap();
         let free = full(10 << 20).unwrap();
         println!("full of {length}: {free} would fit");
