@@ -49,7 +49,8 @@ impl Ledger {
         // In the page cache nothing is ever flushed: the choice of the instruction does not matter.
         let instruction = FlushInstruction::Clflush;
         let domain = Domain::PageCache;
-        let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+        let mapping =
+            Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
         let words = Mapped::new(file, range, mapping);
         Ok(Self { words: words.map_err(|error| Failure::at(path, &error))? })
     }

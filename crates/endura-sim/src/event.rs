@@ -61,6 +61,8 @@ pub enum Action {
     Acknowledge(usize),
     /// Everything was read.
     Observed,
+    /// No thread is inside a pin that may write: a checkpoint may be made here.
+    Quiet,
 }
 
 impl Action {

@@ -96,6 +96,7 @@ impl fmt::Display for Crash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.last, self.site) {
             (Some(Action::Acknowledge(op)), _) => write!(f, "when operation {op} had returned")?,
+            (Some(Action::Quiet), _) => write!(f, "when nobody was writing")?,
             (Some(Action::Observed), _) => write!(f, "when everything had been read")?,
             (_, Some(site)) => write!(f, "before event {} at {site}", self.index)?,
             (_, None) => write!(f, "after event {}, the last", self.index)?,
@@ -134,7 +135,9 @@ impl Crash {
         trace.events[..point.index].iter().for_each(|event| cache.apply(event));
         let mut stores = match model.domain {
             Domain::Eadr => drained(&cache, &point.aftermath),
-            Domain::Adr | Domain::PageCache => reached(&cache, &point.aftermath, left),
+            Domain::Adr | Domain::PageCache | Domain::Marked { .. } => {
+                reached(&cache, &point.aftermath, left)
+            }
         };
         stores.retain(|(store, _)| !is_volatile(store.at, &cache.visible(store.at / 64)));
         let last = trace.events[..point.index].last().map(|event| event.action);

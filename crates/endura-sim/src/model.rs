@@ -13,6 +13,14 @@ pub enum Domain {
     Eadr,
     /// At once: what ends is the process, and the page cache outlives it.
     PageCache,
+    /// By a flush of a word of the same block, if no operation is in flight when it ends: a checkpoint copies what was
+    /// flushed since the one before. What was not is in it as it was at some time since its last flush. (The end of
+    /// the process, and the power loss after it.)
+    Marked {
+        /// Bytes of a block, a power of two from 64 on. A checkpoint copies pages; a smaller block
+        /// promises less, and finds what a page of a small tree hides.
+        block: u64,
+    },
 }
 
 /// In which order stores to one line reach it.
@@ -33,6 +41,7 @@ pub enum InLine {
 /// | [`X86_ADR`](Self::X86_ADR) | the same | program order | yes |
 /// | [`EADR`](Self::EADR) | in program order of each thread | - | drains |
 /// | [`PAGE_CACHE`](Self::PAGE_CACHE) | at once | - | - |
+/// | [`MARKED`](Self::MARKED) | by a flush, at a moment without operations | any | - |
 ///
 /// What is right under the weakest is right under x86 and ARM: every set of contents that those allow is
 /// allowed here.
@@ -63,6 +72,18 @@ impl Model {
     /// The end of the process.
     pub const PAGE_CACHE: Self =
         Self { domain: Domain::PageCache, in_line: InLine::Prefix, exchange_fences: true };
+    /// What a checkpoint has, line by line.
+    pub const MARKED: Self = Self::marked(64);
+
+    /// What a checkpoint has that copies blocks of so many bytes. A page may be copied word by word beside a writer, so
+    /// that stores which were not flushed are in it in any order.
+    pub const fn marked(block: u64) -> Self {
+        Self {
+            domain: Domain::Marked { block },
+            in_line: InLine::ReleaseOnly,
+            exchange_fences: false,
+        }
+    }
 }
 
 impl fmt::Display for Model {
@@ -73,6 +94,7 @@ impl fmt::Display for Model {
             (Self::EADR, "EADR"),
             (Self::WEAKEST_EADR, "WEAKEST_EADR"),
             (Self::PAGE_CACHE, "PAGE_CACHE"),
+            (Self::MARKED, "MARKED"),
         ];
         match named.into_iter().find(|(model, _)| model == self) {
             Some((_, name)) => f.write_str(name),

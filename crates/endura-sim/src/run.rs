@@ -103,7 +103,7 @@ pub fn points<M: Clone>(
         let Some(event) = event else { break };
         cache.apply(event);
         steps.follow(event.action);
-        told = matches!(event.action, Action::Acknowledge(_) | Action::Observed);
+        told = matches!(event.action, Action::Acknowledge(_) | Action::Observed | Action::Quiet);
     }
     points
 }

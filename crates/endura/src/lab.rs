@@ -13,17 +13,18 @@ pub mod cpu {
 /// Words that survive, and the trait that a medium of one's own has to have.
 pub mod media {
     pub use crate::media::{
-        Domain, FlushInstruction, Heap, LINE, Mapped, Mapping, Mark, Media, MediaChoice, Ordering,
-        Placement, Region, Reservation, STEP, Span, explain_bus_errors, has_pair_exchange,
+        DIRTY_GRAIN, DirtyPages, Domain, FlushInstruction, Heap, LINE, Mapped, Mapping, Mark,
+        Media, MediaChoice, Ordering, Placement, Region, Reservation, STEP, Span,
+        explain_bus_errors, has_pair_exchange,
     };
 }
 
 /// Space and lifetime.
 pub mod pool {
     pub use crate::pool::{
-        Collector, Counted, GcStep, GcWalk, Guard, Inventory, LeakRecovery, LeakRecoveryState,
-        MapState, PAGE, Quiesced, Session, Shares, SizeUse, Space, SpaceCheck, SpaceStats, Worker,
-        set_waiting, superblock,
+        Collector, Counted, GcStep, GcWalk, Guard, Hold, Inventory, LeakRecovery,
+        LeakRecoveryState, MapState, PAGE, Quiesced, Session, Shares, SizeUse, Space, SpaceCheck,
+        SpaceStats, Worker, set_waiting, superblock,
     };
 
     use std::sync::Arc;
@@ -35,6 +36,12 @@ pub mod pool {
     pub fn space(pool: &Pool) -> &Arc<Space<Mapped>> {
         pool.space()
     }
+}
+
+/// The file of a pool's checkpoints.
+pub mod checkpoint {
+    pub use crate::os::door::DiskFile;
+    pub use crate::pool::checkpoint::{CheckpointFile, Failure, Moment, SLOT};
 }
 
 /// The papers' indexes, over any medium.

@@ -30,7 +30,8 @@ pub fn mapped(domain: Domain, dir: &Path, bytes: u64) -> Result<Mapped> {
     let file: File = tempfile::tempfile_in(dir).map_err(failure)?;
     let reservation = Reservation::new(bytes).map_err(failure)?;
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
     Ok(Mapped::new(file, reservation, mapping)?)
 }
 

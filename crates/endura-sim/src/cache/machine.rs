@@ -21,7 +21,7 @@ pub struct Cache {
     model: Model,
     /// What is durable, but for the open lines of an earlier crash.
     durable: Aftermath,
-    /// ADR: lines that hold stores which are not certainly durable.
+    /// ADR, and checkpoints: lines that hold stores which are not certainly durable.
     lines: BTreeMap<u64, Line>,
     /// eADR: the store buffers. Who stored what, oldest first over all threads.
     buffered: Vec<Pending>,
@@ -51,11 +51,15 @@ impl Cache {
                 }
             }
             Action::See { at } => self.drain_up_to(at),
-            Action::Flush { line } if self.model.domain == Domain::Adr => {
-                if let Some(line) = self.lines.get_mut(&line) {
-                    line.flush(by);
+            Action::Flush { line } => match self.model.domain {
+                Domain::Adr => {
+                    if let Some(line) = self.lines.get_mut(&line) {
+                        line.flush(by);
+                    }
                 }
-            }
+                Domain::Marked { block } => self.mark(line * 64 / block * block, block, by),
+                Domain::Eadr | Domain::PageCache => {}
+            },
             Action::Fence => self.fence(by),
             // The medium's promise: its new length is durable when `grow` returns.
             Action::Grow { len } => self.durable.image.set_len(len),
@@ -71,6 +75,8 @@ impl Cache {
     pub fn settles(&self, event: &Event) -> bool {
         let by = event.by;
         match (self.model.domain, event.action) {
+            // A checkpoint is made where no operation is in flight: none of these lies there.
+            (Domain::Marked { .. }, _) => false,
             (_, Action::Grow { .. } | Action::Cut { .. }) => true,
             (_, Action::Fresh { at, bytes, .. }) => self.is_open(at, bytes),
             (Domain::PageCache, Action::Store { .. } | Action::Exchange { .. }) => true,
@@ -136,7 +142,7 @@ impl Cache {
         match self.model.domain {
             Domain::PageCache => vec![self.durable.clone()],
             Domain::Eadr => self.suffixes_lost(),
-            Domain::Adr => {
+            Domain::Adr | Domain::Marked { .. } => {
                 let mut aftermath = self.durable.clone();
                 for (&number, line) in &mut self.lines {
                     let certain = [Content { reached: 0, words: self.durable.image.line(number) }];
@@ -159,8 +165,20 @@ impl Cache {
         match self.model.domain {
             Domain::PageCache => self.durable.write(pending.at, pending.value),
             Domain::Eadr => self.buffered.push(pending),
-            Domain::Adr => self.lines.entry(pending.at / 64).or_default().store(pending),
+            Domain::Adr | Domain::Marked { .. } => {
+                self.lines.entry(pending.at / 64).or_default().store(pending);
+            }
         }
+    }
+
+    /// Checkpoints: the next one copies this block, whoever stored what is in it.
+    fn mark(&mut self, first: u64, block: u64, by: u32) {
+        let durable = &mut self.durable;
+        for (_, line) in self.lines.range_mut(first / 64..(first + block) / 64) {
+            line.flush(by);
+            line.settle(by).iter().for_each(|p| durable.write(p.at, p.value));
+        }
+        self.lines.retain(|_, line| !line.pending.is_empty());
     }
 
     fn fence(&mut self, by: u32) {

@@ -105,6 +105,7 @@ impl Sim {
             calls: None,
             grants: u64::MAX,
             poison: Some(POISON),
+            inside: 0,
         };
         let len = AtomicU64::new(aftermath.image.len());
         Self(Arc::new(Inner { model, limit, pause: None, len, state: Owned::new(state) }))
@@ -441,8 +442,8 @@ unsafe impl Media for Sim {
         let (site, mut state) = (Site::here(), self.state());
         let left_out = state.leaves_out(site, Use::Drain);
         if !left_out {
-            // On the page cache it is no instruction.
-            if self.0.model.domain != Domain::PageCache {
+            // On the page cache, with checkpoints or without, it is no instruction.
+            if matches!(self.0.model.domain, Domain::Adr | Domain::Eadr) {
                 state.is_fenced();
             }
             state.log(site, Action::Fence);
@@ -453,6 +454,10 @@ unsafe impl Media for Sim {
 
     fn needs_flush(&self) -> bool {
         self.0.model.domain == Domain::Adr
+    }
+
+    fn hears_flushes(&self) -> bool {
+        matches!(self.0.model.domain, Domain::Adr | Domain::Marked { .. })
     }
 
     fn grant(&self) -> bool {
@@ -478,6 +483,14 @@ unsafe impl Media for Sim {
             }
             Mark::LoadsFenced => {
                 state.views.iter_mut().for_each(|views| views.fence_loads(actor()));
+            }
+            Mark::Entered => state.inside += 1,
+            Mark::Left => {
+                state.inside -= 1;
+                // Elsewhere a crash here leaves nothing that others do not.
+                if state.inside == 0 && matches!(self.0.model.domain, Domain::Marked { .. }) {
+                    state.log(Site::here(), Action::Quiet);
+                }
             }
             Mark::Fresh { at, bytes } => {
                 // It was handed over by a lock in memory.

@@ -51,6 +51,8 @@ pub(super) struct State {
     /// Chunks until one is refused.
     pub(super) grants: u64,
     pub(super) poison: Option<u64>,
+    /// Pins that may write and have not ended.
+    pub(super) inside: u32,
 }
 
 impl Open {

@@ -158,12 +158,23 @@ impl<S: Tried> Stem<S> {
 /// All starts of one shape with up to `most` keys.
 pub(crate) fn add_starts<S: Tried>(
     jobs: &mut Vec<Job>,
+    starts: (&'static str, S::Shape, Order),
+    most: usize,
+    plan: Plan,
+) {
+    add_starts_under::<S>(jobs, &WEAKEST, starts, most, plan);
+}
+
+/// The same under these models.
+pub(crate) fn add_starts_under<S: Tried>(
+    jobs: &mut Vec<Job>,
+    models: &[Model],
     (part, shape, order): (&'static str, S::Shape, Order),
     most: usize,
     plan: Plan,
 ) {
     for n in 0..=most {
-        for model in WEAKEST {
+        for &model in models {
             let run = move || Stem::<S>::new(shape, n, order, plan).explore(model);
             jobs.push(Job { part, model, run: Box::new(run) });
         }
@@ -192,6 +203,20 @@ pub(crate) fn add_walks<S: Tried<Key = u64>>(
     firsts: u64,
     effort: Effort,
 ) {
+    for models in [&WALKED[..3], &WALKED[3..]] {
+        let models: Vec<Model> = models.iter().map(|&(_, model)| model).collect();
+        add_walks_under::<S>(jobs, &models, count, firsts, effort);
+    }
+}
+
+/// The same under these models.
+pub(crate) fn add_walks_under<S: Tried<Key = u64>>(
+    jobs: &mut Vec<Job>,
+    models: &[Model],
+    count: u64,
+    firsts: u64,
+    effort: Effort,
+) {
     let key = |i: u64| 10 * (i + 1);
     let up: Vec<MapOp> = (0..count).map(|i| MapOp::Put(key(i), i)).collect();
     let down: Vec<MapOp> = up.iter().rev().copied().collect();
@@ -210,21 +235,19 @@ pub(crate) fn add_walks<S: Tried<Key = u64>>(
         (up.clone(), vec![MapOp::PopFirst; up.len() + 1]),
         (up.clone(), vec![MapOp::PopLast; up.len() + 1]),
     ];
-    for models in [&WALKED[..3], &WALKED[3..]] {
-        for (before, ops) in &walks {
-            for &(_, model) in models {
-                for first in 0..=firsts {
-                    let (before, ops) = (before.clone(), ops.clone());
-                    let subject = S::of((0..=count).map(|i| 10 * i + 5).collect());
-                    let at = 5 * (1 + (first / 2) * 2 * count / firsts.max(1));
-                    let put = MapOp::Put(at, 9);
-                    let op = if first % 2 == 0 { put } else { MapOp::Remove(at / 10 * 10) };
-                    let run = move || {
-                        let subject = First { subject: &subject, ops: vec![op] };
-                        explored(&subject, (model, S::LIMIT, effort, first), &before, &ops)
-                    };
-                    jobs.push(Job { part: "walks", model, run: Box::new(run) });
-                }
+    for (before, ops) in &walks {
+        for &model in models {
+            for first in 0..=firsts {
+                let (before, ops) = (before.clone(), ops.clone());
+                let subject = S::of((0..=count).map(|i| 10 * i + 5).collect());
+                let at = 5 * (1 + (first / 2) * 2 * count / firsts.max(1));
+                let put = MapOp::Put(at, 9);
+                let op = if first % 2 == 0 { put } else { MapOp::Remove(at / 10 * 10) };
+                let run = move || {
+                    let subject = First { subject: &subject, ops: vec![op] };
+                    explored(&subject, (model, S::LIMIT, effort, first), &before, &ops)
+                };
+                jobs.push(Job { part: "walks", model, run: Box::new(run) });
             }
         }
     }

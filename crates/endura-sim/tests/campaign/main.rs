@@ -13,6 +13,7 @@ mod fast_fair;
 mod jobs;
 mod killed;
 mod kinds;
+mod marked;
 mod nbtree;
 mod pool;
 mod radix;

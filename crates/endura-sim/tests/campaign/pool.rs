@@ -14,7 +14,7 @@ use PoolOp::{Make, MakeMany, Soil};
 
 use crate::jobs::{self, Job, MODELS, Outcome};
 
-const LIMIT: u64 = 48 * PAGE;
+pub(crate) const LIMIT: u64 = 48 * PAGE;
 
 /// A close writes kilobytes at once, of which not every mixture can be gone through.
 const ONE_CRASH: Effort = Effort { depth: 1, exhaustive: 256, samples: 16, ..Effort::EXHAUSTIVE };

@@ -226,6 +226,10 @@ unsafe impl<M: Media> Media for Counting<M> {
         self.inner.needs_flush()
     }
 
+    fn hears_flushes(&self) -> bool {
+        self.inner.hears_flushes()
+    }
+
     fn prefetch(&self, at: u64, len: u64) {
         self.inner.prefetch(at, len);
     }

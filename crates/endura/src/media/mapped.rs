@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::dirty_pages::DirtyPages;
 use super::domain::Domain;
 use super::medium::Media;
 use crate::cpu::flush::{self, FlushInstruction};
@@ -38,7 +39,13 @@ pub struct Mapping {
     pub domain: Domain,
     /// How lines are written back; must be available on this CPU, where the domain is [`Domain::Adr`].
     pub instruction: FlushInstruction,
+    /// Whether flushed pages are noted, for checkpoints: [`Mapped::dirty_pages`].
+    pub notes_pages: bool,
 }
+
+/// What a flush does, as bits: nothing of it where it does nothing, so that one test is enough.
+const WRITES_BACK: u8 = 1;
+const NOTES_PAGES: u8 = 2;
 
 /// A file in memory.
 ///
@@ -66,6 +73,9 @@ pub struct Mapping {
 pub struct Mapped {
     base: NonNull<u8>,
     len: AtomicU64,
+    /// WRITES_BACK and NOTES_PAGES.
+    on_flush: u8,
+    dirty_pages: Option<DirtyPages>,
     mapping: Mapping,
     folios: Folios,
     is_tmpfs: bool,
@@ -134,9 +144,15 @@ impl Mapped {
         // SAFETY: the reservation is fresh, nothing refers into it, and no thread accesses what is behind `len`.
         unsafe { map_around(&holes, &file, &reservation, to, (sharing(mapping), folios)) }
             .map_err(|error| Error::io("mapping the pool's file (`ulimit -v`)", error))?;
+        let limit = reservation.wanted().next_multiple_of(STEP).max(len);
+        let notes_pages = mapping.notes_pages && !mapping.read_only;
+        let dirty_pages = notes_pages.then(|| DirtyPages::new(limit, len)).transpose()?;
+        let writes_back = if mapping.domain == Domain::Adr { WRITES_BACK } else { 0 };
         Ok(Self {
             base: reservation.base(),
             len: AtomicU64::new(len),
+            on_flush: writes_back | if notes_pages { NOTES_PAGES } else { 0 },
+            dirty_pages,
             mapping,
             folios,
             is_tmpfs,
@@ -150,6 +166,32 @@ impl Mapped {
     /// The most that the medium can grow to, in bytes: what was reserved, in whole [`STEP`]s, and no less than the file.
     pub fn limit(&self) -> u64 {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
+    }
+
+    /// The pages that were flushed, if they are noted.
+    pub fn dirty_pages(&self) -> Option<&DirtyPages> {
+        self.dirty_pages.as_ref()
+    }
+
+    /// Does what there is to do where a flush does something.
+    ///
+    /// # Safety
+    ///
+    /// As for [`flush`](Media::flush).
+    #[inline(always)]
+    unsafe fn write_back_and_note(&self, at: u64, len: u64) {
+        if self.on_flush & WRITES_BACK != 0 {
+            // SAFETY: the caller keeps the bytes inside `len`, all of which is mapped; `new` checked
+            // that the CPU has the instruction.
+            unsafe {
+                let start = self.base.add(at as usize).as_ptr();
+                self.mapping.instruction.flush(start, len as usize);
+            }
+        }
+        if let Some(pages) = self.dirty_pages.as_ref().filter(|_| len > 0) {
+            // SAFETY: the caller's promise, and what is inside `len` was covered before.
+            unsafe { pages.note(at, len) };
+        }
     }
 
     /// The word at `at`.
@@ -190,7 +232,10 @@ impl Mapped {
             // On persistent memory a later store may be durable at once: so must be its block.
             self.file.sync_all().map_err(|e| Error::io("syncing the pool's new length", e))?;
         }
-        // Pairs with the load in `len`: a thread that sees the length sees the mapping.
+        if let Some(pages) = &self.dirty_pages {
+            pages.cover(have, grown)?;
+        }
+        // Pairs with the load in `len`: a thread that sees the length sees the mapping, and the notes.
         self.len.store(grown, Ordering::Release);
         Ok(())
     }
@@ -379,13 +424,9 @@ unsafe impl Media for Mapped {
 
     #[inline(always)]
     unsafe fn flush(&self, at: u64, len: u64) {
-        if self.needs_flush() {
-            // SAFETY: the caller keeps the bytes inside `len`, all of which is mapped; `new` checked
-            // that the CPU has the instruction.
-            unsafe {
-                let start = self.base.add(at as usize).as_ptr();
-                self.mapping.instruction.flush(start, len as usize);
-            }
+        if self.on_flush != 0 {
+            // SAFETY: the caller's promise.
+            unsafe { self.write_back_and_note(at, len) };
         }
     }
 
@@ -396,6 +437,10 @@ unsafe impl Media for Mapped {
             // SAFETY: the caller keeps the aligned word inside `len`, and fences before anything relies
             // on the order.
             unsafe { flush::stream_word(self.base.add(at as usize).cast().as_ptr(), value) };
+            if let Some(pages) = &self.dirty_pages {
+                // SAFETY: as for the store.
+                unsafe { pages.note(at, 8) };
+            }
         } else {
             // SAFETY: the caller's promise.
             unsafe {
@@ -417,7 +462,12 @@ unsafe impl Media for Mapped {
 
     #[inline(always)]
     fn needs_flush(&self) -> bool {
-        self.mapping.domain == Domain::Adr
+        self.on_flush & WRITES_BACK != 0
+    }
+
+    #[inline(always)]
+    fn hears_flushes(&self) -> bool {
+        self.on_flush != 0
     }
 
     #[inline(always)]

@@ -44,6 +44,10 @@ pub enum Mark {
     Observed(u64),
     /// A fence has put the thread's earlier loads before its later ones.
     LoadsFenced,
+    /// The thread is inside a pin that may write, or inside one more.
+    Entered,
+    /// It has left that one. If it is inside of none, a checkpoint may copy what it has flushed.
+    Left,
 }
 
 /// A range of bytes that survives a crash, as 64-bit words addressed by byte offset.
@@ -186,6 +190,11 @@ pub unsafe trait Media: Send + Sync + 'static {
 
     /// Whether a store is durable only after a flush. Where it is not, readers need not help.
     fn needs_flush(&self) -> bool;
+
+    /// Whether a flush does anything at all: it writes back, or notes for a checkpoint that the page has changed.
+    fn hears_flushes(&self) -> bool {
+        self.needs_flush()
+    }
 
     /// Prefetches the lines of `at..at + len`. A hint; any address and any length.
     fn prefetch(&self, at: u64, len: u64) {

@@ -1,6 +1,7 @@
 //! The only door to persistent memory: bytes that outlive a crash, seen as 64-bit words. [`Media`] defines when stores
 //! become durable, [`Domain`] which instructions that takes on a machine.
 
+mod dirty_pages;
 mod domain;
 mod heap;
 #[cfg(all(test, loom))]
@@ -11,6 +12,7 @@ mod placement;
 mod shared;
 mod span;
 
+pub use dirty_pages::{DIRTY_GRAIN, DirtyPages};
 pub use domain::Domain;
 pub use heap::Heap;
 pub use mapped::{Mapped, Mapping, STEP};

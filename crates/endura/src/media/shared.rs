@@ -68,6 +68,10 @@ unsafe impl<M: Media> Media for Arc<M> {
         (**self).needs_flush()
     }
 
+    fn hears_flushes(&self) -> bool {
+        (**self).hears_flushes()
+    }
+
     fn prefetch(&self, at: u64, len: u64) {
         (**self).prefetch(at, len);
     }

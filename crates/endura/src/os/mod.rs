@@ -5,6 +5,7 @@ pub(crate) mod barrier;
 pub(crate) mod bus_error;
 pub(crate) mod claims;
 mod descriptors;
+pub(crate) mod door;
 pub(crate) mod fork;
 mod linux;
 pub(crate) mod lock;
@@ -15,5 +16,5 @@ pub(crate) mod thread_end;
 #[cfg(all(test, not(loom)))]
 pub(crate) use linux::real_time;
 pub(crate) use linux::{
-    disk, file_identity, filesystem, identity, memory, new_file, pmem, session_mark,
+    disk, file_identity, filesystem, futex, identity, memory, new_file, pmem, session_mark,
 };

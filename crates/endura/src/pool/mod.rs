@@ -2,6 +2,7 @@
 
 mod alloc;
 mod check;
+pub(crate) mod checkpoint;
 mod chunks;
 mod close;
 mod collect;
@@ -41,6 +42,7 @@ pub(crate) use layout::LOCK_TURN;
 pub use layout::PAGE;
 pub(crate) use open_map::OpenMap;
 pub use pins::guard::Guard;
+pub use pins::park::Hold;
 pub use pins::quiesce::Quiesced;
 pub(crate) use pins::seat::Seat;
 pub use session::Session;

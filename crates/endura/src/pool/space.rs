@@ -21,7 +21,9 @@ use crate::pool::session::READ_ONLY;
 use crate::pool::session::Session;
 use crate::runtime::epoch::{Epochs, RetireTag};
 use crate::runtime::thread::Heir;
-use crate::sync::{AtomicU64, Mutex, OnceLock};
+#[cfg(not(all(test, loom)))]
+use crate::sync::AtomicU32;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock};
 
 /// An open pool over any medium: who may use which bytes, and until when.
 ///
@@ -57,6 +59,11 @@ pub struct Space<M: Media> {
     pub(crate) quiescing: Mutex<()>,
     /// Writers that wait until the pool is no longer quiesced.
     pub(crate) kept_out: AtomicU64,
+    /// Whether writers park: see [`parked`](Self::parked).
+    pub(crate) parks: AtomicBool,
+    /// 1 while writers are held: what they sleep on.
+    #[cfg(not(all(test, loom)))]
+    pub(crate) held: AtomicU32,
     /// Finishes a pending collection; returns whether it is done.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,
     /// Receives events, if anyone listens.
@@ -129,6 +136,9 @@ impl<M: Media> Space<M> {
             damage: OnceLock::new(),
             quiescing: Mutex::new(()),
             kept_out: AtomicU64::new(0),
+            parks: AtomicBool::new(false),
+            #[cfg(not(all(test, loom)))]
+            held: AtomicU32::new(0),
             finish_collection: OnceLock::new(),
             events: OnceLock::new(),
             heir: OnceLock::new(),

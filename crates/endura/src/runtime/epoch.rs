@@ -60,6 +60,15 @@
 //! that a thread that waits for writers does not wait for a reader's pin around them. One rule says which pin passes a
 //! gate that was shut: *a pin inside another one that may do as much* ([`Slot::is_nested`]).
 //!
+//! # Parked writers
+//!
+//! A thread whose writer's pin is about to run a closure of the caller's *parks*: it holds no lock, and stores nothing to
+//! what others can reach, until the closure ends. Its slot then says PARKED in place of WRITER. A thread that only needs
+//! that nobody stores ([`Inside::Storing`]) does not wait for it; one that needs that no operation is half done
+//! ([`Inside::Writing`]) does. The pin protects what it has reached as before. The end of the closure is like a new pin: the slot says
+//! WRITER again, then the light barrier, then the gate. A pin for writing inside the closure makes the slot a storing
+//! writer's for as long as it lasts.
+//!
 //! # The gate
 //!
 //! The *gate* is a word of bits that turn pins away (closed, poisoned ...). A pin reads it *after* it has written its
@@ -76,7 +85,8 @@ const BUCKETS: usize = 28;
 
 const PINNED: u64 = 1;
 const WRITER: u64 = 2;
-const EPOCH_SHIFT: u32 = 2;
+const PARKED: u64 = 4;
+const EPOCH_SHIFT: u32 = 3;
 
 /// Where the writers' half of the counts of a slot begins.
 const WRITERS: u32 = 32;
@@ -89,6 +99,18 @@ const TOO_MANY: u64 = 1 << (WRITERS - 1) | 1 << (2 * WRITERS - 1);
 pub(crate) enum Mode {
     Reader = 1,
     Writer = 1 << WRITERS,
+}
+
+/// For whom a thread waits that has set a bit of the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub(crate) enum Inside {
+    /// All pins.
+    Any = PINNED,
+    /// Those that may write, also parked ones: whose operation is not done.
+    Writing = WRITER | PARKED,
+    /// Those that may store now.
+    Storing = WRITER,
 }
 
 /// When something was reached, for use after the pin: [`Epochs::protects`] and [`Epochs::still_covers`] say
@@ -132,7 +154,7 @@ pub(crate) fn before_reuse() {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Slot<T> {
-    /// 0 = not inside; else epoch, [`WRITER`], [`PINNED`].
+    /// 0 = not inside; else epoch, [`PARKED`], [`WRITER`], [`PINNED`].
     word: AtomicU64,
     /// How many pins are nested, readers' in the lower half, writers' in the upper. Only the owner touches
     /// it.
@@ -202,10 +224,31 @@ impl<T> Slot<T> {
     #[cold]
     #[inline(never)]
     fn end_nested(&self, depths: u64) {
-        if depths >> WRITERS == 0 {
-            // A thread that waits for writers must not wait for the readers' pins around it. Release, as in `unpin`.
-            self.word.store(self.word.load(Ordering::Relaxed) & !WRITER, Ordering::Release);
+        let word = self.word.load(Ordering::Relaxed);
+        let parked = u64::from(word & PARKED != 0);
+        if depths >> WRITERS == parked {
+            // A thread that waits for writers must not wait for the readers' pins around it, or for the parked one. Release,
+            // as in `unpin`.
+            self.word.store(word & !WRITER, Ordering::Release);
         }
+    }
+
+    /// Parks the owner, who is inside one pin for writing; `false` and no change if it is inside of more.
+    pub(crate) fn park(&self) -> bool {
+        let is_only = self.depths.load(Ordering::Relaxed) >> WRITERS == 1;
+        if is_only {
+            let word = self.word.load(Ordering::Relaxed);
+            // Release: pairs with the Acquire of `inside`, whose caller sees all that was stored before.
+            self.word.store(word & !WRITER | PARKED, Ordering::Release);
+        }
+        is_only
+    }
+
+    /// Whether the owner is parked, and inside one more writer's pin, the innermost one. (A hold waits for the pins
+    /// around any further one.)
+    pub(crate) fn is_nested_in_parked(&self) -> bool {
+        let writers = self.depths.load(Ordering::Relaxed) >> WRITERS;
+        self.word.load(Ordering::Relaxed) & PARKED != 0 && writers == 2
     }
 }
 
@@ -308,6 +351,16 @@ impl<T> Epochs<T> {
         self.shared.gate.load(Ordering::Acquire)
     }
 
+    /// Ends the parking of the owner of this slot, and returns the gate, read afterwards.
+    pub(crate) fn unpark(&self, slot: &Slot<T>) -> u64 {
+        let word = slot.word.load(Ordering::Relaxed);
+        // Release: keeps the end of earlier pins visible through this store, as in `pin`.
+        slot.word.store(word & !PARKED | WRITER, Ordering::Release);
+        // Pairs with the heavy barrier of `settle`.
+        self.shared.barriers.light();
+        self.shared.gate.load(Ordering::Acquire)
+    }
+
     /// Whether what was stamped can be used inside the pin in which this is asked, as if it had been reached
     /// there.
     #[inline(always)]
@@ -391,11 +444,10 @@ impl<T> Epochs<T> {
         self.shared.barriers.heavy()
     }
 
-    /// The numbers of the threads that are inside (for [`Mode::Writer`]: inside with leave to write).
-    pub(crate) fn inside(&self, mode: Mode) -> impl Iterator<Item = usize> {
-        let bit = if mode == Mode::Writer { WRITER } else { PINNED };
-        // Pairs with the Release of `unpin`: what those threads did that are not given is visible to the caller.
-        let is_inside = move |slot: &Slot<T>| slot.word.load(Ordering::Acquire) & bit != 0;
+    /// The numbers of the threads that are inside in this way.
+    pub(crate) fn inside(&self, how: Inside) -> impl Iterator<Item = usize> {
+        // Pairs with the Release of `unpin` and `park`: what those threads did that are not given is visible to the caller.
+        let is_inside = move |slot: &Slot<T>| slot.word.load(Ordering::Acquire) & how as u64 != 0;
         // A bucket begins at the number of slots before it.
         let buckets = self
             .buckets

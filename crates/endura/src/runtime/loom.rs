@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::epoch::{Epochs, Mode, before_reuse};
+use super::epoch::{Epochs, Inside, Mode, before_reuse};
 use crate::os::barrier::Barriers;
 use crate::sync::loom::{Fault, check, check_finds};
 use crate::sync::{AtomicU64, Ordering};
@@ -186,7 +186,7 @@ fn nobody_is_inside_a_gate_that_was_shut() {
     };
     epochs.shut(1);
     assert!(epochs.settle());
-    if epochs.inside(Mode::Writer).next().is_none() {
+    if epochs.inside(Inside::Writing).next().is_none() {
         over.store(1, Ordering::Relaxed);
         let before = entered.load(Ordering::Relaxed);
         inside.join().unwrap();
@@ -200,4 +200,55 @@ fn nobody_is_inside_a_gate_that_was_shut() {
 fn a_gate_that_was_shut_keeps_everybody_out() {
     check(None, nobody_is_inside_a_gate_that_was_shut);
     check_finds(Fault::NoFences, None, nobody_is_inside_a_gate_that_was_shut);
+}
+
+/// One thread parks in a closure, and stores to `word` before, after, and in a pin inside the closure; the other one shuts the
+/// gate and looks when nobody can be storing: what it finds is complete and stays. (`waits`: whether the first goes by
+/// the gate when its closure ends.)
+fn nobody_stores_while_others_are_held(waits: bool) {
+    let epochs = Arc::new(Epochs::<()>::new(Barriers::symmetric(), 0));
+    let words = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let writer = {
+        let (epochs, words) = (Arc::clone(&epochs), Arc::clone(&words));
+        thread::spawn(move || {
+            let (slot, store) = (epochs.slot(1), |n: u64| {
+                words.iter().for_each(|word| word.store(n, Ordering::Relaxed));
+            });
+            if epochs.pin(slot, Mode::Writer) == 0 {
+                store(1);
+                assert!(slot.park());
+                if epochs.pin(slot, Mode::Writer) == 0 {
+                    store(2);
+                }
+                slot.unpin(Mode::Writer);
+                if epochs.unpark(slot) == 0 || !waits {
+                    store(3);
+                }
+            }
+            slot.unpin(Mode::Writer);
+        })
+    };
+    epochs.shut(1);
+    assert!(epochs.settle());
+    if epochs.inside(Inside::Storing).next().is_none() {
+        let look = || [0, 1].map(|i: usize| words[i].load(Ordering::Relaxed));
+        let [first, second] = look();
+        assert_eq!(first, second, "half an operation");
+        writer.join().unwrap();
+        assert_eq!(look(), [first, second], "stored while it was held");
+    } else {
+        writer.join().unwrap();
+    }
+}
+
+#[test]
+fn a_parked_writer_stores_nothing() {
+    check(Some(3), || nobody_stores_while_others_are_held(true));
+    check_finds(Fault::NoFences, Some(3), || nobody_stores_while_others_are_held(true));
+}
+
+#[test]
+#[should_panic(expected = "stored while it was held")]
+fn a_closure_that_ends_goes_by_the_gate() {
+    check(Some(3), || nobody_stores_while_others_are_held(false));
 }

@@ -16,8 +16,8 @@ pub(crate) use backoff::Backoff;
 pub(crate) use fence::fence_behind_exchange;
 pub(crate) use std::sync::OnceLock;
 pub(crate) use std::sync::atomic::compiler_fence;
-pub(crate) use waiting::rest;
 pub use waiting::set_waiting;
+pub(crate) use waiting::{is_scheduled, rest};
 
 #[cfg(all(test, loom))]
 pub(crate) use self::loom::{Mutex, MutexGuard, fence};

@@ -17,6 +17,11 @@ pub fn set_waiting(turn: Option<fn()>) -> Option<fn()> {
     WAITING.replace(turn)
 }
 
+/// Whether the calling thread calls a `turn` in place of waiting.
+pub(crate) fn is_scheduled() -> bool {
+    WAITING.get().is_some()
+}
+
 /// Lets others run: for so long, or for a moment.
 pub(crate) fn rest(pause: Option<Duration>) {
     match (WAITING.get(), pause) {

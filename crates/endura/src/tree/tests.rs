@@ -21,7 +21,8 @@ const KEYS: u64 = 2_000;
 /// The number of cache lines that `work` writes back, on a new pool in a file.
 fn written_back(domain: Domain, work: impl FnOnce(&Arc<Space<Mapped>>)) -> u64 {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
     let (file, room) = (tempfile::tempfile().unwrap(), Reservation::new(64 << 20).unwrap());
     let medium = Mapped::new(file, room, mapping).unwrap();
     medium.grow(8 * PAGE).unwrap();

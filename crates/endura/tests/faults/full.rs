@@ -118,7 +118,8 @@ fn role_grow_to_the_brim() {
     let file = file.unwrap();
     let instruction = FlushInstruction::best().unwrap();
     let domain = Domain::PageCache;
-    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
     let reservation = Reservation::new(1 << 30).unwrap();
     let medium: Mapped = Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
     medium.grow(24 << 20).unwrap();
@@ -331,7 +332,8 @@ fn is_whole(medium: &Mapped) -> bool {
 fn fail_to_grow(file: &File, spoil: impl FnOnce() -> bool, mend: impl FnOnce()) -> Error {
     let instruction = FlushInstruction::Clflush;
     let domain = Domain::PageCache;
-    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
     let range = Reservation::new(256 << 20).unwrap();
     let medium = Mapped::new(file.try_clone().unwrap(), range, mapping).unwrap();
     medium.grow(2 << 20).unwrap();

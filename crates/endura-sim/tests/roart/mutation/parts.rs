@@ -57,6 +57,8 @@ const KINDS: [Sees; 4] = [
 pub(crate) enum Part {
     /// A plan of one thread, crashed everywhere.
     Alone { plan: usize, of: Of, is_eadr: bool },
+    /// The same where a checkpoint copies what was flushed.
+    Marked { plan: usize },
     /// A process is killed in an operation; what the next ones do is crashed.
     Killed(usize),
     /// The same; the next one collects and uses again. Words of the first may be stored past the cache.
@@ -90,8 +92,13 @@ impl mutate::Part for Part {
 
     fn run(self, harness: &mut Harness, (): &mut ()) -> Result<(), Finding> {
         match self {
-            Self::Alone { plan, of: Of::Tiny, is_eadr } => alone::<Tiny>(plan, is_eadr, harness),
-            Self::Alone { plan, is_eadr, .. } => alone::<WithoutArrays>(plan, is_eadr, harness),
+            Self::Alone { plan, of: Of::Tiny, is_eadr } => {
+                alone::<Tiny>(plan, model(is_eadr), harness)
+            }
+            Self::Alone { plan, is_eadr, .. } => {
+                alone::<WithoutArrays>(plan, model(is_eadr), harness)
+            }
+            Self::Marked { plan } => alone::<Tiny>(plan, Model::MARKED, harness),
             Self::Killed(number) => {
                 let (before, op, next) = plans::kills().swap_remove(number);
                 killed::<Tiny>(&before, &op, &next, harness)
@@ -173,6 +180,7 @@ pub(crate) fn all() -> Vec<Part> {
             parts.extend((0..plans::plans().len()).map(|plan| Part::Alone { plan, of, is_eadr }));
         }
     }
+    parts.extend((0..plans::plans().len()).map(|plan| Part::Marked { plan }));
     let duels = plans::duels().len();
     for duel in 0..duels {
         for step in 0..subject().steps().len() {
@@ -213,10 +221,10 @@ fn bed<T: Techniques>(subject: &Roart<T>, model: Model, effort: Effort) -> Bed<'
     Bed { subject, model, limit: LIMIT, effort }
 }
 
-fn alone<T: Techniques>(plan: usize, is_eadr: bool, harness: &mut Harness) -> Result<(), Finding> {
+fn alone<T: Techniques>(plan: usize, model: Model, harness: &mut Harness) -> Result<(), Finding> {
     let plans::Plan { before, ops } = plans::plans().swap_remove(plan);
     let subject = about::<T>(before.iter().chain(&ops));
-    harness.alone(bed(&subject, model(is_eadr), QUICK), &before, &ops, 0)
+    harness.alone(bed(&subject, model, QUICK), &before, &ops, 0)
 }
 
 fn killed<T: Techniques>(

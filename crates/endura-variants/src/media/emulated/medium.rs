@@ -376,6 +376,10 @@ unsafe impl<M: Media> Media for Emulated<M> {
         self.inner.needs_flush()
     }
 
+    fn hears_flushes(&self) -> bool {
+        self.inner.hears_flushes()
+    }
+
     fn prefetch(&self, at: u64, len: u64) {
         let end = at.saturating_add(len).min(self.inner.len());
         let thread = self.threads.mine();

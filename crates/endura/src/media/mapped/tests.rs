@@ -10,7 +10,7 @@ fn map(file: &File, read_only: bool) -> Result<Mapped> {
 
 fn map_in(domain: Domain, file: &File, read_only: bool) -> Result<Mapped> {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
-    let mapping = Mapping { read_only, direct: false, domain, instruction };
+    let mapping = Mapping { read_only, direct: false, domain, instruction, notes_pages: false };
     Mapped::new(file.try_clone().unwrap(), Reservation::new(64 << 20).unwrap(), mapping)
 }
 
@@ -62,7 +62,8 @@ fn every_instruction_of_this_cpu_runs() {
     let file = tempfile::tempfile().unwrap();
     for instruction in [Clwb, ClflushOpt, Clflush, Cvap] {
         let domain = Domain::Adr;
-        let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+        let mapping =
+            Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
         let reservation = Reservation::new(2 << 20).unwrap();
         let medium = Mapped::new(file.try_clone().unwrap(), reservation, mapping);
         assert_eq!(medium.is_ok(), instruction.is_available(), "{instruction:?}");
@@ -330,7 +331,8 @@ fn a_reader_refuses_more_holes_than_a_process_has_mappings_for() {
     (1..pages).step_by(2).for_each(|page| file.write_all_at(&[7], 4096 * page).unwrap());
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
     let domain = Domain::PageCache;
-    let mapping = Mapping { read_only: true, direct: false, domain, instruction };
+    let mapping =
+        Mapping { read_only: true, direct: false, domain, instruction, notes_pages: false };
     let outcome = Mapped::new(file, Reservation::new(128 << 20).unwrap(), mapping);
     assert!(matches!(outcome, Err(Error::Unsupported { .. })));
 }
@@ -360,4 +362,34 @@ fn a_file_beyond_the_reservation_is_refused() {
     let file = tempfile::tempfile().unwrap();
     file.set_len(66 << 20).unwrap();
     assert!(matches!(map(&file, false), Err(Error::Full { .. })));
+}
+
+/// Pages that are flushed are noted, on each domain, also those of a growth; others are not.
+#[test]
+fn flushed_pages_are_noted() {
+    for domain in [Domain::PageCache, Domain::Eadr, Domain::Adr] {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(STEP).unwrap();
+        let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
+        let noting =
+            Mapping { read_only: false, direct: false, domain, instruction, notes_pages: true };
+        let media = Mapped::new(file, Reservation::new(1 << 30).unwrap(), noting).unwrap();
+        media.grow(3 * STEP).unwrap();
+        let pages = media.dirty_pages().unwrap();
+        let word = |at| Region::new(&media, at, 1).unwrap();
+        word(0).store(0, 1, Ordering::Release);
+        assert_eq!(pages.count(media.len()), 0, "a store alone");
+        for at in [0, 4096, 4104, 2 * STEP + 8] {
+            word(at).store(0, 1, Ordering::Release);
+            word(at).flush(0, 1);
+        }
+        word(2 * STEP + 4096).stream(0, 7);
+        assert_eq!(pages.take(media.len()), [0, 1, 32, 33], "{domain:?}");
+        assert!(pages.barrier());
+        assert_eq!(pages.count(media.len()), 0);
+    }
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(STEP).unwrap();
+    let media = map_in(Domain::PageCache, &file, false).unwrap();
+    assert!(media.dirty_pages().is_none());
 }

@@ -116,6 +116,16 @@ pub(crate) fn refuse_beyond_limit(end: u64) -> std::io::Result<()> {
     if may_have(end) { Ok(()) } else { Err(Errno::FBIG.into()) }
 }
 
+/// Makes the file at least `end` bytes long, with blocks behind `from..end` where the file system has a call for that.
+pub(crate) fn allocate_blocks(file: &File, from: u64, end: u64) -> std::io::Result<()> {
+    refuse_beyond_limit(end)?;
+    match allocate(file, from, end) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) if file.metadata()?.len() < end => file.set_len(end),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
 fn allocate(file: &File, from: u64, to: u64) -> Result<(), Errno> {
     loop {
         match fallocate(file, FallocateFlags::empty(), from, to - from) {

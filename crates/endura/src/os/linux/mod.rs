@@ -3,6 +3,7 @@
 pub(crate) mod disk;
 pub(crate) mod file_identity;
 pub(crate) mod filesystem;
+pub(crate) mod futex;
 pub(crate) mod identity;
 pub(crate) mod membarrier;
 pub(crate) mod memory;

@@ -60,7 +60,8 @@ fn format(file: &File) -> Result<()> {
     let instruction = FlushInstruction::best().unwrap_or(FlushInstruction::Clflush);
     // All of it is synced before the file has a name.
     let domain = Domain::PageCache;
-    let mapping = Mapping { read_only: false, direct: false, domain, instruction };
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
     let medium = Mapped::new(own, reservation, mapping)?;
     Space::format(&medium)?;
     medium.sync()?;

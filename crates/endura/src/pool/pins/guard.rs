@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::media::Media;
+use crate::media::{Mark, Media};
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::space::Space;
 use crate::runtime::epoch::{EpochStamp, Mode, Slot};
@@ -24,12 +24,18 @@ impl<M: Media> Drop for Guard<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
         self.slot.unpin(self.mode);
+        if self.mode == Mode::Writer {
+            self.space.media.mark(Mark::Left);
+        }
     }
 }
 
 impl<'s, M: Media> Guard<'s, M> {
     #[inline(always)]
     pub(crate) fn new(space: &'s Space<M>, slot: &'s Slot<Mutex<ThreadCache>>, mode: Mode) -> Self {
+        if mode == Mode::Writer {
+            space.media.mark(Mark::Entered);
+        }
         Self { space, slot, mode, _not_send: PhantomData }
     }
 

@@ -4,23 +4,30 @@
 //! | --- | --- | --- | --- |
 //! | READ_ONLY | enter | [`Error::ReadOnly`] | the open |
 //! | QUIESCED | enter | wait | [`Space::quiesce`], cleared when its guard is dropped, or after a second in vain |
+//! | HELD | enter | wait | [`Space::hold`], cleared when its guard is dropped, or when its time is up |
 //! | POISONED | [`Error::Poisoned`], [`Error::Corrupt`] | the same | a panic, an I/O error, damage found |
 //! | CLOSED | [`Error::Closed`] | the same | [`Space::close`] |
 //!
 //! A child of a fork gets [`Error::Forked`], whatever the state, also inside a pin that it inherited. A pin
 //! inside another one of the same thread that may do as much (any pin for a reader, a writer's for a
-//! writer) is admitted, because a thread that waits for the pool to empty waits for the outer one. There is no other rule.
+//! writer) is admitted, because a thread that waits for the pool to empty waits for the outer one. A hold does not wait for a
+//! [parked](super::park) one, so that a writer's pin inside of that, and of no other, waits for the hold. There is no other rule.
 
 use crate::media::Media;
 use crate::pool::alloc::events::Event;
 use crate::pool::alloc::thread_cache::ThreadCache;
 use crate::pool::pins::guard::Guard;
-use crate::pool::session::{CLOSED, NO_READERS, NO_WRITERS, POISONED, QUIESCED};
+use crate::pool::session::{CLOSED, HELD, NO_READERS, NO_WRITERS, NOT_NOW, POISONED};
 use crate::pool::space::Space;
 use crate::runtime::epoch::{Mode, Slot};
 use crate::runtime::thread;
 use crate::sync::{Backoff, Mutex, Ordering};
 use crate::{Error, Result};
+
+/// Whether the owner's innermost pin may go on, which has found these bits in the gate.
+fn is_admitted<T>(slot: &Slot<T>, mode: Mode, gate: u64) -> bool {
+    gate == 0 || slot.is_nested(mode) && !(gate & HELD != 0 && slot.is_nested_in_parked())
+}
 
 impl<M: Media> Space<M> {
     /// Enters an operation that reads.
@@ -36,7 +43,7 @@ impl<M: Media> Space<M> {
         self.enter(Mode::Reader, NO_READERS)
     }
 
-    /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce).
+    /// Enters an operation that may write. Waits while the pool is [quiesced](Self::quiesce) or [held](Self::hold).
     ///
     /// # Errors
     ///
@@ -55,7 +62,7 @@ impl<M: Media> Space<M> {
         let slot = self.epochs.slot(thread::current());
         let gate = self.epochs.pin(slot, Mode::Writer) & NO_WRITERS;
         let guard = Guard::new(self, slot, Mode::Writer);
-        (gate == 0 || slot.is_nested(Mode::Writer)).then(|| write(&guard))
+        is_admitted(slot, Mode::Writer, gate).then(|| write(&guard))
     }
 
     /// Enters an operation that the bits of `shut_by` in the gate turn away, unless it is nested in one that
@@ -75,8 +82,8 @@ impl<M: Media> Space<M> {
         Ok(Guard::new(self, slot, mode))
     }
 
-    /// Admits a pin that the gate turned away if another one is around it: a thread that waits for the pool to empty
-    /// waits for the outer one. Otherwise ends the pin, and takes it again as soon as the pool is no longer quiesced.
+    /// Admits a pin that the gate turned away if another one is around it that it is part of. Otherwise ends the pin, and takes
+    /// it again as soon as the pool is no longer quiesced or held.
     #[cold]
     #[inline(never)]
     fn stay_in_shut(
@@ -101,14 +108,20 @@ impl<M: Media> Space<M> {
         mut gate: u64,
     ) -> Result<()> {
         let mut backoff = Backoff::default();
-        while gate != 0 && !slot.is_nested(mode) {
+        while !is_admitted(slot, mode, gate) {
             slot.unpin(mode);
-            if gate != QUIESCED {
+            if gate & !NOT_NOW != 0 {
                 return Err(self.refusal(gate));
             }
-            // The thread that quiesced the pool waits for no other, so that this wait ends.
-            while self.epochs.gate() & shut_by == QUIESCED {
-                backoff.wait();
+            // A verification waits for a writer that is parked, and so for what is nested in it.
+            let ends = if slot.is_writer() { HELD } else { NOT_NOW };
+            // The threads that set these bits wait for no other for long, so that this wait ends.
+            loop {
+                let gate = self.epochs.gate() & shut_by;
+                if gate & ends == 0 || gate & !NOT_NOW != 0 {
+                    break;
+                }
+                if gate & HELD != 0 { self.sleep_while_held(&mut backoff) } else { backoff.wait() }
             }
             gate = self.epochs.pin(slot, mode) & shut_by;
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::media::Media;
 use crate::pool::session::{CLOSED, NO_READERS, QUIESCED};
 use crate::pool::space::Space;
-use crate::runtime::epoch::Mode;
+use crate::runtime::epoch::Inside;
 use crate::runtime::thread;
 use crate::sync::{self, Backoff, MutexGuard, Ordering};
 use crate::{Error, Result};
@@ -66,14 +66,14 @@ impl<M: Media> Space<M> {
         if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));
         }
-        match self.wait_until_left(Mode::Writer, Some(PATIENCE))? {
+        match self.wait_until_left(Inside::Writing, Some(PATIENCE))? {
             true => Ok(quiesced),
             false => Err(self.writers_stay()),
         }
     }
 
     /// Waits for the turn, unless its owner is closing the pool.
-    fn turn_to_quiesce(&self) -> Result<MutexGuard<'_, ()>> {
+    pub(super) fn turn_to_quiesce(&self) -> Result<MutexGuard<'_, ()>> {
         loop {
             if let Some(turn) = self.quiescing.try_lock() {
                 return Ok(turn);
@@ -89,7 +89,7 @@ impl<M: Media> Space<M> {
 
     /// Waits a little for the writers that the one before has kept out: they sleep, and would come too late each time
     /// where verifications follow each other.
-    fn let_writers_in(&self) {
+    pub(super) fn let_writers_in(&self) {
         let mut backoff = Backoff::default();
         for _ in 0..LOOKS {
             // Relaxed: a hint.
@@ -101,7 +101,7 @@ impl<M: Media> Space<M> {
     }
 
     fn writers_stay(&self) -> Error {
-        let writers: Vec<usize> = self.epochs.inside(Mode::Writer).collect();
+        let writers: Vec<usize> = self.epochs.inside(Inside::Writing).collect();
         let thread = writers.iter().find_map(|&number| thread::system_id(number));
         Error::WritersStay { threads: writers.len(), thread: thread.unwrap_or(0) }
     }
@@ -122,7 +122,7 @@ impl<M: Media> Space<M> {
         // Lets a thread that quiesced the pool finish, so that a verification sees one state throughout.
         let _turn = self.quiescing.lock();
         let first = self.epochs.shut(CLOSED) & CLOSED == 0;
-        self.wait_until_left(Mode::Reader, None)?;
+        self.wait_until_left(Inside::Any, None)?;
         // A cursor then cannot continue from its seat. Only pins that are being turned away can hold
         // this up.
         let mut backoff = Backoff::default();
@@ -132,7 +132,7 @@ impl<M: Media> Space<M> {
 
     /// Waits until all operations that did not see a bit just set in the gate have ended; `false` if that
     /// takes too long.
-    fn wait_until_left(&self, mode: Mode, patience: Option<Duration>) -> Result<bool> {
+    pub(super) fn wait_until_left(&self, how: Inside, patience: Option<Duration>) -> Result<bool> {
         if !self.epochs.settle() {
             return Err(Error::Unsupported {
                 what: "the kernel took membarrier(2) away after the pool was opened; allow it",
@@ -140,7 +140,7 @@ impl<M: Media> Space<M> {
         }
         let begun = Instant::now();
         let mut backoff = Backoff::default();
-        while self.epochs.inside(mode).next().is_some() {
+        while self.epochs.inside(how).next().is_some() {
             if patience.is_some_and(|patience| begun.elapsed() > patience) {
                 return Ok(false);
             }

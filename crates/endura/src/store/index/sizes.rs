@@ -1,6 +1,6 @@
 //! The trees of a pool, with the sizes of their nodes.
 
-use crate::media::Media;
+use crate::media::{DIRTY_GRAIN, Media};
 use crate::tree::fast_fair::{self, LineBinary};
 use crate::tree::nbtree;
 
@@ -12,6 +12,17 @@ pub(super) const NARROW_LEAVES: (usize, usize) = (128, 64);
 pub(super) const BLOCK: usize = 128;
 /// Children of an inner node of [`NbTree`].
 const FANOUT: usize = 64;
+
+// Where nothing is written back, the records of a node are moved line by line and flushed once, at the end. A checkpoint
+// copies what was flushed, in pages of DIRTY_GRAIN bytes: so a node lies inside one.
+const _: () = {
+    let sizes = [WIDE.0, WIDE.1, NARROW_LEAVES.0, NARROW_LEAVES.1];
+    let mut i = 0;
+    while i < sizes.len() {
+        assert!(DIRTY_GRAIN.is_multiple_of(8 * sizes[i] as u64));
+        i += 1;
+    }
+};
 
 /// A FAST & FAIR tree of [`NodeLayout::Wide`].
 pub type Wide<M> = fast_fair::Tree<M, { WIDE.0 }, { WIDE.1 }, LineBinary>;

@@ -175,7 +175,7 @@ impl PoolOptions {
         let own = file.file().try_clone();
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
         let Placement { direct, domain, instruction, .. } = placement;
-        let mapping = Mapping { read_only, direct, domain, instruction };
+        let mapping = Mapping { read_only, direct, domain, instruction, notes_pages: false };
         let map = if self.read_mostly { Mapped::read_mostly } else { Mapped::new };
         map(own, reservation, mapping)
     }

@@ -54,7 +54,7 @@ impl<M: Media, T: Techniques> ByteIndex for Tree<M, T> {
     ) -> Result<()> {
         self.open.space().with_room(|| {
             self.write(key, Basis::Shown, None, &mut |old: Option<Bytes<'_>>| {
-                let change = decide(old);
+                let change = self.open.space().parked(|| decide(old));
                 (!self.open.space().is_elsewhere()).then_some(change)
             })
         })

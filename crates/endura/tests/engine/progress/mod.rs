@@ -1,5 +1,7 @@
 //! Operations end, whatever others do; and nothing is kept from being reused.
 
+mod copies;
+mod holds;
 mod idle;
 mod pins;
 mod recoveries;

@@ -172,7 +172,8 @@ impl<M: Media, T: Techniques> Tree<M, T> {
         let mut fresh = Fresh::new(&guard);
         let at = fresh.alloc(bytes_for(key.bytes.len(), len))?;
         let mut writer = Writer::new(guard.media(), at, key.bytes, len)?;
-        let filled = fill(&mut Filling { writer: &mut writer, space: self.open.space() });
+        let space = self.open.space();
+        let filled = space.parked(|| fill(&mut Filling { writer: &mut writer, space }));
         // In the child of a fork the chunk belongs to the parent, and so do all further steps.
         if self.open.space().is_elsewhere() {
             return Err(Error::Forked);

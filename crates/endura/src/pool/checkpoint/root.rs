@@ -1,0 +1,161 @@
+//! The root of a checkpoint: of which pool and session it is, and which runs say where its pages lie.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..8 | magic |
+//! | 8..12, 12..16 | version of the file; zero |
+//! | 16..32, 32..48 | the pool's random number; that of the session |
+//! | 48..56 | sequence: which checkpoint of the file it is, from 1 on |
+//! | 56..64 | pages of the pool |
+//! | 64..256 | the superblock at that moment |
+//! | 256..264 | number of runs |
+//! | 264.. | runs: slot, entries (4 bytes each), hash of its entries (8 bytes) |
+//! | 4088..4096 | hash of bytes 0..4088 |
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of a slot, and of a page of the pool.
+pub const SLOT: usize = 4096;
+/// Roots lie in the first slots.
+pub(crate) const ROOTS: u32 = 2;
+/// Runs of a root. When there would be more, or as many entries as the pool has pages, one run of all replaces them.
+pub(crate) const MOST_RUNS: usize = 200;
+
+const MAGIC: [u8; 8] = *b"\x89ENDCKP\n";
+const VERSION: u32 = 1;
+const RUNS: usize = 264;
+const HASH: usize = 4088;
+
+const _: () = assert!(RUNS + 16 * MOST_RUNS <= HASH);
+
+/// Where a run lies: in how many slots follows from its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) slot: u32,
+    pub(crate) entries: u32,
+    /// Of the bytes of its entries.
+    pub(crate) hash: u64,
+}
+
+/// What a checkpoint is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The pool's random number.
+    pub pool: [u8; 16],
+    /// That of the session.
+    pub session: [u8; 16],
+    /// Pages of 4 KiB of the pool.
+    pub pages: u32,
+    /// The superblock.
+    pub superblock: [u8; 192],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Root {
+    pub(crate) moment: Moment,
+    pub(crate) sequence: u64,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// What a slot of a root holds in place of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoRoot {
+    /// Zeros: none was written yet.
+    Empty,
+    /// A root of another version of the file.
+    Version(u32),
+    /// A part of one, or anything else.
+    Torn,
+    /// What has the right hash, and was never written.
+    Wrong,
+}
+
+impl Root {
+    pub(crate) fn encode(&self) -> [u8; SLOT] {
+        let mut bytes = [0; SLOT];
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &MAGIC);
+        put(8, &VERSION.to_le_bytes());
+        put(16, &self.moment.pool);
+        put(32, &self.moment.session);
+        put(48, &self.sequence.to_le_bytes());
+        put(56, &u64::from(self.moment.pages).to_le_bytes());
+        put(64, &self.moment.superblock);
+        put(256, &(self.runs.len() as u64).to_le_bytes());
+        for (i, run) in self.runs.iter().enumerate() {
+            let at = RUNS + 16 * i;
+            put(at, &run.slot.to_le_bytes());
+            put(at + 4, &run.entries.to_le_bytes());
+            put(at + 8, &run.hash.to_le_bytes());
+        }
+        let hash = xxh3_64(&bytes[..HASH]);
+        bytes[HASH..].copy_from_slice(&hash.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; SLOT]) -> Result<Self, NoRoot> {
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Err(NoRoot::Empty);
+        }
+        if field(bytes, HASH) != xxh3_64(&bytes[..HASH]).to_le_bytes() || field(bytes, 0) != MAGIC {
+            return Err(NoRoot::Torn);
+        }
+        let version = u32::from_le_bytes(field(bytes, 8));
+        if version != VERSION {
+            return Err(NoRoot::Version(version));
+        }
+        let number = |at| u64::from_le_bytes(field(bytes, at));
+        let short = |at| u32::from_le_bytes(field(bytes, at));
+        let (runs, pages) = (number(256), u32::try_from(number(56)));
+        let is_number = (1..u64::MAX).contains(&number(48));
+        let (Ok(pages), true) = (pages, runs <= MOST_RUNS as u64 && is_number) else {
+            return Err(NoRoot::Wrong);
+        };
+        let run = |i| {
+            let at = RUNS + 16 * i;
+            Run { slot: short(at), entries: short(at + 4), hash: number(at + 8) }
+        };
+        Ok(Self {
+            moment: Moment {
+                pool: field(bytes, 16),
+                session: field(bytes, 32),
+                pages,
+                superblock: field(bytes, 64),
+            },
+            sequence: number(48),
+            runs: (0..runs as usize).map(run).collect(),
+        })
+    }
+}
+
+fn field<const N: usize>(bytes: &[u8; SLOT], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| bytes[at + i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_read_as_it_was_written_and_no_part_of_it_is() {
+        let run = |i: u32| Run { slot: 2 + i, entries: 10 * i, hash: u64::from(i) << 40 };
+        let moment = Moment { pool: [1; 16], session: [2; 16], pages: 77, superblock: [3; 192] };
+        for runs in [0, 1, MOST_RUNS as u32] {
+            let root = Root { moment, sequence: 9, runs: (0..runs).map(run).collect() };
+            let bytes = root.encode();
+            assert_eq!(Root::decode(&bytes), Ok(root));
+            for at in (0..SLOT).step_by(61).chain([8, HASH]) {
+                let mut bytes = bytes;
+                bytes[at] ^= 1;
+                assert_eq!(Root::decode(&bytes), Err(NoRoot::Torn), "byte {at}");
+            }
+        }
+        assert_eq!(Root::decode(&[0; SLOT]), Err(NoRoot::Empty));
+        let root = Root { moment, sequence: 9, runs: Vec::new() };
+        let mut newer = root.encode();
+        newer[8] = 2;
+        let hash = xxh3_64(&newer[..HASH]).to_le_bytes();
+        newer[HASH..].copy_from_slice(&hash);
+        assert_eq!(Root::decode(&newer), Err(NoRoot::Version(2)));
+    }
+}
