@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::kind::Kind;
 use crate::types::Types;
@@ -74,6 +74,14 @@ pub enum Error {
     NeedsRestore {
         /// What gave it away.
         reason: &'static str,
+    },
+    /// The checkpoint beside the pool, or the one that was given, cannot be used for it.
+    #[error("the checkpoint {}: {what}", path.display())]
+    BadCheckpoint {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        what: &'static str,
     },
     /// The file was written by another version of the format, or is not a pool.
     #[error("the pool has format {found}, this build reads format {want}: use a matching endura")]
@@ -302,6 +310,7 @@ impl Error {
             Self::Forked => "forked",
             Self::NeedsRecovery => "needs_recovery",
             Self::NeedsRestore { .. } => "needs_restore",
+            Self::BadCheckpoint { .. } => "bad_checkpoint",
             Self::Version { .. } => "version",
             Self::UnknownFeatures { .. } => "unknown_features",
             Self::NotAPool { .. } => "not_a_pool",

@@ -89,10 +89,10 @@ pub use store::Json;
 #[cfg(feature = "postcard")]
 pub use store::Postcard;
 pub use store::{
-    Bytes, Domain, Event, Key, KeyBound, KeyRange, Keys, LONGEST_KEY, LONGEST_VALUE, LeakRecovery,
-    LeakRecoveryState, Map, MapInfo, MapOptions, MapReport, MediaChoice, Newtype, NodeLayout, Pool,
-    PoolOptions, PrefixKey, Range, Repairs, Report, Shares, SizeUse, Stats, Value, Values, Visit,
-    explain_bus_errors,
+    Bytes, Checkpoint, CheckpointStats, Checkpoints, Domain, Event, Key, KeyBound, KeyRange, Keys,
+    LONGEST_KEY, LONGEST_VALUE, LeakRecovery, LeakRecoveryState, Map, MapInfo, MapOptions,
+    MapReport, MediaChoice, Newtype, NodeLayout, Pool, PoolOptions, PrefixKey, Range, Repairs,
+    Report, Restored, Shares, SizeUse, Stats, Value, Values, Visit, explain_bus_errors,
 };
 pub use types::Types;
 

@@ -2,8 +2,8 @@
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 0..128 | superblock, copy A |
-//! | 4096..4224 | superblock, copy B |
+//! | 0..256 | superblock, copy A; the rest of the 4 KiB is zero |
+//! | 4096..4352 | superblock, copy B; the rest of the 4 KiB is zero |
 //! | 8192..8256 | session words: committed one by one by 8-byte stores, outside any checksum |
 //! | 11264..12288 | the new name of a map that is being renamed |
 //! | 12288..16384 | the table of page 0: as unit 0 of any page that is cut |

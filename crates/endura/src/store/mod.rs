@@ -15,7 +15,10 @@ pub use encoding::newtype::Newtype;
 pub use encoding::value::{Key, KeyBound, PrefixKey, Value};
 pub use index::NodeLayout;
 pub use map::{Keys, Map, MapOptions, Range, Values, Visit};
-pub use pool::{MapInfo, MapReport, Pool, PoolOptions, Report, Stats};
+pub use pool::{
+    Checkpoint, CheckpointStats, Checkpoints, MapInfo, MapReport, Pool, PoolOptions, Report,
+    Restored, Stats,
+};
 
 pub use crate::media::{Domain, MediaChoice, explain_bus_errors};
 pub use crate::pool::{Event, LeakRecovery, LeakRecoveryState, Shares, SizeUse};

@@ -8,6 +8,7 @@ mod identity;
 mod limit;
 mod not_closed;
 mod open;
+mod power_loss;
 mod process;
 mod readers;
 mod restore;

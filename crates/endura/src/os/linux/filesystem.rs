@@ -111,9 +111,14 @@ impl Filesystem {
         }
     }
 
+    /// Whether its files are in memory, so that nothing is written back.
+    pub(crate) fn is_in_memory(self) -> bool {
+        matches!(self.name, "tmpfs" | "ramfs")
+    }
+
     /// Whether the number of blocks of a file counts its contents and nothing else.
     pub(crate) fn counts_blocks_exactly(self) -> bool {
-        matches!(self.name, "tmpfs" | "ramfs")
+        self.is_in_memory()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use crate::{Error, Result};
 
@@ -60,6 +61,30 @@ pub enum Event {
     ReclaimStalled {
         /// Bytes that wait.
         waiting_bytes: u64,
+    },
+    /// A checkpoint was made.
+    CheckpointEnded {
+        /// For how long writers were held.
+        held: Duration,
+        /// Bytes that were written.
+        written_bytes: u64,
+    },
+    /// None could be made: the one before stays, and it is tried again.
+    CheckpointFailed {
+        /// [`Error::code`] of the reason.
+        code: &'static str,
+    },
+    /// Writers were held for more than 20 ms, because many pages had changed.
+    WritersHeld {
+        /// For how long.
+        held: Duration,
+    },
+    /// A power loss had torn the pool, and the open took it back to its last checkpoint.
+    Restored {
+        /// How long ago that was made.
+        age: Duration,
+        /// Bytes that were written.
+        written_bytes: u64,
     },
     /// No operation begins any more: one panicked under a lock, or the system failed.
     Poisoned,

@@ -21,10 +21,21 @@
 //! sync, or that sync failed. The slots of the checkpoint before it look free, and are not yet. So the first round
 //! of a process begins with writing and syncing the newest root again.
 
+pub(crate) mod beside;
+mod bits;
+pub(crate) mod copy;
+mod failure;
 mod file;
+mod lineage;
+pub(crate) mod restore;
 mod root;
+mod round;
+mod runs;
 mod slots;
 mod table;
 
-pub use file::{CheckpointFile, Failure};
+pub use failure::Failure;
+pub use file::CheckpointFile;
+pub(crate) use lineage::Relation;
 pub use root::{Moment, SLOT};
+pub use round::Round;

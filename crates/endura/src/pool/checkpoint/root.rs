@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | 0..8 | magic |
 //! | 8..12, 12..16 | version of the file; zero |
-//! | 16..32, 32..48 | the pool's random number; that of the session |
-//! | 48..56 | sequence: which checkpoint of the file it is, from 1 on |
-//! | 56..64 | pages of the pool |
-//! | 64..256 | the superblock at that moment |
-//! | 256..264 | number of runs |
-//! | 264.. | runs: slot, entries (4 bytes each), hash of its entries (8 bytes) |
+//! | 16..24 | when it was made, in nanoseconds since 1970 |
+//! | 24..32 | sequence: which checkpoint of the file it is, from 1 on |
+//! | 32..40, 40..48 | pages of the pool; number of runs |
+//! | 48..64 | zero |
+//! | 64..320 | the superblock at that moment: of which pool and session it is |
+//! | 320.. | runs: slot, entries (4 bytes each), hash of its entries (8 bytes) |
 //! | 4088..4096 | hash of bytes 0..4088 |
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,7 +23,7 @@ pub(crate) const MOST_RUNS: usize = 200;
 
 const MAGIC: [u8; 8] = *b"\x89ENDCKP\n";
 const VERSION: u32 = 1;
-const RUNS: usize = 264;
+const RUNS: usize = 320;
 const HASH: usize = 4088;
 
 const _: () = assert!(RUNS + 16 * MOST_RUNS <= HASH);
@@ -40,14 +40,12 @@ pub(crate) struct Run {
 /// What a checkpoint is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// The pool's random number.
-    pub pool: [u8; 16],
-    /// That of the session.
-    pub session: [u8; 16],
+    /// When it was, in nanoseconds since 1970.
+    pub made: u64,
     /// Pages of 4 KiB of the pool.
     pub pages: u32,
     /// The superblock.
-    pub superblock: [u8; 192],
+    pub superblock: [u8; 256],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,17 +69,21 @@ pub(crate) enum NoRoot {
 }
 
 impl Root {
+    /// The slot it is written to: the first root to slot 1, and the others by turns.
+    pub(crate) fn slot(&self) -> u32 {
+        (self.sequence % u64::from(ROOTS)) as u32
+    }
+
     pub(crate) fn encode(&self) -> [u8; SLOT] {
         let mut bytes = [0; SLOT];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(0, &MAGIC);
         put(8, &VERSION.to_le_bytes());
-        put(16, &self.moment.pool);
-        put(32, &self.moment.session);
-        put(48, &self.sequence.to_le_bytes());
-        put(56, &u64::from(self.moment.pages).to_le_bytes());
+        put(16, &self.moment.made.to_le_bytes());
+        put(24, &self.sequence.to_le_bytes());
+        put(32, &u64::from(self.moment.pages).to_le_bytes());
+        put(40, &(self.runs.len() as u64).to_le_bytes());
         put(64, &self.moment.superblock);
-        put(256, &(self.runs.len() as u64).to_le_bytes());
         for (i, run) in self.runs.iter().enumerate() {
             let at = RUNS + 16 * i;
             put(at, &run.slot.to_le_bytes());
@@ -106,8 +108,8 @@ impl Root {
         }
         let number = |at| u64::from_le_bytes(field(bytes, at));
         let short = |at| u32::from_le_bytes(field(bytes, at));
-        let (runs, pages) = (number(256), u32::try_from(number(56)));
-        let is_number = (1..u64::MAX).contains(&number(48));
+        let (runs, pages) = (number(40), u32::try_from(number(32)));
+        let is_number = (1..u64::MAX).contains(&number(24));
         let (Ok(pages), true) = (pages, runs <= MOST_RUNS as u64 && is_number) else {
             return Err(NoRoot::Wrong);
         };
@@ -116,16 +118,21 @@ impl Root {
             Run { slot: short(at), entries: short(at + 4), hash: number(at + 8) }
         };
         Ok(Self {
-            moment: Moment {
-                pool: field(bytes, 16),
-                session: field(bytes, 32),
-                pages,
-                superblock: field(bytes, 64),
-            },
-            sequence: number(48),
+            moment: Moment { made: number(16), pages, superblock: field(bytes, 64) },
+            sequence: number(24),
             runs: (0..runs as usize).map(run).collect(),
         })
     }
+}
+
+/// Whether a slot can hold a page: it is none of the roots.
+pub(crate) fn can_hold_a_page(slot: u32) -> bool {
+    slot >= ROOTS
+}
+
+/// Where a slot lies in the file.
+pub(crate) fn at(slot: u32) -> u64 {
+    u64::from(slot) * SLOT as u64
 }
 
 fn field<const N: usize>(bytes: &[u8; SLOT], at: usize) -> [u8; N] {
@@ -139,7 +146,7 @@ mod tests {
     #[test]
     fn a_root_is_read_as_it_was_written_and_no_part_of_it_is() {
         let run = |i: u32| Run { slot: 2 + i, entries: 10 * i, hash: u64::from(i) << 40 };
-        let moment = Moment { pool: [1; 16], session: [2; 16], pages: 77, superblock: [3; 192] };
+        let moment = Moment { made: 1 << 60, pages: 77, superblock: [3; 256] };
         for runs in [0, 1, MOST_RUNS as u32] {
             let root = Root { moment, sequence: 9, runs: (0..runs).map(run).collect() };
             let bytes = root.encode();

@@ -23,6 +23,21 @@ impl PoolFile {
     ///
     /// [`Error::Io`] with `AlreadyExists` if there is something at `path`; [`Error::Full`].
     pub(crate) fn create(path: &Path, access: Access) -> Result<Self> {
+        Self::make(path, access, format, |_| Ok(()))
+    }
+
+    /// Makes a pool with the contents that `fill` writes into an empty file, durably. `ready` is called before the file has
+    /// its name, when it is locked.
+    ///
+    /// # Errors
+    ///
+    /// As for [`create`](Self::create), and those of the two.
+    pub(crate) fn make(
+        path: &Path,
+        access: Access,
+        fill: impl FnOnce(&File) -> Result<()>,
+        ready: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<Self> {
         if access.read_only {
             return Err(Error::ReadOnly);
         }
@@ -37,11 +52,12 @@ impl PoolFile {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
         let mut draft = NewFile::new(folder, path).map_err(failed)?;
-        format(&draft.file)?;
+        fill(&draft.file)?;
         // Locked before it has a name, so that no other process can lock it first.
         let lock = FileLock::acquire(&draft.path(), false)?;
         let file = draft.file.try_clone().map_err(failed)?;
-        let made = Self::of_locked(file, lock, access)?;
+        let mut made = Self::of_locked(file, lock, access)?;
+        ready(&mut made)?;
         draft.publish(path).map_err(failed)?;
         folder_file.sync_all().map_err(|error| {
             // Still locked: no process has been able to use it.

@@ -24,6 +24,9 @@ use crate::pool::file::superblock::Superblock;
 pub(crate) const NO_BIRTH: &str = "this file system records neither when a file was made, nor a generation of its inode, nor \
      extended attributes: if the writer is killed, the pool cannot be told from a copy of it, and is refused";
 
+/// The one doubt that a checkpoint settles by itself: the pool is the one that the checkpoint was made of.
+pub(crate) const WENT_DOWN: &str = "the machine went down while the pool was open";
+
 /// The facts that an open finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Here {
@@ -68,7 +71,7 @@ fn doubt_of_memory(
              went down since, cannot be read here or could not be read by that writer; where it can, open the pool \
              there",
         ),
-        Some(false) if !is_safe => Some("the machine went down while the pool was open"),
+        Some(false) if !is_safe => Some(WENT_DOWN),
         _ if last.dirty_shutdowns != placement.dirty_shutdowns => {
             Some("the persistent memory reports that it lost data while the pool was open")
         }

@@ -1,6 +1,7 @@
 //! The file of a pool.
 
 pub(crate) mod create;
-mod doubt;
+pub(crate) mod doubt;
 pub(crate) mod pool_file;
+pub(crate) mod schedule;
 pub mod superblock;

@@ -34,7 +34,8 @@ use crate::os::session_mark::{self, Mark};
 use crate::os::{disk, identity};
 use crate::pool::alloc::pages;
 use crate::pool::file::doubt::{Here, NO_BIRTH, doubt, silence};
-use crate::pool::file::superblock::Superblock;
+use crate::pool::file::schedule::Schedule;
+use crate::pool::file::superblock::{Superblock, WITH_CHECKPOINTS};
 use crate::pool::layout::{LENGTH, NEXT_PAGE};
 use crate::pool::session::Session;
 use crate::{Error, Result};
@@ -108,7 +109,6 @@ impl PoolFile {
             other => other,
         })?;
         superblock.check(access.read_only)?;
-        check_length(&file, facts.len())?;
         let warnings = filesystem.warning().into_iter().collect();
         Ok(Self { file, superblock, access, filesystem, warnings, lock })
     }
@@ -158,6 +158,24 @@ impl PoolFile {
         if !self.warnings.contains(&what) {
             self.warnings.push(what);
         }
+    }
+
+    /// Whether the file is as long as the pages in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`], [`Error::Corrupt`].
+    pub(crate) fn check_length(&self) -> Result<()> {
+        check_length(&self.file, self.len()?)
+    }
+
+    /// Says which checkpoint the next session builds on, and when it makes others.
+    pub(crate) fn plan(&mut self, schedule: Schedule, base: Option<[u8; 16]>, base_lags: bool) {
+        let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
+        let writable_with = self.superblock.writable_with & !WITH_CHECKPOINTS | with;
+        let base = base.unwrap_or_default();
+        self.superblock =
+            Superblock { schedule, base, base_lags, writable_with, ..self.superblock };
     }
 
     /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
@@ -238,6 +256,22 @@ impl PoolFile {
         Ok(())
     }
 
+    /// Says that the file has been taken back to the checkpoint with this superblock: it is what its writer would have left
+    /// if it had been killed then, in this boot. Durable on return.
+    pub(crate) fn restored(&mut self, to: &Superblock, placement: &Placement) -> Result<()> {
+        let last = &mut self.superblock;
+        last.generation = last.generation.max(to.generation);
+        (last.base, last.base_lags) = (to.session, false);
+        // Above each generation that has locks in the pages.
+        let session = Session { clean: false, ..self.next_session()? };
+        self.announce(&session, placement)
+    }
+
+    /// The superblock that [`end`](Self::end) will write.
+    pub(crate) fn closed_superblock(&self) -> Superblock {
+        Superblock { clean: true, sequence: self.superblock.sequence + 1, ..self.superblock }
+    }
+
     /// Gives blocks to the holes that a copying tool may have left: a store to one of them on a
     /// full disk would kill the process.
     fn fill_holes(&mut self) -> Result<()> {
@@ -291,7 +325,6 @@ fn is_dax_device(device: u64) -> bool {
         .is_ok_and(|subsystem| subsystem.ends_with("dax"))
 }
 
-/// Whether the file is as long as the pages in use.
 fn check_length(file: &File, have: u64) -> Result<()> {
     if have < LEAST {
         return Err(Error::Truncated { have, need: LEAST });

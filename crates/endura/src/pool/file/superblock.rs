@@ -1,6 +1,6 @@
 //! The superblock: the identity of a pool, and how its last session ended.
 //!
-//! Two copies of 192 bytes, in two pages of the file system. Of two whole copies the one with the
+//! Two copies of 256 bytes, in two pages of the file system. Of two whole copies the one with the
 //! higher sequence number counts. A write goes to one copy, waits until it is durable, and only
 //! then goes to the other, without waiting. The next write begins with that other copy: so the one
 //! that is not being written is always whole, durable and the latest, at the price of one sync.
@@ -31,8 +31,11 @@
 //! | 157, 158 | 1 = the birth time is known; the generation |
 //! | 159 | 1 = the file's extended attribute names the session as well |
 //! | 160..176 | random number of the last writer's session |
-//! | 176..188 | zero |
-//! | 188..192 | CRC32C of bytes 0..124 and 128..188 |
+//! | 176..192 | random number of the session of the checkpoint that this session builds on, zeros if there is none |
+//! | 192..205 | when checkpoints are made ([`Schedule`]) |
+//! | 205 | 1 = the pool was closed after that checkpoint |
+//! | 206..252 | zero |
+//! | 252..256 | CRC32C of bytes 0..124 and 128..252 |
 //!
 //! The first checksum lets every build read the version. The second covers the same bytes again, so that no half of a
 //! copy goes with the other half of an earlier one. It leaves the first checksum out: a CRC that runs over data and
@@ -44,22 +47,25 @@ use std::os::unix::fs::FileExt;
 use crate::media::{Domain, LINE};
 use crate::os::disk;
 use crate::os::file_identity::{FileIdentity, Volume};
+use crate::pool::file::schedule::Schedule;
 use crate::pool::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::{Error, Result};
 
 /// Bytes of one copy.
-pub const BYTES: usize = 192;
+pub const BYTES: usize = 256;
 /// The number of the file format that this build reads and writes. A pool of another one is refused
 /// ([`Error::Version`]).
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 const MAGIC: [u8; 8] = *b"\x89ENDURA\n";
 /// Where the checksums are.
 const SUM: usize = 124;
-const WHOLE_SUM: usize = 188;
+const WHOLE_SUM: usize = 252;
 
 /// Features that this build knows, one bit each, of the three kinds.
 const KNOWN_INCOMPATIBLE: u64 = 0;
-const KNOWN_WRITABLE: u64 = 0;
+const KNOWN_WRITABLE: u64 = WITH_CHECKPOINTS;
+/// Who does not know of checkpoints must not write: the newest one would become old unnoticed.
+pub(crate) const WITH_CHECKPOINTS: u64 = 1;
 
 /// The contents of a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +104,13 @@ pub struct Superblock {
     pub domain: Domain,
     /// Whether the last writer's acknowledged stores were to survive a power loss.
     pub power_safe: bool,
+    /// The session of the checkpoint to which a power loss in the last session takes the pool back, while that session
+    /// has made none itself; zeros if there is none.
+    pub base: [u8; 16],
+    /// Whether the pool was closed after that checkpoint, which then must not take it back.
+    pub base_lags: bool,
+    /// When checkpoints are made.
+    pub schedule: Schedule,
 }
 
 impl Superblock {
@@ -121,6 +134,9 @@ impl Superblock {
             clean: true,
             domain: Domain::PageCache,
             power_safe: false,
+            base: [0; 16],
+            base_lags: false,
+            schedule: Schedule::default(),
         }
     }
 
@@ -167,6 +183,9 @@ impl Superblock {
         let known = [birth.is_some().into(), generation.is_some().into()];
         put(156, &[kind, known[0], known[1], self.is_marked.into()]);
         put(160, &self.session);
+        put(176, &self.base);
+        put(192, &self.schedule.encode());
+        put(205, &[self.base_lags.into()]);
         seal(&mut bytes);
         bytes
     }
@@ -204,6 +223,9 @@ impl Superblock {
                 _ => Domain::PageCache,
             },
             power_safe: bytes[122] == 1,
+            base: field(bytes, 176),
+            base_lags: bytes[205] == 1,
+            schedule: Schedule::decode(&field(bytes, 192)),
         })
     }
 
@@ -331,140 +353,4 @@ fn read_copy(file: &File, at: u64) -> Result<[u8; BYTES]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample() -> Superblock {
-        Superblock {
-            compatible: 1 << 63,
-            generation: 0x0102_0304_0506_0708,
-            boot: [7; 16],
-            file: FileIdentity {
-                device: 0xfe00,
-                inode: 4711,
-                volume: Volume::Uuid(*b"fedcba9876543210"),
-                birth: Some(-1),
-                generation: Some(u32::MAX),
-            },
-            session: [9; 16],
-            is_marked: true,
-            sequence: 9,
-            dirty_shutdowns: Some(3),
-            clean: false,
-            domain: Domain::Eadr,
-            power_safe: true,
-            ..Superblock::of_new_pool(*b"0123456789abcdef")
-        }
-    }
-
-    #[test]
-    fn survives_encoding() {
-        let domains = [Domain::Adr, Domain::Eadr, Domain::PageCache];
-        for (clean, domain) in [false, true].into_iter().flat_map(|c| domains.map(|d| (c, d))) {
-            let superblock = Superblock { clean, domain, power_safe: clean, ..sample() };
-            assert_eq!(Superblock::decode(&superblock.encode()), Some(superblock));
-        }
-        let unknown = Superblock { dirty_shutdowns: None, ..sample() };
-        assert_eq!(Superblock::decode(&unknown.encode()), Some(unknown));
-        let volumes = [Volume::Unknown, Volume::Number([1 << 63, 5]), sample().file.volume];
-        let births = [(None, None), (Some(0), None), (None, Some(0)), (Some(1 << 60), Some(3))];
-        for (volume, (birth, generation)) in
-            volumes.into_iter().flat_map(|volume| births.map(|birth| (volume, birth)))
-        {
-            let file = FileIdentity { volume, birth, generation, ..sample().file };
-            let superblock = Superblock { file, is_marked: birth.is_some(), ..sample() };
-            assert_eq!(Superblock::decode(&superblock.encode()), Some(superblock));
-        }
-    }
-
-    /// The version of a pool is told to builds that know neither its other fields nor their checksum.
-    #[test]
-    fn another_version_is_read_by_the_first_checksum() {
-        let mut bytes = Superblock { version: FORMAT + 1, ..sample() }.encode();
-        bytes[128..].fill(0xEE);
-        assert_eq!(Superblock::decode(&bytes).unwrap().version, FORMAT + 1);
-        let mut torn = sample().encode();
-        torn[..128].copy_from_slice(&Superblock { generation: 1, ..sample() }.encode()[..128]);
-        assert_eq!(Superblock::decode(&torn), None, "two halves of different copies");
-    }
-
-    #[test]
-    fn every_flipped_bit_of_one_copy_is_survived_and_of_both_is_noticed() {
-        let whole = sample().encode();
-        for bit in 0..8 * BYTES {
-            let mut flipped = whole;
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Superblock::newer_of(&flipped, &whole).unwrap(), sample(), "A, bit {bit}");
-            assert_eq!(Superblock::newer_of(&whole, &flipped).unwrap(), sample(), "B, bit {bit}");
-            let both = Superblock::newer_of(&flipped, &flipped).unwrap_err();
-            if bit < 64 {
-                assert!(matches!(both, Error::NotAPool { .. }), "bit {bit}: {both:?}");
-            } else {
-                assert!(matches!(both, Error::Corrupt { .. }), "bit {bit}: {both:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_torn_write_leaves_the_old_or_the_new() {
-        let old = sample();
-        let new = Superblock { sequence: 10, clean: true, generation: 1 << 40, ..old };
-        let (old_bytes, new_bytes) = (old.encode(), new.encode());
-        for cut in 0..=BYTES {
-            let mut torn = old_bytes;
-            torn[..cut].copy_from_slice(&new_bytes[..cut]);
-            for swap in [false, true] {
-                let read = |a, b| {
-                    let copies = if swap { (b, a) } else { (a, b) };
-                    Superblock::newer_of(copies.0, copies.1).unwrap()
-                };
-                // While the first copy is written, the second is old, and then the first is new.
-                let early = read(&torn, &old_bytes);
-                assert!(early == old || early == new && cut == BYTES, "cut at {cut}");
-                assert_eq!(read(&new_bytes, &torn), new, "cut at {cut}");
-            }
-        }
-    }
-
-    /// Nothing waits for the second copy, so the disk may never have got it: the next write must
-    /// not begin with the first.
-    #[test]
-    fn the_copy_that_is_not_written_is_the_durable_one() {
-        let mut superblock = sample();
-        let file = tempfile::tempfile().unwrap();
-        let (_, mut not_waited_for) = superblock.order();
-        for _ in 0..4 {
-            superblock.write(&file).unwrap();
-            assert_eq!(Superblock::read(&file).unwrap(), superblock);
-            let (first, second) = superblock.order();
-            assert_eq!(first, not_waited_for);
-            not_waited_for = second;
-        }
-    }
-
-    #[test]
-    fn what_this_build_cannot_know_is_refused() {
-        let good = sample();
-        good.check(false).unwrap();
-        let refuse = |superblock: Superblock, read_only| superblock.check(read_only).unwrap_err();
-        for other in [FORMAT - 1, FORMAT + 1] {
-            let other = refuse(Superblock { version: other, ..good }, true);
-            assert!(matches!(other, Error::Version { want: FORMAT, .. }));
-        }
-        for bit in 0..64 {
-            let foreign = refuse(Superblock { incompatible: 1 << bit, ..good }, true);
-            assert!(matches!(foreign, Error::UnknownFeatures { bits } if bits == 1 << bit));
-            let read_only = Superblock { writable_with: 1 << bit, ..good };
-            read_only.check(true).unwrap();
-            assert!(matches!(refuse(read_only, false), Error::UnknownFeatures { .. }));
-        }
-        assert!(matches!(
-            refuse(Superblock { page_bytes: 1, ..good }, true),
-            Error::Unsupported { .. }
-        ));
-        assert!(matches!(
-            refuse(Superblock { line_bytes: 128, ..good }, true),
-            Error::Unsupported { .. }
-        ));
-    }
-}
+mod tests;

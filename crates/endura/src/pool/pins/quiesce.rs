@@ -100,7 +100,8 @@ impl<M: Media> Space<M> {
         }
     }
 
-    fn writers_stay(&self) -> Error {
+    /// The error for writers that stayed inside for too long.
+    pub(crate) fn writers_stay(&self) -> Error {
         let writers: Vec<usize> = self.epochs.inside(Inside::Writing).collect();
         let thread = writers.iter().find_map(|&number| thread::system_id(number));
         Error::WritersStay { threads: writers.len(), thread: thread.unwrap_or(0) }

@@ -45,6 +45,16 @@ fn trace(path: &Path, event: &crate::pool::Event) {
         Event::ReclaimStalled { waiting_bytes } => {
             warn!(target: "endura", %pool, waiting_bytes, "freed memory waits for a thread that stays inside an operation");
         }
+        Event::CheckpointEnded { held, written_bytes } => {
+            info!(target: "endura", %pool, ?held, written_bytes, "checkpoint");
+        }
+        Event::CheckpointFailed { code } => {
+            warn!(target: "endura", %pool, code, "no checkpoint could be made");
+        }
+        Event::WritersHeld { held } => warn!(target: "endura", %pool, ?held, "writers were held"),
+        Event::Restored { age, written_bytes } => {
+            warn!(target: "endura", %pool, ?age, written_bytes, "taken back to the last checkpoint");
+        }
         Event::Poisoned => error!(target: "endura", %pool, "poisoned"),
     }
 }

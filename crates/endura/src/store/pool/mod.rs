@@ -1,6 +1,7 @@
 //! Pools: opened, checked, closed.
 
 pub(crate) mod check;
+mod checkpoints;
 mod collect;
 pub(crate) mod info;
 mod listen;
@@ -12,6 +13,7 @@ mod turn;
 mod warnings;
 
 pub use check::{MapReport, Report};
+pub use checkpoints::{Checkpoint, CheckpointStats, Checkpoints, Restored};
 pub use info::MapInfo;
 pub use options::PoolOptions;
 pub use pool::{Pool, Stats};

@@ -1,17 +1,22 @@
 //! How a path becomes an open pool.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use super::check;
+use super::checkpoints::Checkpoints;
+use super::checkpoints::backup::{self, ByHand, Source};
+use super::checkpoints::found::{self, Plan, Restored};
+use super::checkpoints::keeper::Keeper;
 use super::listen;
 use super::options::PoolOptions;
-use super::pool::Pool;
+use super::pool::{Begun, Pool};
 use super::turn::ready_locks;
 use crate::media::{Domain, Mapped, Mapping, Placement, Reservation};
-use crate::pool::{Access, Event, PoolFile, Session, Space};
+use crate::pool::beside::{self, Beside};
+use crate::pool::{Access, Event, PoolFile, Session, Space, WENT_DOWN, restore};
 use crate::{Error, Result};
 
 /// Addresses reserved by default.
@@ -25,6 +30,7 @@ const LEAST_DEFAULT: u64 = 1 << 30;
 /// and for other pools.
 const LEAVING: u64 = 8;
 /// The same if the default is not available, so that the next thousand pools find space.
+const DEFAULT_ON: bool = true;
 const LEAVING_WHERE_SCARCE: u64 = 64;
 const FEW_ADDRESSES: &str = "the process has too few free addresses for the usual 1 TiB: `max_bytes` says how far the pool may \
      grow while it is open this time; set `max_size` where many pools are open at once";
@@ -42,7 +48,82 @@ impl PoolOptions {
     /// file is not changed.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Pool> {
         let path = path.as_ref();
-        self.open_locked(path, self.locked(path)?)
+        match self.locked(path) {
+            Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
+                let (file, restored) = self.make_anew(path)?.ok_or(error)?;
+                self.open_locked(path, file, Some(restored))
+            }
+            file => self.open_locked(path, file?, None),
+        }
+    }
+
+    /// Makes a pool that is missing beside its checkpoint from that; none if there is no checkpoint either.
+    fn make_anew(&self, path: &Path) -> Result<Option<(PoolFile, Restored)>> {
+        if self.read_only || !self.restore || fs::symlink_metadata(path).is_ok() {
+            return Ok(None);
+        }
+        let Some(mut from) = self.checkpoint_of(path)? else { return Ok(None) };
+        let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
+        let made = found::make_anew(path, self.access(), &mut from, placement, &mut found::quietly);
+        match made {
+            // Another process was faster: its pool is there now.
+            Err(error) if is_io(&error, io::ErrorKind::AlreadyExists) => Err(Error::Locked),
+            made => made.map(Some),
+        }
+    }
+
+    /// The checkpoint of a pool that is not there.
+    fn checkpoint_of(&self, path: &Path) -> Result<Option<Beside>> {
+        let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
+        let from = chosen.unwrap_or_else(|| beside::default_path(path));
+        let found = Beside::open(&from, u32::MAX, true)?;
+        Ok(found.filter(|found| found.newest().is_some()))
+    }
+
+    /// A new pool must not come over what a checkpoint keeps.
+    fn refuse_beside_a_checkpoint(&self, path: &Path) -> Result<()> {
+        match self.checkpoint_of(path)? {
+            Some(_) if fs::symlink_metadata(path).is_err() => {
+                let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
+                let from = chosen.unwrap_or_else(|| beside::default_path(path));
+                Err(beside::bad(&from, beside::OF_NO_POOL))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a closed pool with the contents of `source` to `to`.
+    pub(super) fn write_copy(
+        &self,
+        to: &Path,
+        source: Source<'_>,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<()> {
+        let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
+        let mount = |file: &mut PoolFile| {
+            let placement = placement(file)?;
+            self.mount(file, placement, false)
+        };
+        backup::write(to, source, self.any_filesystem, (&placement, &mount), progress)
+    }
+
+    /// Takes a pool back to a checkpoint, or makes it from one.
+    pub(super) fn restore_by_hand(
+        &self,
+        by_hand: &ByHand<'_>,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<Restored> {
+        let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
+        match self.locked(by_hand.path) {
+            Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
+                by_hand.make_anew(self.any_filesystem, placement, progress)
+            }
+            file => {
+                let mut file = file?;
+                let placement = placement(&file)?;
+                by_hand.restore(&mut file, &placement, progress)
+            }
+        }
     }
 
     /// Creates an empty pool at `path` and opens it. A crash leaves no pool or a complete one; a failure leaves none.
@@ -55,11 +136,12 @@ impl PoolOptions {
         self.check_max_size()?;
         let path = path.as_ref();
         let events = listen::events(self, path)?;
+        self.refuse_beside_a_checkpoint(path)?;
         let mut file = PoolFile::create(path, self.access())?;
-        match self.begin(&mut file) {
-            Ok((space, placement, session)) => {
-                space.tell_to(events);
-                Ok(Pool::new(path, space, file, placement, session, self.recovery_threads))
+        match self.begin(path, &mut file, true) {
+            Ok(begun) => {
+                begun.space.tell_to(events);
+                Ok(Pool::new(path, begun, file, self.recovery_threads))
             }
             Err(error) => {
                 // The file is still locked: no other handle has used it.
@@ -118,30 +200,82 @@ impl PoolOptions {
         }
     }
 
-    fn open_locked(&self, path: &Path, mut file: PoolFile) -> Result<Pool> {
+    fn open_locked(
+        &self,
+        path: &Path,
+        mut file: PoolFile,
+        restored: Option<Restored>,
+    ) -> Result<Pool> {
         let events = listen::events(self, path)?;
-        let (space, placement, session) = self.begin(&mut file)?;
-        space.tell_to(events);
-        if !session.clean {
-            let generation = session.generation;
-            space.tell(|| Event::OpenedUnclean { generation });
+        let mut begun = self.begin(path, &mut file, false)?;
+        begun.restored = begun.restored.or(restored);
+        begun.space.tell_to(events);
+        if let Some(restored) = begun.restored {
+            let (age, written_bytes) = (restored.age(), restored.written_bytes);
+            begun.space.tell(|| Event::Restored { age, written_bytes });
         }
-        Ok(Pool::new(path, space, file, placement, session, self.recovery_threads))
+        if !begun.session.clean {
+            let generation = begun.session.generation;
+            begun.space.tell(|| Event::OpenedUnclean { generation });
+        }
+        Ok(Pool::new(path, begun, file, self.recovery_threads))
     }
 
     /// All steps that can fail precede the one write that starts a session.
-    fn begin(&self, file: &mut PoolFile) -> Result<(Arc<Space<Mapped>>, Placement, Session)> {
+    fn begin(&self, path: &Path, file: &mut PoolFile, is_new: bool) -> Result<Begun> {
         self.check_max_size()?;
         let placement = Placement::of(file.file(), !self.read_only, self.media)?;
-        if let Some(reason) = file.doubt(&placement) {
-            if !self.accept_unclean {
-                return Err(Error::NeedsRestore { reason });
+        let mut plan = match self.read_only {
+            true => None,
+            false => self.plan(path, file, &placement, is_new)?,
+        };
+        let doubt = file.doubt(&placement);
+        let restored = match (&mut plan, doubt) {
+            (Some(plan), Some(doubt)) if self.restore && doubt == WENT_DOWN => {
+                match plan.way_back(file.superblock())? {
+                    Some(from) => {
+                        Some(found::restore_in_place(file, from, &placement, &mut found::quietly)?)
+                    }
+                    None => None,
+                }
             }
+            _ => None,
+        };
+        let doubt = doubt.filter(|_| restored.is_none());
+        if let Some(reason) = doubt.filter(|_| !self.accept_unclean) {
+            return Err(Error::NeedsRestore { reason });
+        }
+        file.check_length()?;
+        if doubt.is_some() {
             self.verify_before_accepting(file, placement)?;
         }
         file.warn_of_silence(&placement);
-        let (space, session) = self.mount(file, placement)?;
-        Ok((space, placement, session))
+        if let Some(plan) = &mut plan {
+            plan.announce(file)?;
+        }
+        let plan = plan.filter(Plan::is_on);
+        let kept = match self.read_only {
+            true => found::facts(path, self.checkpoints.as_ref(), file.superblock()),
+            false => None,
+        };
+        let (space, session) = self.mount(file, placement, plan.is_some())?;
+        let keeper = plan.map(|plan| Keeper::begin(&space, file, plan));
+        Ok(Begun { space, placement, session, keeper, kept, restored })
+    }
+
+    /// When and where checkpoints are made; none if they are not.
+    fn plan(
+        &self,
+        path: &Path,
+        file: &PoolFile,
+        placement: &Placement,
+        is_new: bool,
+    ) -> Result<Option<Plan>> {
+        let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
+        let default = (DEFAULT_ON && is_new && is_written_back).then(Checkpoints::default);
+        let choice = self.checkpoints.as_ref().or(default.as_ref());
+        let most = self.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
+        Plan::of(path, choice, file.superblock(), found::pages_within(most))
     }
 
     /// Maps the file and starts a session on it.
@@ -149,17 +283,26 @@ impl PoolOptions {
         &self,
         file: &mut PoolFile,
         placement: Placement,
+        notes_pages: bool,
     ) -> Result<(Arc<Space<Mapped>>, Session)> {
-        let medium = self.map(file, placement, self.read_only)?;
+        let medium = self.map(file, placement, (self.read_only, notes_pages))?;
         Space::inspect(&medium, file.next_session()?)?;
         let session = file.begin(&placement)?;
         let space = Space::mount(medium, session)?;
+        if notes_pages {
+            space.let_writers_park();
+        }
         ready_locks(&space)?;
         Ok((Arc::new(space), session))
     }
 
     /// Maps the file, with address space for its largest size.
-    fn map(&self, file: &mut PoolFile, placement: Placement, read_only: bool) -> Result<Mapped> {
+    fn map(
+        &self,
+        file: &mut PoolFile,
+        placement: Placement,
+        (read_only, notes_pages): (bool, bool),
+    ) -> Result<Mapped> {
         let have = file.len()?;
         let reservation = match self.max_size {
             _ if read_only => Reservation::new(have),
@@ -175,7 +318,7 @@ impl PoolOptions {
         let own = file.file().try_clone();
         let own = own.map_err(|error| Error::io("duplicating the file's descriptor", error))?;
         let Placement { direct, domain, instruction, .. } = placement;
-        let mapping = Mapping { read_only, direct, domain, instruction, notes_pages: false };
+        let mapping = Mapping { read_only, direct, domain, instruction, notes_pages };
         let map = if self.read_mostly { Mapped::read_mostly } else { Mapped::new };
         map(own, reservation, mapping)
     }
@@ -184,7 +327,7 @@ impl PoolOptions {
     fn verify_before_accepting(&self, file: &mut PoolFile, placement: Placement) -> Result<()> {
         // Nothing in this session becomes durable.
         let in_passing = Placement { domain: Domain::PageCache, ..placement };
-        let medium = self.map(file, in_passing, true)?;
+        let medium = self.map(file, in_passing, (true, false))?;
         let session = Session { clean: false, read_only: true, ..file.next_session()? };
         check::verify(&Space::mount(medium, session)?).map(drop)
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::checkpoints::Checkpoints;
 use crate::media::MediaChoice;
 use crate::pool::Event;
 
@@ -30,6 +31,8 @@ pub struct PoolOptions {
     pub(super) recovery_threads: usize,
     pub(super) lock_timeout: Duration,
     pub(super) listener: Option<Listener>,
+    pub(super) checkpoints: Option<Checkpoints>,
+    pub(super) restore: bool,
 }
 
 /// The closure that is called with events.
@@ -54,6 +57,8 @@ impl Default for PoolOptions {
             recovery_threads: 1,
             lock_timeout: Duration::ZERO,
             listener: None,
+            checkpoints: None,
+            restore: true,
         }
     }
 }
@@ -95,6 +100,23 @@ impl PoolOptions {
     #[must_use]
     pub fn accept_unclean(mut self, accept: bool) -> Self {
         self.accept_unclean = accept;
+        self
+    }
+
+    /// When and where checkpoints are made, from this session on: the pool keeps it, but not the path. By default as the pool
+    /// was left; a new pool has one each 30 seconds beside it, but none on tmpfs and on persistent memory.
+    #[must_use]
+    pub fn checkpoints(mut self, how: Checkpoints) -> Self {
+        self.checkpoints = Some(how);
+        self
+    }
+
+    /// Whether an open takes a pool that a power loss has torn back to its last checkpoint, and makes a pool anew that is
+    /// missing beside its checkpoint; `true` by default. Otherwise the first is
+    /// [`Error::NeedsRestore`](crate::Error::NeedsRestore), and the second as if there were no checkpoint.
+    #[must_use]
+    pub fn restore(mut self, restore: bool) -> Self {
+        self.restore = restore;
         self
     }
 

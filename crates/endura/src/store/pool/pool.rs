@@ -1,10 +1,15 @@
 //! The handle of an open pool.
 
-use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
 use super::check::{self, Report};
+use super::checkpoints::backup::{ByHand, Source};
+use super::checkpoints::found;
+use super::checkpoints::keeper::Keeper;
+use super::checkpoints::{Checkpoint, CheckpointStats, Restored};
 use super::collect::Background;
 use super::info::MapInfo;
 use super::options::PoolOptions;
@@ -50,6 +55,8 @@ impl fmt::Debug for Pool {
 struct Inner {
     space: Arc<Space<Mapped>>,
     background: Background,
+    /// Makes checkpoints, where there are any.
+    keeper: Option<Keeper>,
     birthplace: ForkGuard,
     placement: Placement,
     session: Session,
@@ -64,6 +71,19 @@ struct Facts {
     uuid: [u8; 16],
     filesystem: &'static str,
     warnings: Vec<&'static str>,
+    /// The checkpoints, as a session that only reads found them.
+    kept: Option<CheckpointStats>,
+    restored: Option<Restored>,
+}
+
+/// A session that has begun.
+pub(super) struct Begun {
+    pub(super) space: Arc<Space<Mapped>>,
+    pub(super) placement: Placement,
+    pub(super) session: Session,
+    pub(super) keeper: Option<Keeper>,
+    pub(super) kept: Option<CheckpointStats>,
+    pub(super) restored: Option<Restored>,
 }
 
 /// Facts and figures of an open pool.
@@ -104,6 +124,10 @@ pub struct Stats {
     pub power_safe: bool,
     /// The kind of the file system below.
     pub filesystem: &'static str,
+    /// The checkpoints of the pool, if it has any.
+    pub checkpoints: Option<CheckpointStats>,
+    /// What this open did if a power loss had torn the pool.
+    pub restored: Option<Restored>,
     /// Problems of the pool, in sentences for a person.
     pub warnings: Vec<&'static str>,
 }
@@ -124,14 +148,8 @@ impl Pool {
         PoolOptions::default()
     }
 
-    pub(super) fn new(
-        path: &Path,
-        space: Arc<Space<Mapped>>,
-        file: PoolFile,
-        placement: Placement,
-        session: Session,
-        recovery_threads: usize,
-    ) -> Self {
+    pub(super) fn new(path: &Path, begun: Begun, file: PoolFile, recovery_threads: usize) -> Self {
+        let Begun { space, placement, session, keeper, kept, restored } = begun;
         space.hear_of_exits();
         let background = Background::begin(&space, recovery_threads);
         let facts = Facts {
@@ -139,10 +157,13 @@ impl Pool {
             uuid: file.superblock().uuid,
             filesystem: file.filesystem().name(),
             warnings: file.warnings().to_vec(),
+            kept,
+            restored,
         };
         let birthplace = ForkGuard::here();
         let file = Mutex::new(Some(file));
-        let inner = Inner { space, background, birthplace, placement, session, facts, file };
+        let inner =
+            Inner { space, background, keeper, birthplace, placement, session, facts, file };
         Self { inner: Arc::new(inner) }
     }
 
@@ -276,6 +297,7 @@ impl Pool {
         }
         let mut warnings = inner.facts.warnings.clone();
         warnings.extend(space.warnings());
+        warnings.extend(inner.keeper.iter().flat_map(Keeper::warnings));
         let figures = space.stats();
         warnings.extend(warnings::of(&figures));
         Ok(Stats {
@@ -293,8 +315,135 @@ impl Pool {
             domain: inner.placement.domain,
             power_safe: inner.placement.is_power_safe(),
             filesystem: inner.facts.filesystem,
+            checkpoints: inner
+                .keeper
+                .as_ref()
+                .map(Keeper::stats)
+                .or_else(|| inner.facts.kept.clone()),
+            restored: inner.facts.restored,
             warnings,
         })
+    }
+
+    /// Makes a checkpoint now: the state to which a power loss on an ordinary disk takes the pool back. Durable on return. Other
+    /// threads go on; those that write wait while what has changed is copied in memory. Takes as long as the disk
+    /// needs for the changed pages; the first one of a pool writes all that is in use.
+    ///
+    /// What an operation of this thread wrote before the call is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if the pool has no checkpoints; [`Error::InsideOperation`], as for [`close`](Self::close);
+    /// [`Error::WritersStay`] if writers stay inside operations for seconds; [`Error::Io`] and [`Error::BadCheckpoint`]:
+    /// the last checkpoint then is what it was. Those of [`Map`](crate::Map) for methods that write.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// use endura::{Checkpoints, Pool};
+    ///
+    /// let pool = Pool::options().checkpoints(Checkpoints::on_demand()).open(&path)?;
+    /// let map = pool.map::<u64, u64>("orders")?;
+    /// map.put(1, 100)?;
+    /// let made = pool.checkpoint()?;
+    /// println!("{} bytes written, writers waited for {:?}", made.written_bytes, made.held);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn checkpoint(&self) -> Result<Checkpoint> {
+        if self.inner.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        if Call::is_inside(self.address()) {
+            return Err(Error::InsideOperation);
+        }
+        drop(self.inner.space.pin_mut()?);
+        match &self.inner.keeper {
+            Some(keeper) => keeper.checkpoint(),
+            None => Err(Error::Unsupported {
+                what: "the pool has no checkpoints: open it with `checkpoints(Checkpoints::default())`",
+            }),
+        }
+    }
+
+    /// Writes a copy of the pool, as it is now, to `to`, where nothing may be. The copy is a closed pool, which can be opened
+    /// anywhere. It appears when it is whole and durable; a failure, or a crash, leaves nothing.
+    ///
+    /// If the pool has checkpoints, one is made and copied, and operations go on. Else operations that write wait until
+    /// all is copied. Writes as many bytes as the pool has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], with `AlreadyExists` if something is there; those of [`checkpoint`](Self::checkpoint).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// let pool = endura::Pool::open(&path)?;
+    /// pool.map::<u64, u64>("orders")?.put(1, 100)?;
+    /// pool.backup(folder.path().join("monday.endura"))?;
+    ///
+    /// let monday = endura::Pool::open(folder.path().join("monday.endura"))?;
+    /// assert_eq!(monday.map::<u64, u64>("orders")?.get(1)?, Some(100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
+        self.backup_with(to, |_, _| ControlFlow::Continue(()))
+    }
+
+    /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all, about once for each MiB. If
+    /// that breaks, nothing is left at `to`.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`Error::Io`] with `Interrupted` if `progress` breaks.
+    pub fn backup_with(
+        &self,
+        to: impl AsRef<Path>,
+        mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        if inner.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        if Call::is_inside(self.address()) {
+            return Err(Error::InsideOperation);
+        }
+        let mut told = |done, all| match progress(done, all) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
+        };
+        let options = Self::options().recovery_threads(0);
+        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        match &inner.keeper {
+            Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
+            None => {
+                let file = inner.file.lock();
+                let superblock = *file.as_ref().ok_or(Error::Closed)?.superblock();
+                drop(file);
+                write(Source::Pool(&inner.space, superblock))
+            }
+        }
+    }
+
+    /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
+    /// power loss; this does it also with the copy of a pool that was open. If there is no pool at `path`, it is
+    /// made. With `keep_torn` the file as it was is kept as `<path>.torn` (for a look at what is torn).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if the checkpoint is none of this pool, or not of its last session (unless `from` names
+    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`], [`Error::Io`].
+    pub fn restore(
+        path: impl AsRef<Path>,
+        from: Option<&Path>,
+        keep_torn: bool,
+    ) -> Result<Restored> {
+        Self::options()
+            .restore_by_hand(&ByHand { path: path.as_ref(), from, keep_torn }, &mut found::quietly)
     }
 
     /// Ends the session: waits for running operations, syncs everything to the disk, marks the pool clean and unlocks
@@ -332,15 +481,27 @@ impl Inner {
         // holds no lock except the turn of closing.
         self.space.close()?;
         self.background.join();
+        self.keeper.iter().for_each(Keeper::stop);
         // No operation is running any more. Another thread that closes the pool waits here until this one is done.
         let mut open = self.file.lock();
         let mut file = open.take().ok_or(Error::Closed)?;
         if self.session.read_only {
             return Ok(());
         }
+        let ended = self.end(&mut file);
+        self.keeper.iter().for_each(Keeper::let_go);
+        ended
+    }
+
+    /// Makes all that is in the closed pool durable, and says that it was closed.
+    fn end(&self, file: &mut PoolFile) -> Result<()> {
         let length = self.space.save()?;
         // The data must be on the disk before the mark says so.
         self.space.media().sync().inspect_err(|_| self.space.poison())?;
+        if let Some(keeper) = &self.keeper {
+            // If it fails there is an older one, and all of the pool is on the disk.
+            let _ = keeper.close(file.closed_superblock(), length);
+        }
         file.end()?;
         if length < self.space.media().len() {
             // The pool is closed whether or not the file becomes shorter: no session looks behind its length.

@@ -1,0 +1,189 @@
+//! The file of checkpoints beside a pool: found, locked, or made.
+//!
+//! A new one has the name with `.new` behind it until it holds a checkpoint, and then takes the place of what is there. A crash
+//! leaves the old file, or the new one; and perhaps a `.new`, which the next session writes over.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::os::lock::{self, FileLock};
+use crate::pool::checkpoint::failure::Failure;
+use crate::pool::checkpoint::file::{CheckpointFile, newest_moment};
+use crate::pool::checkpoint::lineage::{Relation, relation};
+use crate::pool::checkpoint::restore;
+use crate::pool::checkpoint::root::Moment;
+use crate::pool::file::superblock::Superblock;
+use crate::{Error, Result};
+
+/// What stands for a checkpoint that cannot be used.
+pub(crate) const FOREIGN: &str =
+    "it is of another pool; move it away, or give the pool another file for its checkpoints";
+pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
+     checkpoint is, move the pool away and open it; else move the checkpoint away";
+pub(crate) const LAGS: &str =
+    "the pool was closed after it was made, and what was written before that close is not in it";
+pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
+pub(crate) const EMPTY: &str = "it holds no checkpoint";
+const NO_FILE: &str = "it is no regular file; give another path";
+const IN_USE: &str = "another pool uses it; give each pool a file of its own";
+
+/// The file of checkpoints of one pool, locked.
+///
+/// An open reads its roots only. The rest, which takes longer the larger the pool is, is read when it is needed.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    file: File,
+    newest: Option<Moment>,
+    most_pages: u32,
+    /// The file as a whole, once it was read.
+    whole: Option<CheckpointFile<File>>,
+    path: PathBuf,
+    /// Whether it has its temporary name still.
+    is_new: bool,
+    /// Declared last: released when everything else is gone.
+    _lock: FileLock,
+}
+
+impl Beside {
+    /// The file at `path`; none if there is none. Locked for one writer or many readers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if it is not one that can be read; [`Error::Io`].
+    pub(crate) fn open(path: &Path, most_pages: u32, read_only: bool) -> Result<Option<Self>> {
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::opening(path, error)),
+            Ok(facts) if !facts.is_file() => return Err(bad(path, NO_FILE)),
+            Ok(_) => {}
+        }
+        let (file, lock) = locked(path, read_only)?;
+        let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
+        let path = path.to_owned();
+        Ok(Some(Self { file, newest, most_pages, whole: None, path, is_new: false, _lock: lock }))
+    }
+
+    /// A new file, which takes the place of what is at `path` when it holds a checkpoint.
+    pub(crate) fn create(path: &Path, most_pages: u32) -> Result<Self> {
+        let temporary = temporary(path);
+        let failed = |error| Error::creating(&temporary, error);
+        let new =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&temporary);
+        new.map_err(failed)?;
+        let (file, lock) = locked(&temporary, false)?;
+        file.set_len(0).map_err(failed)?;
+        let path = path.to_owned();
+        Ok(Self { file, newest: None, most_pages, whole: None, path, is_new: true, _lock: lock })
+    }
+
+    /// All of it, which is read now if it was not. O(pages of the pool) then.
+    pub(crate) fn whole(&mut self) -> Result<&mut CheckpointFile<File>, Failure> {
+        let whole = match self.whole.take() {
+            Some(whole) => whole,
+            None => CheckpointFile::open(self.file.try_clone()?, self.most_pages)?,
+        };
+        Ok(self.whole.insert(whole))
+    }
+
+    /// The moment of the newest checkpoint.
+    pub(crate) fn newest(&self) -> Option<Moment> {
+        self.whole.as_ref().map_or(self.newest, |whole| whole.newest().map(|(moment, _)| moment))
+    }
+
+    /// Makes `file` what the newest checkpoint is: see [`restore`](super::restore). The pages that were written.
+    pub(crate) fn restore(
+        &mut self,
+        file: &File,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<u64> {
+        let done = self.whole().and_then(|whole| restore::restore(file, whole, progress));
+        done.map_err(|failure| told(&self.path, failure))
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |facts| facts.blocks() * 512)
+    }
+
+    /// Where it is, or will be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives a file that has its first checkpoint its name. Durable on return.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if !self.is_new {
+            return Ok(());
+        }
+        let failed = |error| Error::creating(&self.path, error);
+        fs::rename(temporary(&self.path), &self.path).map_err(failed)?;
+        File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        self.is_new = false;
+        Ok(())
+    }
+
+    /// What it is to the pool with this superblock; none if it holds no checkpoint.
+    pub(crate) fn relation(&self, last: &Superblock) -> Option<Relation> {
+        self.newest().map(|moment| relation(last, &moment))
+    }
+}
+
+/// The file in which checkpoints of the pool at `path` are unless another one is chosen.
+pub(crate) fn default_path(path: &Path) -> PathBuf {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    with_suffix(&path, ".checkpoint")
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    with_suffix(path, ".new")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn locked(path: &Path, read_only: bool) -> Result<(File, FileLock)> {
+    let lock = FileLock::acquire(path, read_only).map_err(|error| match error {
+        Error::Locked => bad(path, IN_USE),
+        other => other,
+    })?;
+    let file = lock::open(path, read_only).map_err(|error| Error::opening(path, error))?;
+    Ok((file, lock))
+}
+
+/// When the moment was.
+pub(crate) fn time_of(moment: &Moment) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(moment.made)
+}
+
+/// The error for a checkpoint that cannot be used.
+pub(crate) fn bad(path: &Path, what: &'static str) -> Error {
+    Error::BadCheckpoint { path: path.to_owned(), what }
+}
+
+/// The error for what failed with the file at `path`.
+pub(crate) fn told(path: &Path, failure: Failure) -> Error {
+    match failure {
+        Failure::Io(error) | Failure::GivenUp(error) => {
+            Error::io(format!("the checkpoint {}", path.display()), error)
+        }
+        Failure::Version(_) => {
+            bad(path, "it was written by another version of endura; use that one")
+        }
+        Failure::Damaged(_) => bad(path, "it is damaged: what it says was never written"),
+        Failure::TooLarge => bad(
+            path,
+            "it has more pages than the pool may have (`max_size`), or than a checkpoint can name",
+        ),
+    }
+}

@@ -1,0 +1,92 @@
+//! Which checkpoint belongs to which pool.
+//!
+//! Each session that may write draws a random number. The superblock records it, and the number that is in the
+//! checkpoint which the session found (`base`); a checkpoint records the session that made it. So a checkpoint is of this
+//! pool's history if it was made in the last session, or is the one that the last session found. One that stayed behind when
+//! the pool was put back from a backup is neither, nor is the other way round.
+//!
+//! | the pool's last session | the checkpoint | what it is |
+//! | --- | --- | --- |
+//! | any | of another pool | foreign |
+//! | `S`, base `B` | of neither `S` nor `B` | stale |
+//! | `S`, closed | of `S`, with the superblock of the close | current: not a byte differs |
+//! | `S`, closed | any other of `S` or `B` | it lags: a power loss must not take the pool back behind that close |
+//! | `S`, not closed | of `S` | what a power loss takes the pool back to |
+//! | `S`, not closed | `B` | the same, unless it lagged already when `S` began |
+//!
+//! A close makes the checkpoint before it writes the superblock that says so. A power loss between the two leaves a pool that was not
+//! closed, and a checkpoint of `S` with all that was in it.
+
+use crate::pool::checkpoint::root::Moment;
+use crate::pool::file::superblock::Superblock;
+
+/// What a checkpoint is to a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// Of another pool.
+    Foreign,
+    /// Of this pool, but not of its last session, nor the one that this session found.
+    Stale,
+    /// Of this pool's history.
+    Related {
+        /// Whether the pool was closed, and is what the checkpoint is.
+        is_current: bool,
+        /// Whether the pool was closed since, and the checkpoint does not have what was written before that.
+        lags: bool,
+    },
+}
+
+/// What the checkpoint of this moment is to the pool with this superblock.
+pub(crate) fn relation(last: &Superblock, moment: &Moment) -> Relation {
+    let Some(root) = Superblock::decode(&moment.superblock) else { return Relation::Foreign };
+    if root.uuid != last.uuid {
+        return Relation::Foreign;
+    }
+    let (is_own, is_base) = (root.session == last.session, root.session == last.base);
+    if root.session == [0; 16] || !is_own && !is_base {
+        return Relation::Stale;
+    }
+    let is_current = last.clean && is_own && root.clean && root.sequence == last.sequence;
+    let lags = if last.clean { !is_current } else { !is_own && last.base_lags };
+    Relation::Related { is_current, lags }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_sessions_checkpoint_or_the_one_it_found_is_related() {
+        let last = Superblock {
+            session: [2; 16],
+            base: [1; 16],
+            sequence: 7,
+            clean: false,
+            ..Superblock::of_new_pool([9; 16])
+        };
+        let closed = Superblock { clean: true, sequence: 8, ..last };
+        let of = |root: Superblock| Moment { pages: 16, made: 0, superblock: root.encode() };
+        let related = |is_current, lags| Relation::Related { is_current, lags };
+        let base = Superblock { session: [1; 16], base: [0; 16], sequence: 5, clean: true, ..last };
+        let cases = [
+            (last, Superblock { uuid: [8; 16], ..last }, Relation::Foreign),
+            (last, Superblock { session: [3; 16], ..last }, Relation::Stale),
+            (last, Superblock { session: [0; 16], ..last }, Relation::Stale),
+            (Superblock { base: [0; 16], ..last }, base, Relation::Stale),
+            (last, last, related(false, false)),
+            (last, closed, related(false, false)),
+            (last, base, related(false, false)),
+            (Superblock { base_lags: true, ..last }, base, related(false, true)),
+            (Superblock { base_lags: true, ..last }, last, related(false, false)),
+            (closed, closed, related(true, false)),
+            (closed, last, related(false, true)),
+            (closed, Superblock { sequence: 6, ..closed }, related(false, true)),
+            (closed, base, related(false, true)),
+        ];
+        for (last, root, want) in cases {
+            assert_eq!(relation(&last, &of(root)), want, "{last:?} and {root:?}");
+        }
+        let torn = Moment { superblock: [7; 256], ..of(last) };
+        assert_eq!(relation(&last, &torn), Relation::Foreign);
+    }
+}

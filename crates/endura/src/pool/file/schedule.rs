@@ -1,0 +1,50 @@
+//! When checkpoints of a pool are made, as its superblock records it.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..8 | after so many changed bytes, 0 = never for that reason |
+//! | 8..12 | each so many milliseconds, 0 = never for that reason |
+//! | 12 | bit 0: there are checkpoints; bit 1: in a file that is given at each open |
+
+use std::time::Duration;
+
+/// Bytes of a schedule.
+const BYTES: usize = 13;
+const ON: u8 = 1;
+const ELSEWHERE: u8 = 2;
+
+/// When checkpoints are made: none by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// Whether there are any. If so, there is one at each close at least.
+    pub is_on: bool,
+    /// How long after the last one, if something was written.
+    pub every: Option<Duration>,
+    /// After so many bytes of changed pages.
+    pub after_bytes: Option<u64>,
+    /// Whether they are in a file of the user's choice.
+    pub is_elsewhere: bool,
+}
+
+impl Schedule {
+    pub(crate) fn encode(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&self.after_bytes.unwrap_or(0).to_le_bytes());
+        // No less than the least that can be written, and no more than the most.
+        let every = self.every.map_or(0, |every| every.as_millis().clamp(1, u32::MAX.into()));
+        bytes[8..12].copy_from_slice(&(every as u32).to_le_bytes());
+        bytes[12] = if self.is_on { ON } else { 0 } | if self.is_elsewhere { ELSEWHERE } else { 0 };
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; BYTES]) -> Self {
+        let after_bytes = u64::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+        let every = u32::from_le_bytes(std::array::from_fn(|i| bytes[8 + i]));
+        Self {
+            is_on: bytes[12] & ON != 0,
+            every: (every != 0).then(|| Duration::from_millis(every.into())),
+            after_bytes: (after_bytes != 0).then_some(after_bytes),
+            is_elsewhere: bytes[12] & ELSEWHERE != 0,
+        }
+    }
+}

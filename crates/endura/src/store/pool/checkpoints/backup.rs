@@ -1,0 +1,167 @@
+//! Copies of a whole pool, and the way back from a checkpoint by hand.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::found::{self, Restored};
+use crate::media::{Mapped, Media, Placement, Region};
+use crate::pool::beside::{self, Beside};
+use crate::pool::{PoolFile, Relation, Session, Space, Superblock, restore};
+use crate::{Error, Result};
+
+/// Bytes that are copied at once.
+const PIECE: usize = 1 << 20;
+/// How long a copy of a pool without checkpoints waits for writers.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a copy is made from.
+pub(in crate::store::pool) enum Source<'s> {
+    /// A checkpoint.
+    Checkpoint(&'s mut Beside),
+    /// The pool itself, whose writers wait meanwhile.
+    Pool(&'s Space<Mapped>, Superblock),
+}
+
+/// Begins a session on a pool's file, in which nothing but the close is done.
+pub(in crate::store::pool) type Mount<'m> =
+    dyn Fn(&mut PoolFile) -> Result<(std::sync::Arc<Space<Mapped>>, Session)> + 'm;
+
+/// Writes a closed pool with the contents of `source` to `to`, where nothing is. It gets its name when it is whole and
+/// durable.
+pub(in crate::store::pool) fn write(
+    to: &Path,
+    source: Source<'_>,
+    any_filesystem: bool,
+    (placement, mount): (&dyn Fn(&PoolFile) -> Result<Placement>, &Mount<'_>),
+    progress: &mut restore::Progress<'_>,
+) -> Result<()> {
+    let root = match &source {
+        Source::Checkpoint(from) => found::newest(from)?.0,
+        Source::Pool(_, superblock) => *superblock,
+    };
+    let fill = |file: &File| {
+        match source {
+            Source::Checkpoint(from) => _ = from.restore(file, progress)?,
+            Source::Pool(space, _) => copy_held(space, file, progress)?,
+        }
+        Superblock { clean: false, ..root }.write(file)
+    };
+    // So that it can be opened anywhere, also where nothing tells that it is the file that was written here.
+    let close = |file: &mut PoolFile| {
+        let placement = placement(file)?;
+        file.restored(&root, &placement)?;
+        file.plan(crate::pool::Schedule { is_elsewhere: false, ..root.schedule }, None, false);
+        let (space, _) = mount(file)?;
+        let length = space.save()?;
+        space.media().sync()?;
+        file.end()?;
+        space.media().cut(length)
+    };
+    let access = crate::pool::Access { read_only: false, any_filesystem };
+    PoolFile::make(to, access, fill, close).map(drop)
+}
+
+/// Copies all of a pool while its writers wait.
+fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<'_>) -> Result<()> {
+    let failed = |error| Error::io("writing a copy of the pool", error);
+    let is_read_only = space.session().read_only;
+    let hold = if is_read_only {
+        None
+    } else {
+        Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?)
+    };
+    let (media, mut bytes) = (space.media(), vec![0; PIECE]);
+    let length = media.len();
+    for at in (2 * restore::PAGE_BYTES..length).step_by(PIECE) {
+        let piece = &mut bytes[..PIECE.min((length - at) as usize)];
+        Region::new(media, at, piece.len() / 8)?.read(0, piece);
+        crate::os::disk::refuse_beyond_limit(at + piece.len() as u64).map_err(failed)?;
+        to.write_all_at(piece, at).map_err(failed)?;
+        progress(at, length).map_err(failed)?;
+    }
+    drop(hold);
+    to.sync_all().map_err(failed)
+}
+
+/// The files that a restore by hand works with.
+pub(in crate::store::pool) struct ByHand<'h> {
+    pub(in crate::store::pool) path: &'h Path,
+    /// The checkpoint that the caller names.
+    pub(in crate::store::pool) from: Option<&'h Path>,
+    pub(in crate::store::pool) keep_torn: bool,
+}
+
+impl ByHand<'_> {
+    fn checkpoint(&self) -> Result<Beside> {
+        let path = self.from.map_or_else(|| beside::default_path(self.path), Path::to_owned);
+        let found = Beside::open(&path, u32::MAX, true)?;
+        found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
+    }
+
+    /// Takes the pool back to a checkpoint.
+    pub(in crate::store::pool) fn restore(
+        &self,
+        file: &mut PoolFile,
+        placement: &Placement,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<Restored> {
+        let mut from = self.checkpoint()?;
+        let refused = |what| Err(beside::bad(from.path(), what));
+        match from.relation(file.superblock()) {
+            None => return refused(beside::EMPTY),
+            Some(Relation::Foreign) => return refused(beside::FOREIGN),
+            // Named by the caller, who knows it.
+            _ if self.from.is_some() => {}
+            Some(Relation::Stale) => return refused(beside::STALE),
+            Some(Relation::Related { lags: true, .. }) => return refused(beside::LAGS),
+            Some(Relation::Related { .. }) => {}
+        }
+        if file.doubt(placement).is_none() {
+            return refused(WHOLE);
+        }
+        if self.keep_torn {
+            keep(file, &with_suffix(self.path))?;
+        }
+        found::restore_in_place(file, &mut from, placement, progress)
+    }
+
+    /// Makes a pool that is not there from a checkpoint.
+    pub(in crate::store::pool) fn make_anew(
+        &self,
+        any_filesystem: bool,
+        placement: impl Fn(&PoolFile) -> Result<Placement>,
+        progress: &mut restore::Progress<'_>,
+    ) -> Result<Restored> {
+        let access = crate::pool::Access { read_only: false, any_filesystem };
+        let made =
+            found::make_anew(self.path, access, &mut self.checkpoint()?, placement, progress);
+        made.map(|(_, restored)| restored)
+    }
+}
+
+const WHOLE: &str = "the pool is whole, and has what was written after the checkpoint; to go back all the same, move the pool away and \
+     open it: it is made anew from the checkpoint";
+
+fn with_suffix(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".torn");
+    name.into()
+}
+
+/// Copies the torn file. Durable on return.
+fn keep(file: &PoolFile, to: &Path) -> Result<()> {
+    let failed = |error| Error::creating(to, error);
+    let mut copy = File::options().write(true).create_new(true).open(to).map_err(failed)?;
+    let mut from = file.file().try_clone().map_err(failed)?;
+    let copied = io::Seek::rewind(&mut from)
+        .and_then(|()| io::copy(&mut from, &mut copy))
+        .and_then(|_| copy.sync_all());
+    let folder = || File::open(beside::folder_of(to))?.sync_all();
+    copied.and_then(|()| folder()).map_err(|error| {
+        let _ = fs::remove_file(to);
+        failed(error)
+    })
+}

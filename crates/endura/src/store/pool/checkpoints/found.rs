@@ -1,0 +1,197 @@
+//! What an open finds beside the pool, and what follows from it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
+
+use super::choice::Checkpoints;
+use super::stats::CheckpointStats;
+use crate::media::Placement;
+use crate::pool::beside::{self, Beside};
+use crate::pool::{Access, PoolFile, Relation, Schedule, Superblock, restore};
+use crate::{Error, Result};
+
+/// The plan of a session: when it makes checkpoints, in which file, and which one it found there.
+#[derive(Debug)]
+pub(in crate::store::pool) struct Plan {
+    pub(super) schedule: Schedule,
+    pub(super) path: PathBuf,
+    pub(super) found: Option<Beside>,
+    /// Whether what was found is what the pool is.
+    pub(super) is_current: bool,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// When the checkpoint was made.
+    pub at: SystemTime,
+    /// Bytes of the pool that had to be written.
+    pub written_bytes: u64,
+}
+
+impl Restored {
+    /// How old the checkpoint was when the pool was last known to be open, or is now.
+    pub(in crate::store::pool) fn age(&self) -> Duration {
+        self.at.elapsed().unwrap_or_default()
+    }
+}
+
+impl Plan {
+    /// Looks for the checkpoint of the pool that was opened at `path`, as `choice` and the pool say. No plan where
+    /// neither wants one.
+    pub(in crate::store::pool) fn of(
+        path: &Path,
+        choice: Option<&Checkpoints>,
+        last: &Superblock,
+        most_pages: u32,
+    ) -> Result<Option<Self>> {
+        let default = || beside::default_path(path);
+        let schedule = choice.map_or(last.schedule, |choice| choice.schedule);
+        let path = choice.and_then(|choice| choice.file.clone()).unwrap_or_else(default);
+        if !schedule.is_on && !last.schedule.is_on {
+            return Ok(None);
+        }
+        if last.schedule.is_elsewhere && choice.is_none_or(|choice| choice.file.is_none()) {
+            return Err(beside::bad(&path, ELSEWHERE));
+        }
+        let found = Beside::open(&path, most_pages, false)?;
+        Ok(Some(Self { schedule, path, found, is_current: false }))
+    }
+
+    /// What was found, if it may take the pool back after a power loss.
+    pub(in crate::store::pool) fn way_back(
+        &mut self,
+        last: &Superblock,
+    ) -> Result<Option<&mut Beside>> {
+        let Some(found) = &mut self.found else { return Ok(None) };
+        match found.relation(last) {
+            None => Ok(None),
+            Some(Relation::Related { lags: false, .. }) => Ok(Some(found)),
+            Some(Relation::Related { .. }) => Err(beside::bad(&self.path, beside::LAGS)),
+            Some(Relation::Stale) => Err(beside::bad(&self.path, beside::STALE)),
+            Some(Relation::Foreign) => Err(beside::bad(&self.path, beside::FOREIGN)),
+        }
+    }
+
+    /// Says in the superblock-to-be what the session builds on. Takes the file away where there are to be no checkpoints
+    /// any more.
+    pub(in crate::store::pool) fn announce(&mut self, file: &mut PoolFile) -> Result<()> {
+        let last = *file.superblock();
+        let relation = self.found.as_ref().and_then(|found| found.relation(&last));
+        let (is_current, lags) = match relation {
+            Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
+            Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
+            Some(Relation::Related { is_current, lags }) => (is_current, lags),
+            None => (false, false),
+        };
+        if !self.schedule.is_on {
+            if self.found.take().is_some() {
+                remove(&self.path)?;
+            }
+            file.plan(self.schedule, None, false);
+            return Ok(());
+        }
+        self.is_current = is_current;
+        let newest = self.found.as_ref().and_then(|found| found.newest());
+        let base = newest.and_then(|moment| Superblock::decode(&moment.superblock));
+        file.plan(self.schedule, base.map(|base| base.session), lags);
+        Ok(())
+    }
+
+    /// Whether a session makes checkpoints.
+    pub(in crate::store::pool) fn is_on(&self) -> bool {
+        self.schedule.is_on
+    }
+}
+
+const ELSEWHERE: &str = "the pool has its checkpoints in a file that is given at each open: give it (`Checkpoints::in_file`, \
+     `--checkpoint-file`)";
+
+fn remove(path: &Path) -> Result<()> {
+    let folder = fs::File::open(beside::folder_of(path));
+    fs::remove_file(path)
+        .and_then(|()| folder?.sync_all())
+        .map_err(|error| Error::io(format!("removing the checkpoint {}", path.display()), error))
+}
+
+/// Takes a pool that a power loss has torn back to a checkpoint.
+pub(in crate::store::pool) fn restore_in_place(
+    file: &mut PoolFile,
+    from: &mut Beside,
+    placement: &Placement,
+    progress: &mut restore::Progress<'_>,
+) -> Result<Restored> {
+    let (root, at) = newest(from)?;
+    let pages = from.restore(file.file(), progress)?;
+    file.restored(&root, placement)?;
+    Ok(Restored { at, written_bytes: pages * restore::PAGE_BYTES })
+}
+
+/// Makes a pool anew from a checkpoint, where there is none.
+pub(in crate::store::pool) fn make_anew(
+    path: &Path,
+    access: Access,
+    from: &mut Beside,
+    placement: impl Fn(&PoolFile) -> Result<Placement>,
+    progress: &mut restore::Progress<'_>,
+) -> Result<(PoolFile, Restored)> {
+    let (root, at) = newest(from)?;
+    let mut pages = 0;
+    let fill = |file: &fs::File| {
+        pages = from.restore(file, progress)?;
+        Superblock { clean: false, ..root }.write(file)
+    };
+    let ready = |file: &mut PoolFile| {
+        let placement = placement(file)?;
+        file.restored(&root, &placement)
+    };
+    let made = PoolFile::make(path, access, fill, ready)?;
+    Ok((made, Restored { at, written_bytes: pages * restore::PAGE_BYTES }))
+}
+
+pub(super) fn newest(from: &Beside) -> Result<(Superblock, SystemTime)> {
+    let moment = from.newest().ok_or_else(|| beside::bad(from.path(), beside::EMPTY))?;
+    let root = Superblock::decode(&moment.superblock);
+    let root = root.ok_or_else(|| beside::bad(from.path(), beside::FOREIGN))?;
+    root.check(false)?;
+    Ok((root, beside::time_of(&moment)))
+}
+
+/// What a session that only reads can tell of the checkpoints of a pool.
+pub(in crate::store::pool) fn facts(
+    path: &Path,
+    choice: Option<&Checkpoints>,
+    last: &Superblock,
+) -> Option<CheckpointStats> {
+    let Schedule { every, after_bytes, is_elsewhere, .. } =
+        Some(last.schedule).filter(|schedule| schedule.is_on)?;
+    let chosen = choice.and_then(|choice| choice.file.clone());
+    let is_named = chosen.is_some() || !is_elsewhere;
+    let path = chosen.unwrap_or_else(|| beside::default_path(path));
+    let found = Beside::open(&path, u32::MAX, true).ok().flatten().filter(|_| is_named);
+    let is_good = |found: &&Beside| {
+        matches!(found.relation(last), Some(Relation::Related { lags: false, .. }))
+    };
+    let newest = found.as_ref().filter(is_good).and_then(|found| found.newest());
+    Some(CheckpointStats {
+        path: if is_named { path } else { PathBuf::new() },
+        every,
+        after_bytes,
+        newest: newest.map(|moment| beside::time_of(&moment)),
+        last: None,
+        bytes: found.map_or(0, |found| found.bytes()),
+        changed_bytes: 0,
+    })
+}
+
+/// Pages of a pool that may grow to so many bytes.
+pub(in crate::store::pool) fn pages_within(bytes: u64) -> u32 {
+    u32::try_from(bytes / restore::PAGE_BYTES).unwrap_or(u32::MAX)
+}
+
+/// No progress is shown.
+pub(in crate::store::pool) fn quietly(_: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}

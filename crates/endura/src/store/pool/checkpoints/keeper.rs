@@ -1,0 +1,291 @@
+//! Making checkpoints of an open pool: on demand, by a thread, and at the close.
+
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::found::{Plan, pages_within};
+use super::stats::{Checkpoint, CheckpointStats};
+use crate::media::{Mapped, Media};
+use crate::os::fork::ForkGuard;
+use crate::pool::beside::{self, Beside};
+use crate::pool::copy::{Copier, NoRound, Outcome, Pages, When};
+use crate::pool::{Event, Failure, PoolFile, Schedule, Space, Superblock, restore};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// A pool that has no checkpoint yet, or one that must be compared, gets the first so long after the open: programs that
+/// have it open for a moment do not pay for two.
+const FIRST: Duration = Duration::from_secs(1);
+/// Between two looks at how much has changed.
+const LOOK: Duration = Duration::from_secs(1);
+/// A hold of writers that is told.
+const LONG: Duration = Duration::from_millis(20);
+
+/// What rounds of a session share. Whoever makes one holds the lock.
+struct Maker {
+    beside: Option<Beside>,
+    copier: Copier,
+}
+
+/// What is known of rounds without waiting for one.
+#[derive(Clone, Copy)]
+struct Known {
+    /// What the next round must look at.
+    pages: Pages,
+    newest: Option<SystemTime>,
+    last: Option<Checkpoint>,
+    bytes: u64,
+    /// Whether the last round failed.
+    fails: bool,
+}
+
+struct Shared {
+    space: Arc<Space<Mapped>>,
+    superblock: Superblock,
+    schedule: Schedule,
+    path: PathBuf,
+    maker: Mutex<Maker>,
+    known: Mutex<Known>,
+}
+
+/// Makes the checkpoints of one session.
+pub(in crate::store::pool) struct Keeper {
+    shared: Arc<Shared>,
+    birthplace: ForkGuard,
+    /// The thread, and what wakes it up for its end. Dropped only by `stop`: see `Background`.
+    thread: Mutex<ManuallyDrop<Option<(SyncSender<()>, JoinHandle<()>)>>>,
+    has_no_thread: bool,
+}
+
+impl Keeper {
+    /// Begins with what the session has found. The pages of the pool are noted from its first store on.
+    pub(in crate::store::pool) fn begin(
+        space: &Arc<Space<Mapped>>,
+        file: &PoolFile,
+        plan: Plan,
+    ) -> Self {
+        let superblock = *file.superblock();
+        let newest = plan.found.as_ref().and_then(|found| found.newest());
+        let made = newest.filter(|_| !superblock.base_lags);
+        let known = Known {
+            pages: if plan.is_current { Pages::Noted } else { Pages::All },
+            newest: made.map(|moment| beside::time_of(&moment)),
+            last: None,
+            bytes: plan.found.as_ref().map_or(0, |found| found.bytes()),
+            fails: false,
+        };
+        let maker = Maker { beside: plan.found, copier: Copier::default() };
+        let shared = Arc::new(Shared {
+            space: Arc::clone(space),
+            superblock,
+            schedule: plan.schedule,
+            path: plan.path,
+            maker: Mutex::new(maker),
+            known: Mutex::new(known),
+        });
+        let mut keeper = Self {
+            shared,
+            birthplace: ForkGuard::here(),
+            thread: Mutex::new(ManuallyDrop::new(None)),
+            has_no_thread: false,
+        };
+        if plan.schedule.every.is_some() || plan.schedule.after_bytes.is_some() {
+            let (sender, end) = sync_channel(1);
+            let shared = Arc::clone(&keeper.shared);
+            let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
+            let spawned = thread.spawn(move || shared.run(&end)).ok();
+            keeper.has_no_thread = spawned.is_none();
+            let thread = spawned.map(|thread| (sender, thread));
+            keeper.thread = Mutex::new(ManuallyDrop::new(thread));
+        }
+        keeper
+    }
+
+    /// Makes one now. Durable on return.
+    pub(in crate::store::pool) fn checkpoint(&self) -> Result<Checkpoint> {
+        self.shared.round(&mut self.shared.maker.lock(), self.shared.superblock, When::Open)
+    }
+
+    /// Makes one, and gives it to `use_it` before another can be made.
+    pub(in crate::store::pool) fn with_checkpoint<R>(
+        &self,
+        use_it: impl FnOnce(&mut Beside) -> Result<R>,
+    ) -> Result<R> {
+        let mut maker = self.shared.maker.lock();
+        self.shared.round(&mut maker, self.shared.superblock, When::Open)?;
+        let beside =
+            maker.beside.as_mut().ok_or_else(|| beside::bad(&self.shared.path, beside::EMPTY))?;
+        use_it(beside)
+    }
+
+    /// Ends the thread, in the process that has it.
+    pub(in crate::store::pool) fn stop(&self) {
+        if self.birthplace.is_elsewhere() {
+            return;
+        }
+        let thread = ManuallyDrop::into_inner(std::mem::take(&mut *self.thread.lock()));
+        if let Some((end, thread)) = thread {
+            drop(end);
+            // A panic was reported, and has poisoned the pool where necessary.
+            let _ = thread.join();
+        }
+    }
+
+    /// Makes the last one of the session, of a pool that is closed, synced, and will have `length` bytes. A failure leaves the
+    /// pool as it is: closed, with an older checkpoint.
+    pub(in crate::store::pool) fn close(
+        &self,
+        closed: Superblock,
+        length: u64,
+    ) -> Result<Checkpoint> {
+        self.shared.round(&mut self.shared.maker.lock(), closed, When::Closed { length })
+    }
+
+    /// Lets the file go, for the next session.
+    pub(in crate::store::pool) fn let_go(&self) {
+        self.shared.maker.lock().beside = None;
+    }
+
+    pub(in crate::store::pool) fn stats(&self) -> CheckpointStats {
+        let (shared, known) = (&self.shared, *self.shared.known.lock());
+        let media = shared.space.media();
+        let changed = media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
+        CheckpointStats {
+            path: shared.path.clone(),
+            every: shared.schedule.every,
+            after_bytes: shared.schedule.after_bytes,
+            newest: known.newest,
+            last: known.last,
+            bytes: known.bytes,
+            changed_bytes: changed * restore::PAGE_BYTES,
+        }
+    }
+
+    /// Problems, in sentences for a person.
+    pub(in crate::store::pool) fn warnings(&self) -> impl Iterator<Item = &'static str> {
+        let known = *self.shared.known.lock();
+        let fails = known.fails.then_some(
+            "the last checkpoint could not be made (no room, or an error of the disk: see the event): an earlier one is kept, and \
+             it is tried again",
+        );
+        let no_thread = self.has_no_thread.then_some(
+            "the thread that makes checkpoints could not be started: there are those on demand and at the close only",
+        );
+        fails.into_iter().chain(no_thread)
+    }
+}
+
+impl Shared {
+    /// The thread: makes checkpoints as scheduled, until it is told to end or the pool takes no more.
+    fn run(&self, end: &Receiver<()>) {
+        let mut last = Instant::now();
+        loop {
+            let pause = self.pause(last.elapsed());
+            match end.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if !self.is_due(last.elapsed()) {
+                continue;
+            }
+            last = Instant::now();
+            match self.round(&mut self.maker.lock(), self.superblock, When::Open) {
+                Err(Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }) => {
+                    return;
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+
+    /// How long until something may be due.
+    fn pause(&self, since: Duration) -> Duration {
+        let every = self.schedule.every.map(|every| every.saturating_sub(since));
+        let known = *self.known.lock();
+        let is_first = known.pages == Pages::All && !known.fails;
+        let first = is_first.then(|| FIRST.saturating_sub(since));
+        let look = self.schedule.after_bytes.map(|_| LOOK);
+        let least = [every, first, look].into_iter().flatten().min();
+        // A round that failed is not tried again at once.
+        least.unwrap_or(LOOK).max(Duration::from_millis(1))
+    }
+
+    fn is_due(&self, since: Duration) -> bool {
+        let known = *self.known.lock();
+        let is_first = known.pages == Pages::All && !known.fails;
+        if is_first && since >= FIRST {
+            return true;
+        }
+        let media = self.space.media();
+        let changed = || media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
+        let changed = || if known.pages == Pages::All { u64::MAX >> 12 } else { changed() };
+        let is_time = self.schedule.every.is_some_and(|every| since >= every);
+        let is_much = |most| changed() * restore::PAGE_BYTES >= most;
+        is_time && changed() > 0 || self.schedule.after_bytes.is_some_and(is_much)
+    }
+
+    fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {
+        let made = self.try_round(maker, superblock, when);
+        let mut known = self.known.lock();
+        known.fails = made.is_err() && !matches!(made, Err(Error::Closed | Error::Poisoned));
+        match &made {
+            Ok((checkpoint, bytes)) => {
+                known.pages = Pages::Noted;
+                known.newest = Some(checkpoint.at);
+                known.last = Some(*checkpoint);
+                known.bytes = *bytes;
+                let Checkpoint { held, written_bytes, .. } = *checkpoint;
+                if held > LONG {
+                    self.space.tell(|| Event::WritersHeld { held });
+                }
+                self.space.tell(|| Event::CheckpointEnded { held, written_bytes });
+            }
+            Err(error) => self.space.tell(|| Event::CheckpointFailed { code: error.code() }),
+        }
+        made.map(|(checkpoint, _)| checkpoint)
+    }
+
+    fn try_round(
+        &self,
+        maker: &mut Maker,
+        superblock: Superblock,
+        when: When,
+    ) -> Result<(Checkpoint, u64)> {
+        let Maker { beside, copier } = maker;
+        // The file may be another session's already.
+        if self.space.is_closed() && when == When::Open {
+            return Err(Error::Closed);
+        }
+        if beside.is_none() {
+            *beside = Some(Beside::create(&self.path, pages_within(self.space.media().limit()))?);
+            self.known.lock().pages = Pages::All;
+        }
+        let pages = self.known.lock().pages;
+        let Some(kept) = beside.as_mut() else { return Err(Error::Closed) };
+        let whole = kept.whole().map_err(NoRound::File);
+        let round =
+            whole.and_then(|file| copier.round(&self.space, file, &superblock, (pages, when)));
+        let outcome = match round {
+            Ok(outcome) => outcome,
+            Err(NoRound::Pool(error)) => return Err(error),
+            Err(NoRound::File(failure)) => {
+                if !matches!(failure, Failure::Io(_)) {
+                    // What is in it stays: the next round makes another file, with all pages.
+                    *beside = None;
+                }
+                return Err(beside::told(&self.path, failure));
+            }
+        };
+        kept.settle()?;
+        let Outcome { held, copied, written, tries } = outcome;
+        let newest = kept.newest();
+        let at = newest.map_or(SystemTime::UNIX_EPOCH, |moment| beside::time_of(&moment));
+        let copied_bytes = copied * restore::PAGE_BYTES;
+        let made = Checkpoint { at, held, copied_bytes, written_bytes: written, tries };
+        Ok((made, kept.bytes()))
+    }
+}

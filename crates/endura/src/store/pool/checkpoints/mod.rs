@@ -1,0 +1,11 @@
+//! Checkpoints of a pool, as a program sees them.
+
+pub(super) mod backup;
+mod choice;
+pub(super) mod found;
+pub(super) mod keeper;
+mod stats;
+
+pub use choice::Checkpoints;
+pub use found::Restored;
+pub use stats::{Checkpoint, CheckpointStats};

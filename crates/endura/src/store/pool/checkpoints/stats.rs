@@ -1,0 +1,41 @@
+//! What is told of checkpoints.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// A checkpoint that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// When writers were held for it: the moment to which a power loss takes the pool back.
+    pub at: SystemTime,
+    /// How long they were held.
+    pub held: Duration,
+    /// Bytes of pages that were copied meanwhile.
+    pub copied_bytes: u64,
+    /// Bytes that were written to the file.
+    pub written_bytes: u64,
+    /// How often writers had to be held, because one was at work for too long.
+    pub tries: u32,
+}
+
+/// The checkpoints of a pool: [`Stats::checkpoints`](crate::Stats::checkpoints).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointStats {
+    /// Where they are.
+    pub path: PathBuf,
+    /// How long after the last one the next is made, if anything was written; `None` if not for that reason.
+    pub every: Option<Duration>,
+    /// After how many bytes of changed pages it is; `None` if not for that reason.
+    pub after_bytes: Option<u64>,
+    /// When the one was made to which a power loss now would take the pool back. `None` if there is none yet: the pool would be
+    /// refused.
+    pub newest: Option<SystemTime>,
+    /// The last one that this session made.
+    pub last: Option<Checkpoint>,
+    /// Bytes of the file that the newest one takes.
+    pub bytes: u64,
+    /// Bytes of pages that have changed since.
+    pub changed_bytes: u64,
+}

@@ -1,0 +1,290 @@
+//! A power loss takes a pool back to its last checkpoint, and nothing else does.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use endura::{Checkpoints, Error, Pool, PoolOptions};
+
+use crate::process::*;
+
+const PAGE: u64 = 4096;
+
+fn on_demand() -> PoolOptions {
+    Pool::options().checkpoints(Checkpoints::on_demand())
+}
+
+fn checkpoint_of(path: &Path) -> PathBuf {
+    path.with_file_name("pool.checkpoint")
+}
+
+/// Puts keys `from..to` in, says so, makes a checkpoint, and puts in a thousand more.
+#[test]
+fn role_checkpoint_and_stay() {
+    let Some(path) = role_path() else { return };
+    let pool = Pool::options().open(path).unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
+    let words = pool.map::<str, str>("words").unwrap();
+    let from = map.len().unwrap() as u64;
+    for key in from..from + 3000 {
+        map.put(key, !key).unwrap();
+        words.put(&format!("key {key}"), &"x".repeat(key as usize % 3000)).unwrap();
+    }
+    pool.checkpoint().unwrap();
+    for key in from + 3000..from + 4000 {
+        map.put(key, 1).unwrap();
+        words.put(&format!("key {}", key - 2000), "later").unwrap();
+    }
+    pool.map::<u64, u64>("later").unwrap().put(1, 1).unwrap();
+    say("checkpoint");
+    wait_to_be_killed();
+}
+
+fn kill_after_checkpoint(path: &Path) {
+    let mut writer = Process::start(role("role_checkpoint_and_stay", path));
+    assert_eq!(writer.hear(), "checkpoint");
+    writer.kill();
+}
+
+/// What a power loss leaves on a disk: another boot, and pages of any time. (Here: garbage, which is worse.)
+fn lose_power(path: &Path, seed: u64) {
+    patch(path, |superblock| superblock.boot = [0xEE; 16]);
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let pages = file.metadata().unwrap().len() / PAGE;
+    for page in 2..pages {
+        if next() % 3 == 0 {
+            file.write_all_at(&[next() as u8; PAGE as usize], page * PAGE).unwrap();
+        }
+    }
+    match seed % 3 {
+        0 => file.set_len((pages / 2) * PAGE + 100).unwrap(),
+        1 => file.set_len((pages + 64) * PAGE).unwrap(),
+        _ => {}
+    }
+}
+
+/// Has what was put in before so many checkpoints, and nothing after the last.
+fn expect_checkpoint(pool: &Pool, keys: u64) {
+    pool.verify().unwrap();
+    let map = pool.map::<u64, u64>("map").unwrap();
+    let found: Vec<_> = map.iter().map(|entry| entry.unwrap()).collect();
+    assert_eq!(found.len() as u64, keys);
+    assert!(found.iter().enumerate().all(|(i, entry)| *entry == (i as u64, !(i as u64))));
+    let words = pool.map::<str, str>("words").unwrap();
+    assert_eq!(words.len().unwrap() as u64, keys);
+    for key in 0..keys {
+        let value = words.get(&format!("key {key}")).unwrap().unwrap();
+        assert_eq!(value.len(), key as usize % 3000);
+    }
+    assert!(!pool.maps().unwrap().iter().any(|map| map.name == "later"));
+}
+
+#[test]
+fn a_torn_pool_goes_back_to_its_last_checkpoint() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        on_demand().create_new(&path).unwrap().close().unwrap();
+        for round in 1..=4 {
+            kill_after_checkpoint(&path);
+            lose_power(&path, round);
+            let refused = Pool::options().restore(false).open_existing(&path);
+            assert!(matches!(refused, Err(Error::NeedsRestore { .. })), "{refused:?}");
+            let refused = Pool::options().read_only(true).open_existing(&path);
+            assert!(refused.is_err(), "{refused:?}");
+            let pool = Pool::open(&path).unwrap();
+            let stats = pool.stats().unwrap();
+            assert!(stats.restored.is_some() && !stats.clean_open);
+            assert!(stats.checkpoints.unwrap().newest.is_some());
+            expect_checkpoint(&pool, 3000 * round);
+            // It can be written, and closed.
+            let extra = pool.map::<u64, u64>("extra").unwrap();
+            (0..1000).for_each(|key| _ = extra.put(key, key).unwrap());
+            pool.drop_map("extra").unwrap();
+            pool.close().unwrap();
+            let pool = Pool::open(&path).unwrap();
+            let stats = pool.stats().unwrap();
+            assert!(stats.restored.is_none() && stats.clean_open);
+            expect_checkpoint(&pool, 3000 * round);
+        }
+    }
+}
+
+/// The session after a close has made no checkpoint itself.
+#[test]
+fn a_close_is_never_lost() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let pool = on_demand().create_new(&path).unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
+        for key in 0..5000 {
+            map.put(key, !key).unwrap();
+        }
+        pool.close().unwrap();
+        let pool = Pool::open(&path).unwrap();
+        assert_eq!(pool.map::<u64, u64>("map").unwrap().len().unwrap(), 5000);
+        pool.close().unwrap();
+        let mut writer = Process::start(role("role_insert_and_stay", &path));
+        assert_eq!(writer.hear(), "inserted");
+        writer.kill();
+        lose_power(&path, 2);
+        let pool = Pool::open(&path).unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
+        assert_eq!(map.len().unwrap(), 5000);
+        assert!((0..5000).all(|key| map.get(key).unwrap() == Some(!key)));
+        pool.verify().unwrap();
+    }
+}
+
+#[test]
+fn a_missing_pool_is_made_from_its_checkpoint() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        on_demand().create_new(&path).unwrap().close().unwrap();
+        kill_after_checkpoint(&path);
+        fs::remove_file(&path).unwrap();
+        let refused = Pool::options().create_new(&path);
+        assert!(matches!(refused, Err(Error::BadCheckpoint { .. })), "{refused:?}");
+        assert!(Pool::options().restore(false).open_existing(&path).is_err());
+        let pool = Pool::open(&path).unwrap();
+        assert!(pool.stats().unwrap().restored.is_some());
+        expect_checkpoint(&pool, 3000);
+        pool.close().unwrap();
+    }
+}
+
+#[test]
+fn checkpoints_of_others_are_refused_by_name() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let (old, kept) = (folder.path().join("old"), folder.path().join("kept"));
+        on_demand().create_new(&path).unwrap().close().unwrap();
+        fs::copy(&path, &old).unwrap();
+        fs::copy(checkpoint_of(&path), &kept).unwrap();
+        kill_after_checkpoint(&path);
+        Pool::open(&path).unwrap().close().unwrap();
+        // The pool is put back, and its checkpoint is not; and the other way round.
+        let today = folder.path().join("today");
+        fs::copy(&path, &today).unwrap();
+        fs::copy(&old, &path).unwrap();
+        let refused = unchanged(&path, || Pool::open(&path).unwrap_err());
+        assert!(refused.to_string().contains("another time of this pool"), "{refused}");
+        fs::copy(&today, &path).unwrap();
+        fs::copy(&kept, checkpoint_of(&path)).unwrap();
+        let refused = unchanged(&path, || Pool::open(&path).unwrap_err());
+        assert!(refused.to_string().contains("another time of this pool"), "{refused}");
+        // Of another pool.
+        let other = folder.path().join("other");
+        on_demand().create_new(&other).unwrap().close().unwrap();
+        fs::rename(folder.path().join("other.checkpoint"), checkpoint_of(&path)).unwrap();
+        let refused = unchanged(&path, || Pool::open(&path).unwrap_err());
+        assert!(refused.to_string().contains("another pool"), "{refused}");
+        // Without it, a new one is made.
+        fs::remove_file(checkpoint_of(&path)).unwrap();
+        let pool = Pool::open(&path).unwrap();
+        assert!(pool.stats().unwrap().checkpoints.unwrap().newest.is_none());
+        pool.checkpoint().unwrap();
+        assert!(pool.stats().unwrap().checkpoints.unwrap().newest.is_some());
+    }
+}
+
+#[test]
+fn a_backup_of_a_live_pool_opens_anywhere() {
+    for folder in folders() {
+        for how in [Checkpoints::on_demand(), Checkpoints::off()] {
+            let path = folder.path().join("pool");
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(checkpoint_of(&path));
+            let pool = Pool::options().checkpoints(how.clone()).create_new(&path).unwrap();
+            let map = pool.map::<str, u64>("map").unwrap();
+            for key in 0..5000 {
+                map.put(&key.to_string(), key).unwrap();
+            }
+            let [to, moved] = ["backup", "moved"].map(|name| folder.path().join(name));
+            let mut calls = 0;
+            let cancelled = pool.backup_with(&to, |done, all| {
+                calls += 1;
+                assert!(done <= all);
+                std::ops::ControlFlow::Break(())
+            });
+            assert!(matches!(cancelled, Err(Error::Io { .. })) && calls == 1, "{cancelled:?}");
+            assert!(!to.exists());
+            pool.backup(&to).unwrap();
+            map.put("later", 1).unwrap();
+            assert!(pool.backup(&to).is_err(), "something is there");
+            fs::copy(&to, &moved).unwrap();
+            let copy = Pool::open(&moved).unwrap();
+            assert!(copy.stats().unwrap().clean_open);
+            let found = copy.map::<str, u64>("map").unwrap();
+            assert_eq!(found.len().unwrap(), 5000);
+            assert!((0..5000).all(|key| found.get(&key.to_string()).unwrap() == Some(key)));
+            found.put("later", 2).unwrap();
+            copy.verify().unwrap();
+            copy.close().unwrap();
+            pool.close().unwrap();
+            for path in [&to, &moved] {
+                fs::remove_file(path).unwrap();
+            }
+            let _ = fs::remove_file(folder.path().join("moved.checkpoint"));
+        }
+    }
+}
+
+/// While the interval passes, the thread makes checkpoints of what was written.
+#[test]
+fn checkpoints_come_by_themselves() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let how = Checkpoints::every(Duration::from_millis(50));
+        let pool = Pool::options().checkpoints(how).create_new(&path).unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
+        let mut last = None;
+        for key in 0..3 {
+            map.put(key, key).unwrap();
+            let begun = std::time::Instant::now();
+            loop {
+                let found = pool.stats().unwrap().checkpoints.unwrap();
+                if found.last.is_some() && found.last != last && found.changed_bytes == 0 {
+                    last = found.last;
+                    break;
+                }
+                assert!(begun.elapsed() < Duration::from_secs(60), "{found:?}");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        pool.close().unwrap();
+        // The pool keeps it, and it can be taken away.
+        let pool = Pool::open(&path).unwrap();
+        let every = pool.stats().unwrap().checkpoints.unwrap().every;
+        assert_eq!(every, Some(Duration::from_millis(50)));
+        pool.close().unwrap();
+        assert!(checkpoint_of(&path).exists());
+        let pool = Pool::options().checkpoints(Checkpoints::off()).open(&path).unwrap();
+        assert!(pool.stats().unwrap().checkpoints.is_none() && !checkpoint_of(&path).exists());
+        pool.close().unwrap();
+        assert!(Pool::open(&path).unwrap().stats().unwrap().checkpoints.is_none());
+    }
+}
+
+/// A pool in memory, with its checkpoints on the disk, comes back after a reboot.
+#[test]
+fn a_pool_in_memory_comes_back_from_the_disk() {
+    let [disk, memory] = &folders()[..] else { return };
+    let path = memory.path().join("pool");
+    let how = || Checkpoints::on_demand().in_file(disk.path().join("kept"));
+    let pool = Pool::options().checkpoints(how()).open(&path).unwrap();
+    pool.map::<u64, u64>("map").unwrap().put(7, 8).unwrap();
+    pool.close().unwrap();
+    let refused = Pool::open(&path).unwrap_err();
+    assert!(refused.to_string().contains("checkpoint-file"), "{refused}");
+    fs::remove_file(&path).unwrap();
+    let pool = Pool::options().checkpoints(how()).open(&path).unwrap();
+    assert_eq!(pool.map::<u64, u64>("map").unwrap().get(7).unwrap(), Some(8));
+}
