@@ -1,196 +1,145 @@
-//! One file of checkpoints: reading it, and writing the next one into it.
+//! One file of checkpoints: opening it, and reading the newest one.
 
-use std::io;
+use std::collections::BTreeMap;
 
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::root::{MOST_RUNS, Moment, NoRoot, ROOTS, Root, Run, SLOT};
+use crate::pool::checkpoint::failure::Failure;
+use crate::pool::checkpoint::root::{Moment, NoRoot, ROOTS, Root, SLOT, at, can_hold_a_page};
+use crate::pool::checkpoint::runs::{self, slots_of};
 use crate::pool::checkpoint::slots::Slots;
-use crate::pool::checkpoint::table::{
-    Entry, Place, Table, can_hold_a_page, decode, encode, hash_of, slots_of,
-};
+use crate::pool::checkpoint::table::{Entry, Table, hash_of, is_zeros};
 
-/// Slots of a gap that is worth writing to, but for the last ones.
-const LEAST_GAP: u32 = 16;
-/// Slots of the file for each one in use, from which on every gap is.
-const MOST_SPARSE: u64 = 2;
-
-/// Why a file of checkpoints cannot be read or written.
-#[derive(Debug)]
-pub enum Failure {
-    /// The system says so.
-    Io(io::Error),
-    /// It was written by another version of this program, with this number.
-    Version(u32),
-    /// What it says was never written.
-    Damaged(&'static str),
-    /// The pool has more pages than a file can name.
-    TooLarge,
-    /// It is not known what is durable: another file has to be made.
-    GivenUp(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// A file of checkpoints, of which the newest is known. It belongs to one thread.
+/// A file of checkpoints, of which the newest is known. One thread at a time writes to it.
+///
+/// In memory it takes about 16 bytes for each page that is not zeros, and a bit for each slot of the file.
 #[derive(Debug)]
 pub struct CheckpointFile<F> {
-    file: F,
+    pub(super) file: F,
+    /// Pages that a pool of this file may have.
+    pub(super) most_pages: u32,
     /// The newest checkpoint, if there is one.
-    root: Option<Root>,
-    /// The slot that the next root is written to.
-    next: u32,
-    table: Table,
-    slots: Slots,
+    pub(super) root: Option<Root>,
+    pub(super) table: Table,
+    pub(super) slots: Slots,
     /// Slots that the file has room for.
-    room: u32,
+    pub(super) room: u32,
     /// Whether the newest root was synced through this handle. One that was only read may be in the page cache alone: its
     /// process was killed before the sync, or the sync failed.
-    is_durable: bool,
+    pub(super) is_durable: bool,
     /// It is not known what is durable.
-    is_given_up: bool,
-}
-
-/// What a round has changed in DRAM, to be taken back if it fails.
-#[derive(Default)]
-struct Changes {
-    /// What the table had before.
-    before: Vec<Entry>,
-    pages: u32,
-    /// Slots that were free.
-    taken: Vec<u32>,
-    /// Slots that are free when the round is done.
-    freed: Vec<u32>,
+    pub(super) is_given_up: bool,
 }
 
 impl<F: DiskFile> CheckpointFile<F> {
-    /// Reads the newest root of a file, and all of its runs. A file that has none holds no checkpoint yet. O(pages of the
-    /// pool).
+    /// Reads the newest root of a file, and all of its runs. A file that has none holds no checkpoint yet. Writes nothing.
+    ///
+    /// `most_pages` is how many pages of 4 KiB a pool of this file can ever have: those of its largest size. The memory that
+    /// this takes is bounded by the length of the file as well, whatever the file says.
+    ///
+    /// If one root is torn, a power loss may have ended the round that wrote it, and then the other root is the newest.
+    /// Or it was whole and has rotted. Then later rounds may have written over pages of the other. So the hashes of all pages
+    /// are checked before the other root is believed.
+    ///
+    /// O(pages of the pool); reads every page of the checkpoint if a root is torn.
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] if what the root says was not written so, [`Failure::Version`], [`Failure::Io`].
-    pub fn open(file: F) -> Result<Self, Failure> {
-        Self::open_within(file, u32::MAX)
-    }
-
-    /// As [`open`](Self::open), for a pool that cannot have more than `most` pages: so much memory a file can make it take,
-    /// whoever wrote it.
-    ///
-    /// # Errors
-    ///
-    /// As there, and [`Failure::TooLarge`].
-    pub fn open_within(file: F, most: u32) -> Result<Self, Failure> {
-        let mut found = Self::without(file);
-        let length = found.file.length()?;
-        found.room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
-        let mut slots = [Err(NoRoot::Empty), Err(NoRoot::Empty)];
-        if found.room >= ROOTS {
-            for (slot, root) in slots.iter_mut().enumerate() {
+    /// [`Failure::Damaged`] if what the file says was not written so, [`Failure::Version`], [`Failure::TooLarge`] if it is of a
+    /// pool with more pages, [`Failure::Io`].
+    pub fn open(file: F, most_pages: u32) -> Result<Self, Failure> {
+        let length = file.length()?;
+        let room = u32::try_from(length / SLOT as u64).map_err(|_| Failure::TooLarge)?;
+        let newest = newest_of(read_roots(&file, length)?)?;
+        let mut found = Self {
+            file,
+            most_pages,
+            root: None,
+            table: Table::default(),
+            slots: Slots::new(),
+            room,
+            is_durable: false,
+            is_given_up: false,
+        };
+        if let Some((root, is_last)) = newest {
+            found.read_runs(&root)?;
+            found.root = Some(root);
+            if !is_last {
                 let mut bytes = [0; SLOT];
-                found.file.read_at(&mut bytes, (slot * SLOT) as u64)?;
-                *root = Root::decode(&bytes);
+                found.pages().try_for_each(|page| found.read(page, &mut bytes))?;
             }
-        } else {
-            // An allocation that failed may leave so few bytes, but a root does not.
-            let mut bytes = vec![0; length as usize];
-            found.file.read_at(&mut bytes, 0)?;
-            if bytes.iter().any(|&byte| byte != 0) {
-                return Err(Failure::Damaged("a file of checkpoints that was cut"));
-            }
-        }
-        for (i, slot) in slots.iter().enumerate() {
-            match slot {
-                Err(NoRoot::Version(version)) => return Err(Failure::Version(*version)),
-                Err(NoRoot::Wrong) => return Err(Failure::Damaged("a root of a checkpoint")),
-                // The first root is written to slot 1, and the others by turns.
-                Ok(root) if root.sequence % 2 != i as u64 => {
-                    return Err(Failure::Damaged("a root of a checkpoint in the place of another"));
-                }
-                _ => {}
-            }
-        }
-        // Slot 0 is not written before slot 1 has a root, which stays whole.
-        if slots[0] == Err(NoRoot::Torn) && slots[1].is_err() {
-            return Err(Failure::Damaged("both roots of a checkpoint"));
-        }
-        let sequence = |slot: usize| slots[slot].as_ref().map_or(0, |root| root.sequence);
-        let newest = usize::from(sequence(1) > sequence(0));
-        found.next = 1 - newest as u32;
-        if let Ok(root) = &slots[newest] {
-            if root.moment.pages > most {
-                return Err(Failure::TooLarge);
-            }
-            found.read_runs(root)?;
-            found.root = Some(root.clone());
         }
         Ok(found)
     }
 
-    fn without(file: F) -> Self {
-        let (root, next) = (None, 0);
-        let (table, slots) = (Table::default(), Slots::new());
-        let (is_durable, is_given_up) = (false, false);
-        Self { file, root, next, table, slots, room: 0, is_durable, is_given_up }
-    }
-
+    /// Reads the runs, the newest first: so the first entry of a page counts, and each slot that is found belongs to the
+    /// checkpoint. The table then never takes more memory than the slots of the file.
     fn read_runs(&mut self, root: &Root) -> Result<(), Failure> {
-        let damaged = Failure::Damaged;
-        let slots = u64::from(self.room);
+        let damaged = |what| Err(Failure::Damaged(what));
+        let (pages, room) = (root.moment.pages, self.room);
+        if pages > self.most_pages {
+            return Err(Failure::TooLarge);
+        }
         let named = root.runs.iter().map(|run| u64::from(run.entries)).sum::<u64>();
-        if named > most_entries(root.moment.pages) {
-            return Err(damaged("more entries of a checkpoint than its pool has pages"));
+        if named > most_entries(pages) {
+            return damaged("more entries of a checkpoint than its pool has pages");
         }
-        self.table = Table::of(root.moment.pages).ok_or(Failure::TooLarge)?;
-        for &run in &root.runs {
-            let count = slots_of(run.entries);
-            let end = u64::from(run.slot) + u64::from(count);
-            if !can_hold_a_page(run.slot) || end > slots {
-                return Err(damaged("a run of a checkpoint that lies nowhere"));
+        // One bit for each page, in words.
+        let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
+        let (table, slots) = (&mut self.table, &mut self.slots);
+        for &run in root.runs.iter().rev() {
+            let end = u64::from(run.slot) + u64::from(slots_of(run.entries));
+            if !can_hold_a_page(run.slot) || end > u64::from(room) {
+                return damaged("a run of a checkpoint that lies nowhere");
             }
-            if !(run.slot..run.slot + count).all(|slot| self.slots.claim(slot)) {
-                return Err(damaged("two runs of a checkpoint in one place"));
+            if !(run.slot..end as u32).all(|slot| slots.claim(slot)) {
+                return damaged("two runs of a checkpoint in one place");
             }
-            let mut bytes = vec![0; count as usize * SLOT];
-            self.file.read_at(&mut bytes, at(run.slot))?;
-            let entries = decode(run, &bytes).ok_or(damaged("a run of a checkpoint"))?;
-            for entry in entries {
-                if entry.page >= root.moment.pages {
-                    return Err(damaged("a page of a checkpoint that the pool does not have"));
+            runs::read(&self.file, run, |Entry { page, place }| {
+                if page >= pages {
+                    return damaged("a page of a checkpoint that the pool does not have");
                 }
-                self.table.set(entry.page, entry.place);
-            }
-        }
-        for entry in self.table.entries() {
-            let slot = entry.place.slot;
-            if !can_hold_a_page(slot) || u64::from(slot) >= slots || !self.slots.claim(slot) {
-                return Err(damaged("a page of a checkpoint that lies nowhere"));
-            }
+                let (word, bit) = (seen.entry(page / 64).or_default(), 1 << (page % 64));
+                let is_seen = *word & bit != 0;
+                *word |= bit;
+                if is_seen || place.is_of_zeros() {
+                    return Ok(());
+                }
+                if !can_hold_a_page(place.slot) || place.slot >= room || !slots.claim(place.slot) {
+                    return damaged("a page of a checkpoint that lies nowhere");
+                }
+                table.set(page, place);
+                Ok(())
+            })?;
         }
         Ok(())
     }
 
-    /// The newest checkpoint: of what it is, and which one.
+    /// The newest checkpoint: of what it is, and which one, from 1 on. O(1).
+    ///
+    /// One that was found when the file was opened is durable once a round was begun.
     pub fn newest(&self) -> Option<(Moment, u64)> {
         self.root.as_ref().map(|root| (root.moment, root.sequence))
     }
 
-    /// Bytes of the file that the newest checkpoint takes.
+    /// Bytes of the file that the newest checkpoint takes, with both roots. The file may be longer. O(1).
     pub fn bytes(&self) -> u64 {
         self.slots.in_use() * SLOT as u64
     }
 
-    /// Reads a page of the newest checkpoint.
+    /// The pages of the newest checkpoint that are not zeros, ascending. O(pages of the pool) for all.
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
+        self.table.entries().map(|entry| entry.page)
+    }
+
+    /// Reads a page of the newest checkpoint, and checks its hash. A page that the checkpoint does not have is zeros.
+    /// One read of 4 KiB, or none for zeros.
     ///
     /// # Errors
     ///
-    /// [`Failure::Damaged`] if it is not what was written, [`Failure::Io`].
+    /// [`Failure::Damaged`] if it is not what was written, [`Failure::Io`]. `bytes` may have changed then.
     pub fn read(&self, page: u32, bytes: &mut [u8; SLOT]) -> Result<(), Failure> {
         let place = self.table.get(page);
-        if place.slot == 0 {
+        if place.is_of_zeros() {
             bytes.fill(0);
             return Ok(());
         }
@@ -201,197 +150,67 @@ impl<F: DiskFile> CheckpointFile<F> {
         }
     }
 
-    /// Whether the newest checkpoint has a page with these bytes.
+    /// Whether the newest checkpoint has a page with these bytes. It compares their hash of 64 bits, and reads nothing.
     pub fn has(&self, page: u32, bytes: &[u8; SLOT]) -> bool {
         let place = self.table.get(page);
-        match place.slot {
-            0 => bytes.iter().all(|&byte| byte == 0),
-            _ => place.hash == hash_of(bytes),
+        match place.is_of_zeros() {
+            true => is_zeros(bytes),
+            false => place.hash == hash_of(bytes),
         }
-    }
-
-    /// Makes the next checkpoint: `pages` are the numbers of the pages that have changed since the last one, each once,
-    /// and `bytes` what is in them, one after the other. Durable on return; the bytes that were written.
-    ///
-    /// After an error the newest checkpoint is what it was, and the round can be tried again, unless the file is
-    /// [given up](Failure::GivenUp).
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Io`] where there is no room, or a write fails; [`Failure::TooLarge`]; [`Failure::GivenUp`] if a sync fails.
-    pub fn write(&mut self, moment: Moment, pages: &[u32], bytes: &[u8]) -> Result<u64, Failure> {
-        debug_assert_eq!(pages.len() * SLOT, bytes.len());
-        // Such an entry would make the file one that is refused.
-        assert!(
-            pages.iter().all(|&page| page < moment.pages),
-            "a page that the pool does not have"
-        );
-        if self.is_given_up {
-            return Err(Failure::GivenUp(io::Error::other("an earlier round failed at its end")));
-        }
-        self.secure_newest()?;
-        let mut changes = Changes { pages: self.table.len(), ..Changes::default() };
-        let written = self.write_round(moment, (pages, bytes), &mut changes);
-        match &written {
-            Ok(_) => changes.freed.iter().for_each(|&slot| self.slots.free(slot)),
-            Err(failure) => {
-                self.is_given_up = matches!(failure, Failure::GivenUp(_));
-                self.take_back(&changes);
-            }
-        }
-        written
-    }
-
-    /// Before slots are written that the other root may name: makes the newest root durable if another process may have left
-    /// it in the page cache. It is written again, because after a sync that failed the kernel takes it for written. Each of
-    /// its sectors has these bytes already, or those of an older root: a power loss finds this root, or the other one whole.
-    fn secure_newest(&mut self) -> Result<(), Failure> {
-        if let Some(root) = self.root.as_ref().filter(|_| !self.is_durable) {
-            self.file.write_at(&root.encode(), at(1 - self.next))?;
-            if let Err(error) = self.file.sync() {
-                self.is_given_up = true;
-                return Err(Failure::GivenUp(error));
-            }
-        }
-        self.is_durable = true;
-        Ok(())
-    }
-
-    fn write_round(
-        &mut self,
-        moment: Moment,
-        (pages, bytes): (&[u32], &[u8]),
-        changes: &mut Changes,
-    ) -> Result<u64, Failure> {
-        let shrinks = moment.pages < self.table.len();
-        let is_zero = |page: &&[u8]| page.iter().all(|&byte| byte == 0);
-        let count = bytes.chunks_exact(SLOT).filter(|page| !is_zero(page)).count();
-        // K1
-        // Pages that stay for long may leave gaps everywhere that are all too short: then any will do.
-        let is_sparse = u64::from(self.slots.end()) > MOST_SPARSE * self.slots.in_use();
-        let least = if is_sparse { 1 } else { LEAST_GAP };
-        let slots = u32::try_from(count).ok().and_then(|count| self.slots.take(count, least));
-        let slots = slots.ok_or(Failure::TooLarge)?;
-        changes.taken.extend(&slots);
-        let gone = self.table.resize(moment.pages);
-        let kept = moment.pages.min(changes.pages);
-        changes.before.extend(gone.iter().enumerate().map(|(i, &place)| {
-            changes.freed.push(place.slot);
-            Entry { page: kept + i as u32, place }
-        }));
-        let (mut free, mut entries) = (slots.iter(), Vec::with_capacity(pages.len()));
-        for (&page, bytes) in pages.iter().zip(bytes.chunks_exact(SLOT)) {
-            let place = match free.as_slice().first().filter(|_| !is_zero(&bytes)) {
-                Some(&slot) => {
-                    free.next();
-                    Place { slot, hash: hash_of(bytes) }
-                }
-                None => Place::default(),
-            };
-            let old = self.table.set(page, place);
-            changes.before.push(Entry { page, place: old });
-            changes.freed.push(old.slot);
-            entries.push(Entry { page, place });
-        }
-        let (root, run_bytes) = self.next_root(moment, entries, shrinks, changes)?;
-        let end = self.slots.end();
-        if end > self.room {
-            self.file.allocate(at(self.room), at(end))?;
-            self.room = end;
-        }
-        // K5
-        self.write_pages(&slots, bytes)?;
-        if let (Some(run), false) = (root.runs.last(), run_bytes.is_empty()) {
-            self.file.write_at(&run_bytes, at(run.slot))?;
-        }
-        self.file.sync().map_err(Failure::GivenUp)?;
-        // K6. A write that fails may have written all the same, and what that root names must then stay as it is.
-        self.file.write_at(&root.encode(), at(self.next)).map_err(Failure::GivenUp)?;
-        self.file.sync().map_err(Failure::GivenUp)?;
-        self.next = 1 - self.next;
-        self.root = Some(root);
-        changes.freed.retain(|&slot| can_hold_a_page(slot));
-        Ok((count * SLOT + run_bytes.len() + SLOT) as u64)
-    }
-
-    /// The root with one more run, which says where the changed pages lie: or with one of all pages.
-    fn next_root(
-        &mut self,
-        moment: Moment,
-        entries: Vec<Entry>,
-        shrinks: bool,
-        changes: &mut Changes,
-    ) -> Result<(Root, Vec<u8>), Failure> {
-        let (mut runs, sequence) = match &self.root {
-            Some(root) => (root.runs.clone(), root.sequence + 1),
-            None => (Vec::new(), 1),
-        };
-        let named = runs.iter().map(|run| u64::from(run.entries)).sum::<u64>();
-        let most = most_entries(moment.pages);
-        // The older runs may name pages that the pool has no more, and may have again.
-        let is_full = shrinks || runs.len() == MOST_RUNS || named + entries.len() as u64 > most;
-        let entries = if is_full { self.table.entries() } else { entries };
-        if is_full {
-            for run in runs.drain(..) {
-                changes.freed.extend(run.slot..run.slot + slots_of(run.entries));
-            }
-        }
-        let mut bytes = Vec::new();
-        if !entries.is_empty() {
-            let count = entries.len() as u32;
-            let slots = self.slots.take_run(slots_of(count)).ok_or(Failure::TooLarge)?;
-            changes.taken.extend(slots.clone());
-            let (encoded, hash) = encode(&entries);
-            bytes = encoded;
-            runs.push(Run { slot: slots.start, entries: count, hash });
-        }
-        Ok((Root { moment, sequence, runs }, bytes))
-    }
-
-    /// Writes the pages that are not zeros, neighbours at once.
-    fn write_pages(&self, slots: &[u32], bytes: &[u8]) -> io::Result<()> {
-        let is_zero = |page: &&[u8]| page.iter().all(|&byte| byte == 0);
-        let pages = bytes.chunks_exact(SLOT).filter(|page| !is_zero(page));
-        let mut piece: (u32, Vec<u8>) = (0, Vec::new());
-        for (&slot, page) in slots.iter().zip(pages) {
-            let is_next = piece.0 as usize + piece.1.len() / SLOT == slot as usize;
-            if !is_next || piece.1.len() >= PIECE {
-                self.write_piece(&piece)?;
-                piece = (slot, Vec::new());
-            }
-            piece.1.extend(page);
-        }
-        self.write_piece(&piece)
-    }
-
-    fn write_piece(&self, (slot, bytes): &(u32, Vec<u8>)) -> io::Result<()> {
-        if bytes.is_empty() { Ok(()) } else { self.file.write_at(bytes, at(*slot)) }
-    }
-
-    /// Puts everything in DRAM back as it was before a round.
-    fn take_back(&mut self, changes: &Changes) {
-        // Newest first, and the length before what lies behind it.
-        let _ = self.table.resize(self.table.len().max(changes.pages));
-        for entry in changes.before.iter().rev() {
-            self.table.set(entry.page, entry.place);
-        }
-        let _ = self.table.resize(changes.pages);
-        changes.taken.iter().for_each(|&slot| self.slots.free(slot));
     }
 }
 
 /// Entries of all runs of a checkpoint of so many pages.
-fn most_entries(pages: u32) -> u64 {
+pub(super) fn most_entries(pages: u32) -> u64 {
     u64::from(pages) + u64::from(slots_of(pages))
 }
 
-/// Bytes that are written at once.
-const PIECE: usize = 1 << 20;
+type Roots = [Result<Root, NoRoot>; ROOTS as usize];
 
-/// Where a slot lies in the file.
-fn at(slot: u32) -> u64 {
-    u64::from(slot) * SLOT as u64
+fn read_roots(file: &impl DiskFile, length: u64) -> Result<Roots, Failure> {
+    let mut roots = [Err(NoRoot::Empty), Err(NoRoot::Empty)];
+    if length >= at(ROOTS) {
+        for (slot, root) in (0..).zip(&mut roots) {
+            let mut bytes = [0; SLOT];
+            file.read_at(&mut bytes, at(slot))?;
+            *root = Root::decode(&bytes);
+        }
+    } else {
+        // An allocation that failed may leave so few bytes, but a root does not.
+        let mut bytes = vec![0; length as usize];
+        file.read_at(&mut bytes, 0)?;
+        if bytes.iter().any(|&byte| byte != 0) {
+            return Err(Failure::Damaged("a file of checkpoints that was cut"));
+        }
+    }
+    Ok(roots)
 }
 
-#[cfg(test)]
-mod tests;
+/// The newest root, and whether it is surely the last one that was written. None if none was.
+fn newest_of(roots: Roots) -> Result<Option<(Root, bool)>, Failure> {
+    for (slot, root) in (0..).zip(&roots) {
+        match root {
+            Err(NoRoot::Version(version)) => return Err(Failure::Version(*version)),
+            Err(NoRoot::Wrong) => return Err(Failure::Damaged("a root of a checkpoint")),
+            Ok(root) if root.slot() != slot => {
+                return Err(Failure::Damaged("a root of a checkpoint in the place of another"));
+            }
+            _ => {}
+        }
+    }
+    match roots {
+        [Ok(a), Ok(b)] => {
+            let (old, new) = if a.sequence < b.sequence { (a, b) } else { (b, a) };
+            let is_last = old.sequence + 1 == new.sequence;
+            Ok(Some((new, is_last)))
+        }
+        // The other slot is empty before the second round.
+        [Ok(root), Err(other)] | [Err(other), Ok(root)] => {
+            let is_last = other == NoRoot::Empty && root.sequence == 1;
+            Ok(Some((root, is_last)))
+        }
+        // Slot 0 is not written before slot 1 has a root, which stays whole.
+        [Err(NoRoot::Torn), Err(_)] => Err(Failure::Damaged("both roots of a checkpoint")),
+        [Err(_), Err(_)] => Ok(None),
+    }
+}

@@ -8,23 +8,37 @@
 //!
 //! | step | a power loss after it finds |
 //! | --- | --- |
-//! | K1 take free slots, and room in the file for them | the old checkpoint |
-//! | K5 write pages and the new run into them; sync | the old one: free slots were written |
+//! | K1 `reserve`: room in the file for pages and their run | the old checkpoint |
+//! | K2 `add`: write pages into free slots, in any number of calls | the old one: free slots were written |
+//! | K5 `commit`: write the new run; sync | the old one |
 //! | K6 write the new root over the older of the two; sync | the old or the new one, each whole |
 //! | K7 slots of replaced pages and runs are free, in DRAM | the new one |
 //!
-//! (K2 to K4, which copy the pages out of the pool, are not here: their caller gives the pages.) The root that is written over
-//! is never the newest, so that a torn one costs nothing. An error in K1, or of a write in K5, changes nothing. An error of a
-//! sync, or of the write of a root, leaves open what is durable: the file is then given up, and its owner makes another one.
+//! (K3 and K4, which hold the writers, are their caller's.) The root that is written over is never the newest, so that a torn
+//! one costs nothing. An error in K1 or K2, or of the write of the run, changes nothing, and neither does a round that is
+//! dropped. An error of a sync, or of the write of a root, leaves open what is durable: the file is then given up, and its
+//! owner makes another one.
 //!
 //! A process that reads a root does not know whether it is durable: another process may have been killed before its second
 //! sync, or that sync failed. The slots of the checkpoint before it look free, and are not yet. So the first round
 //! of a process begins with writing and syncing the newest root again.
+//!
+//! A root that is torn may have been durable once, and have rotted since. Then the slots of the checkpoint before it were
+//! free, and may have been written: every page of that one is compared with its hash before it counts.
 
+mod bits;
+mod failure;
 mod file;
 mod root;
+mod round;
+mod runs;
 mod slots;
 mod table;
 
-pub use file::{CheckpointFile, Failure};
+pub use failure::Failure;
+pub use file::CheckpointFile;
 pub use root::{Moment, SLOT};
+pub use round::Round;
+
+#[cfg(test)]
+mod tests;

@@ -71,6 +71,11 @@ pub(crate) enum NoRoot {
 }
 
 impl Root {
+    /// The slot it is written to: the first root to slot 1, and the others by turns.
+    pub(crate) fn slot(&self) -> u32 {
+        (self.sequence % u64::from(ROOTS)) as u32
+    }
+
     pub(crate) fn encode(&self) -> [u8; SLOT] {
         let mut bytes = [0; SLOT];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
@@ -126,6 +131,16 @@ impl Root {
             runs: (0..runs as usize).map(run).collect(),
         })
     }
+}
+
+/// Whether a slot can hold a page: it is none of the roots.
+pub(crate) fn can_hold_a_page(slot: u32) -> bool {
+    slot >= ROOTS
+}
+
+/// Where a slot lies in the file.
+pub(crate) fn at(slot: u32) -> u64 {
+    u64::from(slot) * SLOT as u64
 }
 
 fn field<const N: usize>(bytes: &[u8; SLOT], at: usize) -> [u8; N] {

@@ -2,55 +2,42 @@
 
 use std::ops::Range;
 
-use crate::pool::checkpoint::root::ROOTS;
+use crate::pool::checkpoint::bits::Bits;
+use crate::pool::checkpoint::root::{ROOTS, can_hold_a_page};
 
-/// One bit for each slot of the file: set where it is in use. What lies behind the last bit is free as well.
-#[derive(Debug, Clone, Default)]
+/// Slots of a gap that is worth writing to, but for the last ones.
+const LEAST_GAP: u32 = 16;
+/// Slots of the file for each one in use, from which on every gap is.
+const MOST_SPARSE: u64 = 2;
+
+/// The slots in use. All others are free, also those behind the end of the file.
+#[derive(Debug, Clone)]
 pub(crate) struct Slots {
-    words: Vec<u64>,
-    in_use: u64,
+    used: Bits,
 }
 
 impl Slots {
     /// The roots are in use.
     pub(crate) fn new() -> Self {
-        let mut slots = Self::default();
-        (0..ROOTS).for_each(|slot| _ = slots.claim(slot));
-        slots
-    }
-
-    /// Slots up to the last one in use, and a few more.
-    pub(crate) fn end(&self) -> u32 {
-        u32::try_from(64 * self.words.len()).unwrap_or(u32::MAX)
+        let mut used = Bits::default();
+        (0..ROOTS).for_each(|slot| _ = used.insert(slot));
+        Self { used }
     }
 
     pub(crate) fn in_use(&self) -> u64 {
-        self.in_use
-    }
-
-    pub(crate) fn is_free(&self, slot: u32) -> bool {
-        self.words.get(slot as usize / 64).is_none_or(|word| word >> (slot % 64) & 1 == 0)
+        self.used.count()
     }
 
     /// Says that a slot is in use; `false` if it is already.
     #[must_use]
     pub(crate) fn claim(&mut self, slot: u32) -> bool {
-        if !self.is_free(slot) {
-            return false;
-        }
-        let word = slot as usize / 64;
-        self.words.resize(self.words.len().max(word + 1), 0);
-        self.words[word] |= 1 << (slot % 64);
-        self.in_use += 1;
-        true
+        self.used.insert(slot)
     }
 
+    /// Frees a slot. The roots are never free: slot 0 stands for a page that has none.
     pub(crate) fn free(&mut self, slot: u32) {
-        if !self.is_free(slot) {
-            self.words[slot as usize / 64] &= !(1 << (slot % 64));
-            self.in_use -= 1;
-            // A round that found no room must not ask for it again when it is tried with fewer pages.
-            while self.words.pop_if(|word| *word == 0).is_some() {}
+        if can_hold_a_page(slot) {
+            self.used.remove(slot);
         }
     }
 
@@ -58,12 +45,12 @@ impl Slots {
     fn gaps(&self) -> impl Iterator<Item = Range<u32>> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let first = (at..self.end()).find(|&slot| self.is_free(slot)).unwrap_or(self.end());
-            let end = (first..self.end()).find(|&slot| !self.is_free(slot)).unwrap_or(u32::MAX);
-            (at < u32::MAX).then(|| {
-                at = end;
-                first..end
-            })
+            if at == u32::MAX {
+                return None;
+            }
+            let first = self.used.first_out(at);
+            at = self.used.first_in(first).unwrap_or(u32::MAX);
+            Some(first..at)
         })
     }
 
@@ -75,22 +62,39 @@ impl Slots {
         Some(taken)
     }
 
-    /// Takes `count` slots, in as few pieces as there are gaps of at least `least` slots, lowest first. (A disk that seeks
-    /// writes a few long pieces in a tenth of the time of many short ones.)
-    pub(crate) fn take(&mut self, count: u32, least: u32) -> Option<Vec<u32>> {
-        let mut taken: Vec<u32> = Vec::with_capacity(count as usize);
+    /// Slots that a gap must have, to be worth writing to. Pages that stay for long may leave gaps everywhere that are all
+    /// too short: then any will do.
+    pub(crate) fn least_gap(&self) -> u32 {
+        let is_sparse = u64::from(self.used.end()) > MOST_SPARSE * self.in_use();
+        if is_sparse { 1 } else { LEAST_GAP }
+    }
+
+    /// Where `count` slots are free, in gaps of at least `least` slots, lowest first. (A disk that seeks writes a few long
+    /// pieces in a tenth of the time of many short ones.)
+    fn pieces(&self, count: u32, least: u32) -> Option<Vec<Range<u32>>> {
+        let (mut pieces, mut missing) = (Vec::new(), count);
         for gap in self.gaps() {
-            let missing = count - taken.len() as u32;
+            let length = gap.end - gap.start;
             if missing == 0 {
                 break;
             }
-            if gap.end - gap.start >= least.min(missing) {
-                taken.extend(gap.take(missing as usize));
+            if length >= least.min(missing) {
+                let taken = length.min(missing);
+                pieces.push(gap.start..gap.start + taken);
+                missing -= taken;
             }
         }
-        if taken.len() < count as usize {
-            return None;
-        }
+        (missing == 0).then_some(pieces)
+    }
+
+    /// The end of the slots that [`take`](Self::take) would take.
+    pub(crate) fn end_of(&self, count: u32, least: u32) -> Option<u32> {
+        Some(self.pieces(count, least)?.last().map_or(0, |piece| piece.end))
+    }
+
+    /// Takes `count` slots, in as few pieces as there are gaps of at least `least` slots.
+    pub(crate) fn take(&mut self, count: u32, least: u32) -> Option<Vec<u32>> {
+        let taken: Vec<u32> = self.pieces(count, least)?.into_iter().flatten().collect();
         taken.iter().for_each(|&slot| _ = self.claim(slot));
         Some(taken)
     }
@@ -105,12 +109,15 @@ mod tests {
         let mut slots = Slots::new();
         assert_eq!(slots.take(5, 1), Some(vec![2, 3, 4, 5, 6]));
         assert_eq!(slots.in_use(), 7);
-        [3, 5, 6].into_iter().for_each(|slot| slots.free(slot));
+        [0, 3, 5, 6].into_iter().for_each(|slot| slots.free(slot));
         assert_eq!(slots.take_run(2), Some(5..7));
+        assert_eq!(slots.end_of(2, 2), Some(9));
         assert_eq!(slots.take(2, 2), Some(vec![7, 8]));
+        assert_eq!((slots.end_of(1, 1), slots.end_of(2, 1)), (Some(4), Some(10)));
         assert_eq!(slots.take(2, 1), Some(vec![3, 9]));
-        assert!(!slots.claim(9) && slots.claim(200) && !slots.is_free(200));
+        assert!(!slots.claim(9) && slots.claim(200) && !slots.claim(200));
         assert_eq!(slots.take_run(190), Some(10..200));
         assert_eq!(slots.take(1, 1), Some(vec![201]));
+        assert_eq!(slots.take(u32::MAX, 1), None);
     }
 }

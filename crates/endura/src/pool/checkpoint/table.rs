@@ -1,11 +1,10 @@
 //! Where the pages of a checkpoint lie.
 
+use std::collections::BTreeMap;
+
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::pool::checkpoint::root::{ROOTS, Run, SLOT};
-
-/// Bytes of an entry: page, slot (4 bytes each), hash of the page (8 bytes).
-const ENTRY: usize = 16;
+use crate::pool::checkpoint::root::SLOT;
 
 /// Where a page lies. Slot 0 stands for a page of zeros, which lies nowhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,7 +13,13 @@ pub(crate) struct Place {
     pub(crate) hash: u64,
 }
 
-/// An entry of a run.
+impl Place {
+    pub(crate) fn is_of_zeros(&self) -> bool {
+        self.slot == 0
+    }
+}
+
+/// A page, and where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) page: u32,
@@ -26,86 +31,82 @@ pub(crate) fn hash_of(page: &[u8]) -> u64 {
     xxh3_64(page)
 }
 
-/// Slots of a run of so many entries.
-pub(crate) fn slots_of(entries: u32) -> u32 {
-    entries.div_ceil((SLOT / ENTRY) as u32)
+pub(crate) fn is_zeros(page: &[u8]) -> bool {
+    static ZEROS: [u8; SLOT] = [0; SLOT];
+    page == ZEROS
 }
 
-/// A run as it is written, in whole slots, and its hash.
-pub(crate) fn encode(entries: &[Entry]) -> (Vec<u8>, u64) {
-    let mut bytes = Vec::with_capacity(slots_of(entries.len() as u32) as usize * SLOT);
-    for entry in entries {
-        bytes.extend(entry.page.to_le_bytes());
-        bytes.extend(entry.place.slot.to_le_bytes());
-        bytes.extend(entry.place.hash.to_le_bytes());
-    }
-    let hash = xxh3_64(&bytes);
-    bytes.resize(bytes.len().next_multiple_of(SLOT), 0);
-    (bytes, hash)
-}
+/// Pages whose places have memory together.
+const CHUNK: usize = 256;
 
-/// The entries of a run that was read; none if they are not those that were written.
-pub(crate) fn decode(run: Run, bytes: &[u8]) -> Option<Vec<Entry>> {
-    let bytes = bytes.get(..run.entries as usize * ENTRY)?;
-    let four = |entry: &[u8], at: usize| u32::from_le_bytes(std::array::from_fn(|i| entry[at + i]));
-    let entry = |entry: &[u8]| Entry {
-        page: four(entry, 0),
-        place: Place {
-            slot: four(entry, 4),
-            hash: u64::from(four(entry, 8)) | u64::from(four(entry, 12)) << 32,
-        },
-    };
-    (xxh3_64(bytes) == run.hash).then(|| bytes.chunks_exact(ENTRY).map(entry).collect())
-}
-
-/// Of each page, where it lies.
+/// Of each page, where it lies. A chunk of pages that are all zeros takes no memory. So a table takes at most 4 KiB for each
+/// page that has a slot of 4 KiB: a file cannot make it take more memory than the file is long. Where the pages are close
+/// together, it takes 16 bytes for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    places: Vec<Place>,
+    chunks: BTreeMap<u32, Box<[Place; CHUNK]>>,
+    count: u32,
 }
 
 impl Table {
-    /// All pages are zeros. `None` if there is no memory for so many.
-    pub(crate) fn of(pages: u32) -> Option<Self> {
-        let mut places = Vec::new();
-        places.try_reserve_exact(pages as usize).ok()?;
-        places.resize(pages as usize, Place::default());
-        Some(Self { places })
+    /// Pages that are not zeros.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
     }
 
-    /// Pages.
-    pub(crate) fn len(&self) -> u32 {
-        self.places.len() as u32
-    }
-
-    /// Where a page lies; zeros if there is no such page.
+    /// Where a page lies.
     pub(crate) fn get(&self, page: u32) -> Place {
-        self.places.get(page as usize).copied().unwrap_or_default()
+        let chunk = self.chunks.get(&(page / CHUNK as u32));
+        chunk.map_or(Place::default(), |chunk| chunk[page as usize % CHUNK])
     }
 
     /// Says where a page lies from now on, and gives where it lay.
     pub(crate) fn set(&mut self, page: u32, place: Place) -> Place {
-        let page = page as usize;
-        self.places.resize(self.places.len().max(page + 1), Place::default());
-        std::mem::replace(&mut self.places[page], place)
+        let number = page / CHUNK as u32;
+        if !place.is_of_zeros() {
+            self.chunks.entry(number).or_insert_with(|| Box::new([Place::default(); CHUNK]));
+        }
+        let Some(chunk) = self.chunks.get_mut(&number) else { return Place::default() };
+        let old = std::mem::replace(&mut chunk[page as usize % CHUNK], place);
+        self.count += u32::from(!place.is_of_zeros());
+        self.count -= u32::from(!old.is_of_zeros());
+        old
     }
 
-    /// Has this number of pages from now on; gives where those lay that it has no more.
-    pub(crate) fn resize(&mut self, pages: u32) -> Vec<Place> {
-        let gone = self.places.split_off(self.places.len().min(pages as usize));
-        self.places.resize(pages as usize, Place::default());
-        gone
+    /// All pages from `first` on that are not zeros, ascending.
+    pub(crate) fn entries_from(&self, first: u32) -> impl Iterator<Item = Entry> {
+        let entries = self.chunks.range(first / CHUNK as u32..).flat_map(|(&number, chunk)| {
+            let page = move |i| number * CHUNK as u32 + i;
+            (0..).zip(chunk.iter()).map(move |(i, &place)| Entry { page: page(i), place })
+        });
+        entries.filter(move |entry| entry.page >= first && !entry.place.is_of_zeros())
     }
 
-    /// All pages that are not zeros.
-    pub(crate) fn entries(&self) -> Vec<Entry> {
-        let all = self.places.iter().enumerate();
-        let entry = |(page, &place): (usize, &Place)| Entry { page: page as u32, place };
-        all.map(entry).filter(|entry| entry.place.slot != 0).collect()
+    /// All pages that are not zeros, ascending.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.entries_from(0)
     }
 }
 
-/// Whether a slot can hold a page: it is none of the roots.
-pub(crate) fn can_hold_a_page(slot: u32) -> bool {
-    slot >= ROOTS
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_memory_for_pages_that_are_not_zeros() {
+        let place = |slot| Place { slot, hash: 7 };
+        let mut table = Table::default();
+        assert_eq!(table.set(1 << 20, Place::default()), Place::default());
+        assert_eq!(table.chunks.len(), 0);
+        assert_eq!(table.set(600, place(3)), Place::default());
+        assert_eq!(table.set(600, place(4)), place(3));
+        assert_eq!(table.set(5, place(9)), Place::default());
+        assert_eq!(table.set(601, place(5)), Place::default());
+        assert_eq!(table.chunks.len(), 2);
+        assert_eq!(table.set(5, Place::default()), place(9));
+        assert_eq!((table.get(5), table.get(600)), (Place::default(), place(4)));
+        assert_eq!(table.count(), 2);
+        assert!(table.entries().map(|entry| entry.page).eq([600, 601]));
+        assert!(table.entries_from(601).eq([Entry { page: 601, place: place(5) }]));
+    }
 }

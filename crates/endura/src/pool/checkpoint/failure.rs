@@ -1,0 +1,24 @@
+//! Why a file of checkpoints cannot be read or written.
+
+use std::io;
+
+/// Why a file of checkpoints cannot be read or written.
+#[derive(Debug)]
+pub enum Failure {
+    /// The system says so.
+    Io(io::Error),
+    /// It was written by another version of this program, with this number.
+    Version(u32),
+    /// What it says was never written.
+    Damaged(&'static str),
+    /// The pool has more pages than this file may name.
+    TooLarge,
+    /// It is not known what is durable: another file has to be made.
+    GivenUp(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
