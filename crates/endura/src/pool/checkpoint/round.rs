@@ -22,10 +22,12 @@ struct Before {
     hash: u64,
 }
 
+const _: () = assert!(size_of::<Before>() == 16);
+
 /// The next checkpoint, while its pages are written. What the newest one consists of is not touched before
 /// [`commit`](Self::commit). A round that is dropped, or whose `commit` fails, changes nothing.
 ///
-/// In memory it takes 16 bytes for each page that was added, twice that where its list grows, and a bit for each page of the pool.
+/// In memory it takes 16 to 40 bytes for each page that was added, and a bit for each page of the pool.
 #[derive(Debug)]
 pub struct Round<'f, F: DiskFile> {
     /// Its table already has the pages that were added.
@@ -282,7 +284,13 @@ impl<F: DiskFile> Round<'_, F> {
     fn replace(&mut self, page: u32, place: Place) {
         let Place { slot, hash } = self.file.table.set(page, place);
         match self.changed.insert(page) {
-            true => self.before.push(Before { page, slot, hash }),
+            true => {
+                // By halves: with the old list, while it is copied, that is 40 bytes a page.
+                if self.before.len() == self.before.capacity() {
+                    self.before.reserve_exact((self.before.len() / 2).max(64));
+                }
+                self.before.push(Before { page, slot, hash });
+            }
             false => self.file.slots.free(slot),
         }
     }

@@ -1,5 +1,7 @@
 //! Files that no round wrote.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::disk::Losing;
 use super::model::{MOST, Model, moment, open as open_file, page_of};
 use super::random::Random;
@@ -7,7 +9,6 @@ use crate::pool::checkpoint::Failure;
 use crate::pool::checkpoint::root::{Root, Run, SLOT};
 use crate::pool::checkpoint::runs::encode;
 use crate::pool::checkpoint::table::{Entry, Place};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// A file whose hashes are right, but whose contents no round wrote.
 #[test]
@@ -113,12 +114,13 @@ fn an_older_root_counts_if_all_of_its_pages_are_as_they_were() {
         model(round).write(&mut file, &all).unwrap();
     }
     // Of the root in slot 1.
-    let damages: [(&str, &dyn Fn(&mut [u8])); 3] = [
+    type Damage<'a> = &'a dyn Fn(&mut [u8]);
+    let damages: [(&str, Damage<'_>); 3] = [
         ("torn", &|root| root[100] ^= 1),
         ("zeros", &|root| root.fill(0)),
         ("older", &|root| root.copy_from_slice(&stale)),
     ];
-    let open_damaged = |damage: &dyn Fn(&mut [u8])| {
+    let open_damaged = |damage: Damage<'_>| {
         let mut bytes = disk.0.lock().now.clone();
         damage(&mut bytes[SLOT..2 * SLOT]);
         open_file(Losing::holding(bytes))

@@ -3,9 +3,9 @@
 use super::disk::Losing;
 use super::model::{Model, open};
 use super::random::Random;
-use crate::pool::checkpoint::Failure;
 use crate::pool::checkpoint::root::{ROOTS, SLOT};
 use crate::pool::checkpoint::runs::slots_of;
+use crate::pool::checkpoint::{CheckpointFile, Failure};
 
 /// What may go wrong beside a loss of power.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,49 +44,10 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
         if !troubles.kills {
             others.clear();
         }
-        // The last round is under way when the power ends.
-        loop {
-            let mut next = kept.clone();
-            let changed = next.change(&mut random);
-            if random.below(4) == 0 {
-                next.write_in_vain(&mut file, &mut random);
-                if !kept.is_in(&file) {
-                    return Some(format!(
-                        "life {life}: a round that was dropped has changed something"
-                    ));
-                }
-            }
-            match next.write_in_parts(&mut file, &changed, &mut random) {
-                Ok(_) => {
-                    kept = next;
-                    others.clear();
-                }
-                Err(failure) => {
-                    if !kept.is_in(&file) {
-                        return Some(format!(
-                            "life {life}: a round that failed has changed something"
-                        ));
-                    }
-                    let is_given_up = matches!(failure, Failure::GivenUp(_));
-                    let again = next.write_in_parts(&mut file, &changed, &mut random);
-                    if is_given_up && !matches!(again, Err(Failure::GivenUp(_))) {
-                        return Some(format!("life {life}: written to after it was given up"));
-                    }
-                    if again.is_ok() {
-                        kept = next;
-                        others.clear();
-                    } else if is_given_up || disk.has_ended() {
-                        others.push(next);
-                        break;
-                    }
-                }
-            }
-            let count = file.bytes() / SLOT as u64;
-            let runs = file
-                .root
-                .as_ref()
-                .map_or(0, |root| root.runs.iter().map(|run| slots_of(run.entries)).sum::<u32>());
-            assert_eq!(count, u64::from(ROOTS + runs) + u64::from(file.table.count()));
+        if let Err(wrong) =
+            write_until_the_end(&mut file, &disk, &mut kept, &mut others, &mut random)
+        {
+            return Some(format!("life {life}: {wrong}"));
         }
         let ends_at = random.below(60);
         disk = match troubles.kills && random.below(2) == 0 {
@@ -95,6 +56,46 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
         };
     }
     None
+}
+
+/// Rounds until the power ends, or the file is given up. `kept` is the last one that was whole then, and `others` has the
+/// one that was under way.
+fn write_until_the_end(
+    file: &mut CheckpointFile<Losing>,
+    disk: &Losing,
+    kept: &mut Model,
+    others: &mut Vec<Model>,
+    random: &mut Random,
+) -> Result<(), &'static str> {
+    let must = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
+    loop {
+        let mut next = kept.clone();
+        let changed = next.change(random);
+        if random.below(4) == 0 {
+            next.write_in_vain(file, random);
+            must(kept.is_in(file), "a round that was dropped has changed something")?;
+        }
+        let mut done = next.write_in_parts(file, &changed, random);
+        if let Err(failure) = &done {
+            must(kept.is_in(file), "a round that failed has changed something")?;
+            let is_given_up = matches!(failure, Failure::GivenUp(_));
+            done = next.write_in_parts(file, &changed, random);
+            let is_refused = matches!(done, Err(Failure::GivenUp(_)));
+            must(!is_given_up || is_refused, "written to after it was given up")?;
+            if done.is_err() && (is_given_up || disk.has_ended()) {
+                others.push(next);
+                return Ok(());
+            }
+        }
+        if done.is_ok() {
+            *kept = next;
+            others.clear();
+        }
+        let runs = file.root.iter().flat_map(|root| &root.runs);
+        let runs = runs.map(|run| slots_of(run.entries)).sum::<u32>();
+        let count = u64::from(ROOTS + runs + file.table.count());
+        must(file.bytes() == count * SLOT as u64, "slots that no root names are in use")?;
+    }
 }
 
 const POWER_ONLY: Troubles = Troubles { kills: false, errors: false, skips: None };

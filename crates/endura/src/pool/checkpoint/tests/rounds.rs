@@ -4,8 +4,8 @@ use super::disk::Losing;
 use super::model::{Model, moment, open, page_of};
 use super::random::Random;
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::Failure;
 use crate::pool::checkpoint::root::SLOT;
+use crate::pool::checkpoint::{CheckpointFile, Failure};
 
 /// Each round leaves one page in sixteen of those that the one before has written: gaps that are too short for long pieces.
 #[test]
@@ -126,4 +126,27 @@ fn pages_behind_the_last_that_the_file_may_have_are_refused() {
     round.add(&[1_999], &[1; SLOT]).unwrap();
     assert_eq!(round.commit(moment(2_000, 1)).unwrap(), 3 * SLOT as u64);
     assert!(file.pages().eq([1_999]));
+}
+
+/// The list of pages is written, and read, in several pieces.
+#[test]
+fn a_run_may_be_long() {
+    let disk = Losing::ending_at(u64::MAX);
+    let mut file = CheckpointFile::open(disk.clone(), 50_000).unwrap();
+    let mut round = file.begin().unwrap();
+    for first in (0..50_000).step_by(1_000) {
+        let numbers: Vec<u32> = (first..first + 1_000).collect();
+        let mut bytes = vec![0; 1_000 * SLOT];
+        bytes[999 * SLOT..].copy_from_slice(&page_of(1 + (first / 1_000) as u8, first + 999));
+        round.add(&numbers, &bytes).unwrap();
+    }
+    let written = round.commit(moment(50_000, 1)).unwrap();
+    assert_eq!(written, (50 + 50_000_u64.div_ceil(256) + 1) * SLOT as u64);
+    let found = CheckpointFile::open(disk, 50_000).unwrap();
+    assert!(found.pages().eq((999..50_000).step_by(1_000)));
+    for page in found.pages() {
+        let mut bytes = [0; SLOT];
+        found.read(page, &mut bytes).unwrap();
+        assert_eq!(bytes, page_of(1 + (page / 1_000) as u8, page));
+    }
 }
