@@ -1,7 +1,7 @@
 //! The file of a pool's checkpoints: of each page of the pool a version, beside a live file that no power loss can tear.
 //!
 //! The file consists of slots of 4 KiB. Slots 0 and 1 are *roots*. Every other slot holds a page of the pool, or a piece of a
-//! *run*: a list of which page lies in which slot. A root names up to 200 runs, oldest first, and the last entry of a
+//! *run*: a list of which page lies in which slot, ascending by page. A root names up to 200 runs, oldest first, and the last entry of a
 //! page counts. A slot that no root names is free; nothing about free slots is stored.
 //!
 //! # A round

@@ -106,8 +106,7 @@ impl<F: DiskFile> Round<'_, F> {
         let length = slots_of(named.min(self.file.most_pages.into()) as u32);
         let old = self.run.clone();
         let done = self.reserve_run(length).and_then(|()| {
-            let slots = &self.file.slots;
-            let end = slots.end_of(pages, slots.least_gap()).ok_or(Failure::TooLarge)?;
+            let end = self.file.slots.room_for(pages).ok_or(Failure::TooLarge)?;
             self.file.make_room(end.max(self.run.end))
         });
         if done.is_err() {
@@ -129,8 +128,8 @@ impl<F: DiskFile> Round<'_, F> {
     /// K2, K5: writes pages into free slots. `pages` are their numbers, ascending, and `bytes` what they hold, one after the
     /// other. A page may be added again in a later call: then the later one counts.
     ///
-    /// Hashes each page, and writes neighbours at once. Nothing is synced, and nothing of it can be read before the round is
-    /// committed.
+    /// Hashes each page, and writes neighbours at once: a call looks at each free gap of the file, so that a few calls of many
+    /// pages are better than many of few. Nothing is synced, and nothing of it counts before the round is committed.
     ///
     /// # Errors
     ///
@@ -148,7 +147,8 @@ impl<F: DiskFile> Round<'_, F> {
         }
         let page = |i: usize| &bytes[i * SLOT..(i + 1) * SLOT];
         let filled: Vec<usize> = (0..pages.len()).filter(|&i| !is_zeros(page(i))).collect();
-        let slots = self.take(filled.len() as u32)?;
+        let CheckpointFile { slots, room, .. } = &mut *self.file;
+        let slots = slots.take(filled.len() as u32, *room).ok_or(Failure::TooLarge)?;
         let written = self
             .file
             .make_room(slots.last().map_or(0, |slot| slot + 1))
@@ -253,16 +253,6 @@ impl<F: DiskFile> Round<'_, F> {
     fn changed_below(&self, pages: u32) -> impl Iterator<Item = Entry> {
         let changed = self.changed.iter().take_while(move |&page| page < pages);
         changed.map(|page| Entry { page, place: self.file.table.get(page) })
-    }
-
-    /// Takes slots for pages. Where the file has room for all of them only in short gaps, these will do: it must not grow if
-    /// the room was reserved.
-    fn take(&mut self, count: u32) -> Result<Vec<u32>, Failure> {
-        let CheckpointFile { slots, room, .. } = &mut *self.file;
-        let least = slots.least_gap();
-        let fits = |least| slots.end_of(count, least).is_some_and(|end| end <= *room);
-        let least = if !fits(least) && fits(1) { 1 } else { least };
-        slots.take(count, least).ok_or(Failure::TooLarge)
     }
 
     /// Writes the pages that are not zeros, neighbours at once.

@@ -54,6 +54,12 @@ impl Table {
         self.count
     }
 
+    /// Chunks that it has memory for.
+    #[cfg(test)]
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
     /// Where a page lies.
     pub(crate) fn get(&self, page: u32) -> Place {
         let chunk = self.chunks.get(&(page / CHUNK as u32));
