@@ -160,6 +160,18 @@ fn a_round_that_fails_at_its_end_damages_nothing() {
     }
 }
 
+/// Then nothing but the root is written: a part of it may be all that there is.
+#[test]
+fn the_first_round_may_have_no_pages() {
+    let (mut random, model) = (Random(1), Model { pages: 9, round: 1, ..Model::default() });
+    for ends_at in (0..6).cycle().take(600) {
+        let disk = Losing::ending_at(ends_at);
+        let done = model.write(&mut open(disk.clone()).unwrap(), &[]);
+        let found = open(disk.cut(&mut random, 0)).unwrap();
+        assert!(model.is_in(&found) || (done.is_err() && found.newest().is_none()));
+    }
+}
+
 /// Without the sync of the pages, or without that of the root, it shows.
 #[test]
 fn each_sync_is_needed() {
