@@ -246,6 +246,46 @@ struct Troubles {
     skips: Option<bool>,
 }
 
+/// Changes `kept` and writes that, twice if it fails. `others` gets what the disk may hold in its place. Whether another
+/// round can follow, or what was found wrong.
+fn round(
+    file: &mut CheckpointFile<Losing>,
+    disk: &Losing,
+    random: &mut Random,
+    (kept, others): (&mut Model, &mut Vec<Model>),
+) -> Result<bool, &'static str> {
+    let mut next = kept.clone();
+    let changed = next.change(random);
+    if let Err(failure) = next.write(file, &changed) {
+        if !kept.is_in(file) {
+            return Err("a round that failed has changed something");
+        }
+        let is_given_up = matches!(failure, Failure::GivenUp(_));
+        let again = next.write(file, &changed);
+        if is_given_up && !matches!(again, Err(Failure::GivenUp(_))) {
+            return Err("written to after it was given up");
+        }
+        if again.is_err() {
+            let is_over = is_given_up || disk.has_ended();
+            if is_over {
+                others.push(next);
+            }
+            return Ok(!is_over);
+        }
+    }
+    *kept = next;
+    others.clear();
+    Ok(true)
+}
+
+/// The bytes of the roots, of the table's runs, and of the pages.
+fn bytes_in_use(file: &CheckpointFile<Losing>) -> u64 {
+    let runs = file.root.iter().flat_map(|root| &root.runs);
+    let table: u32 = runs.map(|run| slots_of(run.entries)).sum();
+    let slots = u64::from(ROOTS + table) + file.table.entries().len() as u64;
+    slots * SLOT as u64
+}
+
 /// Rounds and power losses, at every kind of moment. What was found wrong.
 fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
     let mut random = Random(seed);
@@ -274,39 +314,11 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
         }
         // The last round is under way when the power ends.
         loop {
-            let mut next = kept.clone();
-            let changed = next.change(&mut random);
-            match next.write(&mut file, &changed) {
-                Ok(_) => {
-                    kept = next;
-                    others.clear();
-                }
-                Err(failure) => {
-                    if !kept.is_in(&file) {
-                        return Some(format!(
-                            "life {life}: a round that failed has changed something"
-                        ));
-                    }
-                    let is_given_up = matches!(failure, Failure::GivenUp(_));
-                    let again = next.write(&mut file, &changed);
-                    if is_given_up && !matches!(again, Err(Failure::GivenUp(_))) {
-                        return Some(format!("life {life}: written to after it was given up"));
-                    }
-                    if again.is_ok() {
-                        kept = next;
-                        others.clear();
-                    } else if is_given_up || disk.has_ended() {
-                        others.push(next);
-                        break;
-                    }
-                }
+            match round(&mut file, &disk, &mut random, (&mut kept, &mut others)) {
+                Ok(true) => assert_eq!(file.bytes(), bytes_in_use(&file)),
+                Ok(false) => break,
+                Err(what) => return Some(format!("life {life}: {what}")),
             }
-            let count = file.bytes() / SLOT as u64;
-            let runs = file
-                .root
-                .as_ref()
-                .map_or(0, |root| root.runs.iter().map(|run| slots_of(run.entries)).sum::<u32>());
-            assert_eq!(count, u64::from(ROOTS + runs) + file.table.entries().len() as u64);
         }
         let ends_at = random.below(60);
         disk = match troubles.kills && random.below(2) == 0 {
