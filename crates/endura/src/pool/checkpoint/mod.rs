@@ -22,6 +22,8 @@
 //! of a process begins with writing and syncing the newest root again.
 
 mod file;
+#[cfg(test)]
+mod losing_disk;
 mod root;
 mod slots;
 mod table;

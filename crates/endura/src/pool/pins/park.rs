@@ -124,41 +124,4 @@ impl<M: Media> Space<M> {
         }
         Ok(self.wait_until_left(Inside::Storing, Some(patience))?.then_some(hold))
     }
-
-    /// Sleeps until the writers go on, or a little.
-    #[cfg(not(all(test, loom)))]
-    pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
-        use crate::{os::futex, sync};
-        /// A wake-up that is lost costs this.
-        const MOST: Duration = Duration::from_millis(20);
-        match sync::is_scheduled() {
-            true => backoff.wait(),
-            // A holder copies, on the processor that a yielding thread would share with it.
-            false => futex::wait(&self.held, 1, MOST),
-        }
-    }
-
-    #[cfg(not(all(test, loom)))]
-    fn begin_holding(&self) {
-        // Relaxed: who finds the bit of the gate first looks again.
-        self.held.store(1, Ordering::Relaxed);
-    }
-
-    #[cfg(not(all(test, loom)))]
-    fn wake_held(&self) {
-        // Release: after the bit of the gate was cleared. Who still sleeps is woken, and who comes finds 0.
-        self.held.store(0, Ordering::Release);
-        crate::os::futex::wake_all(&self.held);
-    }
-
-    #[cfg(all(test, loom))]
-    pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
-        backoff.wait();
-    }
-
-    #[cfg(all(test, loom))]
-    fn begin_holding(&self) {}
-
-    #[cfg(all(test, loom))]
-    fn wake_held(&self) {}
 }
