@@ -33,6 +33,8 @@ use crate::sync::{Backoff, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
 /// Proof that no thread stores to the pool. Writers wait until it is dropped; readers continue.
+///
+/// Its owner must not write to the pool, nor wait for a thread that does: that write would wait for the end of the hold.
 #[must_use = "writers go on when it is dropped"]
 pub struct Hold<'s, M: Media> {
     space: &'s Space<M>,
@@ -103,7 +105,8 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin).
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin), also if that came
+    /// about during the wait.
     pub fn hold(&self, patience: Duration) -> Result<Option<Hold<'_, M>>> {
         // First, as in `quiesce`.
         if self.birthplace.is_elsewhere() {
@@ -122,6 +125,12 @@ impl<M: Media> Space<M> {
         if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));
         }
-        Ok(self.wait_until_left(Inside::Storing, Some(patience))?.then_some(hold))
+        let left = self.wait_until_left(Inside::Storing, Some(patience))?;
+        // Again: a writer that was waited for may have left by a panic, with half an operation behind it.
+        let gate = self.epochs.gate();
+        if gate & NO_READERS != 0 {
+            return Err(self.refusal(gate));
+        }
+        Ok(left.then_some(hold))
     }
 }
