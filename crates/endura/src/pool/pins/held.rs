@@ -1,23 +1,20 @@
 //! The sleep of writers that a hold keeps out.
 
-#[cfg(not(all(test, loom)))]
 use std::time::Duration;
 
 use crate::media::Media;
+use crate::os::futex;
 use crate::pool::space::Space;
-use crate::sync::Backoff;
-#[cfg(not(all(test, loom)))]
-use crate::{os::futex, sync, sync::Ordering};
+use crate::sync::{Backoff, Ordering, is_scheduled};
 
 /// A wake-up that is lost costs this.
-#[cfg(not(all(test, loom)))]
 const MOST: Duration = Duration::from_millis(20);
 
-#[cfg(not(all(test, loom)))]
 impl<M: Media> Space<M> {
     /// Sleeps until the writers go on, or a little.
     pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
-        match sync::is_scheduled() {
+        // The threads of a model, or of a schedule, take turns on one of the kernel's.
+        match cfg!(all(test, loom)) || is_scheduled() {
             true => backoff.wait(),
             // A holder copies, on the processor that a yielding thread would share with it.
             false => futex::wait(&self.held, 1, MOST),
@@ -34,16 +31,4 @@ impl<M: Media> Space<M> {
         self.held.store(0, Ordering::Release);
         futex::wake_all(&self.held);
     }
-}
-
-/// In a model no thread sleeps.
-#[cfg(all(test, loom))]
-impl<M: Media> Space<M> {
-    pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
-        backoff.wait();
-    }
-
-    pub(super) fn begin_holding(&self) {}
-
-    pub(super) fn wake_held(&self) {}
 }
