@@ -10,7 +10,7 @@
 
 pub(crate) mod beside;
 pub(crate) mod copy;
-pub mod file;
+pub(crate) mod file;
 mod lineage;
 pub(crate) mod restore;
 

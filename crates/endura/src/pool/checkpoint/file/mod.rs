@@ -41,4 +41,4 @@ pub use root::{Moment, SLOT};
 pub use round::Round;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -12,24 +12,24 @@ use crate::sync::Mutex;
 const SECTOR: usize = 512;
 
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) now: Vec<u8>,
-    pub(super) durable: Vec<u8>,
+pub(crate) struct State {
+    pub(crate) now: Vec<u8>,
+    pub(crate) durable: Vec<u8>,
     /// What was written since the last sync.
-    pub(super) open: Vec<(usize, Vec<u8>)>,
-    pub(super) calls: u64,
-    pub(super) syncs: u64,
-    pub(super) allocations: u64,
+    pub(crate) open: Vec<(usize, Vec<u8>)>,
+    pub(crate) calls: u64,
+    pub(crate) syncs: u64,
+    pub(crate) allocations: u64,
     /// The call from which on there is no power, or no process.
-    pub(super) ends_at: u64,
+    pub(crate) ends_at: u64,
     /// A call that fails, once; and whether it does its work all the same.
-    pub(super) fails: Option<(u64, bool)>,
+    pub(crate) fails: Option<(u64, bool)>,
     /// Bytes of the disk.
-    pub(super) room: Option<usize>,
+    pub(crate) room: Option<usize>,
     /// A sync that does nothing: `true` for that of a root.
-    pub(super) skips: Option<bool>,
+    pub(crate) skips: Option<bool>,
     /// Which of the writes before a sync that failed come to be durable.
-    pub(super) chance: u64,
+    pub(crate) chance: u64,
 }
 
 impl State {
@@ -50,17 +50,17 @@ impl State {
 
 /// A file on a disk that loses power, beside a process that is killed, and calls that fail.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Losing(pub(super) Arc<Mutex<State>>);
+pub(crate) struct Losing(pub(crate) Arc<Mutex<State>>);
 
 impl Losing {
-    pub(super) fn ending_at(calls: u64) -> Self {
+    pub(crate) fn ending_at(calls: u64) -> Self {
         let disk = Self::default();
         disk.0.lock().ends_at = calls;
         disk
     }
 
     /// A disk that holds these bytes.
-    pub(super) fn holding(bytes: Vec<u8>) -> Self {
+    pub(crate) fn holding(bytes: Vec<u8>) -> Self {
         let disk = Self::ending_at(u64::MAX);
         disk.0.lock().now = bytes;
         disk
@@ -87,13 +87,13 @@ impl Losing {
         }
     }
 
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         let state = self.0.lock();
         state.calls > state.ends_at
     }
 
     /// What the disk holds when the power is back.
-    pub(super) fn cut(&self, random: &mut Random, ends_at: u64) -> Self {
+    pub(crate) fn cut(&self, random: &mut Random, ends_at: u64) -> Self {
         let mut state = self.0.lock();
         state.keep_some(random);
         let mut bytes = std::mem::take(&mut state.durable);
@@ -105,7 +105,7 @@ impl Losing {
     }
 
     /// What the next process finds after a kill: all that was written, though it may not be durable.
-    pub(super) fn kill(&self, ends_at: u64) -> Self {
+    pub(crate) fn kill(&self, ends_at: u64) -> Self {
         let mut state = self.0.lock();
         let next = State {
             now: state.now.clone(),
