@@ -235,7 +235,9 @@ impl<F: DiskFile> Round<'_, F> {
             false => (changed, Vec::new()),
         };
         let length = slots_of(entries);
-        self.run = self.file.slots.take_run(length).ok_or(Failure::TooLarge)?;
+        if entries > 0 {
+            self.run = self.file.slots.take_run(length).ok_or(Failure::TooLarge)?;
+        }
         self.file.make_room(self.run.end)?;
         if entries > 0 {
             let (slot, CheckpointFile { file, table, .. }) = (self.run.start, &*self.file);

@@ -33,7 +33,9 @@ fn a_file_that_no_round_wrote_is_refused() {
         open_file(Losing::holding(bytes)).err().map(|failure| format!("{failure:?}"))
     };
     assert_eq!(open(MOST, 1, &[run(2, &[entry(8, 3)])], 8), None);
+    let rotten = |run: (Run, Vec<u8>)| (Run { hash: run.0.hash ^ 1, ..run.0 }, run.1);
     let refused = [
+        ("a run with another hash", open(9, 1, &[rotten(run(2, &[entry(8, 3)]))], 8)),
         ("pages without number", open(MOST + 1, 1, &[], 8)),
         ("a number that has no next", open(9, u64::MAX, &[], 8)),
         ("no number", open(9, 0, &[], 8)),
