@@ -94,16 +94,12 @@ fn run_step(pool: &Pool, maps: &Maps, writer: u64, i: u64) -> Result<()> {
     Ok(())
 }
 
-/// What the first `count` operations of a writer leave.
-fn model(count: u64) -> BTreeMap<(u64, u64), u64> {
-    let mut all = BTreeMap::new();
-    for i in 0..count {
-        match step(i) {
-            (at, true) => drop(all.remove(&at)),
-            (at, false) => drop(all.insert(at, i)),
-        }
+/// What an operation of a writer leaves of what was there.
+fn apply(all: &mut BTreeMap<(u64, u64), u64>, i: u64) {
+    match step(i) {
+        (at, true) => drop(all.remove(&at)),
+        (at, false) => drop(all.insert(at, i)),
     }
-    all
 }
 
 /// How far each writer was: operations that had returned before a round, and that had begun when it had ended.
@@ -129,9 +125,12 @@ fn run_until_cut(pool: &Pool, disk: &Losing) -> Vec<Span> {
                 }
             });
         }
-        let spans = rounds(pool, disk, || done.each_ref().map(|done| done.load(Ordering::SeqCst)), || {
-            begun.each_ref().map(|begun| begun.load(Ordering::SeqCst))
-        });
+        let spans = rounds(
+            pool,
+            disk,
+            || done.each_ref().map(|done| done.load(Ordering::SeqCst)),
+            || begun.each_ref().map(|begun| begun.load(Ordering::SeqCst)),
+        );
         ends.store(true, Ordering::Relaxed);
         spans
     })
@@ -169,7 +168,9 @@ fn superblock_of(path: &Path) -> Superblock {
 fn tear(path: &Path, was: &Superblock, random: &mut Random) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let sequence = superblock_of(path).sequence;
-    Superblock { clean: false, boot: [0xEE; 16], sequence, is_marked: false, ..*was }.write(&file).unwrap();
+    Superblock { clean: false, boot: [0xEE; 16], sequence, is_marked: false, ..*was }
+        .write(&file)
+        .unwrap();
     let pages = file.metadata().unwrap().len() / restore::PAGE_BYTES;
     for page in 2..pages {
         if random.below(3) == 0 {
@@ -190,14 +191,18 @@ fn expect_span(pool: &Pool, span: &Span) -> bool {
     let names: Vec<_> = pool.maps().unwrap().into_iter().map(|map| map.name).collect();
     (0..WRITERS).all(|writer| {
         let found = maps.of_writer(writer).unwrap();
-        span[writer as usize].clone().any(|count| {
+        let span = span[writer as usize].clone();
+        let mut model = BTreeMap::new();
+        (0..*span.start()).for_each(|i| apply(&mut model, i));
+        span.into_iter().any(|count| {
             // The step that was under way may have made or dropped its map already.
-            let has = |i: u64| names.contains(&extra_of(writer, i));
-            let is_there = |i| match count % MAKES {
+            let is_there = match count % MAKES {
                 0 | 30 => true,
-                step => has(i) == (step < 30),
+                step => names.contains(&extra_of(writer, count)) == (step < 30),
             };
-            model(count) == found && is_there(count)
+            let is_so = is_there && model == found;
+            apply(&mut model, count);
+            is_so
         })
     })
 }
@@ -206,7 +211,9 @@ fn cut_once(folder: &Path, seed: u64) {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let path = folder.join(format!("pool-{seed}"));
     let kept = folder.join(format!("pool-{seed}.checkpoint"));
-    let how = || Pool::options().checkpoints(Checkpoints::on_demand()).max_size(64 << 20).recovery_threads(0);
+    let how = || {
+        Pool::options().checkpoints(Checkpoints::on_demand()).max_size(64 << 20).recovery_threads(0)
+    };
     let pool = how().create_new(&path).unwrap();
     let was = superblock_of(&path);
     let disk = Losing::ending_at(random.below(120));
@@ -226,7 +233,10 @@ fn cut_once(folder: &Path, seed: u64) {
     };
     // Rounds that were completed, and the one that was cut.
     let completed = spans.len() as u64 - 1;
-    assert!((completed..=completed + 1).contains(&sequence), "seed {seed}: {sequence} of {completed}");
+    assert!(
+        (completed..=completed + 1).contains(&sequence),
+        "seed {seed}: {sequence} of {completed}"
+    );
     if random.below(2) == 0 {
         // The power is cut during the restore as well: some of its pages are written.
         let file = CheckpointFile::open(disk, 1 << 20).unwrap();
