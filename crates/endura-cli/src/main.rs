@@ -112,6 +112,8 @@ enum Command {
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
     #[command(hide = true)]
+    DemoPowerWriter(demo::PowerWriterArgs),
+    #[command(hide = true)]
     TortureWriter(torture::WriterArgs),
 }
 
@@ -160,6 +162,7 @@ impl Command {
             Self::Explore(args) => hand_over::run("endura-explore", args),
             Self::Bench(args) => hand_over::run("endura-bench", args),
             Self::DemoWriter(args) => demo::write(args),
+            Self::DemoPowerWriter(args) => demo::write_and_lose_power(args),
             Self::TortureWriter(args) => torture::write(args),
         }
     }

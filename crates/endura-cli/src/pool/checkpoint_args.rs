@@ -94,6 +94,16 @@ pub(crate) fn tell_restored(path: &Path, pool: &Pool, was_there: bool) {
     }
 }
 
+/// Removes the checkpoints of a pool that goes: from one that stays, the next command would make the pool anew. The close
+/// makes one more, in the file that is made here and then has no name.
+pub(crate) fn forget_checkpoints(pool: &Pool) {
+    let Some(kept) = pool.stats().ok().and_then(|stats| stats.checkpoints) else { return };
+    let _ = pool.checkpoint();
+    for path in [with_suffix(&kept.path, ".new"), kept.path] {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Whether something has the name `path`.
 pub(crate) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()

@@ -9,7 +9,7 @@ use endura::{Error, MapOptions, Pool, PoolOptions};
 use endura_console::interrupt::{self, Section};
 use endura_console::outcome::{Failure, Result};
 
-use crate::pool::checkpoint_args::{is_there, tell_restored, with_suffix};
+use crate::pool::checkpoint_args::{forget_checkpoints, is_there, tell_restored};
 use crate::pool::uncounted::count_unknown;
 use crate::values::map::{OpenMap, Schema};
 
@@ -132,16 +132,6 @@ impl Writing {
         };
         (self.made_pool, self.made_map) = (None, false);
         gone
-    }
-}
-
-/// Removes the checkpoints of a pool that goes: from one that stays, the next command would make the pool anew. The close
-/// makes one more, in the file that is made here and then has no name.
-fn forget_checkpoints(pool: &Pool) {
-    let Some(kept) = pool.stats().ok().and_then(|stats| stats.checkpoints) else { return };
-    let _ = pool.checkpoint();
-    for path in [with_suffix(&kept.path, ".new"), kept.path] {
-        let _ = fs::remove_file(path);
     }
 }
 
