@@ -115,6 +115,13 @@ pub(crate) fn default_file(path: &Path) -> PathBuf {
     with_suffix(&path, ".checkpoint")
 }
 
+/// The file of a pool's checkpoints, for people: beside the pool it is named as the pool was.
+pub(crate) fn shown_file(pool: &Path, file: &Path) -> String {
+    let beside = with_suffix(pool, ".checkpoint");
+    let is_beside = fs::canonicalize(&beside).is_ok_and(|found| found == file);
+    printable(&(if is_beside { &beside } else { file }).to_string_lossy(), false)
+}
+
 /// `path` with more behind it.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();

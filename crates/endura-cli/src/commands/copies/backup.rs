@@ -12,7 +12,7 @@ use endura_console::text::{bytes, printable};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::pool::checkpoint_args::{FileArgs, is_there, tell_restored};
+use crate::pool::checkpoint_args::{FileArgs, default_file, is_there, tell_restored};
 use crate::pool::moment::{since, utc};
 use crate::pool::pool_args::{PoolArgs, with_checkpoints};
 use crate::values::json::path_json;
@@ -47,14 +47,17 @@ pub(crate) fn run(args: &Args) -> Result {
     let bar = progress::bytes_bar(0);
     let copied = copy(args, &bar);
     bar.finish_and_clear();
-    let checkpoint = copied.map_err(|error| failure(args, &error))?;
-    print(args, checkpoint)?;
+    print(args, copied?)?;
     Ok(Answer::Yes)
 }
 
 /// Copies the pool; if it is in use, its checkpoint: then it returns when that was made.
-fn copy(args: &Args, bar: &ProgressBar) -> endura::Result<Option<SystemTime>> {
+fn copy(args: &Args, bar: &ProgressBar) -> Result<Option<SystemTime>> {
     let path = &args.pool.pool;
+    let failed = |error: Error| match error {
+        Error::Io { .. } => Failure::at(&args.to, &error),
+        _ => args.pool.at(&error),
+    };
     let shown = |done, all| {
         bar.set_length(all);
         bar.set_position(done);
@@ -62,15 +65,30 @@ fn copy(args: &Args, bar: &ProgressBar) -> endura::Result<Option<SystemTime>> {
     };
     match open(args, path) {
         Ok(pool) => {
-            pool.backup_with(&args.to, shown)?;
-            pool.close()?;
+            pool.backup_with(&args.to, shown).and_then(|()| pool.close()).map_err(failed)?;
             Ok(None)
         }
         Err(Error::Locked) => {
+            let from = args.checkpoints.checkpoint_file.clone();
+            let from = from.unwrap_or_else(|| default_file(path));
+            if !from.is_file() {
+                return Err(in_use(args, &from));
+            }
             let from = args.checkpoints.checkpoint_file.as_deref();
-            Pool::backup_of_checkpoint(path, from, &args.to, shown).map(Some)
+            Pool::backup_of_checkpoint(path, from, &args.to, shown).map(Some).map_err(failed)
         }
-        Err(error) => Err(error),
+        Err(error) => Err(args.pool.at(&error)),
+    }
+}
+
+fn in_use(args: &Args, from: &Path) -> Failure {
+    let (path, from) = (args.pool.pool.display(), from.display());
+    Failure::Pool {
+        code: Error::Locked.code(),
+        text: format!(
+            "{path}: the pool is in use, and has no checkpoint at {from}: wait for it (--wait), name the file \
+             (--checkpoint-file), or have its program make the copy (`Pool::backup`)"
+        ),
     }
 }
 
@@ -84,13 +102,6 @@ fn open(args: &Args, path: &Path) -> endura::Result<Pool> {
             Ok(pool)
         }
         opened => opened,
-    }
-}
-
-fn failure(args: &Args, error: &Error) -> Failure {
-    match error {
-        Error::Io { .. } => Failure::at(&args.to, error),
-        _ => args.pool.at(error),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::io::{Write, stdout};
 
 use endura::{Checkpoint, CheckpointStats, Error};
-use endura_console::outcome::{Answer, Result};
-use endura_console::text::{bytes, duration, printable};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::text::{bytes, duration};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::CheckpointArgs;
+use crate::pool::checkpoint_args::{CheckpointArgs, shown_file};
 use crate::pool::pool_args::PoolArgs;
 use crate::pool::uncounted::count_unknown;
 use crate::values::json::path_json;
@@ -33,9 +33,13 @@ pub(crate) fn run(args: &Args) -> Result {
     let pool = args.pool.open(args.checkpoints.choice())?;
     let made = count_unknown(&pool).and_then(|()| pool.checkpoint());
     let made = made.map_err(|error| match error {
-        Error::Unsupported { .. } => {
-            args.pool.at(&error).noted("--checkpoint-every 30 gives it some")
-        }
+        Error::Unsupported { .. } => Failure::Pool {
+            code: error.code(),
+            text: format!(
+                "{}: the pool has no checkpoints: --checkpoint-every 30 gives it some",
+                args.pool.pool.display()
+            ),
+        },
         error => args.pool.at(&error),
     })?;
     let kept = pool.stats().and_then(|stats| pool.close().map(|()| stats.checkpoints));
@@ -61,10 +65,10 @@ fn print(args: &Args, made: &Checkpoint, kept: &CheckpointStats) -> Result<()> {
     } else {
         writeln!(
             out,
-            "checkpoint of {} in {}: {} written, writers held for {}",
-            bytes(kept.bytes),
-            printable(&kept.path.to_string_lossy(), false),
+            "{}: {} written, {} in all, writers held for {}",
+            shown_file(&args.pool.pool, &kept.path),
             bytes(made.written_bytes),
+            bytes(kept.bytes),
             duration(made.held)
         )?;
     }

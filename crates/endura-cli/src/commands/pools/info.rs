@@ -2,13 +2,14 @@
 
 use std::io::{BufWriter, Write, stdout};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::SystemTime;
 
 use endura::dynamic::DynamicMap;
 use endura::{CheckpointStats, Domain, Kind, MapInfo, NodeLayout, Pool, SizeUse, Stats};
 use serde_json::json;
 
-use crate::pool::checkpoint_args::FileArgs;
+use crate::pool::checkpoint_args::{FileArgs, shown_file};
 use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name};
 use crate::pool::uncounted::counted;
@@ -66,7 +67,7 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
         line("  structure", bytes(space.structure));
     }
     line("  free in spans", bytes(stats.free_chunk_bytes));
-    line("power loss", after_power_loss(stats));
+    line("power loss", after_power_loss(&args.pool.pool, stats));
     line("generation", grouped(stats.generation));
     line("last session", if stats.clean_open { "closed" } else { "ended without a close" }.into());
     table.write(&mut out)?;
@@ -112,10 +113,10 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
 }
 
 /// What a power loss while the pool is open leaves of it.
-fn after_power_loss(stats: &Stats) -> String {
+fn after_power_loss(pool: &Path, stats: &Stats) -> String {
     match &stats.checkpoints {
         _ if stats.power_safe => "survived".into(),
-        Some(kept) => after_restore(kept),
+        Some(kept) => after_restore(pool, kept),
         None if is_in_memory(stats) => {
             "no checkpoints: this pool is in memory, and would be gone".into()
         }
@@ -123,8 +124,8 @@ fn after_power_loss(stats: &Stats) -> String {
     }
 }
 
-fn after_restore(kept: &CheckpointStats) -> String {
-    let path = printable(&kept.path.to_string_lossy(), false);
+fn after_restore(pool: &Path, kept: &CheckpointStats) -> String {
+    let path = shown_file(pool, &kept.path);
     let Some(newest) = kept.newest else {
         return match path.is_empty() {
             true => "its checkpoints are in a file that --checkpoint-file has to name".into(),
