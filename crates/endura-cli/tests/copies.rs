@@ -237,7 +237,7 @@ fn a_backup_is_of_the_pool_or_of_its_checkpoint() {
     assert_eq!(works(&["scan", to]), "1\t10\n");
     let said = ends_with(3, &["backup", pool, to]);
     assert!(said.contains("to exists"), "{said}");
-    fs::remove_file(to).expect("the copy");
+    place.remove_pool("to");
     let open = Pool::options().open_existing(pool).expect("the pool");
     let map = open.map::<u64, u64>("main").expect("a map");
     map.put(2, 20).expect("a put");
@@ -250,7 +250,7 @@ fn a_backup_is_of_the_pool_or_of_its_checkpoint() {
     assert!(is_right, "{said}");
     assert_eq!(works(&["scan", to]), "1\t10\n2\t20\n");
     works(&["check", to]);
-    fs::remove_file(to).expect("the copy");
+    place.remove_pool("to");
     let facts = json(&works(&["backup", pool, to, "--wait", "0", "--json"]));
     assert!(facts["is_of_checkpoint"] == true && facts["age_seconds"].is_f64(), "{facts}");
     for nowhere in ["/nowhere/to", &*place.text("")] {
@@ -260,7 +260,7 @@ fn a_backup_is_of_the_pool_or_of_its_checkpoint() {
     // One without checkpoints.
     open.close().expect("a close");
     works(&["put", pool, "1", "1", "--no-checkpoints"]);
-    fs::remove_file(to).expect("the copy");
+    place.remove_pool("to");
     let _open = Pool::options().open_existing(pool).expect("the pool");
     let said = ends_with(3, &["backup", pool, to, "--wait", "0"]);
     assert!(said.contains("in use") && said.contains("--checkpoint-file"), "{said}");
@@ -285,7 +285,7 @@ fn interrupted_copies_leave_nothing_or_all() {
         if place.path("to").exists() {
             whole += 1;
             assert_eq!(works(&["count", to]).split_whitespace().last(), Some("300,000"));
-            fs::remove_file(to).expect("the copy");
+            place.remove_pool("to");
             let _ = fs::remove_file(place.path("to.checkpoint"));
         } else {
             none += 1;

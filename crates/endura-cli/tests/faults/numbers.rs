@@ -169,7 +169,7 @@ fn a_guess_holds_for_every_line_or_nothing_is_imported() {
         let named = ["--keys", types[0], "--values", types[1]];
         imported(pool, format, &named, input).expect("the types that were named");
         assert_eq!(works(&["scan", pool]).lines().count(), 2, "{input_text}");
-        place.remove_pool("pool");
+        place.remove_pool("new");
     }
     assert!(endura(&["check", other]).status.success());
 }
