@@ -41,7 +41,7 @@ pub mod pool {
 /// The file of a pool's checkpoints.
 pub mod checkpoint {
     pub use crate::os::door::DiskFile;
-    pub use crate::pool::checkpoint::{CheckpointFile, Failure, Moment, Round, SLOT};
+    pub use crate::pool::checkpoint::file::{CheckpointFile, Failure, Moment, Round, SLOT};
 }
 
 /// The papers' indexes, over any medium.

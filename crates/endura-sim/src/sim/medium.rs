@@ -472,35 +472,6 @@ unsafe impl Media for Sim {
         if let Mark::Step(step) = mark {
             self.pause(Move::Step(step));
         }
-        let mut state = self.state();
-        match mark {
-            Mark::Step(step) => state.log(Site::here(), Action::Step(step)),
-            Mark::Published(what) => {
-                state.views.iter_mut().for_each(|views| views.publish(actor(), what));
-            }
-            Mark::Observed(what) => {
-                state.views.iter_mut().for_each(|views| views.observe(actor(), what));
-            }
-            Mark::LoadsFenced => {
-                state.views.iter_mut().for_each(|views| views.fence_loads(actor()));
-            }
-            Mark::Entered => state.inside += 1,
-            Mark::Left => {
-                state.inside -= 1;
-                // Elsewhere a crash here leaves nothing that others do not.
-                if state.inside == 0 && matches!(self.0.model.domain, Domain::Marked { .. }) {
-                    state.log(Site::here(), Action::Quiet);
-                }
-            }
-            Mark::Fresh { at, bytes } => {
-                // It was handed over by a lock in memory.
-                state.views.iter_mut().for_each(|views| views.know_all(actor()));
-                if let Some(poison) = state.poison {
-                    (at..at + bytes).step_by(8).for_each(|word| state.set(word, poison));
-                    state.log(Site::here(), Action::Fresh { at, bytes, poison });
-                }
-            }
-            _ => {}
-        }
+        self.state().hear(mark, Site::here(), self.0.model.domain);
     }
 }

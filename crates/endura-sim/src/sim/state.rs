@@ -9,10 +9,11 @@ use crate::aftermath::{Aftermath, Content};
 use crate::choose::Chooser;
 use crate::event::{Action, Event};
 use crate::image::Image;
+use crate::model::Domain;
 use crate::mutant::Calls;
 use crate::mutant::{Call, Mutant, Use};
 use crate::site::Site;
-use endura::lab::media::Ordering;
+use endura::lab::media::{Mark, Ordering};
 
 /// A line of which a crash left several contents, and what was stored to it since.
 pub(super) struct Open {
@@ -193,5 +194,38 @@ impl State {
     /// The thread's stores so far are seen before those from now on.
     pub(super) fn is_fenced(&mut self) {
         self.views.iter_mut().for_each(|views| views.fence(actor()));
+    }
+
+    /// What the program says about itself.
+    pub(super) fn hear(&mut self, mark: Mark, site: Site, domain: Domain) {
+        match mark {
+            Mark::Step(step) => self.log(site, Action::Step(step)),
+            Mark::Published(what) => {
+                self.views.iter_mut().for_each(|views| views.publish(actor(), what));
+            }
+            Mark::Observed(what) => {
+                self.views.iter_mut().for_each(|views| views.observe(actor(), what));
+            }
+            Mark::LoadsFenced => {
+                self.views.iter_mut().for_each(|views| views.fence_loads(actor()));
+            }
+            Mark::Entered => self.inside += 1,
+            Mark::Left => {
+                self.inside -= 1;
+                // Elsewhere a crash here leaves nothing that others do not.
+                if self.inside == 0 && matches!(domain, Domain::Marked { .. }) {
+                    self.log(site, Action::Quiet);
+                }
+            }
+            Mark::Fresh { at, bytes } => {
+                // It was handed over by a lock in memory.
+                self.views.iter_mut().for_each(|views| views.know_all(actor()));
+                if let Some(poison) = self.poison {
+                    (at..at + bytes).step_by(8).for_each(|word| self.set(word, poison));
+                    self.log(site, Action::Fresh { at, bytes, poison });
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! An open pool, whatever medium it lies on.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use crate::Result;
 use crate::media::{LINE, Media, Ordering, Region, STEP};
@@ -21,8 +22,6 @@ use crate::pool::session::READ_ONLY;
 use crate::pool::session::Session;
 use crate::runtime::epoch::{Epochs, RetireTag};
 use crate::runtime::thread::Heir;
-#[cfg(not(all(test, loom)))]
-use crate::sync::AtomicU32;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, OnceLock};
 
 /// An open pool over any medium: who may use which bytes, and until when.
@@ -61,8 +60,7 @@ pub struct Space<M: Media> {
     pub(crate) kept_out: AtomicU64,
     /// Whether writers park: see [`parked`](Self::parked).
     pub(crate) parks: AtomicBool,
-    /// 1 while writers are held: what they sleep on.
-    #[cfg(not(all(test, loom)))]
+    /// 1 while writers are held: what they sleep on. The kernel's, and of no model.
     pub(crate) held: AtomicU32,
     /// Finishes a pending collection; returns whether it is done.
     pub(crate) finish_collection: OnceLock<Box<Finish>>,
@@ -137,7 +135,6 @@ impl<M: Media> Space<M> {
             quiescing: Mutex::new(()),
             kept_out: AtomicU64::new(0),
             parks: AtomicBool::new(false),
-            #[cfg(not(all(test, loom)))]
             held: AtomicU32::new(0),
             finish_collection: OnceLock::new(),
             events: OnceLock::new(),

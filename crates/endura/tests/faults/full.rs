@@ -76,6 +76,14 @@ fn fill_disk_but(folder: &Path, bytes: u64) {
     filler.sync_all().unwrap();
 }
 
+/// The file as a medium that may grow to `limit` bytes.
+fn mapped(file: &File, limit: u64) -> Mapped {
+    let (domain, instruction) = (Domain::PageCache, FlushInstruction::Clflush);
+    let mapping =
+        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
+    Mapped::new(file.try_clone().unwrap(), Reservation::new(limit).unwrap(), mapping).unwrap()
+}
+
 #[test]
 fn role_fill_the_disk() {
     let Some(folder) = small_disk(24 << 20) else { return };
@@ -116,12 +124,7 @@ fn role_grow_to_the_brim() {
     let Some(folder) = small_disk(64 << 20) else { return };
     let file = File::options().read(true).write(true).create_new(true).open(folder.join("file"));
     let file = file.unwrap();
-    let instruction = FlushInstruction::best().unwrap();
-    let domain = Domain::PageCache;
-    let mapping =
-        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
-    let reservation = Reservation::new(1 << 30).unwrap();
-    let medium: Mapped = Mapped::new(file.try_clone().unwrap(), reservation, mapping).unwrap();
+    let medium = mapped(&file, 1 << 30);
     medium.grow(24 << 20).unwrap();
     // Room for the 2 MiB that are asked for, and not for as much again.
     fill_disk_but(&folder, 3 << 20);
@@ -330,12 +333,7 @@ fn is_whole(medium: &Mapped) -> bool {
 /// Lets `spoil` make growth fail, and sees that the reservation is whole after each attempt, that what was
 /// there is there, and that growth goes on when `mend` has been called.
 fn fail_to_grow(file: &File, spoil: impl FnOnce() -> bool, mend: impl FnOnce()) -> Error {
-    let instruction = FlushInstruction::Clflush;
-    let domain = Domain::PageCache;
-    let mapping =
-        Mapping { read_only: false, direct: false, domain, instruction, notes_pages: false };
-    let range = Reservation::new(256 << 20).unwrap();
-    let medium = Mapped::new(file.try_clone().unwrap(), range, mapping).unwrap();
+    let medium = mapped(file, 256 << 20);
     medium.grow(2 << 20).unwrap();
     let word = Region::new(&medium, 8, 1).unwrap();
     word.store(0, 7, Ordering::Release);

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::os::lock::{self, FileLock};
-use crate::pool::checkpoint::failure::Failure;
-use crate::pool::checkpoint::file::{CheckpointFile, newest_moment};
+use crate::pool::checkpoint::file::failure::Failure;
+use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
+use crate::pool::checkpoint::file::root::Moment;
 use crate::pool::checkpoint::lineage::{Relation, relation};
 use crate::pool::checkpoint::restore;
-use crate::pool::checkpoint::root::Moment;
 use crate::pool::file::superblock::Superblock;
 use crate::{Error, Result};
 

@@ -18,10 +18,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::media::{DIRTY_GRAIN, DirtyPages, Mapped, Media, Region};
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::failure::Failure;
-use crate::pool::checkpoint::file::CheckpointFile;
-use crate::pool::checkpoint::root::{Moment, SLOT};
-use crate::pool::checkpoint::round::Round;
+use crate::pool::checkpoint::file::failure::Failure;
+use crate::pool::checkpoint::file::newest::CheckpointFile;
+use crate::pool::checkpoint::file::root::{Moment, SLOT};
+use crate::pool::checkpoint::file::round::Round;
 use crate::pool::file::superblock::Superblock;
 use crate::pool::space::Space;
 use crate::{Error, Result};

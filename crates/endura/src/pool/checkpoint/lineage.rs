@@ -17,7 +17,7 @@
 //! A close makes the checkpoint before it writes the superblock that says so. A power loss between the two leaves a pool that was not
 //! closed, and a checkpoint of `S` with all that was in it.
 
-use crate::pool::checkpoint::root::Moment;
+use crate::pool::checkpoint::file::root::Moment;
 use crate::pool::file::superblock::Superblock;
 
 /// What a checkpoint is to a pool.

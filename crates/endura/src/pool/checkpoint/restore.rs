@@ -17,9 +17,9 @@ use std::os::unix::fs::FileExt;
 use crate::os::disk;
 use crate::os::door::DiskFile;
 use crate::pool::checkpoint::copy::FIRST;
-use crate::pool::checkpoint::failure::Failure;
-use crate::pool::checkpoint::file::CheckpointFile;
-use crate::pool::checkpoint::root::SLOT;
+use crate::pool::checkpoint::file::failure::Failure;
+use crate::pool::checkpoint::file::newest::CheckpointFile;
+use crate::pool::checkpoint::file::root::SLOT;
 
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: u64 = SLOT as u64;

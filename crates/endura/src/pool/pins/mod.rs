@@ -1,6 +1,7 @@
 //! Pins: which threads are inside an operation, and how long a place that was reached there stays valid.
 
 pub(crate) mod guard;
+mod held;
 pub(crate) mod park;
 pub(crate) mod pin;
 pub(crate) mod quiesce;

@@ -33,6 +33,8 @@ use crate::sync::{Backoff, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
 /// Proof that no thread stores to the pool. Writers wait until it is dropped; readers continue.
+///
+/// Its owner must not write to the pool, nor wait for a thread that does: that write would wait for the end of the hold.
 #[must_use = "writers go on when it is dropped"]
 pub struct Hold<'s, M: Media> {
     space: &'s Space<M>,
@@ -103,7 +105,8 @@ impl<M: Media> Space<M> {
     ///
     /// # Errors
     ///
-    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin).
+    /// [`Error::InsideOperation`] if the calling thread has a guard itself; else as for [`pin`](Self::pin), also if that came
+    /// about during the wait.
     pub fn hold(&self, patience: Duration) -> Result<Option<Hold<'_, M>>> {
         // First, as in `quiesce`.
         if self.birthplace.is_elsewhere() {
@@ -122,43 +125,12 @@ impl<M: Media> Space<M> {
         if gate & NO_READERS != 0 {
             return Err(self.refusal(gate));
         }
-        Ok(self.wait_until_left(Inside::Storing, Some(patience))?.then_some(hold))
-    }
-
-    /// Sleeps until the writers go on, or a little.
-    #[cfg(not(all(test, loom)))]
-    pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
-        use crate::{os::futex, sync};
-        /// A wake-up that is lost costs this.
-        const MOST: Duration = Duration::from_millis(20);
-        match sync::is_scheduled() {
-            true => backoff.wait(),
-            // A holder copies, on the processor that a yielding thread would share with it.
-            false => futex::wait(&self.held, 1, MOST),
+        let left = self.wait_until_left(Inside::Storing, Some(patience))?;
+        // Again: a writer that was waited for may have left by a panic, with half an operation behind it.
+        let gate = self.epochs.gate();
+        if gate & NO_READERS != 0 {
+            return Err(self.refusal(gate));
         }
+        Ok(left.then_some(hold))
     }
-
-    #[cfg(not(all(test, loom)))]
-    fn begin_holding(&self) {
-        // Relaxed: who finds the bit of the gate first looks again.
-        self.held.store(1, Ordering::Relaxed);
-    }
-
-    #[cfg(not(all(test, loom)))]
-    fn wake_held(&self) {
-        // Release: after the bit of the gate was cleared. Who still sleeps is woken, and who comes finds 0.
-        self.held.store(0, Ordering::Release);
-        crate::os::futex::wake_all(&self.held);
-    }
-
-    #[cfg(all(test, loom))]
-    pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
-        backoff.wait();
-    }
-
-    #[cfg(all(test, loom))]
-    fn begin_holding(&self) {}
-
-    #[cfg(all(test, loom))]
-    fn wake_held(&self) {}
 }

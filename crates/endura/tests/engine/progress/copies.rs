@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use endura::lab::media::{
@@ -10,9 +11,10 @@ use endura::lab::media::{
 };
 use endura::lab::pool::{PAGE, Session, Space};
 use endura::lab::tree::fast_fair::LineBinary;
-use endura::lab::tree::{fast_fair, nbtree, roart};
+use endura::lab::tree::{ByteChange, ByteIndex, fast_fair, nbtree, roart};
 use endura_variants::handles::{ByteMap, WordMap};
 
+use crate::support::patience::ends;
 use crate::support::words::Random;
 
 type FastFair<M> = fast_fair::Tree<M, 256, 128, LineBinary>;
@@ -110,13 +112,18 @@ fn contents_of(copy: &[u64], generation: u64) -> Contents {
     contents
 }
 
-fn copies_are_what_the_pool_was(domain: Domain) {
+fn world(domain: Domain) -> (Arc<Space<Mapped>>, Maps<Mapped>) {
     let media = medium(domain);
     Space::format(&media).unwrap();
     let session = Session { generation: 1, clean: true, read_only: false };
     let space = Arc::new(Space::mount(media, session).unwrap());
     space.let_writers_park();
     let maps = Maps::of(&space);
+    (space, maps)
+}
+
+fn copies_are_what_the_pool_was(domain: Domain) {
+    let (space, maps) = world(domain);
     let (stop, mut copy) = (AtomicBool::new(false), Vec::new());
     let (mut longest, mut pages) = (Duration::ZERO, 0);
     std::thread::scope(|scope| {
@@ -156,4 +163,83 @@ fn a_copy_of_what_was_flushed_is_the_pool() {
 #[test]
 fn also_where_lines_are_written_back() {
     copies_are_what_the_pool_was(Domain::Adr);
+}
+
+/// Writes `value` by an operation that runs a closure of its caller's, which calls `stay`.
+fn write_in_closure(
+    tree: &Roart<Mapped>,
+    how: usize,
+    (key, value): (&[u8], &[u8]),
+    stay: impl Fn(),
+) {
+    let change = |work: &dyn Fn()| {
+        work();
+        ByteChange::Put(value.into())
+    };
+    match how {
+        0 => tree.modify(key, |_| change(&stay)).unwrap(),
+        1 => {
+            let write_and_stay = || {
+                tree.modify(b"inner", |_| ByteChange::Put(value.into())).unwrap();
+                stay();
+            };
+            tree.modify(key, |_| change(&write_and_stay)).unwrap();
+        }
+        _ => {
+            let (first, rest) = value.split_at(value.len() / 2);
+            let fill = |to: &mut dyn std::io::Write| {
+                to.write_all(first).unwrap();
+                stay();
+                to.write_all(rest).unwrap();
+                Ok(())
+            };
+            tree.insert_from(key, value.len(), fill).unwrap();
+        }
+    }
+}
+
+/// While a writer is in a closure, or at its end, the copy has nothing of its operation; the next copy has all of it.
+fn copies_leave_out_what_is_parked(domain: Domain) {
+    let (space, maps) = world(domain);
+    let (mut copy, mut random) = (Vec::new(), Random(88_172_645_463_325_252));
+    for round in 0..12 {
+        (0..300).for_each(|_| maps.step(&mut random));
+        let key = format!("{:05}", random.below(KEYS));
+        let value = vec![100 + round as u8; 100 * round + 50];
+        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        let mut compare = |generation: u64, is_in_it: bool| {
+            let held = space.hold(Duration::from_secs(2)).unwrap().expect("a hold");
+            if generation.is_multiple_of(4) {
+                leave.send(()).unwrap();
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            copy_changes(&space, &mut copy);
+            let expected = maps.contents();
+            assert_eq!(expected.2.get(key.as_bytes()) == Some(&value), is_in_it, "round {round}");
+            drop(held);
+            assert!(contents_of(&copy, generation) == expected, "round {round}: another pool");
+        };
+        let generation = 2 * round as u64 + 2;
+        std::thread::scope(|scope| {
+            let (tree, key, value) = (maps.roart.index(), key.as_bytes(), &value[..]);
+            scope.spawn(move || {
+                write_in_closure(tree, round % 3, (key, value), || {
+                    is_in.send(()).unwrap();
+                    told_to.recv().unwrap();
+                });
+            });
+            told.recv().unwrap();
+            compare(generation, false);
+            // Told already where the closure has ended during the copy.
+            let _ = leave.send(());
+        });
+        compare(generation + 1, true);
+    }
+}
+
+#[test]
+fn a_copy_beside_a_closure_has_nothing_of_its_operation() {
+    for domain in [Domain::PageCache, Domain::Adr] {
+        ends("copies beside closures", move || copies_leave_out_what_is_parked(domain));
+    }
 }

@@ -217,6 +217,31 @@ fn a_hold_gives_up_and_lets_writers_go_on() {
     });
 }
 
+/// What a writer has left half done when it panicked is not copied.
+#[test]
+fn a_pool_that_is_poisoned_during_the_wait_is_not_held() {
+    ends("a hold beside a panic", || {
+        let (space, _tree) = world();
+        let ((is_in, told), (leave, told_to)) = (channel(), channel::<()>());
+        std::thread::scope(|scope| {
+            let space = &space;
+            scope.spawn(move || {
+                let guard = space.pin_mut().unwrap();
+                is_in.send(()).unwrap();
+                told_to.recv().unwrap();
+                space.poison();
+                drop(guard);
+            });
+            told.recv().unwrap();
+            scope.spawn(move || {
+                std::thread::sleep(A_WHILE);
+                leave.send(()).unwrap();
+            });
+            assert!(matches!(space.hold(PATIENCE).map(|_| ()), Err(Error::Poisoned)));
+        });
+    });
+}
+
 /// A closure of an operation that began in a closure is not parked: a hold waits for it, and so for what is nested in it.
 #[test]
 fn a_write_in_a_closure_that_is_waited_for_does_not_wait() {

@@ -5,6 +5,8 @@ mod choice;
 pub(super) mod found;
 pub(super) mod keeper;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use choice::Checkpoints;
 pub use found::Restored;

@@ -5,9 +5,9 @@ use std::io;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::failure::Failure;
-use crate::pool::checkpoint::root::{Run, SLOT, at};
-use crate::pool::checkpoint::table::{Entry, Place};
+use crate::pool::checkpoint::file::failure::Failure;
+use crate::pool::checkpoint::file::root::{Run, SLOT, at};
+use crate::pool::checkpoint::file::table::{Entry, Place};
 
 /// Bytes of an entry: page, slot (4 bytes each), hash of the page (8 bytes).
 pub(crate) const ENTRY: usize = 16;

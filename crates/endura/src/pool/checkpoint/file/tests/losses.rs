@@ -1,5 +1,12 @@
 //! Power losses, kills and errors at every step of a round.
 
+use super::disk::Losing;
+use super::model::{Model, open};
+use super::random::Random;
+use crate::pool::checkpoint::file::root::{ROOTS, SLOT};
+use crate::pool::checkpoint::file::runs::slots_of;
+use crate::pool::checkpoint::file::{CheckpointFile, Failure};
+
 /// What may go wrong beside a loss of power.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Troubles {
@@ -25,7 +32,7 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
                 state.fails = Some((1 + random.below(30), random.below(2) == 0));
             }
         }
-        let mut file = match CheckpointFile::open(disk.clone()) {
+        let mut file = match open(disk.clone()) {
             Ok(file) => file,
             Err(failure) => return Some(format!("life {life}: {failure:?}")),
         };
@@ -37,41 +44,10 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
         if !troubles.kills {
             others.clear();
         }
-        // The last round is under way when the power ends.
-        loop {
-            let mut next = kept.clone();
-            let changed = next.change(&mut random);
-            match next.write(&mut file, &changed) {
-                Ok(_) => {
-                    kept = next;
-                    others.clear();
-                }
-                Err(failure) => {
-                    if !kept.is_in(&file) {
-                        return Some(format!(
-                            "life {life}: a round that failed has changed something"
-                        ));
-                    }
-                    let is_given_up = matches!(failure, Failure::GivenUp(_));
-                    let again = next.write(&mut file, &changed);
-                    if is_given_up && !matches!(again, Err(Failure::GivenUp(_))) {
-                        return Some(format!("life {life}: written to after it was given up"));
-                    }
-                    if again.is_ok() {
-                        kept = next;
-                        others.clear();
-                    } else if is_given_up || disk.has_ended() {
-                        others.push(next);
-                        break;
-                    }
-                }
-            }
-            let count = file.bytes() / SLOT as u64;
-            let runs = file
-                .root
-                .as_ref()
-                .map_or(0, |root| root.runs.iter().map(|run| slots_of(run.entries)).sum::<u32>());
-            assert_eq!(count, u64::from(ROOTS + runs) + file.table.entries().len() as u64);
+        if let Err(wrong) =
+            write_until_the_end(&mut file, &disk, &mut kept, &mut others, &mut random)
+        {
+            return Some(format!("life {life}: {wrong}"));
         }
         let ends_at = random.below(60);
         disk = match troubles.kills && random.below(2) == 0 {
@@ -80,6 +56,46 @@ fn lose_power(seed: u64, troubles: Troubles) -> Option<String> {
         };
     }
     None
+}
+
+/// Rounds until the power ends, or the file is given up. `kept` is the last one that was whole then, and `others` has the
+/// one that was under way.
+fn write_until_the_end(
+    file: &mut CheckpointFile<Losing>,
+    disk: &Losing,
+    kept: &mut Model,
+    others: &mut Vec<Model>,
+    random: &mut Random,
+) -> Result<(), &'static str> {
+    let must = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
+    loop {
+        let mut next = kept.clone();
+        let changed = next.change(random);
+        if random.below(4) == 0 {
+            next.write_in_vain(file, random);
+            must(kept.is_in(file), "a round that was dropped has changed something")?;
+        }
+        let mut done = next.write_in_parts(file, &changed, random);
+        if let Err(failure) = &done {
+            must(kept.is_in(file), "a round that failed has changed something")?;
+            let is_given_up = matches!(failure, Failure::GivenUp(_));
+            done = next.write_in_parts(file, &changed, random);
+            let is_refused = matches!(done, Err(Failure::GivenUp(_)));
+            must(!is_given_up || is_refused, "written to after it was given up")?;
+            if done.is_err() && (is_given_up || disk.has_ended()) {
+                others.push(next);
+                return Ok(());
+            }
+        }
+        if done.is_ok() {
+            *kept = next;
+            others.clear();
+        }
+        let runs = file.root.iter().flat_map(|root| &root.runs);
+        let runs = runs.map(|run| slots_of(run.entries)).sum::<u32>();
+        let count = u64::from(ROOTS + runs + file.table.count());
+        must(file.bytes() == count * SLOT as u64, "slots that no root names are in use")?;
+    }
 }
 
 const POWER_ONLY: Troubles = Troubles { kills: false, errors: false, skips: None };
@@ -121,7 +137,7 @@ fn a_round_that_fails_at_its_end_damages_nothing() {
     for (call, ends_at) in cases {
         let (models, all) = ([1, 2, 3].map(model), [0, 1, 2, 3]);
         let disk = Losing::ending_at(u64::MAX);
-        let mut file = CheckpointFile::open(disk.clone()).unwrap();
+        let mut file = open(disk.clone()).unwrap();
         models[0].write(&mut file, &all).unwrap();
         {
             let mut state = disk.0.lock();
@@ -136,11 +152,23 @@ fn a_round_that_fails_at_its_end_damages_nothing() {
             disk
         } else {
             let disk = disk.kill(ends_at);
-            let _ = models[2].write(&mut CheckpointFile::open(disk.clone()).unwrap(), &all);
+            let _ = models[2].write(&mut open(disk.clone()).unwrap(), &all);
             disk
         };
-        let found = CheckpointFile::open(disk.cut(&mut random, 0)).unwrap();
+        let found = open(disk.cut(&mut random, 0)).unwrap();
         assert!(models.iter().any(|model| model.is_in(&found)), "call {call}, end {ends_at}");
+    }
+}
+
+/// Then nothing but the root is written: a part of it may be all that there is.
+#[test]
+fn the_first_round_may_have_no_pages() {
+    let (mut random, model) = (Random(1), Model { pages: 9, round: 1, ..Model::default() });
+    for ends_at in (0..6).cycle().take(600) {
+        let disk = Losing::ending_at(ends_at);
+        let done = model.write(&mut open(disk.clone()).unwrap(), &[]);
+        let found = open(disk.cut(&mut random, 0)).unwrap();
+        assert!(model.is_in(&found) || (done.is_err() && found.newest().is_none()));
     }
 }
 
@@ -153,4 +181,3 @@ fn each_sync_is_needed() {
         assert!(finds > 10, "without that of a root, {is_of_root}: {finds}");
     }
 }
-

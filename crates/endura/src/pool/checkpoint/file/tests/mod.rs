@@ -1,8 +1,8 @@
 //! The file of checkpoints on a disk that loses power.
 
 mod damage;
-mod disk;
+pub(crate) mod disk;
 mod losses;
 mod model;
-mod random;
+pub(crate) mod random;
 mod rounds;

@@ -1,8 +1,10 @@
 //! Where the pages of a checkpoint lie.
 
+use std::collections::BTreeMap;
+
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::pool::checkpoint::root::SLOT;
+use crate::pool::checkpoint::file::root::SLOT;
 
 /// Where a page lies. Slot 0 stands for a page of zeros, which lies nowhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,11 +40,11 @@ pub(crate) fn is_zeros(page: &[u8]) -> bool {
 const CHUNK: usize = 256;
 
 /// Of each page, where it lies. A chunk of pages that are all zeros takes no memory. So a table takes at most 4 KiB for each
-/// page that lies in a slot of 4 KiB, and 8 bytes for each 256 pages: what a file says can take little more memory than the
-/// file is long. Where the pages lie close together, it takes 16 bytes for each.
+/// page that has a slot of 4 KiB: a file cannot make it take more memory than the file is long. Where the pages are close
+/// together, it takes 16 bytes for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    chunks: Vec<Option<Box<[Place; CHUNK]>>>,
+    chunks: BTreeMap<u32, Box<[Place; CHUNK]>>,
     count: u32,
 }
 
@@ -52,21 +54,25 @@ impl Table {
         self.count
     }
 
+    /// Chunks that it has memory for.
+    #[cfg(test)]
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
     /// Where a page lies.
     pub(crate) fn get(&self, page: u32) -> Place {
-        let chunk = self.chunks.get(page as usize / CHUNK).and_then(Option::as_ref);
+        let chunk = self.chunks.get(&(page / CHUNK as u32));
         chunk.map_or(Place::default(), |chunk| chunk[page as usize % CHUNK])
     }
 
     /// Says where a page lies from now on, and gives where it lay.
     pub(crate) fn set(&mut self, page: u32, place: Place) -> Place {
-        let chunk = page as usize / CHUNK;
+        let number = page / CHUNK as u32;
         if !place.is_of_zeros() {
-            let length = self.chunks.len().max(chunk + 1);
-            self.chunks.resize_with(length, || None);
-            self.chunks[chunk].get_or_insert_with(|| Box::new([Place::default(); CHUNK]));
+            self.chunks.entry(number).or_insert_with(|| Box::new([Place::default(); CHUNK]));
         }
-        let Some(Some(chunk)) = self.chunks.get_mut(chunk) else { return Place::default() };
+        let Some(chunk) = self.chunks.get_mut(&number) else { return Place::default() };
         let old = std::mem::replace(&mut chunk[page as usize % CHUNK], place);
         self.count += u32::from(!place.is_of_zeros());
         self.count -= u32::from(!old.is_of_zeros());
@@ -75,11 +81,9 @@ impl Table {
 
     /// All pages from `first` on that are not zeros, ascending.
     pub(crate) fn entries_from(&self, first: u32) -> impl Iterator<Item = Entry> {
-        let chunks = self.chunks.iter().enumerate().skip(first as usize / CHUNK);
-        let filled = chunks.filter_map(|(i, chunk)| Some((i * CHUNK, chunk.as_ref()?)));
-        let entries = filled.flat_map(|(from, chunk)| {
-            let entry = move |(i, &place)| Entry { page: (from + i) as u32, place };
-            chunk.iter().enumerate().map(entry)
+        let entries = self.chunks.range(first / CHUNK as u32..).flat_map(|(&number, chunk)| {
+            let page = move |i| number * CHUNK as u32 + i;
+            (0..).zip(chunk.iter()).map(move |(i, &place)| Entry { page: page(i), place })
         });
         entries.filter(move |entry| entry.page >= first && !entry.place.is_of_zeros())
     }
@@ -99,12 +103,12 @@ mod tests {
         let place = |slot| Place { slot, hash: 7 };
         let mut table = Table::default();
         assert_eq!(table.set(1 << 20, Place::default()), Place::default());
-        assert!(table.chunks.is_empty());
+        assert_eq!(table.chunks.len(), 0);
         assert_eq!(table.set(600, place(3)), Place::default());
         assert_eq!(table.set(600, place(4)), place(3));
         assert_eq!(table.set(5, place(9)), Place::default());
         assert_eq!(table.set(601, place(5)), Place::default());
-        assert_eq!(table.chunks.iter().flatten().count(), 2);
+        assert_eq!(table.chunks.len(), 2);
         assert_eq!(table.set(5, Place::default()), place(9));
         assert_eq!((table.get(5), table.get(600)), (Place::default(), place(4)));
         assert_eq!(table.count(), 2);

@@ -1,12 +1,13 @@
 //! One file of checkpoints: opening it, and reading the newest one.
 
+use std::collections::BTreeMap;
+
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::bits::Bits;
-use crate::pool::checkpoint::failure::Failure;
-use crate::pool::checkpoint::root::{Moment, NoRoot, ROOTS, Root, SLOT, at, can_hold_a_page};
-use crate::pool::checkpoint::runs::{self, slots_of};
-use crate::pool::checkpoint::slots::Slots;
-use crate::pool::checkpoint::table::{Entry, Table, hash_of, is_zeros};
+use crate::pool::checkpoint::file::failure::Failure;
+use crate::pool::checkpoint::file::root::{Moment, NoRoot, ROOTS, Root, SLOT, at, can_hold_a_page};
+use crate::pool::checkpoint::file::runs::{self, slots_of};
+use crate::pool::checkpoint::file::slots::Slots;
+use crate::pool::checkpoint::file::table::{Entry, Table, hash_of, is_zeros};
 
 /// A file of checkpoints, of which the newest is known. One thread at a time writes to it.
 ///
@@ -32,8 +33,8 @@ pub struct CheckpointFile<F> {
 impl<F: DiskFile> CheckpointFile<F> {
     /// Reads the newest root of a file, and all of its runs. A file that has none holds no checkpoint yet. Writes nothing.
     ///
-    /// `most_pages` is how many pages of 4 KiB a pool of this file can ever have: those of its largest size. Whatever the file
-    /// says, it makes this take no more memory than its own length, and 10 bits for each of these pages.
+    /// `most_pages` is how many pages of 4 KiB a pool of this file can ever have: those of its largest size. The memory that
+    /// this takes is bounded by the length of the file as well, whatever the file says.
     ///
     /// If one root is torn, a power loss may have ended the round that wrote it, and then the other root is the newest.
     /// Or it was whole and has rotted. Then later rounds may have written over pages of the other. So the hashes of all pages
@@ -82,7 +83,8 @@ impl<F: DiskFile> CheckpointFile<F> {
         if named > most_entries(pages) {
             return damaged("more entries of a checkpoint than its pool has pages");
         }
-        let mut seen = Bits::default();
+        // One bit for each page, in words.
+        let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
         let (table, slots) = (&mut self.table, &mut self.slots);
         for &run in root.runs.iter().rev() {
             let end = u64::from(run.slot) + u64::from(slots_of(run.entries));
@@ -96,7 +98,10 @@ impl<F: DiskFile> CheckpointFile<F> {
                 if page >= pages {
                     return damaged("a page of a checkpoint that the pool does not have");
                 }
-                if !seen.insert(page) || place.is_of_zeros() {
+                let (word, bit) = (seen.entry(page / 64).or_default(), 1 << (page % 64));
+                let is_seen = *word & bit != 0;
+                *word |= bit;
+                if is_seen || place.is_of_zeros() {
                     return Ok(());
                 }
                 if !can_hold_a_page(place.slot) || place.slot >= room || !slots.claim(place.slot) {
@@ -161,7 +166,7 @@ impl<F: DiskFile> CheckpointFile<F> {
 /// # Errors
 ///
 /// As there.
-pub(super) fn newest_moment(file: &impl DiskFile) -> Result<Option<Moment>, Failure> {
+pub(crate) fn newest_moment(file: &impl DiskFile) -> Result<Option<Moment>, Failure> {
     let newest = newest_of(read_roots(file, file.length()?)?)?;
     Ok(newest.map(|(root, _)| root.moment))
 }

@@ -4,12 +4,12 @@ use std::io;
 use std::ops::Range;
 
 use crate::os::door::DiskFile;
-use crate::pool::checkpoint::bits::Bits;
-use crate::pool::checkpoint::failure::Failure;
-use crate::pool::checkpoint::file::{CheckpointFile, most_entries};
-use crate::pool::checkpoint::root::{MOST_RUNS, Moment, Root, Run, SLOT, at};
-use crate::pool::checkpoint::runs::{self, slots_of};
-use crate::pool::checkpoint::table::{Entry, Place, hash_of, is_zeros};
+use crate::pool::checkpoint::file::bits::Bits;
+use crate::pool::checkpoint::file::failure::Failure;
+use crate::pool::checkpoint::file::newest::{CheckpointFile, most_entries};
+use crate::pool::checkpoint::file::root::{MOST_RUNS, Moment, ROOTS, Root, Run, SLOT, at};
+use crate::pool::checkpoint::file::runs::{self, slots_of};
+use crate::pool::checkpoint::file::table::{Entry, Place, hash_of, is_zeros};
 
 /// The file grows by so many slots at least.
 const GROWTH: u32 = 64;
@@ -22,10 +22,12 @@ struct Before {
     hash: u64,
 }
 
+const _: () = assert!(size_of::<Before>() == 16);
+
 /// The next checkpoint, while its pages are written. What the newest one consists of is not touched before
 /// [`commit`](Self::commit). A round that is dropped, or whose `commit` fails, changes nothing.
 ///
-/// In memory it takes 16 bytes for each page that was added, twice that where its list grows, and a bit for each page of the pool.
+/// In memory it takes 16 to 40 bytes for each page that was added, and a bit for each page of the pool.
 #[derive(Debug)]
 pub struct Round<'f, F: DiskFile> {
     /// Its table already has the pages that were added.
@@ -74,8 +76,10 @@ impl<F: DiskFile> CheckpointFile<F> {
         Ok(())
     }
 
-    /// Makes the file at least `end` slots long.
+    /// Makes the file at least `end` slots long, and long enough for both roots: else a power loss could leave a part of the
+    /// first one in a file that is too short for it.
     fn make_room(&mut self, end: u32) -> Result<(), Failure> {
+        let end = end.max(ROOTS);
         if end > self.room {
             let end = end.checked_next_multiple_of(GROWTH).ok_or(Failure::TooLarge)?;
             self.file.allocate(at(self.room), at(end))?;
@@ -102,8 +106,7 @@ impl<F: DiskFile> Round<'_, F> {
         let length = slots_of(named.min(self.file.most_pages.into()) as u32);
         let old = self.run.clone();
         let done = self.reserve_run(length).and_then(|()| {
-            let slots = &self.file.slots;
-            let end = slots.end_of(pages, slots.least_gap()).ok_or(Failure::TooLarge)?;
+            let end = self.file.slots.room_for(pages).ok_or(Failure::TooLarge)?;
             self.file.make_room(end.max(self.run.end))
         });
         if done.is_err() {
@@ -125,8 +128,8 @@ impl<F: DiskFile> Round<'_, F> {
     /// K2, K5: writes pages into free slots. `pages` are their numbers, ascending, and `bytes` what they hold, one after the
     /// other. A page may be added again in a later call: then the later one counts.
     ///
-    /// Hashes each page, and writes neighbours at once. Nothing is synced, and nothing of it can be read before the round is
-    /// committed.
+    /// Hashes each page, and writes neighbours at once: a call looks at each free gap of the file, so that a few calls of many
+    /// pages are better than many of few. Nothing is synced, and nothing of it counts before the round is committed.
     ///
     /// # Errors
     ///
@@ -144,7 +147,8 @@ impl<F: DiskFile> Round<'_, F> {
         }
         let page = |i: usize| &bytes[i * SLOT..(i + 1) * SLOT];
         let filled: Vec<usize> = (0..pages.len()).filter(|&i| !is_zeros(page(i))).collect();
-        let slots = self.take(filled.len() as u32)?;
+        let CheckpointFile { slots, room, .. } = &mut *self.file;
+        let slots = slots.take(filled.len() as u32, *room).ok_or(Failure::TooLarge)?;
         let written = self
             .file
             .make_room(slots.last().map_or(0, |slot| slot + 1))
@@ -230,10 +234,12 @@ impl<F: DiskFile> Round<'_, F> {
             true => (self.file.table.count(), std::mem::take(&mut runs)),
             false => (changed, Vec::new()),
         };
+        let length = slots_of(entries);
         if entries > 0 {
-            let length = slots_of(entries);
             self.run = self.file.slots.take_run(length).ok_or(Failure::TooLarge)?;
-            self.file.make_room(self.run.end)?;
+        }
+        self.file.make_room(self.run.end)?;
+        if entries > 0 {
             let (slot, CheckpointFile { file, table, .. }) = (self.run.start, &*self.file);
             let hash = match is_full {
                 true => runs::write(file, slot, table.entries())?,
@@ -249,16 +255,6 @@ impl<F: DiskFile> Round<'_, F> {
     fn changed_below(&self, pages: u32) -> impl Iterator<Item = Entry> {
         let changed = self.changed.iter().take_while(move |&page| page < pages);
         changed.map(|page| Entry { page, place: self.file.table.get(page) })
-    }
-
-    /// Takes slots for pages. Where the file has room for all of them only in short gaps, these will do: it must not grow if
-    /// the room was reserved.
-    fn take(&mut self, count: u32) -> Result<Vec<u32>, Failure> {
-        let CheckpointFile { slots, room, .. } = &mut *self.file;
-        let least = slots.least_gap();
-        let fits = |least| slots.end_of(count, least).is_some_and(|end| end <= *room);
-        let least = if !fits(least) && fits(1) { 1 } else { least };
-        slots.take(count, least).ok_or(Failure::TooLarge)
     }
 
     /// Writes the pages that are not zeros, neighbours at once.
@@ -280,7 +276,13 @@ impl<F: DiskFile> Round<'_, F> {
     fn replace(&mut self, page: u32, place: Place) {
         let Place { slot, hash } = self.file.table.set(page, place);
         match self.changed.insert(page) {
-            true => self.before.push(Before { page, slot, hash }),
+            true => {
+                // By halves: with the old list, while it is copied, that is 40 bytes a page.
+                if self.before.len() == self.before.capacity() {
+                    self.before.reserve_exact((self.before.len() / 2).max(64));
+                }
+                self.before.push(Before { page, slot, hash });
+            }
             false => self.file.slots.free(slot),
         }
     }

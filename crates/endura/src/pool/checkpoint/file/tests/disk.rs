@@ -1,25 +1,35 @@
 //! A disk that loses power.
 
+use std::io;
+use std::sync::Arc;
+
+use super::random::Random;
+use crate::os::door::DiskFile;
+use crate::pool::checkpoint::file::root::{ROOTS, SLOT};
+use crate::sync::Mutex;
+
 /// A sector, which is written whole or not at all.
 const SECTOR: usize = 512;
 
 #[derive(Debug, Default)]
-struct State {
-    now: Vec<u8>,
-    durable: Vec<u8>,
+pub(crate) struct State {
+    pub(crate) now: Vec<u8>,
+    pub(crate) durable: Vec<u8>,
     /// What was written since the last sync.
-    open: Vec<(usize, Vec<u8>)>,
-    calls: u64,
+    pub(crate) open: Vec<(usize, Vec<u8>)>,
+    pub(crate) calls: u64,
+    pub(crate) syncs: u64,
+    pub(crate) allocations: u64,
     /// The call from which on there is no power, or no process.
-    ends_at: u64,
+    pub(crate) ends_at: u64,
     /// A call that fails, once; and whether it does its work all the same.
-    fails: Option<(u64, bool)>,
+    pub(crate) fails: Option<(u64, bool)>,
     /// Bytes of the disk.
-    room: Option<usize>,
+    pub(crate) room: Option<usize>,
     /// A sync that does nothing: `true` for that of a root.
-    skips: Option<bool>,
+    pub(crate) skips: Option<bool>,
     /// Which of the writes before a sync that failed come to be durable.
-    chance: u64,
+    pub(crate) chance: u64,
 }
 
 impl State {
@@ -40,12 +50,19 @@ impl State {
 
 /// A file on a disk that loses power, beside a process that is killed, and calls that fail.
 #[derive(Debug, Clone, Default)]
-struct Losing(Arc<Mutex<State>>);
+pub(crate) struct Losing(pub(crate) Arc<Mutex<State>>);
 
 impl Losing {
-    fn ending_at(calls: u64) -> Self {
+    pub(crate) fn ending_at(calls: u64) -> Self {
         let disk = Self::default();
         disk.0.lock().ends_at = calls;
+        disk
+    }
+
+    /// A disk that holds these bytes.
+    pub(crate) fn holding(bytes: Vec<u8>) -> Self {
+        let disk = Self::ending_at(u64::MAX);
+        disk.0.lock().now = bytes;
         disk
     }
 
@@ -70,13 +87,13 @@ impl Losing {
         }
     }
 
-    fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         let state = self.0.lock();
         state.calls > state.ends_at
     }
 
     /// What the disk holds when the power is back.
-    fn cut(&self, random: &mut Random, ends_at: u64) -> Self {
+    pub(crate) fn cut(&self, random: &mut Random, ends_at: u64) -> Self {
         let mut state = self.0.lock();
         state.keep_some(random);
         let mut bytes = std::mem::take(&mut state.durable);
@@ -88,7 +105,7 @@ impl Losing {
     }
 
     /// What the next process finds after a kill: all that was written, though it may not be durable.
-    fn kill(&self, ends_at: u64) -> Self {
+    pub(crate) fn kill(&self, ends_at: u64) -> Self {
         let mut state = self.0.lock();
         let next = State {
             now: state.now.clone(),
@@ -128,6 +145,7 @@ impl DiskFile for Losing {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.call(|state| {
+            state.allocations += 1;
             let length = state.now.len().max(end as usize);
             state.now.resize(length, 0);
         })
@@ -135,6 +153,7 @@ impl DiskFile for Losing {
 
     fn sync(&self) -> io::Result<()> {
         let done = self.call(|state| {
+            state.syncs += 1;
             let is_of_root = state.open.last().is_none_or(|&(at, _)| at < ROOTS as usize * SLOT);
             if state.skips != Some(is_of_root) {
                 let length = state.now.len();
@@ -154,4 +173,3 @@ impl DiskFile for Losing {
         done
     }
 }
-

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::pool::checkpoint::bits::Bits;
-use crate::pool::checkpoint::root::{ROOTS, can_hold_a_page};
+use crate::pool::checkpoint::file::bits::Bits;
+use crate::pool::checkpoint::file::root::{ROOTS, can_hold_a_page};
 
 /// Slots of a gap that is worth writing to, but for the last ones.
 const LEAST_GAP: u32 = 16;
@@ -64,13 +64,13 @@ impl Slots {
 
     /// Slots that a gap must have, to be worth writing to. Pages that stay for long may leave gaps everywhere that are all
     /// too short: then any will do.
-    pub(crate) fn least_gap(&self) -> u32 {
+    fn least_gap(&self) -> u32 {
         let is_sparse = u64::from(self.used.end()) > MOST_SPARSE * self.in_use();
         if is_sparse { 1 } else { LEAST_GAP }
     }
 
-    /// Where `count` slots are free, in gaps of at least `least` slots, lowest first. (A disk that seeks writes a few long
-    /// pieces in a tenth of the time of many short ones.)
+    /// Where `count` slots are free, in as few pieces as there are gaps of at least `least` slots, lowest first. (A disk that
+    /// seeks writes a few long pieces in a tenth of the time of many short ones.)
     fn pieces(&self, count: u32, least: u32) -> Option<Vec<Range<u32>>> {
         let (mut pieces, mut missing) = (Vec::new(), count);
         for gap in self.gaps() {
@@ -87,17 +87,27 @@ impl Slots {
         (missing == 0).then_some(pieces)
     }
 
-    /// The end of the slots that [`take`](Self::take) would take.
-    pub(crate) fn end_of(&self, count: u32, least: u32) -> Option<u32> {
-        Some(self.pieces(count, least)?.last().map_or(0, |piece| piece.end))
+    /// How many slots the file must have, so that `count` can be taken from gaps that are worth it.
+    pub(crate) fn room_for(&self, count: u32) -> Option<u32> {
+        Some(end_of(&self.pieces(count, self.least_gap())?))
     }
 
-    /// Takes `count` slots, in as few pieces as there are gaps of at least `least` slots.
-    pub(crate) fn take(&mut self, count: u32, least: u32) -> Option<Vec<u32>> {
-        let taken: Vec<u32> = self.pieces(count, least)?.into_iter().flatten().collect();
+    /// Takes `count` slots, ascending. Where a file of `room` slots has so many only in short gaps, these will do: it must not
+    /// grow if there was [room](Self::room_for) for them.
+    pub(crate) fn take(&mut self, count: u32, room: u32) -> Option<Vec<u32>> {
+        let mut pieces = self.pieces(count, self.least_gap())?;
+        if end_of(&pieces) > room {
+            let short = self.pieces(count, 1).filter(|short| end_of(short) <= room);
+            pieces = short.unwrap_or(pieces);
+        }
+        let taken: Vec<u32> = pieces.into_iter().flatten().collect();
         taken.iter().for_each(|&slot| _ = self.claim(slot));
         Some(taken)
     }
+}
+
+fn end_of(pieces: &[Range<u32>]) -> u32 {
+    pieces.last().map_or(0, |piece| piece.end)
 }
 
 #[cfg(test)]
@@ -107,17 +117,25 @@ mod tests {
     #[test]
     fn slots_are_taken_from_gaps_that_are_long_enough() {
         let mut slots = Slots::new();
-        assert_eq!(slots.take(5, 1), Some(vec![2, 3, 4, 5, 6]));
-        assert_eq!(slots.in_use(), 7);
+        assert_eq!(slots.take(100, 0), Some((2..102).collect()));
+        assert_eq!(slots.in_use(), 102);
         [0, 3, 5, 6].into_iter().for_each(|slot| slots.free(slot));
+        (20..40).for_each(|slot| slots.free(slot));
+        assert_eq!(slots.in_use(), 79);
         assert_eq!(slots.take_run(2), Some(5..7));
-        assert_eq!(slots.end_of(2, 2), Some(9));
-        assert_eq!(slots.take(2, 2), Some(vec![7, 8]));
-        assert_eq!((slots.end_of(1, 1), slots.end_of(2, 1)), (Some(4), Some(10)));
-        assert_eq!(slots.take(2, 1), Some(vec![3, 9]));
-        assert!(!slots.claim(9) && slots.claim(200) && !slots.claim(200));
-        assert_eq!(slots.take_run(190), Some(10..200));
-        assert_eq!(slots.take(1, 1), Some(vec![201]));
-        assert_eq!(slots.take(u32::MAX, 1), None);
+        // The last ones go wherever they fit.
+        let count_and_end = |count| slots.pieces(count, 16).map(|all| (all.len(), end_of(&all)));
+        assert_eq!([17, 20, 21].map(count_and_end), [Some((1, 37)), Some((1, 40)), Some((2, 103))]);
+        assert_eq!(slots.room_for(21), Some(103));
+        assert_eq!(slots.take(22, 102), Some((20..40).chain([102, 103]).collect()));
+        [20, 22].into_iter().for_each(|slot| slots.free(slot));
+        assert_eq!(slots.take(4, 104), Some(vec![104, 105, 106, 107]));
+        assert_eq!(slots.take(3, 108), Some(vec![3, 20, 22]));
+        assert!(!slots.claim(9) && slots.claim(900) && !slots.claim(900));
+        assert_eq!(slots.take_run(700), Some(108..808));
+        (108..808).for_each(|slot| slots.free(slot));
+        (50..90).step_by(2).for_each(|slot| slots.free(slot));
+        assert_eq!(slots.take(2, 0), Some(vec![50, 52]));
+        assert_eq!(slots.take(u32::MAX, u32::MAX), None);
     }
 }

@@ -1,0 +1,34 @@
+//! The sleep of writers that a hold keeps out.
+
+use std::time::Duration;
+
+use crate::media::Media;
+use crate::os::futex;
+use crate::pool::space::Space;
+use crate::sync::{Backoff, Ordering, is_scheduled};
+
+/// A wake-up that is lost costs this.
+const MOST: Duration = Duration::from_millis(20);
+
+impl<M: Media> Space<M> {
+    /// Sleeps until the writers go on, or a little.
+    pub(super) fn sleep_while_held(&self, backoff: &mut Backoff) {
+        // The threads of a model, or of a schedule, take turns on one of the kernel's.
+        match cfg!(all(test, loom)) || is_scheduled() {
+            true => backoff.wait(),
+            // A holder copies, on the processor that a yielding thread would share with it.
+            false => futex::wait(&self.held, 1, MOST),
+        }
+    }
+
+    pub(super) fn begin_holding(&self) {
+        // Relaxed: who finds the bit of the gate first looks again.
+        self.held.store(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn wake_held(&self) {
+        // Release: after the bit of the gate was cleared. Who still sleeps is woken, and who comes finds 0.
+        self.held.store(0, Ordering::Release);
+        futex::wake_all(&self.held);
+    }
+}
