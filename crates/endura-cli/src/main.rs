@@ -22,7 +22,10 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{check, count, del, drop, export, get, import, info, put, rename, scan, shell};
+use commands::copies::{backup, checkpoint, compact, restore};
+use commands::entries::{del, export, get, import, put, scan};
+use commands::pools::{check, count, drop, info, rename};
+use commands::shell;
 use endura_console::interrupt;
 use endura_console::outcome::{Result, arguments, exit_with};
 
@@ -34,6 +37,7 @@ those of its first entry, or of --keys and --values. The default --map is `main`
   endura scan data.endura --prefix user: --json
   endura import data.endura people.csv --map people
   mdb_dump some.lmdb | endura import data.endura --map old
+  endura backup data.endura monday.endura
   source <(endura completions bash); endura man | man -l -
 `endura help import` describes formats, types and escapes.";
 
@@ -85,6 +89,14 @@ enum Command {
     Drop(drop::Args),
     /// Give a map another name
     Rename(rename::Args),
+    /// Make a checkpoint of a pool now: the state to which a power loss takes it back
+    Checkpoint(checkpoint::Args),
+    /// Take a pool back to its last checkpoint
+    Restore(restore::Args),
+    /// Copy a pool; of one that is in use, its last checkpoint
+    Backup(backup::Args),
+    /// Copy all maps into a new pool, without what is free in the old one
+    Compact(compact::Args),
     /// Kill a writer at random moments, again and again, and verify what it leaves
     Torture(torture::Args),
     /// Print the script that completes arguments in a shell
@@ -99,6 +111,8 @@ enum Command {
     Bench(hand_over::Args),
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
+    #[command(hide = true)]
+    DemoPowerWriter(demo::PowerWriterArgs),
     #[command(hide = true)]
     TortureWriter(torture::WriterArgs),
 }
@@ -115,6 +129,10 @@ impl Command {
             Self::Scan(args) => args.json,
             Self::Import(args) => args.json,
             Self::Count(args) => args.json,
+            Self::Checkpoint(args) => args.json,
+            Self::Restore(args) => args.json,
+            Self::Backup(args) => args.json,
+            Self::Compact(args) => args.json,
             Self::Torture(args) => args.json,
             _ => false,
         }
@@ -134,12 +152,17 @@ impl Command {
             Self::Count(args) => count::run(args),
             Self::Drop(args) => drop::run(args),
             Self::Rename(args) => rename::run(args),
+            Self::Checkpoint(args) => checkpoint::run(args),
+            Self::Restore(args) => restore::run(args),
+            Self::Backup(args) => backup::run(args),
+            Self::Compact(args) => compact::run(args),
             Self::Torture(args) => torture::run(args),
             Self::Completions(args) => shell::completions(args, Cli::command()),
             Self::Man => shell::manual(Cli::command()),
             Self::Explore(args) => hand_over::run("endura-explore", args),
             Self::Bench(args) => hand_over::run("endura-bench", args),
             Self::DemoWriter(args) => demo::write(args),
+            Self::DemoPowerWriter(args) => demo::write_and_lose_power(args),
             Self::TortureWriter(args) => torture::write(args),
         }
     }

@@ -37,20 +37,42 @@ fn the_demo_loses_nothing_and_leaves_nothing() {
 }
 
 #[test]
+fn the_demo_of_a_power_loss_keeps_the_checkpoint() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    for kind in [&[][..], &["--kind", "roart"]] {
+        let output =
+            endura(dir.path(), &[&["demo", "--power-loss", "--keys", "20000"], kind].concat());
+        let (code, out, err) = code_and_texts(&output);
+        assert_eq!(code, Some(0), "{out}{err}");
+        assert!(out.contains("10,000 of 10,000 keys found"), "{out}");
+        assert!(out.contains("Kept: all that the checkpoint had. Lost: the "), "{out}");
+        assert!(
+            out.lines().all(|line| line.chars().count() <= 84 || line.contains("/demo.endura"))
+        );
+        assert!(is_empty(dir.path()) && err.is_empty(), "{err}");
+    }
+}
+
+#[test]
 fn a_short_torture_loses_nothing() {
-    short_torture("fast-fair", 1000);
+    short_torture("fast-fair", 1000, &[]);
+}
+
+#[test]
+fn a_short_torture_with_checkpoints_loses_nothing() {
+    short_torture("nbtree", 1000, &["--checkpoint-every", "0.005"]);
 }
 
 #[test]
 fn a_short_torture_of_byte_strings_loses_nothing() {
     // Fewer: a thread's first operations take pages for each size of record.
-    short_torture("roart", 50);
+    short_torture("roart", 50, &[]);
 }
 
-fn short_torture(kind: &str, least: u64) {
+fn short_torture(kind: &str, least: u64, more: &[&str]) {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let rounds = ["torture", "--rounds", "12", "--max-ms", "25", "--json", "--kind", kind];
-    let output = endura(dir.path(), &rounds);
+    let output = endura(dir.path(), &[&rounds, more].concat());
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
     let report: Value = serde_json::from_str(out).expect("JSON");
@@ -77,7 +99,10 @@ fn torture_makes_its_own_pool_and_leaves_it_if_told_where() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("Nothing was lost."), "{out}");
     assert!(pool.is_file());
-    assert_eq!(dir.path().read_dir().expect("a folder").count(), 1, "more than the pool is left");
+    // It may have checkpoints.
+    let names = dir.path().read_dir().expect("a folder").map(|entry| entry.expect("a file").path());
+    let is_of_pool = |path: &std::path::PathBuf| path.file_stem() == pool.file_name();
+    assert!(names.into_iter().all(|path| is_of_pool(&path)), "more than the pool is left");
     let output = run("1");
     let (code, _, err) = code_and_texts(&output);
     assert_eq!(code, Some(3), "{err}");

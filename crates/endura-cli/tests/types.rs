@@ -166,7 +166,7 @@ fn every_type_goes_through_every_format() {
                 works(&["scan", pool, "--map", map]),
                 "{key} {format}"
             );
-            std::fs::remove_file(again).expect("removed");
+            place.remove_pool("again");
         }
     }
 }
@@ -192,7 +192,7 @@ impl Newtype for Id {
 macro_rules! shapes {
     ($place:ident; $($role:ident $name:literal $text:literal: $type:ty;)*) => { $({
         let pool = &*$place.text(stringify!($role));
-        let _ = std::fs::remove_file(pool);
+        $place.remove_pool(stringify!($role));
         shapes!($role pool, $name, $text, $type);
     })* };
     (key $pool:ident, $name:literal, $text:literal, $type:ty) => {

@@ -1,14 +1,6 @@
-//! The commands, one in each file.
+//! The commands, one in each file: on [`entries`] of a map, on [`pools`] and their maps, on [`copies`] of pools.
 
-pub(crate) mod check;
-pub(crate) mod count;
-pub(crate) mod del;
-pub(crate) mod drop;
-pub(crate) mod export;
-pub(crate) mod get;
-pub(crate) mod import;
-pub(crate) mod info;
-pub(crate) mod put;
-pub(crate) mod rename;
-pub(crate) mod scan;
+pub(crate) mod copies;
+pub(crate) mod entries;
+pub(crate) mod pools;
 pub(crate) mod shell;

@@ -1,21 +1,20 @@
 //! The command: its steps, in the order in which they are shown.
 
-use std::io::{Write, stdout};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::io::stdout;
+use std::path::PathBuf;
+use std::time::Instant;
 
-use endura::{Error, Kind, Pool};
-use endura_console::interrupt::{self, Doomed};
-use tempfile::TempDir;
+use endura::{Kind, Pool};
 
 use super::load::{self, LoadPlan, load_until_killed};
 use super::maps::{KINDS, Lookup, Maps};
+use super::power_loss::Show;
 use super::report::Report;
+use super::stage::{POOL, Stage, say, step, timed};
 use super::verify;
 
 use endura_console::args::{KindName, MediaArgs};
 use endura_console::outcome::{Answer, Failure, Result};
-use endura_console::progress;
 use endura_console::text::{Table, bold, counted, duration, grouped};
 
 #[derive(clap::Args)]
@@ -30,6 +29,9 @@ pub(crate) struct Args {
     /// Show only this index [default: all, the keys dealt out among them]
     #[arg(long, value_enum)]
     kind: Option<KindName>,
+    /// Show what a power loss on a disk takes and what it leaves, in place of a kill
+    #[arg(long)]
+    power_loss: bool,
     #[command(flatten)]
     media: MediaArgs,
 }
@@ -41,17 +43,22 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (folder, doomed, filesystem) = place(args)?;
+    if args.power_loss {
+        let (dir, kinds) = (args.dir.as_deref(), &*args.kinds());
+        return Show { dir, keys: args.keys, kinds, media: args.media }.run();
+    }
+    let stage = Stage::set(args.dir.as_deref(), &args.kinds(), &args.media.options())?;
+    let folder = stage.folder.path();
     let plan = LoadPlan {
-        pool: folder.path().join("demo.endura"),
-        ledger: folder.path().join("acknowledged"),
+        pool: folder.join(POOL),
+        ledger: folder.join("acknowledged"),
         keys: args.keys,
         threads: args.threads as usize,
         media: args.media,
     };
     say(&bold(&format!("endura demo: {} keys, a kill in the middle", grouped(args.keys))))?;
     let kinds: Vec<_> = args.kinds().into_iter().map(Kind::name).collect();
-    say(&format!("  {} in one pool ({filesystem})", kinds.join(", ")))?;
+    say(&format!("  {} in one pool ({})", kinds.join(", "), stage.medium))?;
     say(&format!("  {}\n", plan.pool.display()))?;
     let mut report = Report::new(args.keys);
     load_and_kill(&plan, &mut report)?;
@@ -63,74 +70,8 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     pool.close()?;
     report.write(&mut stdout().lock())?;
-    if report.lost_nothing() {
-        let path = folder.path().to_path_buf();
-        let deleted = folder.close();
-        deleted.map_err(|e| Failure::at_path("cannot delete", &path, &e))?;
-    } else {
-        doomed.keep();
-        say(&format!("The pool is kept: {}", folder.keep().display()))?;
-    }
+    stage.strike(report.lost_nothing())?;
     Ok(Answer::yes_if(report.lost_nothing()))
-}
-
-/// Creates a folder on a file system that can hold a pool, with an empty pool in it.
-fn place(args: &Args) -> Result<(TempDir, Doomed, String)> {
-    let mut places = vec![args.dir.clone().unwrap_or_else(std::env::temp_dir)];
-    if args.dir.is_none() {
-        // In a container the temporary folder is often on an overlay, which cannot hold a pool.
-        places.push(PathBuf::from("/dev/shm"));
-    }
-    let mut refused = None;
-    for place in places {
-        match try_place(args, &place) {
-            Err(Trouble::Unsupported(error)) => refused = Some(Failure::at(&place, &error)),
-            Err(Trouble::Failure(failure)) => return Err(failure),
-            Ok(placed) => return Ok(placed),
-        }
-    }
-    Err(refused.unwrap_or_else(|| Failure::Usage("there is no folder for the pool".into())))
-}
-
-enum Trouble {
-    /// Another folder may work.
-    Unsupported(Error),
-    Failure(Failure),
-}
-
-fn try_place(args: &Args, place: &Path) -> Result<(TempDir, Doomed, String), Trouble> {
-    let section = interrupt::section();
-    let folder =
-        tempfile::Builder::new().prefix("endura-demo-").tempdir_in(place).map_err(|e| {
-            Trouble::Failure(Failure::at_path(
-                "cannot make a folder in",
-                place,
-                // Without the name of the folder that was tried.
-                &e.kind().into(),
-            ))
-        })?;
-    let doomed = interrupt::doomed(folder.path());
-    drop(section);
-    let create = || -> endura::Result<String> {
-        let pool = args.media.options().create_new(folder.path().join("demo.endura"))?;
-        Maps::create(&pool, &args.kinds())?;
-        let stats = pool.stats()?;
-        pool.close()?;
-        Ok(format!("{} on {}", stats.domain, stats.filesystem))
-    };
-    match create() {
-        Ok(filesystem) => Ok((folder, doomed, filesystem)),
-        Err(error @ Error::Unsupported { .. }) => Err(Trouble::Unsupported(error)),
-        Err(error) => Err(Trouble::Failure(Failure::at(place, &error))),
-    }
-}
-
-fn say(line: &str) -> Result<()> {
-    Ok(writeln!(stdout(), "{line}")?)
-}
-
-fn step(number: u32, what: &str) -> Result<()> {
-    say(&bold(&format!("{number}. {what}")))
 }
 
 fn load_and_kill(plan: &LoadPlan, report: &mut Report) -> Result<()> {
@@ -202,13 +143,4 @@ fn show_ranges(maps: &Maps) -> Result<()> {
     maps.samples(3)?.into_iter().for_each(|row| table.row(row));
     table.write(&mut stdout().lock())?;
     say("")
-}
-
-fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-    let spinner = progress::spinner();
-    let begun = Instant::now();
-    let result = work();
-    let took = begun.elapsed();
-    spinner.finish_and_clear();
-    Ok((result?, took))
 }

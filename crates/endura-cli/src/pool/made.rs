@@ -9,6 +9,7 @@ use endura::{Error, MapOptions, Pool, PoolOptions};
 use endura_console::interrupt::{self, Section};
 use endura_console::outcome::{Failure, Result};
 
+use crate::pool::checkpoint_args::{forget_checkpoints, is_there, tell_restored};
 use crate::pool::uncounted::count_unknown;
 use crate::values::map::{OpenMap, Schema};
 
@@ -51,6 +52,7 @@ impl Writing {
         schema: &Schema,
     ) -> Result<(Self, OpenMap)> {
         let failure = |error: &Error| Failure::at(path, error);
+        let was_there = is_there(path);
         let (pool, made_pool, section) = match options.open_existing(path) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 let section = interrupt::section();
@@ -70,8 +72,9 @@ impl Writing {
             Ok(pool) => (pool, None, interrupt::section()),
             Err(error) => return Err(failure(&error)),
         };
+        tell_restored(path, &pool, was_there);
         let mut writing = Self {
-            pool: None,
+            pool: Some(pool.clone()),
             path: path.into(),
             name: name.into(),
             made_pool,
@@ -82,7 +85,6 @@ impl Writing {
         writing.made_map = !maps?.iter().any(|map| map.name == name);
         let map =
             OpenMap::open_as(&pool, name, map_options, schema).map_err(|error| failure(&error));
-        writing.pool = Some(pool);
         Ok((writing, map?))
     }
 
@@ -121,7 +123,10 @@ impl Writing {
         }
         let _section = self.section.take().unwrap_or_else(interrupt::section);
         let gone = match self.made_pool {
-            Some(made) => made.remove(&self.path),
+            Some(made) => {
+                self.pool.iter().for_each(forget_checkpoints);
+                made.remove(&self.path)
+            }
             // A pool that cannot drop the map is full or broken, which has already been reported.
             None => self.pool.as_ref().is_some_and(|pool| pool.drop_map(&self.name).is_ok()),
         };

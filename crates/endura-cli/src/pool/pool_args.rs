@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endura::explain_bus_errors;
-use endura::{Error, MapOptions, Pool, PoolOptions, Types};
+use endura::{Checkpoints, Error, MapOptions, Pool, PoolOptions, Types};
 use endura_console::args::{KindName, MediaArgs, MediumArgs};
 use endura_console::outcome::{Failure, Result, says_where};
 use endura_console::text::printable;
 
+use crate::pool::checkpoint_args::{CheckpointArgs, default_file, is_there, tell_restored};
 use crate::pool::made::Writing;
 use crate::values::guess::{Chosen, Origin};
 use crate::values::map::{OpenMap, Schema};
@@ -74,6 +75,8 @@ pub(crate) struct NewMapArgs {
     /// The type of the values of a new map: the same, or json, or () [default: that of the first]
     #[arg(long, value_name = "TYPE", value_parser = parse_type)]
     values: Option<String>,
+    #[command(flatten)]
+    checkpoints: CheckpointArgs,
 }
 
 /// The name of a type, as an argument.
@@ -127,9 +130,24 @@ pub(crate) fn shown_name(name: &str) -> String {
     printable(name, false)
 }
 
-/// The failure for `error`, with the file that it concerns.
+/// The failure for `error`, with the file that it concerns, and the way back to a checkpoint if there is one.
 fn at(path: &Path, error: &Error) -> Failure {
-    Failure::at(path, error)
+    let failure = Failure::at(path, error);
+    match error {
+        Error::NeedsRestore { .. } if default_file(path).is_file() => {
+            let path = path.display();
+            failure.noted(format!("`endura restore {path}` takes it back to its last checkpoint"))
+        }
+        _ => failure,
+    }
+}
+
+/// The options with a choice of checkpoints, if there is one.
+pub(crate) fn with_checkpoints(options: PoolOptions, how: Option<Checkpoints>) -> PoolOptions {
+    match how {
+        Some(how) => options.checkpoints(how),
+        None => options,
+    }
 }
 
 /// `failure`, with the file that it concerns, unless its text names the file.
@@ -159,12 +177,22 @@ impl PoolArgs {
 
     /// Opens the pool without writing to it.
     pub(crate) fn open_read_only(&self) -> Result<Pool> {
-        self.options().read_only(true).open_existing(&self.pool).map_err(|error| self.at(&error))
+        self.open_read_only_as(None)
     }
 
-    /// Opens the pool for writing.
-    pub(crate) fn open(&self) -> Result<Pool> {
-        self.options().open_existing(&self.pool).map_err(|error| self.at(&error))
+    /// The same, of a pool whose checkpoints may be elsewhere.
+    pub(crate) fn open_read_only_as(&self, how: Option<Checkpoints>) -> Result<Pool> {
+        let options = with_checkpoints(self.options(), how);
+        options.read_only(true).open_existing(&self.pool).map_err(|error| self.at(&error))
+    }
+
+    /// Opens the pool for writing, with these checkpoints; else with those that it has.
+    pub(crate) fn open(&self, how: Option<Checkpoints>) -> Result<Pool> {
+        let was_there = is_there(&self.pool);
+        let pool = with_checkpoints(self.options(), how).open_existing(&self.pool);
+        let pool = pool.map_err(|error| self.at(&error))?;
+        tell_restored(&self.pool, &pool, was_there);
+        Ok(pool)
     }
 
     /// The failure for an error of this pool.
@@ -180,8 +208,8 @@ impl MapArgs {
     }
 
     /// Opens the map for a command that changes it.
-    pub(crate) fn open(&self) -> Result<(Pool, OpenMap)> {
-        self.map_of(self.pool.open()?)
+    pub(crate) fn open(&self, how: Option<Checkpoints>) -> Result<(Pool, OpenMap)> {
+        self.map_of(self.pool.open(how)?)
     }
 
     /// Never creates one: a mistyped name is an error.
@@ -239,7 +267,8 @@ fn parse(kind: &Type, what: &str, name: &str, argument: &OsStr) -> Result<Vec<u8
 impl NewMapArgs {
     fn options(&self) -> PoolOptions {
         explain(&self.pool);
-        self.media.options().lock_timeout(self.wait.wait)
+        let options = self.media.options().lock_timeout(self.wait.wait);
+        with_checkpoints(options, self.checkpoints.choice())
     }
 
     /// The types of the keys and values, now or later: `first` returns those of the first entry, if there is one.
@@ -285,18 +314,23 @@ impl NewMapArgs {
 
     /// The types of the map, if it exists.
     fn types(&self) -> Result<Option<Types>> {
+        let is_missing = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+        let was_there = is_there(&self.pool);
         let pool = match self.options().read_only(true).open_existing(&self.pool) {
             Ok(pool) => pool,
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            // Only a writer can open the pool, and will report its types.
-            Err(Error::NeedsRecovery) => {
-                let opened = self.options().open_existing(&self.pool);
-                opened.map_err(|error| at(&self.pool, &error))?
+            // Only a writer can open the pool, or make it anew from its checkpoint, and will report its types.
+            Err(error)
+                if matches!(error, Error::NeedsRecovery | Error::NeedsRestore { .. })
+                    || is_missing(&error) =>
+            {
+                match self.options().open_existing(&self.pool) {
+                    Err(error) if is_missing(&error) => return Ok(None),
+                    opened => opened.map_err(|error| at(&self.pool, &error))?,
+                }
             }
             Err(error) => return Err(at(&self.pool, &error)),
         };
+        tell_restored(&self.pool, &pool, was_there);
         let maps = pool.maps().map_err(|error| at(&self.pool, &error))?;
         Ok(maps.into_iter().find(|map| map.name == self.map).map(|map| map.types))
     }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use endura::Kind;
+use endura::{Checkpoints, Kind};
 use endura_console::interrupt::{self, Doomed};
 
 use super::plan::Plan;
@@ -50,8 +50,9 @@ impl Campaign {
         media: MediaArgs,
         threads: usize,
         seed: u64,
+        checkpoints: Option<Checkpoints>,
     ) -> Result<Self> {
-        create(kind, &pool, media).map_err(|error| Failure::at(&pool, &error))?;
+        create(kind, &pool, media, checkpoints).map_err(|error| Failure::at(&pool, &error))?;
         let mut ledger = pool.clone().into_os_string();
         ledger.push(".ledger");
         let ledger = PathBuf::from(ledger);

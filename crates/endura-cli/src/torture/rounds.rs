@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::place::{Place, kept_line};
 use super::report::Report;
 use super::round::Campaign;
+use crate::pool::checkpoint_args::IntervalArgs;
 use endura_console::args::{KindArgs, MediaArgs};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     kind: KindArgs,
     #[command(flatten)]
     media: MediaArgs,
+    #[command(flatten)]
+    checkpoints: IntervalArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -73,9 +76,10 @@ pub(crate) fn run(args: &Args) -> Result {
 /// Runs rounds until one finds a violation.
 fn rounds(args: &Args, pool: &Path) -> Result<Report> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
-    let mut campaign =
-        Campaign::begin(pool.into(), args.kind.kind(), args.media, args.threads as usize, seed)?;
-    let mut report = Report::new(args.kind.kind(), seed, args.threads);
+    let (threads, checkpoints) = (args.threads as usize, args.checkpoints.choice());
+    let kind = args.kind.kind();
+    let mut campaign = Campaign::begin(pool.into(), kind, args.media, threads, seed, checkpoints)?;
+    let mut report = Report::new(kind, seed, args.threads);
     let window = Duration::from_millis(args.min_ms)..=Duration::from_millis(args.max_ms);
     let bar = progress::bar(args.rounds, "kills");
     for round in 0..args.rounds {

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use endura::{Error, Kind, Pool, Result};
+use endura::{Checkpoints, Error, Kind, Pool, Result};
 use endura_console::args::MediaArgs;
 
 use super::subject::Subject;
+use crate::pool::checkpoint_args::forget_checkpoints;
+use crate::pool::pool_args::with_checkpoints;
 
 /// An open map, with its pool.
 pub(super) struct Open {
@@ -14,11 +16,18 @@ pub(super) struct Open {
 }
 
 /// Creates an empty map in a new pool at `path`.
-pub(super) fn create(kind: Kind, path: &Path, media: MediaArgs) -> Result<()> {
-    let pool = media.options().create_new(path)?;
+pub(super) fn create(
+    kind: Kind,
+    path: &Path,
+    media: MediaArgs,
+    checkpoints: Option<Checkpoints>,
+) -> Result<()> {
+    // The pool keeps the choice, and each writer inherits it.
+    let pool = with_checkpoints(media.options(), checkpoints).create_new(path)?;
     let made = Subject::open(&pool, Some(kind)).and_then(|_| pool.close());
     if made.is_err() {
         // A pool without a map is useless.
+        forget_checkpoints(&pool);
         let _ = std::fs::remove_file(path);
     }
     made

@@ -35,7 +35,7 @@ fn counts_are_unknown_after_a_kill_and_come_back() {
             &["import", pool, "/dev/null"],
             &["del", pool, "1"],
         ] {
-            let _ = std::fs::remove_file(pool);
+            place.remove_pool("pool");
             killed_import(pool, kind);
             let info = works(&["info", pool]);
             assert!(info.contains("not known") && info.contains("endura count"), "{kind}: {info}");

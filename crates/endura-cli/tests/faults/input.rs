@@ -35,7 +35,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_key() {
         ("mdb", "\u{feff}VERSION=3\nformat=print\ntype=btree\nHEADER=END\n a\n b\nDATA=END\n"),
     ] {
         let pool = &*place.pool();
-        let _ = std::fs::remove_file(pool);
+        place.remove_pool("pool");
         let output =
             endura_with(&["import", pool, "--map", "roart", "--format", format], file.as_bytes());
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));

@@ -169,7 +169,7 @@ fn a_guess_holds_for_every_line_or_nothing_is_imported() {
         let named = ["--keys", types[0], "--values", types[1]];
         imported(pool, format, &named, input).expect("the types that were named");
         assert_eq!(works(&["scan", pool]).lines().count(), 2, "{input_text}");
-        std::fs::remove_file(pool).expect("removed");
+        place.remove_pool("new");
     }
     assert!(endura(&["check", other]).status.success());
 }
@@ -227,7 +227,7 @@ fn floats_come_back_bit_by_bit() {
                 |dump: String| dump.split_once("HEADER=END").map(|(_, data)| data.to_owned());
             let same = data(dump(again, "main")) == data(dump(pool, map));
             assert!(same, "{map} {format}: other bits");
-            std::fs::remove_file(again).expect("removed");
+            place.remove_pool("again");
         }
         // What a scan prints, a look finds.
         for line in expected.lines().step_by(all.len() / 20).chain(expected.lines().last()) {

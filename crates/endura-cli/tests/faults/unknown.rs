@@ -28,7 +28,7 @@ fn patch(pool: &str, change: fn(u64) -> u64) {
 /// both is lost.
 fn pool(place: &Place, change: fn(u64) -> u64, killed: bool) -> String {
     let pool = place.pool();
-    let _ = std::fs::remove_file(&pool);
+    place.remove_pool("pool");
     endura_with(&["import", &pool], b"1\t1\n2\t2\n3\t3\n");
     endura_with(&["import", &pool, "--map", "other"], b"a\tb\nc\td\n");
     if killed {

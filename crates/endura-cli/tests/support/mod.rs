@@ -37,8 +37,24 @@ impl Place {
         self.path(name).display().to_string()
     }
 
-    /// The names of all that lies in it.
+    /// The names of all that lies in it, but for checkpoints beside their pools.
     pub(crate) fn names(&self) -> Vec<String> {
+        let all = self.all_names();
+        let is_beside = |name: &String| {
+            name.strip_suffix(".checkpoint").is_some_and(|pool| all.iter().any(|name| name == pool))
+        };
+        all.iter().filter(|name| !is_beside(name)).cloned().collect()
+    }
+
+    /// Removes a pool, if it is there, so that it can be made again.
+    pub(crate) fn remove_pool(&self, name: &str) {
+        for name in [name.into(), format!("{name}.checkpoint")] {
+            let _ = std::fs::remove_file(self.path(&name));
+        }
+    }
+
+    /// The names of all that lies in it.
+    pub(crate) fn all_names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path()).expect("the folder");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
             entry.expect("an entry").file_name().to_string_lossy().into_owned()

@@ -43,8 +43,8 @@ pub(crate) struct Beside {
     path: PathBuf,
     /// Whether it has its temporary name still.
     is_new: bool,
-    /// Declared last: released when everything else is gone.
-    _lock: FileLock,
+    /// None if it is only [looked at](Self::peek). Declared last: released when everything else is gone.
+    _lock: Option<FileLock>,
 }
 
 impl Beside {
@@ -54,16 +54,35 @@ impl Beside {
     ///
     /// [`Error::BadCheckpoint`] if it is not one that can be read; [`Error::Io`].
     pub(crate) fn open(path: &Path, most_pages: u32, read_only: bool) -> Result<Option<Self>> {
-        match fs::metadata(path) {
+        match is_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::opening(path, error)),
-            Ok(facts) if !facts.is_file() => return Err(bad(path, NO_FILE)),
-            Ok(_) => {}
+            Ok(false) => return Err(bad(path, NO_FILE)),
+            Ok(true) => {}
         }
         let (file, lock) = locked(path, read_only)?;
+        Self::found(path, file, most_pages, Some(lock)).map(Some)
+    }
+
+    /// The file at `path`, which another process may be writing. Its newest checkpoint stays in it until the next but one is
+    /// made: what is read is checked, and may be gone by then.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`Error::Io`] with `NotFound` as well.
+    pub(crate) fn peek(path: &Path, most_pages: u32) -> Result<Self> {
+        let failed = |error| Error::opening(path, error);
+        if !is_file(path).map_err(failed)? {
+            return Err(bad(path, NO_FILE));
+        }
+        let file = lock::open(path, true).map_err(failed)?;
+        Self::found(path, file, most_pages, None)
+    }
+
+    fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
         let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
         let path = path.to_owned();
-        Ok(Some(Self { file, newest, most_pages, whole: None, path, is_new: false, _lock: lock }))
+        Ok(Self { file, newest, most_pages, whole: None, path, is_new: false, _lock: lock })
     }
 
     /// A new file, which takes the place of what is at `path` when it holds a checkpoint.
@@ -76,7 +95,15 @@ impl Beside {
         let (file, lock) = locked(&temporary, false)?;
         file.set_len(0).map_err(failed)?;
         let path = path.to_owned();
-        Ok(Self { file, newest: None, most_pages, whole: None, path, is_new: true, _lock: lock })
+        Ok(Self {
+            file,
+            newest: None,
+            most_pages,
+            whole: None,
+            path,
+            is_new: true,
+            _lock: Some(lock),
+        })
     }
 
     /// All of it, which is read now if it was not. O(pages of the pool) then.
@@ -150,6 +177,10 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 /// The folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn is_file(path: &Path) -> io::Result<bool> {
+    fs::metadata(path).map(|facts| facts.is_file())
 }
 
 fn locked(path: &Path, read_only: bool) -> Result<(File, FileLock)> {

@@ -4,6 +4,7 @@
 //! and comparisons work on bytes. Each method checks its arguments. A [`Type`] is the parsed name of a type; it
 //! converts between encodings and a [`Datum`].
 
+mod copy;
 mod datum;
 mod encoding;
 mod ends;

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod checkpoints;
 mod collect;
+mod copies;
 pub(crate) mod info;
 mod listen;
 mod open;

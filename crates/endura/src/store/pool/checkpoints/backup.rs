@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::found::{self, Restored};
 use crate::media::{Mapped, Media, Placement, Region};
@@ -16,6 +16,8 @@ use crate::{Error, Result};
 const PIECE: usize = 1 << 20;
 /// How long a copy of a pool without checkpoints waits for writers.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a copy of a checkpoint is begun that is replaced meanwhile.
+const ATTEMPTS: u32 = 5;
 
 /// What a copy is made from.
 pub(in crate::store::pool) enum Source<'s> {
@@ -95,10 +97,28 @@ pub(in crate::store::pool) struct ByHand<'h> {
 }
 
 impl ByHand<'_> {
+    fn checkpoint_path(&self) -> PathBuf {
+        self.from.map_or_else(|| beside::default_path(self.path), Path::to_owned)
+    }
+
     fn checkpoint(&self) -> Result<Beside> {
-        let path = self.from.map_or_else(|| beside::default_path(self.path), Path::to_owned);
+        let path = self.checkpoint_path();
         let found = Beside::open(&path, u32::MAX, true)?;
         found.ok_or_else(|| Error::opening(&path, io::Error::from(io::ErrorKind::NotFound)))
+    }
+
+    /// Fails unless the checkpoint may stand for the pool with this superblock.
+    fn check(&self, from: &Beside, last: &Superblock) -> Result<()> {
+        let refused = |what| Err(beside::bad(from.path(), what));
+        match from.relation(last) {
+            None => refused(beside::EMPTY),
+            Some(Relation::Foreign) => refused(beside::FOREIGN),
+            // Named by the caller, who knows it.
+            _ if self.from.is_some() => Ok(()),
+            Some(Relation::Stale) => refused(beside::STALE),
+            Some(Relation::Related { lags: true, .. }) => refused(beside::LAGS),
+            Some(Relation::Related { .. }) => Ok(()),
+        }
     }
 
     /// Takes the pool back to a checkpoint.
@@ -109,23 +129,40 @@ impl ByHand<'_> {
         progress: &mut restore::Progress<'_>,
     ) -> Result<Restored> {
         let mut from = self.checkpoint()?;
-        let refused = |what| Err(beside::bad(from.path(), what));
-        match from.relation(file.superblock()) {
-            None => return refused(beside::EMPTY),
-            Some(Relation::Foreign) => return refused(beside::FOREIGN),
-            // Named by the caller, who knows it.
-            _ if self.from.is_some() => {}
-            Some(Relation::Stale) => return refused(beside::STALE),
-            Some(Relation::Related { lags: true, .. }) => return refused(beside::LAGS),
-            Some(Relation::Related { .. }) => {}
-        }
+        self.check(&from, file.superblock())?;
         if file.doubt(placement).is_none() {
-            return refused(WHOLE);
+            return Err(beside::bad(from.path(), WHOLE));
         }
         if self.keep_torn {
             keep(file, &with_suffix(self.path))?;
         }
         found::restore_in_place(file, &mut from, placement, progress)
+    }
+
+    /// Gives the newest checkpoint of a pool that another process may be writing to `write`, and tells when it was made. If
+    /// its pages are gone meanwhile, because newer ones were made, it begins again with the newest.
+    pub(in crate::store::pool) fn copy_beside_a_writer(
+        &self,
+        write: &mut dyn FnMut(Source<'_>) -> Result<()>,
+    ) -> Result<SystemTime> {
+        let path = self.checkpoint_path();
+        for _ in 0..ATTEMPTS {
+            let mut from = Beside::peek(&path, u32::MAX)?;
+            // Read after the checkpoint: a session that begins between the two names that as its base.
+            let pool = File::open(self.path).map_err(|error| Error::opening(self.path, error))?;
+            self.check(&from, &Superblock::read(&pool)?)?;
+            let seen = from.newest();
+            // The moment is from now on that of the pages.
+            let whole = from.whole().map(drop);
+            let whole = whole.map_err(|failure| beside::told(&path, failure));
+            match whole.and_then(|()| write(Source::Checkpoint(&mut from))) {
+                Ok(()) => return Ok(found::newest(&from)?.1),
+                Err(Error::BadCheckpoint { .. })
+                    if Beside::peek(&path, u32::MAX)?.newest() != seen => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(beside::bad(&path, TOO_FAST))
     }
 
     /// Makes a pool that is not there from a checkpoint.
@@ -142,6 +179,8 @@ impl ByHand<'_> {
     }
 }
 
+const TOO_FAST: &str = "it is replaced faster than it can be copied: have the program that has the pool open make the copy \
+     (`Pool::backup`)";
 const WHOLE: &str = "the pool is whole, and has what was written after the checkpoint; to go back all the same, move the pool away and \
      open it: it is made anew from the checkpoint";
 

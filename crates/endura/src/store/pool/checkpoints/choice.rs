@@ -39,6 +39,8 @@ const INTERVAL: Duration = Duration::from_secs(30);
 pub struct Checkpoints {
     pub(in crate::store::pool) schedule: Schedule,
     pub(in crate::store::pool) file: Option<PathBuf>,
+    /// Whether the pool's own schedule counts, where it has one.
+    pub(in crate::store::pool) is_as_left: bool,
 }
 
 impl Default for Checkpoints {
@@ -54,19 +56,39 @@ impl Checkpoints {
     #[must_use]
     pub fn every(interval: Duration) -> Self {
         let schedule = Schedule { is_on: true, every: Some(interval), ..Schedule::default() };
-        Self { schedule, file: None }
+        Self { schedule, file: None, is_as_left: false }
+    }
+
+    /// When the pool was left to make them; each 30 seconds if it had none. So [`in_file`](Self::in_file) can say where they are
+    /// without a word about when.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, kept) = (folder.path().join("data.endura"), folder.path().join("kept"));
+    /// use endura::{Checkpoints, Pool};
+    ///
+    /// let how = Checkpoints::on_demand().in_file(&kept);
+    /// Pool::options().checkpoints(how).open(&path)?.close()?;
+    /// let how = Checkpoints::as_left().in_file(&kept);
+    /// let pool = Pool::options().checkpoints(how).open(&path)?;
+    /// assert_eq!(pool.stats()?.checkpoints.expect("some").every, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn as_left() -> Self {
+        Self { is_as_left: true, ..Self::every(INTERVAL) }
     }
 
     /// By [`Pool::checkpoint`](crate::Pool::checkpoint) and at each close only.
     #[must_use]
     pub fn on_demand() -> Self {
-        Self { schedule: Schedule { is_on: true, ..Schedule::default() }, file: None }
+        Self { schedule: Schedule { is_on: true, ..Schedule::default() }, ..Self::off() }
     }
 
     /// None. If the pool had some, their file is removed: a power loss while the pool is open may then cost the pool.
     #[must_use]
     pub fn off() -> Self {
-        Self { schedule: Schedule::default(), file: None }
+        Self { schedule: Schedule::default(), file: None, is_as_left: false }
     }
 
     /// Also when pages of so many bytes have changed since the last one. This is looked at once a second.
@@ -84,5 +106,12 @@ impl Checkpoints {
         self.schedule.is_elsewhere = self.schedule.is_on;
         self.file = Some(path.into());
         self
+    }
+
+    /// The schedule of a session of a pool that was left with `last`.
+    pub(super) fn schedule(&self, last: Schedule) -> Schedule {
+        let schedule = if self.is_as_left && last.is_on { last } else { self.schedule };
+        let is_elsewhere = schedule.is_elsewhere || self.schedule.is_elsewhere;
+        Schedule { is_elsewhere, ..schedule }
     }
 }

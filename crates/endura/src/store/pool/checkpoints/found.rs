@@ -48,7 +48,7 @@ impl Plan {
         most_pages: u32,
     ) -> Result<Option<Self>> {
         let default = || beside::default_path(path);
-        let schedule = choice.map_or(last.schedule, |choice| choice.schedule);
+        let schedule = choice.map_or(last.schedule, |choice| choice.schedule(last.schedule));
         let path = choice.and_then(|choice| choice.file.clone()).unwrap_or_else(default);
         if !schedule.is_on && !last.schedule.is_on {
             return Ok(None);

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{Write, stdout};
 
+use crate::pool::checkpoint_args::CheckpointArgs;
 use crate::pool::pool_args::{MapArgs, about, parse_key};
 use crate::pool::uncounted::count_unknown;
 use crate::values::escape::NOTATION;
@@ -20,10 +21,12 @@ pub(crate) struct Args {
     /// Print {"key":K,"previous":V}, with null if the key was absent
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    checkpoints: CheckpointArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (pool, map) = args.map.open()?;
+    let (pool, map) = args.map.open(args.checkpoints.choice())?;
     let answer = remove(args, &map);
     let answer = answer.map_err(|failure| about(&args.map.pool.pool, failure))?;
     count_unknown(&pool).and_then(|()| pool.close()).map_err(|error| args.map.pool.at(&error))?;

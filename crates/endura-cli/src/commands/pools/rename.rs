@@ -2,6 +2,7 @@
 
 use endura::Error;
 
+use crate::pool::checkpoint_args::CheckpointArgs;
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
 use crate::pool::uncounted::count_unknown;
 use endura_console::outcome::{Answer, Failure, Result};
@@ -16,10 +17,12 @@ pub(crate) struct Args {
     /// Its new name, which no map may have
     #[arg(value_parser = parse_name)]
     name: String,
+    #[command(flatten)]
+    checkpoints: CheckpointArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let pool = args.pool.open()?;
+    let pool = args.pool.open(args.checkpoints.choice())?;
     must_exist(&pool, &args.pool.pool, &args.map, "")?;
     // The step that may fail is first: a command that fails changes nothing.
     let renamed = count_unknown(&pool).and_then(|()| pool.rename(&args.map, &args.name));

@@ -2,11 +2,15 @@
 
 use std::io::{BufWriter, Write, stdout};
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::SystemTime;
 
 use endura::dynamic::DynamicMap;
-use endura::{Domain, Kind, MapInfo, NodeLayout, Pool, SizeUse, Stats};
+use endura::{CheckpointStats, Domain, Kind, MapInfo, NodeLayout, Pool, SizeUse, Stats};
 use serde_json::json;
 
+use crate::pool::checkpoint_args::{FileArgs, shown_file};
+use crate::pool::moment::since;
 use crate::pool::pool_args::{PoolArgs, shown_name};
 use crate::pool::uncounted::counted;
 use crate::values::json::path_json;
@@ -23,6 +27,8 @@ const ENTRIES_PER_TICK: u64 = 4096;
 pub(crate) struct Args {
     #[command(flatten)]
     pool: PoolArgs,
+    #[command(flatten)]
+    checkpoints: FileArgs,
     /// Read all entries as well, and tell payload, structure and free space, by size of chunk
     #[arg(long)]
     space: bool,
@@ -32,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let pool = args.pool.open_read_only()?;
+    let pool = args.pool.open_read_only_as(args.checkpoints.choice())?;
     let failure = |error| args.pool.at(&error);
     let (mut stats, maps) = (pool.stats().map_err(failure)?, pool.maps().map_err(failure)?);
     let space = args.space.then(|| Space::of(&pool, &stats, &maps).map_err(failure)).transpose()?;
@@ -61,6 +67,7 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
         line("  structure", bytes(space.structure));
     }
     line("  free in spans", bytes(stats.free_chunk_bytes));
+    line("power loss", after_power_loss(&args.pool.pool, stats));
     line("generation", grouped(stats.generation));
     line("last session", if stats.clean_open { "closed" } else { "ended without a close" }.into());
     table.write(&mut out)?;
@@ -103,6 +110,65 @@ fn print(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space>) ->
         writeln!(out, "  the next command that writes")?;
     }
     Ok(out.flush()?)
+}
+
+/// What a power loss while the pool is open leaves of it.
+fn after_power_loss(pool: &Path, stats: &Stats) -> String {
+    match &stats.checkpoints {
+        _ if stats.power_safe => "survived".into(),
+        Some(kept) => after_restore(pool, kept),
+        None if is_in_memory(stats) => {
+            "no checkpoints: this pool is in memory, and would be gone".into()
+        }
+        None => "no checkpoints: this pool would be refused after one".into(),
+    }
+}
+
+fn after_restore(pool: &Path, kept: &CheckpointStats) -> String {
+    let path = shown_file(pool, &kept.path);
+    let Some(newest) = kept.newest else {
+        return match path.is_empty() {
+            true => "its checkpoints are in a file that --checkpoint-file has to name".into(),
+            false => format!("no checkpoint yet ({}), {path}", rhythm(kept)),
+        };
+    };
+    let (age, rhythm, size) = (since(newest), rhythm(kept), bytes(kept.bytes));
+    format!("back to the last checkpoint, {age} ago ({rhythm}), {path}, {size}")
+}
+
+/// When checkpoints are made.
+fn rhythm(kept: &CheckpointStats) -> String {
+    let every = kept.every.map(|every| format!("every {} s", every.as_secs_f64()));
+    let after = kept.after_bytes.map(|changed| format!("after {} of changes", bytes(changed)));
+    let all = [every, after].into_iter().flatten().collect::<Vec<_>>();
+    if all.is_empty() { "on demand".into() } else { all.join(" or ") }
+}
+
+fn is_in_memory(stats: &Stats) -> bool {
+    matches!(stats.filesystem, "tmpfs" | "ramfs")
+}
+
+/// The same for programs: one word.
+fn power_loss_word(stats: &Stats) -> &'static str {
+    match &stats.checkpoints {
+        _ if stats.power_safe => "survived",
+        Some(kept) if kept.newest.is_some() => "checkpoint",
+        Some(_) => "no_checkpoint_yet",
+        None if is_in_memory(stats) => "gone",
+        None => "refused",
+    }
+}
+
+fn checkpoints_json(kept: &CheckpointStats) -> serde_json::Value {
+    let made = |newest: SystemTime| newest.duration_since(SystemTime::UNIX_EPOCH).ok();
+    json!({
+        "path": path_json(&kept.path),
+        "every_seconds": kept.every.map(|every| every.as_secs_f64()),
+        "after_bytes": kept.after_bytes,
+        "newest_unix_seconds": kept.newest.and_then(made).map(|since| since.as_secs_f64()),
+        "age_seconds": kept.newest.map(|newest| newest.elapsed().unwrap_or_default().as_secs_f64()),
+        "bytes": kept.bytes,
+    })
 }
 
 /// What the bytes in use are.
@@ -163,6 +229,8 @@ fn print_json(args: &Args, stats: &Stats, maps: &[MapInfo], space: Option<&Space
         "bytes_in_use": stats.bytes_in_use,
         "free_chunk_bytes": stats.free_chunk_bytes,
         "limbo_bytes": stats.limbo_bytes,
+        "power_loss": power_loss_word(stats),
+        "checkpoints": stats.checkpoints.as_ref().map(checkpoints_json),
         "generation": stats.generation,
         "clean_open": stats.clean_open,
         "warnings": stats.warnings,

@@ -1,12 +1,14 @@
 //! `endura check`: is this pool sound?
 
 use std::io::{BufWriter, Write, stdout};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use endura::{Error, Report};
 use serde_json::json;
 
-use crate::pool::pool_args::{PoolArgs, shown_name};
+use crate::pool::checkpoint_args::{FileArgs, is_there, tell_restored};
+use crate::pool::moment::since;
+use crate::pool::pool_args::{PoolArgs, shown_name, with_checkpoints};
 use crate::pool::uncounted::{count_unknown, has_unknown};
 use crate::values::json::path_json;
 use endura_console::outcome::{Answer, Failure, Result};
@@ -16,10 +18,12 @@ use endura_console::text::{Table, grouped, printable};
 pub(crate) struct Args {
     #[command(flatten)]
     pool: PoolArgs,
-    /// Accept a pool that may be torn (the machine went down, or the file was copied, while it was open),
-    /// if nothing in it is damaged
+    /// Accept a pool that may be torn (the machine went down, or the file was copied, while it was open)
+    /// as it is, if nothing in it is damaged, even if it has a checkpoint
     #[arg(long)]
     accept: bool,
+    #[command(flatten)]
+    checkpoints: FileArgs,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -31,6 +35,8 @@ struct Finding {
     damage: Option<String>,
     /// Why the pool may be torn, if it may be.
     doubt: Option<String>,
+    /// When the checkpoint was made to which it can be taken back.
+    checkpoint: Option<SystemTime>,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -46,13 +52,14 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn look(args: &Args) -> Result<Finding> {
     let path = &args.pool.pool;
-    let options = args.pool.options();
+    let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
+    let was_there = is_there(path);
     let mut doubt = None;
     let opened = match options.clone().read_only(true).open_existing(path) {
         Err(Error::NeedsRestore { reason }) => {
             doubt = Some(reason.to_string());
             if args.accept {
-                options.accept_unclean(true).open_existing(path)
+                options.restore(false).accept_unclean(true).open_existing(path)
             } else {
                 options.read_only(true).accept_unclean(true).open_existing(path)
             }
@@ -61,16 +68,19 @@ fn look(args: &Args) -> Result<Finding> {
         other => other,
     };
     let outcome = opened.and_then(|pool| {
+        tell_restored(path, &pool, was_there);
+        let kept = pool.stats()?.checkpoints;
         let (report, unknown) = (pool.verify()?, has_unknown(&pool)?);
         pool.close()?;
-        Ok((report, unknown))
+        Ok((report, unknown, kept.and_then(|kept| kept.newest)))
     });
+    let checkpoint = None;
     match outcome {
-        Ok((report, unknown)) => {
+        Ok((report, unknown, checkpoint)) => {
             if unknown && (doubt.is_none() || args.accept) {
                 record_counts(args);
             }
-            Ok(Finding { report: Some(report), damage: None, doubt })
+            Ok(Finding { report: Some(report), damage: None, doubt, checkpoint })
         }
         Err(Error::Corrupt { offset, what }) => {
             // The library's text advises to run this command.
@@ -78,10 +88,10 @@ fn look(args: &Args) -> Result<Finding> {
                 "the pool is damaged at byte {offset}: {what}; restore it from a backup, or `endura export` the maps \
                  that can still be read"
             );
-            Ok(Finding { report: None, damage: Some(damage), doubt })
+            Ok(Finding { report: None, damage: Some(damage), doubt, checkpoint })
         }
         Err(error @ Error::Truncated { .. }) => {
-            Ok(Finding { report: None, damage: Some(error.to_string()), doubt })
+            Ok(Finding { report: None, damage: Some(error.to_string()), doubt, checkpoint })
         }
         Err(error) => Err(Failure::at(path, &error)),
     }
@@ -90,9 +100,8 @@ fn look(args: &Args) -> Result<Finding> {
 /// Records in the pool how many entries its maps have, which an unclean end lost. A pool that this process may not
 /// write, or that another process has opened meanwhile, is not changed.
 fn record_counts(args: &Args) {
-    if let Ok(pool) =
-        args.pool.options().lock_timeout(Duration::ZERO).open_existing(&args.pool.pool)
-    {
+    let options = with_checkpoints(args.pool.options(), args.checkpoints.choice());
+    if let Ok(pool) = options.lock_timeout(Duration::ZERO).open_existing(&args.pool.pool) {
         let _ = count_unknown(&pool);
         let _ = pool.close();
     }
@@ -121,11 +130,22 @@ fn print(args: &Args, finding: &Finding) -> Result<()> {
         (None, Some(doubt)) if args.accept => {
             writeln!(out, "{path}: may be torn ({doubt}), is sound as it is, and was accepted")?;
         }
-        (None, Some(doubt)) => writeln!(
-            out,
-            "{path}: may be torn ({doubt}). What is there is sound, but operations may be missing: \
-             restore a backup, or take it as it is with --accept"
-        )?,
+        (None, Some(doubt)) => {
+            let way_back = match finding.checkpoint {
+                Some(made) => {
+                    format!(
+                        "`endura restore` takes it back to its checkpoint of {} ago",
+                        since(made)
+                    )
+                }
+                None => "restore a backup".into(),
+            };
+            writeln!(
+                out,
+                "{path}: may be torn ({doubt}). What is there is sound, but operations may be missing: \
+                 {way_back}, or take it as it is with --accept"
+            )?;
+        }
         (None, None) => writeln!(out, "{path}: sound")?,
     }
     Ok(out.flush()?)

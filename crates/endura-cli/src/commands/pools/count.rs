@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write, stdout};
 use endura::{Error, Pool};
 use serde_json::json;
 
+use crate::pool::checkpoint_args::FileArgs;
 use crate::pool::pool_args::{PoolArgs, must_exist, parse_name, shown_name};
 use crate::pool::uncounted::{count_unknown, counted, has_unknown};
 use endura_console::outcome::{Answer, Failure, Result};
@@ -20,6 +21,8 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    checkpoints: FileArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -29,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     if has_unknown(&pool).map_err(|error| args.pool.at(&error))? {
         drop(pool);
-        pool = args.pool.open()?;
+        pool = args.pool.open(args.checkpoints.choice())?;
     }
     let counts = count(args, &pool).map_err(|error| {
         let failure = args.pool.at(&error);

@@ -1,0 +1,91 @@
+//! `endura restore`: takes a pool back to a checkpoint.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use endura::{Error, Pool, Restored};
+use endura_console::interrupt;
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use endura_console::text::{bytes, printable};
+use serde_json::json;
+
+use crate::pool::checkpoint_args::{is_there, with_suffix};
+use crate::pool::moment::{since, utc};
+use crate::values::json::path_json;
+
+const ABOUT: &str = "\
+After a power loss a command that writes does this by itself; `endura restore`
+does it at once, and also with the copy of a pool that was open. A pool that is
+missing is made anew. A pool that is whole is refused. If this is interrupted,
+the next restore, or the next command that writes, begins again.";
+
+#[derive(clap::Args)]
+#[command(after_help = ABOUT)]
+pub(crate) struct Args {
+    /// The pool file
+    pool: PathBuf,
+    /// The file of checkpoints [default: the pool's name with `.checkpoint` behind it]
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Keep the file as it was, with `.torn` behind its name
+    #[arg(long)]
+    keep_torn: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let was_there = is_there(&args.pool);
+    let torn = (args.keep_torn && was_there).then(|| with_suffix(&args.pool, ".torn"));
+    // Half of a torn file would look like one that was kept.
+    let section = torn.is_some().then(interrupt::section);
+    let spinner = progress::spinner();
+    let restored = Pool::restore(&args.pool, args.from.as_deref(), args.keep_torn);
+    spinner.finish_and_clear();
+    drop(section);
+    let restored = restored.map_err(|error| failure(args, &error))?;
+    print(args, &restored, was_there, torn)?;
+    Ok(Answer::Yes)
+}
+
+fn failure(args: &Args, error: &Error) -> Failure {
+    let failure = Failure::at(&args.pool, error);
+    match error {
+        Error::Io { .. } if args.from.is_none() => {
+            failure.noted("--from names the checkpoint if it is elsewhere")
+        }
+        _ => failure,
+    }
+}
+
+fn print(args: &Args, restored: &Restored, was_there: bool, torn: Option<PathBuf>) -> Result<()> {
+    let mut out = stdout().lock();
+    if args.json {
+        let made = restored.at.duration_since(std::time::SystemTime::UNIX_EPOCH);
+        let whole = json!({
+            "pool": path_json(&args.pool),
+            "made_anew": !was_there,
+            "checkpoint_unix_seconds": made.unwrap_or_default().as_secs_f64(),
+            "age_seconds": restored.at.elapsed().unwrap_or_default().as_secs_f64(),
+            "written_bytes": restored.written_bytes,
+            "torn": torn.as_deref().map(path_json),
+        });
+        writeln!(out, "{whole}")?;
+        return Ok(out.flush()?);
+    }
+    let shown = |path: &PathBuf| printable(&path.to_string_lossy(), false);
+    let (pool, done) =
+        (shown(&args.pool), if was_there { "taken back to" } else { "made anew from" });
+    let (made, age) = (utc(restored.at), since(restored.at));
+    let written = bytes(restored.written_bytes);
+    writeln!(
+        out,
+        "{pool}: {done} its checkpoint of {made}, {age} ago ({written} of pages written)"
+    )?;
+    if let Some(torn) = &torn {
+        writeln!(out, "{}: the file as it was", shown(torn))?;
+    }
+    Ok(out.flush()?)
+}

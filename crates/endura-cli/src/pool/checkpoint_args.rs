@@ -1,0 +1,130 @@
+//! Checkpoints of a command's pool: when and where they are made, and what an open did with one.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use endura::{Checkpoints, Pool};
+use endura_console::outcome::tell;
+use endura_console::text::{bytes, printable};
+
+use crate::pool::moment::since;
+
+/// Where the checkpoints of a pool are.
+#[derive(clap::Args)]
+pub(crate) struct FileArgs {
+    /// The file of the pool's checkpoints, if it is not the pool's name with `.checkpoint` behind it; has to be given
+    /// at each open
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint_file: Option<PathBuf>,
+}
+
+/// How often checkpoints of a pool are made.
+#[derive(clap::Args, Clone, Copy)]
+pub(crate) struct IntervalArgs {
+    /// Make a checkpoint each so many seconds while the pool is written, from now on [default: as the pool was left;
+    /// 30 if it is new, and on a disk]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_interval)]
+    checkpoint_every: Option<Duration>,
+}
+
+/// When and where checkpoints of a pool are made.
+#[derive(clap::Args)]
+pub(crate) struct CheckpointArgs {
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    #[command(flatten)]
+    interval: IntervalArgs,
+    /// Make no checkpoints from now on, and remove their file: a power loss may then cost the pool
+    #[arg(long, conflicts_with = "checkpoint_every")]
+    no_checkpoints: bool,
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    // The pool records milliseconds, in 32 bits.
+    let fits = |every: &Duration| (1..=u128::from(u32::MAX)).contains(&every.as_millis());
+    seconds.filter(fits).ok_or_else(|| "not a number of seconds from 0.001 to 4,000,000".into())
+}
+
+impl FileArgs {
+    /// The choice that these arguments ask for; none if they ask for nothing.
+    pub(crate) fn choice(&self) -> Option<Checkpoints> {
+        self.checkpoint_file.as_ref().map(|file| Checkpoints::as_left().in_file(file))
+    }
+}
+
+impl IntervalArgs {
+    /// The choice that these arguments ask for; none if they ask for nothing.
+    pub(crate) fn choice(self) -> Option<Checkpoints> {
+        self.checkpoint_every.map(Checkpoints::every)
+    }
+}
+
+impl CheckpointArgs {
+    /// The choice that these arguments ask for; none if they ask for nothing.
+    pub(crate) fn choice(&self) -> Option<Checkpoints> {
+        let when = match self.no_checkpoints {
+            true => Some(Checkpoints::off()),
+            false => self.interval.choice(),
+        };
+        match (when, &self.file.checkpoint_file) {
+            (Some(when), Some(file)) => Some(when.in_file(file)),
+            (when, _) => when.or_else(|| self.file.choice()),
+        }
+    }
+}
+
+/// Says so if the open of the pool at `path` took it back to a checkpoint. `was_there`: whether there was a pool before.
+pub(crate) fn tell_restored(path: &Path, pool: &Pool, was_there: bool) {
+    let Some(restored) = pool.stats().ok().and_then(|stats| stats.restored) else { return };
+    let (path, age) = (printable(&path.to_string_lossy(), false), since(restored.at));
+    let written = bytes(restored.written_bytes);
+    if was_there {
+        tell(format_args!(
+            "endura: {path}: the machine went down while the pool was open: taken back to its checkpoint of {age} ago \
+             ({written} of pages written); later writes are lost"
+        ));
+    } else {
+        tell(format_args!(
+            "endura: {path}: the pool was missing: made anew from its checkpoint of {age} ago ({written} of pages \
+             written); later writes are lost"
+        ));
+    }
+}
+
+/// Removes the checkpoints of a pool that goes: from one that stays, the next command would make the pool anew. The close
+/// makes one more, in the file that is made here and then has no name.
+pub(crate) fn forget_checkpoints(pool: &Pool) {
+    let Some(kept) = pool.stats().ok().and_then(|stats| stats.checkpoints) else { return };
+    let _ = pool.checkpoint();
+    for path in [with_suffix(&kept.path, ".new"), kept.path] {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Whether something has the name `path`.
+pub(crate) fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// The file in which checkpoints of the pool at `path` are unless another one is given.
+pub(crate) fn default_file(path: &Path) -> PathBuf {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    with_suffix(&path, ".checkpoint")
+}
+
+/// The file of a pool's checkpoints, for people: beside the pool it is named as the pool was.
+pub(crate) fn shown_file(pool: &Path, file: &Path) -> String {
+    let beside = with_suffix(pool, ".checkpoint");
+    let is_beside = fs::canonicalize(&beside).is_ok_and(|found| found == file);
+    printable(&(if is_beside { &beside } else { file }).to_string_lossy(), false)
+}
+
+/// `path` with more behind it.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

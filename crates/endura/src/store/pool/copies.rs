@@ -1,0 +1,66 @@
+//! Copies of a pool that another process has open.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::checkpoints::backup::{ByHand, Source};
+use super::pool::Pool;
+use crate::Result;
+
+impl Pool {
+    /// Writes a copy of the pool at `path` as its last checkpoint has it to `to`, where nothing may be; returns when that
+    /// was made. For a pool that another process has open: what was written after the checkpoint is not in the copy. (A process
+    /// that has the pool open itself copies its state of now: [`backup`](Self::backup).) The checkpoint is the one beside the
+    /// pool, or in `from`.
+    ///
+    /// The copy is a closed pool, which can be opened anywhere. It appears when it is whole and durable; a failure, or a
+    /// crash, leaves nothing. Each page is checked when it is read. If the other process replaces the checkpoint meanwhile, the
+    /// copy begins again, five times at most.
+    ///
+    /// `progress` is called with the bytes that are done and with all, about once for each MiB. If it breaks, nothing is
+    /// left at `to`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the checkpoint is none of this pool, or not of its last session
+    /// (unless `from` names it), or damaged, or replaced too often; [`Error::Io`](crate::Error::Io), with `AlreadyExists` if
+    /// something is there, and with `Interrupted` if `progress` breaks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, to) = (folder.path().join("data.endura"), folder.path().join("monday.endura"));
+    /// use std::ops::ControlFlow;
+    /// use endura::{Checkpoints, Pool};
+    ///
+    /// let pool = Pool::options().checkpoints(Checkpoints::on_demand()).open(&path)?;
+    /// pool.map::<u64, u64>("orders")?.put(1, 100)?;
+    /// pool.checkpoint()?;
+    /// pool.map::<u64, u64>("orders")?.put(2, 200)?;
+    ///
+    /// // In any process:
+    /// let made = Pool::backup_of_checkpoint(&path, None, &to, |_, _| ControlFlow::Continue(()))?;
+    /// println!("the state of {:?} ago", made.elapsed()?);
+    /// let monday = Pool::open(&to)?.map::<u64, u64>("orders")?;
+    /// assert_eq!((monday.get(1)?, monday.get(2)?), (Some(100), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup_of_checkpoint(
+        path: impl AsRef<Path>,
+        from: Option<&Path>,
+        to: impl AsRef<Path>,
+        mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<SystemTime> {
+        let mut told = |done, all| match progress(done, all) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
+        };
+        let options = Self::options().recovery_threads(0);
+        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        let by_hand = ByHand { path: path.as_ref(), from, keep_torn: false };
+        by_hand.copy_beside_a_writer(&mut write)
+    }
+}
