@@ -64,7 +64,7 @@ fn place(number: u32) -> (usize, usize) {
 
 /// Nodes of one type. Number 0 is never handed out.
 #[derive(Debug)]
-pub(crate) struct Arena<T> {
+pub struct Arena<T> {
     buckets: [OnceBox<Bucket<T>>; BUCKETS],
     /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
     /// not made yet.
@@ -77,7 +77,8 @@ pub(crate) struct Arena<T> {
 }
 
 impl<T: Default> Arena<T> {
-    pub(crate) fn new() -> Self {
+    /// An arena of no nodes.
+    pub fn new() -> Self {
         Self {
             buckets: [const { OnceBox::new() }; BUCKETS],
             origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
@@ -89,7 +90,7 @@ impl<T: Default> Arena<T> {
 
     /// The node with this number, whichever structure uses it now.
     #[inline(always)]
-    pub(crate) fn get(&self, number: u32) -> &T {
+    pub fn get(&self, number: u32) -> &T {
         let (place, bucket) = place(number);
         // Acquire: pairs with the store in `make`, which comes after the nodes were made.
         let mut origin = self.origins[bucket].load(Ordering::Acquire);
@@ -122,7 +123,7 @@ impl<T: Default> Arena<T> {
     }
 
     /// A node that no other thread uses, at epoch `now`. Its contents mean nothing.
-    pub(crate) fn take(&self, now: u64) -> u32 {
+    pub fn take(&self, now: u64) -> u32 {
         let mut nodes = self.own().lock();
         if nodes.free.is_empty() {
             nodes.free_expired(now);

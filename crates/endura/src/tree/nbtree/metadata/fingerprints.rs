@@ -48,8 +48,36 @@ impl Fingerprints {
 
     #[inline(always)]
     fn matching_by(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
+        self.at_home(lanes, hash, home) | self.away(lanes, hash)
+    }
+
+    #[inline(always)]
+    fn at_home(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
         lanes.four_like(&self.0, hash.fingerprint(true), first_slot(home)) & slots_of(home)
-            | lanes.bytes_like(&self.0, hash.fingerprint(false))
+    }
+
+    #[inline(always)]
+    fn away(&self, lanes: impl Lanes, hash: Hash) -> u64 {
+        lanes.bytes_like(&self.0, hash.fingerprint(false))
+    }
+
+    /// Passes the slots that may have the key with this hash to `find`, in one call or in two, until it finds the key.
+    ///
+    /// Where one instruction does not search the line, first those in the key's home: six of seven entries are there.
+    /// An entry that is there during both calls is found by one of them, because it stays in its slot.
+    #[inline(always)]
+    pub(crate) fn search(
+        &self,
+        hash: Hash,
+        home: usize,
+        find: impl Fn(u64) -> Option<usize>,
+    ) -> Option<usize> {
+        match Wide::detect() {
+            Some(wide) => find(self.matching_by(wide, hash, home)),
+            None => {
+                find(self.at_home(Narrow, hash, home)).or_else(|| find(self.away(Narrow, hash)))
+            }
+        }
     }
 
     /// Records that the fingerprints of all entries are present.
