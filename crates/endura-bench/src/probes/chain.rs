@@ -141,7 +141,7 @@ impl Nodes {
         let bytes = leaves_of_partition * PARTITIONS as u64 * BLOCK;
         let medium = mapped(Domain::PageCache, dir, bytes.next_multiple_of(2 << 20))?;
         medium.grow(bytes)?;
-        let (bodies, cells, leaves) = (Arena::new(), Arena::new(), Arena::new());
+        let (bodies, cells, leaves) = (Arena::default(), Arena::default(), Arena::default());
         let roots = Default::default();
         let mut nodes =
             Self { roots, bodies, cells, leaves, medium, levels: 0, leaves_of_partition };

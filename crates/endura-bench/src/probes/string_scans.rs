@@ -64,6 +64,8 @@ fn perform<C: ByteClient>(
         }
         stop()?;
     }
+    // LMDB has one read transaction a thread.
+    drop(lent);
     for _ in 0..2 {
         for i in 0..scans {
             buffers.set_key(key(i));

@@ -76,9 +76,8 @@ pub struct Arena<T> {
     next: AtomicU32,
 }
 
-impl<T: Default> Arena<T> {
-    /// An arena of no nodes.
-    pub fn new() -> Self {
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
         Self {
             buckets: [const { OnceBox::new() }; BUCKETS],
             origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
@@ -87,7 +86,9 @@ impl<T: Default> Arena<T> {
             next: AtomicU32::new(1),
         }
     }
+}
 
+impl<T: Default> Arena<T> {
     /// The node with this number, whichever structure uses it now.
     #[inline(always)]
     pub fn get(&self, number: u32) -> &T {
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn numbers_lead_to_different_nodes() {
-        let arena = Arena::<AtomicU32>::new();
+        let arena = Arena::<AtomicU32>::default();
         let numbers: Vec<u32> = (0..1_000).map(|_| arena.take(1)).collect();
         for &number in &numbers {
             assert!(number != 0);
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_retired_node_waits_for_two_epochs() {
-        let arena = Arena::<AtomicU32>::new();
+        let arena = Arena::<AtomicU32>::default();
         let first = arena.take(1);
         arena.retire(RetireTag::of(1), 1, first);
         assert_ne!(arena.take(2), first);
@@ -252,7 +253,7 @@ mod tests {
     /// One thread takes, another gives back: what the latter has too much of comes round.
     #[test]
     fn nodes_come_round_between_threads() {
-        let arena = Arena::<AtomicU32>::new();
+        let arena = Arena::<AtomicU32>::default();
         let (to, from) = std::sync::mpsc::sync_channel::<u32>(64);
         std::thread::scope(|scope| {
             let arena = &arena;

@@ -11,7 +11,8 @@ use crate::pool::alloc::page::table::{self, SpanKind};
 fn spans(space: &Space<Heap>, class: Class, units: u64) -> u64 {
     let pages = 0..space.stats().length.div_ceil(PAGE);
     // Page 0 has no header: it always has spans.
-    let is_cut = |&page: &u64| page == 0 || header::read(&space.media, page) == Ok(PageKind::Cut);
+    let is_cut =
+        |&page: &u64| page == 0 || header::read(&space.media, page).unwrap() == PageKind::Cut;
     let found = pages.filter(is_cut).flat_map(|page| table::walk(&space.media, page));
     let headers = found.map(|found| found.unwrap().header);
     headers.filter(|header| header.kind == SpanKind::Slab(class) && header.units == units).count()

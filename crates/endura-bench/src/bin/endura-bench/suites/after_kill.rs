@@ -94,13 +94,17 @@ pub(crate) fn run(args: &Args) -> Result {
     failed.map_or(done, Err)
 }
 
-/// What was measured, in milliseconds.
-type Took = Vec<(&'static str, Duration)>;
+const AFTER_KILL: &str = "after SIGKILL";
+
+/// What was measured: after what, and which time.
+type Took = Vec<(&'static str, &'static str, Duration)>;
 
 fn add(measured: &mut Vec<Measurement>, args: &Args, contender: Contender, took: Took) {
-    for (name, took) in took {
+    for (after, name, took) in took {
         let millis = took.as_secs_f64() * 1e3;
-        let is_it = |m: &&mut Measurement| m.store == contender.name() && m.quantity == name;
+        let is_it = |m: &&mut Measurement| {
+            m.store == contender.name() && m.workload == after && m.quantity == name
+        };
         if let Some(known) = measured.iter_mut().find(is_it) {
             known.rounds.push(millis);
             known.median = Median::of(known.rounds.clone());
@@ -108,7 +112,7 @@ fn add(measured: &mut Vec<Measurement>, args: &Args, contender: Contender, took:
         }
         let suite = format!("reopen, {}", args.shape.shape().name());
         let quantity = Quantity::cost(name, "ms", vec![millis]);
-        let one = Measurement::new(&suite, "after SIGKILL", contender.name(), quantity);
+        let one = Measurement::new(&suite, after, contender.name(), quantity);
         measured.push(Measurement { entries: args.keys, ..one });
     }
 }
@@ -117,8 +121,8 @@ fn add(measured: &mut Vec<Measurement>, args: &Args, contender: Contender, took:
 pub(crate) fn first_answer(contender: Contender, keys: u64, dir: &Path) -> Result<f64> {
     let killed = load_and_kill(contender, Shape::WORDS, keys, dir, None, MediaArgs::AUTO)?;
     let (took, _) = once(&killed, keys, MediaArgs::AUTO)?;
-    let answer = took.into_iter().find(|(name, _)| *name == REOPEN);
-    Ok(answer.map_or(f64::NAN, |(_, took)| took.as_secs_f64() * 1e3))
+    let answer = took.into_iter().find(|(_, name, _)| *name == REOPEN);
+    Ok(answer.map_or(f64::NAN, |(.., took)| took.as_secs_f64() * 1e3))
 }
 
 /// One open after the load and the kill.
@@ -126,9 +130,9 @@ fn once(killed: &Killed, keys: u64, media: MediaArgs) -> Result<(Took, StoreInfo
     let contender = killed.contender();
     let begun = Instant::now();
     let open = killed.open()?;
-    let mut took = vec![("open time", begun.elapsed())];
+    let mut took = vec![(AFTER_KILL, "open time", begun.elapsed())];
     let found = open.client()?.get(key(0))?.is_some();
-    took.push((REOPEN, begun.elapsed()));
+    took.push((AFTER_KILL, REOPEN, begun.elapsed()));
     if !found {
         return Err(Failure::Message(format!("{} lost key 0", contender.name())));
     }
@@ -136,7 +140,7 @@ fn once(killed: &Killed, keys: u64, media: MediaArgs) -> Result<(Took, StoreInfo
     let info = open.info();
     drop(open);
     if contender.kind() == Some(Kind::NbTree) {
-        took.push(("rebuild time", rebuild(media, &killed.pool())?));
+        took.push((AFTER_KILL, "rebuild time", rebuild(media, &killed.pool())?));
     }
     Ok((took, info))
 }
@@ -144,19 +148,19 @@ fn once(killed: &Killed, keys: u64, media: MediaArgs) -> Result<(Took, StoreInfo
 /// Opens a pool so often after the kill of a child that had opened it and written an entry, and after a clean close.
 fn opens(killed: &Killed, media: MediaArgs, times: u32, took: &mut Took) -> Result<()> {
     let options = media.options().recovery_threads(0);
-    let mut open = |name| -> Result<Pool> {
+    let mut open = |after| -> Result<Pool> {
         let begun = Instant::now();
         let pool = options.open_existing(killed.pool())?;
-        took.push((name, begun.elapsed()));
+        took.push((after, "open alone", begun.elapsed()));
         Ok(pool)
     };
     for _ in 0..times {
         killed.write_and_kill(1)?;
-        let pool = open("open after a kill")?;
+        let pool = open(AFTER_KILL)?;
         // So that the next kill strands no more than this one did.
         pool.recover_leaks()?;
         pool.close()?;
-        open("open after a close")?.close()?;
+        open("after a close")?.close()?;
     }
     Ok(())
 }

@@ -74,10 +74,19 @@ impl Fingerprints {
     ) -> Option<usize> {
         match Wide::detect() {
             Some(wide) => find(self.matching_by(wide, hash, home)),
-            None => {
-                find(self.at_home(Narrow, hash, home)).or_else(|| find(self.away(Narrow, hash)))
-            }
+            None => self.search_by(Narrow, hash, home, find),
         }
+    }
+
+    #[inline(always)]
+    fn search_by(
+        &self,
+        lanes: impl Lanes,
+        hash: Hash,
+        home: usize,
+        find: impl Fn(u64) -> Option<usize>,
+    ) -> Option<usize> {
+        find(self.at_home(lanes, hash, home)).or_else(|| find(self.away(lanes, hash)))
     }
 
     /// Records that the fingerprints of all entries are present.
@@ -105,6 +114,7 @@ mod tests {
     use super::*;
     use crate::tree::nbtree::blocks::claims::{Claims, line, lines};
     use crate::tree::nbtree::blocks::key::Local;
+    use crate::tree::nbtree::metadata::leaf::slots;
 
     #[test]
     fn tags_are_found_in_every_slot_and_nowhere_else() {
@@ -115,6 +125,9 @@ mod tests {
                 let fingerprints = Fingerprints::default();
                 fingerprints.set(slot, hash.fingerprint(line(slot) == home));
                 assert_eq!(fingerprints.matching(hash, home), 1 << slot, "{key}");
+                let first = |matching: u64| slots(matching).next();
+                assert_eq!(fingerprints.search(hash, home, first), Some(slot), "{key}");
+                assert_eq!(fingerprints.search_by(Narrow, hash, home, first), Some(slot), "{key}");
                 let alike = hash.fingerprint(true) == other.fingerprint(true)
                     || hash.fingerprint(false) == other.fingerprint(false);
                 assert!(alike || fingerprints.matching(other, other.home(lines(63))) == 0, "{key}");
