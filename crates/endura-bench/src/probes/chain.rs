@@ -161,7 +161,7 @@ impl Nodes {
                 // The value: which block it is. The words of the keys stay 0.
                 blocks.store(block as usize * words + 3 + 2 * slot, block, Ordering::Relaxed);
             }
-            block * BLOCK / LINE << 32 | u64::from(self.leaves.take(0))
+            (block * BLOCK / LINE) << 32 | u64::from(self.leaves.take(0))
         };
         let leaves: Vec<u64> = (first..first + self.leaves_of_partition).map(leaf).collect();
         let cell = |leaves| {
@@ -203,7 +203,7 @@ impl Nodes {
         number = self.cells.get(number as u32).load(Ordering::Acquire);
         let child = self.bodies.get(number as u32).child(leaf % FILL);
         let (leaf, block) = (child as u32, (child >> 32) * LINE);
-        let entry = (key & 0xffff) * SLOTS >> 16;
+        let entry = ((key & 0xffff) * SLOTS) >> 16;
         blocks.media().prefetch(block + 16 + 16 * entry, 16);
         let fingerprints = &self.leaves.get(leaf).fingerprints;
         let entry = entry + fingerprints.0[entry as usize / 8].load(Ordering::Acquire);
@@ -238,7 +238,7 @@ mod tests {
             for key in (0..32 * all).map(key) {
                 let block = nodes.get(&blocks, key);
                 // The blocks have equal shares of the keys, in their order.
-                let expected = (u128::from(key) * u128::from(all) >> u64::BITS) as u64;
+                let expected = ((u128::from(key) * u128::from(all)) >> u64::BITS) as u64;
                 assert_eq!(block, expected, "{key:#x}");
                 reached.insert(block);
             }
