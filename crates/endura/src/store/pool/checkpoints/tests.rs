@@ -129,9 +129,12 @@ fn run_until_cut(pool: &Pool, disk: &Losing) -> Vec<Span> {
                 }
             });
         }
-        let spans = rounds(pool, disk, || done.each_ref().map(|done| done.load(Ordering::SeqCst)), || {
-            begun.each_ref().map(|begun| begun.load(Ordering::SeqCst))
-        });
+        let spans = rounds(
+            pool,
+            disk,
+            || done.each_ref().map(|done| done.load(Ordering::SeqCst)),
+            || begun.each_ref().map(|begun| begun.load(Ordering::SeqCst)),
+        );
         ends.store(true, Ordering::Relaxed);
         spans
     })
@@ -169,7 +172,9 @@ fn superblock_of(path: &Path) -> Superblock {
 fn tear(path: &Path, was: &Superblock, random: &mut Random) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let sequence = superblock_of(path).sequence;
-    Superblock { clean: false, boot: [0xEE; 16], sequence, is_marked: false, ..*was }.write(&file).unwrap();
+    Superblock { clean: false, boot: [0xEE; 16], sequence, is_marked: false, ..*was }
+        .write(&file)
+        .unwrap();
     let pages = file.metadata().unwrap().len() / restore::PAGE_BYTES;
     for page in 2..pages {
         if random.below(3) == 0 {
@@ -206,7 +211,9 @@ fn cut_once(folder: &Path, seed: u64) {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let path = folder.join(format!("pool-{seed}"));
     let kept = folder.join(format!("pool-{seed}.checkpoint"));
-    let how = || Pool::options().checkpoints(Checkpoints::on_demand()).max_size(64 << 20).recovery_threads(0);
+    let how = || {
+        Pool::options().checkpoints(Checkpoints::on_demand()).max_size(64 << 20).recovery_threads(0)
+    };
     let pool = how().create_new(&path).unwrap();
     let was = superblock_of(&path);
     let disk = Losing::ending_at(random.below(120));
@@ -226,7 +233,10 @@ fn cut_once(folder: &Path, seed: u64) {
     };
     // Rounds that were completed, and the one that was cut.
     let completed = spans.len() as u64 - 1;
-    assert!((completed..=completed + 1).contains(&sequence), "seed {seed}: {sequence} of {completed}");
+    assert!(
+        (completed..=completed + 1).contains(&sequence),
+        "seed {seed}: {sequence} of {completed}"
+    );
     if random.below(2) == 0 {
         // The power is cut during the restore as well: some of its pages are written.
         let file = CheckpointFile::open(disk, 1 << 20).unwrap();
