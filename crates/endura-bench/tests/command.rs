@@ -164,11 +164,15 @@ fn pibench_takes_its_parameters() {
 fn reopen_kills_and_finds() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let sizes = ["-n", "3000", "--rounds", "2", "--stores", "fast-fair,nbtree,roart,lmdb,btreemap"];
-    let results = measured(dir.path(), &[&["reopen"], &sizes[..]].concat());
+    let results = measured(dir.path(), &[&["reopen", "--opens", "3"], &sizes[..]].concat());
     let times = quantity(&results, "reopen time");
     assert_eq!((times.len(), quantity(&results, "open time").len()), (4, 4), "{results}");
     assert_eq!(quantity(&results, "rebuild time").len(), 1, "{results}");
     assert!(times.iter().all(|m| m["rounds"].as_array().map(Vec::len) == Some(2)), "{results}");
+    let opens = quantity(&results, "open alone");
+    // After a kill and after a close, of each index, three times in each of two rounds.
+    assert_eq!(opens.len(), 2 * 3, "{results}");
+    assert!(opens.iter().all(|m| m["rounds"].as_array().map(Vec::len) == Some(6)), "{results}");
     assert_eq!(results["stores"].as_array().map(Vec::len), Some(4));
 }
 
@@ -243,12 +247,12 @@ fn ratios_tell_a_slower_index_from_a_slower_machine() {
 #[test]
 fn instructions_are_counted_and_the_same_twice() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let count = || {
+    let count_with = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
         command.args(["instructions", "-n", "500", "-p", "2", "--json", "--dir", "."]);
-        command.current_dir(dir.path()).output().expect("the command runs")
+        command.args(more).current_dir(dir.path()).output().expect("the command runs")
     };
-    let (first, second) = (count(), count());
+    let (first, second) = (count_with(&[]), count_with(&[]));
     let (code, out, err) = code_and_texts(&first);
     if err.contains("may not be traced") {
         return;
@@ -261,6 +265,17 @@ fn instructions_are_counted_and_the_same_twice() {
     // This build is not optimised: a scan takes 122,000.
     assert!(counts.iter().all(|one| (50.0..500_000.0).contains(&count(one))), "{out}");
     assert_eq!(code_and_texts(&second).1, out);
+    let narrowest = Vectors::available().next().expect("vectors").name();
+    let scans = count_with(&["--strings", "--vectors", narrowest]);
+    let (code, out, err) = code_and_texts(&scans);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let counts: Value = serde_json::from_str(out).expect("JSON");
+    let counts: Vec<f64> = counts.as_array().expect("counts").iter().map(count).collect();
+    for scans in counts.as_chunks::<4>().0 {
+        let [lent, lent_later, owned, owned_later] = scans;
+        assert!(lent >= lent_later && owned >= owned_later && owned > lent, "{out}");
+    }
+    assert_eq!(counts.len(), 2 * 4);
     assert_eq!(dir.path().read_dir().expect("a folder").count(), 0, "files are left");
 }
 

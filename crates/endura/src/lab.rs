@@ -3,6 +3,7 @@
 //! Nothing here is part of the API, and there is no promise of stability: any version may change or take away
 //! any of it. All others start at [`Pool`](crate::Pool).
 
+pub use crate::runtime::arena::Arena;
 pub use crate::store::index::{NarrowLeaves, NbTree, Wide, default_layout};
 
 /// What the processor offers.

@@ -112,7 +112,7 @@ fn read_records<M: Media>(words: &Region<'_, M>, order: &[u32], ahead: usize) ->
 
 /// Nanoseconds of CPU time per step: on a machine that has nothing else to do the time that went by, and on
 /// a busy one without the time in which others ran.
-fn time(steps: u64, work: impl FnOnce() -> u64) -> f64 {
+pub(super) fn time(steps: u64, work: impl FnOnce() -> u64) -> f64 {
     let begun = thread_cpu_time();
     std::hint::black_box(work());
     (thread_cpu_time() - begun).as_nanos() as f64 / steps.max(1) as f64

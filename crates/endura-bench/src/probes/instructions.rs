@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::contender::{Contender, Entrant};
 use crate::keys::{key, value};
+use crate::probes::string_scans::{self, ENTRIES, SCANS};
 use crate::store::{Client, Shape, StoreOptions, temporary};
 use crate::workload::plain::Sizes;
 use crate::{Error, Result};
@@ -48,6 +49,32 @@ pub enum InstructionCounts {
     None(String),
 }
 
+/// Whose instructions are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Those of all operations of our indexes, on integers.
+    Words,
+    /// Those of scans of strings, an entry, of ours and of LMDB's.
+    StringScans,
+}
+
+impl Counted {
+    fn contenders(self) -> Vec<Contender> {
+        match self {
+            Self::Words => Contender::ours().collect(),
+            Self::StringScans => vec![Contender::Roart, Contender::Lmdb],
+        }
+    }
+
+    /// What is counted, by name, and how many times it is done for each operation of the extent.
+    fn operations(self) -> Vec<(&'static str, u64)> {
+        match self {
+            Self::Words => OPERATIONS.iter().map(|&(name, _)| (name, 1)).collect(),
+            Self::StringScans => SCANS.map(|name| (name, ENTRIES as u64)).to_vec(),
+        }
+    }
+}
+
 type Perform = fn(&mut dyn Client, u64, Sizes) -> Result<()>;
 
 /// What is counted, in this order, on the same store: what one does is there for the next.
@@ -60,26 +87,27 @@ const OPERATIONS: [(&str, Perform); 6] = [
     ("remove", |client, i, _| client.remove(key(i)).map(drop)),
 ];
 
-/// Counts all operations of our indexes. `arguments` makes those with which `program` calls [`work`].
+/// Counts all that is `counted`. `arguments` makes those with which `program` calls [`work`].
 pub fn count(
     program: &Path,
+    counted: Counted,
     sizes: Sizes,
     arguments: impl Fn(Contender) -> Vec<OsString>,
     mut observe: impl FnMut(&str),
 ) -> Result<InstructionCounts> {
     let _here = OneProcessor::stay()?;
     let mut counts = Vec::new();
-    for contender in Contender::ours() {
+    for contender in counted.contenders() {
         observe(contender.name());
         let mut traced = match Traced::spawn(program, &arguments(contender))? {
             Some(traced) => traced,
             None => return Ok(InstructionCounts::None("a process may not be traced here".into())),
         };
         let around = traced.steps_to_stop()?;
-        for (operation, _) in OPERATIONS {
+        for (operation, times) in counted.operations() {
             observe(&format!("{} {operation}", contender.name()));
             let steps = traced.steps_to_stop()?.saturating_sub(around);
-            let count = steps as f64 / sizes.operations.max(1) as f64;
+            let count = steps as f64 / (times * sizes.operations.max(1)) as f64;
             let (index, operation) = (contender.name().into(), operation.into());
             counts.push(Instructions { index, operation, count });
         }
@@ -89,12 +117,15 @@ pub fn count(
 }
 
 /// What a counted child does: loads, then stops between the operations, first around none at all.
-pub fn work(contender: Contender, sizes: Sizes, dir: &Path) -> Result<()> {
+pub fn work(counted: Counted, contender: Contender, sizes: Sizes, dir: &Path) -> Result<()> {
     let folder = temporary(dir)?;
-    let options = StoreOptions::new(folder.path().to_path_buf(), Shape::WORDS, 2 * sizes.keys);
-    perform(contender.open(&options)?.as_ref(), sizes, ask_to_be_traced, || {
-        raise(Signal::SIGSTOP).map_err(|errno| failure("stop for the tracer", errno))
-    })
+    let shape = if counted == Counted::Words { Shape::WORDS } else { Shape::STRINGS };
+    let options = StoreOptions::new(folder.path().to_path_buf(), shape, 2 * sizes.keys);
+    let stop = || raise(Signal::SIGSTOP).map_err(|errno| failure("stop for the tracer", errno));
+    if counted == Counted::StringScans {
+        return string_scans::work(contender, &options, sizes.operations, ask_to_be_traced, stop);
+    }
+    perform(contender.open(&options)?.as_ref(), sizes, ask_to_be_traced, stop)
 }
 
 fn perform(

@@ -36,6 +36,17 @@ pub trait ByteClient {
 
     /// Shows up to `count` entries from `from` upwards to `each`.
     fn scan(&mut self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<()>;
+
+    /// The same with keys and values that the caller keeps.
+    #[inline]
+    fn scan_owned(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        mut each: impl FnMut(Vec<u8>, Vec<u8>),
+    ) -> Result<()> {
+        self.scan(from, count, |key, value| each(key.to_vec(), value.to_vec()))
+    }
 }
 
 /// Copies as much of a value as there is room for; a number without a call, as stores of numbers do.
@@ -61,6 +72,11 @@ pub struct Numbers<S> {
 impl<S> Numbers<S> {
     pub(crate) fn new(client: S, shape: Shape) -> Self {
         Self { client, buffers: Buffers::new(shape) }
+    }
+
+    /// The store below.
+    pub(crate) fn into_bytes(self) -> S {
+        self.client
     }
 }
 

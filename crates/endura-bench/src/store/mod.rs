@@ -22,4 +22,5 @@ pub use peers::RocksDbStore;
 pub use peers::{Lmdb, LmdbBytes};
 #[cfg(feature = "redb")]
 pub use peers::{RedbStrings, RedbWords};
+pub(crate) use shape::Buffers;
 pub use shape::Shape;

@@ -36,7 +36,7 @@ impl StoreOptions {
     }
 
     /// endura's pool.
-    pub(super) fn open_pool(&self) -> Result<Pool> {
+    pub(crate) fn open_pool(&self) -> Result<Pool> {
         make(&self.dir)?;
         Ok(self.pool.clone().open(self.dir.join("pool"))?)
     }

@@ -64,7 +64,7 @@ fn place(number: u32) -> (usize, usize) {
 
 /// Nodes of one type. Number 0 is never handed out.
 #[derive(Debug)]
-pub(crate) struct Arena<T> {
+pub struct Arena<T> {
     buckets: [OnceBox<Bucket<T>>; BUCKETS],
     /// Of each bucket where place 0 would be, so that a lookup need not subtract; null if the bucket was
     /// not made yet.
@@ -76,8 +76,8 @@ pub(crate) struct Arena<T> {
     next: AtomicU32,
 }
 
-impl<T: Default> Arena<T> {
-    pub(crate) fn new() -> Self {
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
         Self {
             buckets: [const { OnceBox::new() }; BUCKETS],
             origins: [const { AtomicPtr::new(null_mut()) }; BUCKETS],
@@ -86,10 +86,12 @@ impl<T: Default> Arena<T> {
             next: AtomicU32::new(1),
         }
     }
+}
 
+impl<T: Default> Arena<T> {
     /// The node with this number, whichever structure uses it now.
     #[inline(always)]
-    pub(crate) fn get(&self, number: u32) -> &T {
+    pub fn get(&self, number: u32) -> &T {
         let (place, bucket) = place(number);
         // Acquire: pairs with the store in `make`, which comes after the nodes were made.
         let mut origin = self.origins[bucket].load(Ordering::Acquire);
@@ -122,7 +124,7 @@ impl<T: Default> Arena<T> {
     }
 
     /// A node that no other thread uses, at epoch `now`. Its contents mean nothing.
-    pub(crate) fn take(&self, now: u64) -> u32 {
+    pub fn take(&self, now: u64) -> u32 {
         let mut nodes = self.own().lock();
         if nodes.free.is_empty() {
             nodes.free_expired(now);
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn numbers_lead_to_different_nodes() {
-        let arena = Arena::<AtomicU32>::new();
+        let arena = Arena::<AtomicU32>::default();
         let numbers: Vec<u32> = (0..1_000).map(|_| arena.take(1)).collect();
         for &number in &numbers {
             assert!(number != 0);
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_retired_node_waits_for_two_epochs() {
-        let arena = Arena::<AtomicU32>::new();
+        let arena = Arena::<AtomicU32>::default();
         let first = arena.take(1);
         arena.retire(RetireTag::of(1), 1, first);
         assert_ne!(arena.take(2), first);
@@ -251,7 +253,7 @@ mod tests {
     /// One thread takes, another gives back: what the latter has too much of comes round.
     #[test]
     fn nodes_come_round_between_threads() {
-        let arena = Arena::<AtomicU32>::new();
+        let arena = Arena::<AtomicU32>::default();
         let (to, from) = std::sync::mpsc::sync_channel::<u32>(64);
         std::thread::scope(|scope| {
             let arena = &arena;

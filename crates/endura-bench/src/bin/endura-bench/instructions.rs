@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
+use endura::lab::cpu::Vectors;
 use endura_bench::contender::Contender;
-use endura_bench::probes::instructions::{InstructionCounts, count, work};
+use endura_bench::probes::instructions::{Counted, InstructionCounts, count, work};
 use endura_bench::workload::plain::Sizes;
 
-use crate::args::contender;
-use crate::args::flags;
+use crate::args::{contender, flags, vectors};
 use endura_console::outcome::{Answer, Failure, Result};
 use endura_console::progress;
 use endura_console::text::{Table, parse_number};
@@ -22,6 +22,12 @@ pub(crate) struct Args {
     /// Operations of each kind that are counted, which takes microseconds an instruction
     #[arg(short = 'p', long, value_parser = parse_number, default_value = "100")]
     operations: u64,
+    /// Scans of 100 strings in place of all operations on integers, beside LMDB's; counted in entries
+    #[arg(long)]
+    strings: bool,
+    /// Search by these vectors in place of the best that this processor has: sse2, avx2, avx512, neon
+    #[arg(long, value_parser = vectors)]
+    vectors: Option<Vectors>,
     #[command(flatten)]
     dir: flags::Dir,
     #[command(flatten)]
@@ -32,7 +38,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let dir = args.dir.path();
     let operations = args.operations.min(args.keys);
     let spinner = progress::spinner();
-    let counter = all(Sizes { keys: args.keys, operations }, &dir, |what| {
+    let sizes = Sizes { keys: args.keys, operations };
+    let counter = count_by_children(args.strings, args.vectors, sizes, &dir, |what| {
         spinner.set_message(what.to_string());
     });
     spinner.finish_and_clear();
@@ -63,16 +70,36 @@ pub(crate) struct ChildArgs {
     keys: u64,
     operations: u64,
     dir: PathBuf,
+    #[arg(long)]
+    strings: bool,
+    #[arg(long, value_parser = vectors)]
+    vectors: Option<Vectors>,
+}
+
+fn counted(strings: bool) -> Counted {
+    if strings { Counted::StringScans } else { Counted::Words }
 }
 
 pub(crate) fn work_stepwise(args: &ChildArgs) -> Result {
     let sizes = Sizes { keys: args.keys, operations: args.operations };
-    work(args.store, sizes, &args.dir)?;
+    // Those that the arguments let through are there.
+    args.vectors.inspect(|vectors| assert!(vectors.force(), "{vectors} can be forced"));
+    work(counted(args.strings), args.store, sizes, &args.dir)?;
     Ok(Answer::Yes)
 }
 
 /// Counts the instructions of all operations, by children of this program.
 pub(super) fn all(
+    sizes: Sizes,
+    dir: &Path,
+    observe: impl FnMut(&str),
+) -> endura_bench::Result<InstructionCounts> {
+    count_by_children(false, None, sizes, dir, observe)
+}
+
+fn count_by_children(
+    strings: bool,
+    vectors: Option<Vectors>,
     sizes: Sizes,
     dir: &Path,
     observe: impl FnMut(&str),
@@ -84,7 +111,10 @@ pub(super) fn all(
     let arguments = |store: Contender| -> Vec<OsString> {
         let (keys, operations) = (sizes.keys.to_string(), sizes.operations.to_string());
         let words = ["instructions-child", store.argument(), &keys, &operations];
-        words.into_iter().map(OsString::from).chain([dir.into()]).collect()
+        let vectors = vectors.iter().flat_map(|vectors| ["--vectors", vectors.name()]);
+        let options = strings.then_some("--strings").into_iter().chain(vectors);
+        let options = options.map(OsString::from);
+        words.into_iter().map(OsString::from).chain([dir.into()]).chain(options).collect()
     };
-    count(&program, sizes, arguments, observe)
+    count(&program, counted(strings), sizes, arguments, observe)
 }

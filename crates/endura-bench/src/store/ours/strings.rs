@@ -55,6 +55,20 @@ impl ByteClient for Map<[u8], [u8]> {
         });
         Ok(all.map(drop)?)
     }
+
+    #[inline]
+    fn scan_owned(
+        &mut self,
+        from: &[u8],
+        count: usize,
+        mut each: impl FnMut(Vec<u8>, Vec<u8>),
+    ) -> Result<()> {
+        for entry in self.range(from..).take(count) {
+            let (key, value) = entry?;
+            each(key, value);
+        }
+        Ok(())
+    }
 }
 
 /// One thread's work with a ROART over any medium, which looks at keys and values where they lie.

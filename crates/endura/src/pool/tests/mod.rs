@@ -6,6 +6,7 @@ mod lifetime;
 mod pins;
 mod rename;
 mod sessions;
+mod spans;
 mod tails;
 
 use super::*;

@@ -5,5 +5,5 @@ pub(crate) mod flags;
 mod names;
 mod shape;
 
-pub(crate) use names::{contender, one_of};
+pub(crate) use names::{contender, one_of, vectors};
 pub(crate) use shape::{ShapeArgs, shape_arguments};

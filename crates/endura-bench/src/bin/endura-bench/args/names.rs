@@ -1,6 +1,7 @@
 //! Arguments that are one of a few names.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use endura::lab::cpu::Vectors;
 use endura_bench::contender::Contender;
 
 /// Takes the name of one of `all`.
@@ -15,4 +16,11 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 /// Takes the name of a store.
 pub(crate) fn contender() -> impl TypedValueParser<Value = Contender> {
     one_of(Contender::ALL, Contender::argument)
+}
+
+/// The vector instructions of this name, if this processor has them.
+pub(crate) fn vectors(name: &str) -> Result<Vectors, String> {
+    let found = Vectors::available().find(|vectors| vectors.name() == name);
+    let all = || Vectors::available().map(Vectors::name).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("this processor has {}", all()))
 }

@@ -23,7 +23,10 @@ pub(crate) struct LoaderArgs {
     store: Contender,
     dir: PathBuf,
     ledger: PathBuf,
+    /// As many as the store is to hold.
     keys: u64,
+    /// Those of them that are written.
+    writes: u64,
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
@@ -35,9 +38,10 @@ pub(crate) struct LoaderArgs {
 /// A load that is over, and was killed: what a store left.
 pub(crate) struct Killed {
     /// Deleted in the end.
-    _folder: TempDir,
+    folder: TempDir,
     options: StoreOptions,
     contender: Contender,
+    media: MediaArgs,
 }
 
 /// Loads `keys` keys in a child of this program, and kills it.
@@ -50,34 +54,48 @@ pub(crate) fn load_and_kill(
     media: MediaArgs,
 ) -> Result<Killed> {
     let folder = temporary(dir)?;
-    let (store, path) = (folder.path().join("store"), folder.path().join("ledger"));
-    let ledger = Ledger::create(&path)?;
-    let mut arguments = vec![
-        "loader".into(),
-        contender.argument().into(),
-        store.clone().into_os_string(),
-        path.into_os_string(),
-        keys.to_string().into(),
-    ];
-    arguments.extend(shape_arguments(shape).map(Into::into));
-    arguments
-        .extend(layout.iter().flat_map(|&l| ["--layout".into(), flags::layout_name(l).into()]));
-    arguments.extend(media.to_arguments().into_iter().map(Into::into));
-    let mut child = Child::spawn(arguments)?;
-    let account = ledger.account(0)?;
-    while account.acknowledged() == 0 {
-        if let Some(ended) = child.ended()? {
-            return Err(Failure::Message(format!("the child ended by itself: {ended}")));
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child.kill()?;
+    let store = folder.path().join("store");
     let options =
         StoreOptions { pool: media.options(), layout, ..StoreOptions::new(store, shape, keys) };
-    Ok(Killed { _folder: folder, options, contender })
+    let killed = Killed { folder, options, contender, media };
+    killed.write_and_kill(keys)?;
+    Ok(killed)
 }
 
 impl Killed {
+    /// Opens the store in a child of this program, which writes so many entries, and kills it.
+    pub(crate) fn write_and_kill(&self, writes: u64) -> Result<()> {
+        let path = self.folder.path().join("ledger");
+        let ledger = Ledger::create(&path)?;
+        let StoreOptions { dir, shape, entries, layout, .. } = &self.options;
+        let mut arguments = vec![
+            "loader".into(),
+            self.contender.argument().into(),
+            dir.clone().into_os_string(),
+            path.into_os_string(),
+            entries.to_string().into(),
+            writes.to_string().into(),
+        ];
+        arguments.extend(shape_arguments(*shape).map(Into::into));
+        arguments
+            .extend(layout.iter().flat_map(|&l| ["--layout".into(), flags::layout_name(l).into()]));
+        arguments.extend(self.media.to_arguments().into_iter().map(Into::into));
+        let mut child = Child::spawn(arguments)?;
+        let account = ledger.account(0)?;
+        while account.acknowledged() == 0 {
+            if let Some(ended) = child.ended()? {
+                return Err(Failure::Message(format!("the child ended by itself: {ended}")));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.kill()?;
+        Ok(())
+    }
+
+    pub(crate) fn contender(&self) -> Contender {
+        self.contender
+    }
+
     /// Opens the store that the kill left.
     pub(crate) fn open(&self) -> endura_bench::Result<Box<dyn Entrant>> {
         self.contender.open(&self.options)
@@ -94,10 +112,10 @@ pub(crate) fn load(args: &LoaderArgs) -> Result {
     die_with_parent()?;
     let shape = args.shape.shape();
     let options = StoreOptions::new(args.dir.clone(), shape, args.keys);
-    let options =
-        StoreOptions { pool: args.media.options(), layout: args.layout.layout, ..options };
+    let pool = args.media.options().recovery_threads(0);
+    let options = StoreOptions { pool, layout: args.layout.layout, ..options };
     let store = args.store.open(&options)?;
-    let plan = Plan { operations: args.keys, pace: Pacing::FREE, seed: 1 };
+    let plan = Plan { operations: args.writes, pace: Pacing::FREE, seed: 1 };
     store.run(&Population::new(1), &Workload::load(), plan)?;
     Ledger::open(&args.ledger)?.account(0)?.acknowledge(1);
     wait_for_death()

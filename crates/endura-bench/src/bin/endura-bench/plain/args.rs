@@ -12,7 +12,7 @@ use endura_console::args::{KindArgs, MediaArgs};
 use endura_console::outcome::{Failure, Result};
 use endura_console::text::parse_number;
 
-use crate::args::{contender, flags, one_of};
+use crate::args::{contender, flags, one_of, vectors};
 
 /// More than any cache holds.
 const MANY: u64 = 10_000_000;
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     pub(super) counts: bool,
     /// Search by these vectors, one after the other, in place of the best that this processor has:
     /// sse2, avx2, avx512, neon; or all
-    #[arg(long, value_parser = vectors, value_delimiter = ',', conflicts_with = "counts")]
+    #[arg(long, value_parser = searches, value_delimiter = ',', conflicts_with = "counts")]
     vectors: Vec<Searches>,
     #[command(flatten)]
     dir: flags::Dir,
@@ -81,13 +81,8 @@ enum Searches {
     By(Vectors),
 }
 
-fn vectors(name: &str) -> std::result::Result<Searches, String> {
-    if name == "all" {
-        return Ok(Searches::All);
-    }
-    let found = Vectors::available().find(|vectors| vectors.name() == name);
-    let all = || Vectors::available().map(Vectors::name).collect::<Vec<_>>().join(", ");
-    found.map(Searches::By).ok_or_else(|| format!("this processor has {}", all()))
+fn searches(name: &str) -> std::result::Result<Searches, String> {
+    if name == "all" { Ok(Searches::All) } else { vectors(name).map(Searches::By) }
 }
 
 impl Args {

@@ -94,16 +94,12 @@ fn run_step(pool: &Pool, maps: &Maps, writer: u64, i: u64) -> Result<()> {
     Ok(())
 }
 
-/// What the first `count` operations of a writer leave.
-fn model(count: u64) -> BTreeMap<(u64, u64), u64> {
-    let mut all = BTreeMap::new();
-    for i in 0..count {
-        match step(i) {
-            (at, true) => drop(all.remove(&at)),
-            (at, false) => drop(all.insert(at, i)),
-        }
+/// What an operation of a writer leaves of what was there.
+fn apply(all: &mut BTreeMap<(u64, u64), u64>, i: u64) {
+    match step(i) {
+        (at, true) => drop(all.remove(&at)),
+        (at, false) => drop(all.insert(at, i)),
     }
-    all
 }
 
 /// How far each writer was: operations that had returned before a round, and that had begun when it had ended.
@@ -195,14 +191,18 @@ fn expect_span(pool: &Pool, span: &Span) -> bool {
     let names: Vec<_> = pool.maps().unwrap().into_iter().map(|map| map.name).collect();
     (0..WRITERS).all(|writer| {
         let found = maps.of_writer(writer).unwrap();
-        span[writer as usize].clone().any(|count| {
+        let span = span[writer as usize].clone();
+        let mut model = BTreeMap::new();
+        (0..*span.start()).for_each(|i| apply(&mut model, i));
+        span.into_iter().any(|count| {
             // The step that was under way may have made or dropped its map already.
-            let has = |i: u64| names.contains(&extra_of(writer, i));
-            let is_there = |i| match count % MAKES {
+            let is_there = match count % MAKES {
                 0 | 30 => true,
-                step => has(i) == (step < 30),
+                step => names.contains(&extra_of(writer, count)) == (step < 30),
             };
-            model(count) == found && is_there(count)
+            let is_so = is_there && model == found;
+            apply(&mut model, count);
+            is_so
         })
     })
 }

@@ -29,7 +29,7 @@ use crate::media::Media;
 use crate::pool::Guard;
 
 use crate::tree::nbtree::blocks::key::Local;
-use crate::tree::nbtree::metadata::body::Child;
+use crate::tree::nbtree::metadata::body::{Body, Child};
 use crate::tree::nbtree::metadata::links::{Hold, Top};
 use crate::tree::nbtree::metadata::shared::Metadata;
 
@@ -62,13 +62,13 @@ impl Metadata {
     /// As [`descend`](Self::descend); returns also the offset of the leaf's block (`Body::leaf`).
     #[inline(always)]
     pub(crate) fn descend_to_block(&self, top: Top, key: Local) -> (u32, u64) {
-        let (body, slot) = self.bottom(top, key);
-        self.bodies.get(body).leaf(slot)
+        let (_, body, slot) = self.bottom(top, key);
+        body.leaf(slot)
     }
 
     /// The way to the leaf that covers `key`.
     pub(crate) fn descend_to_turn(&self, partition: usize, top: Top, key: Local) -> Turn {
-        let (body, slot) = self.bottom(top, key);
+        let (body, _, slot) = self.bottom(top, key);
         Turn { partition, body, slot }
     }
 
@@ -85,9 +85,9 @@ impl Metadata {
         (slot < self.bodies.get(turn.body).count()).then_some(Turn { slot, ..turn })
     }
 
-    /// The body of level 1 that covers `key`, and the slot in it.
+    /// The body of level 1 that covers `key`, with its number, and the slot in it.
     #[inline(always)]
-    fn bottom(&self, top: Top, key: Local) -> (u32, usize) {
+    fn bottom(&self, top: Top, key: Local) -> (u32, &Body, usize) {
         match Wide::detect() {
             Some(wide) => self.bottom_by(wide, top, key),
             None => self.bottom_by(Narrow, top, key),
@@ -95,7 +95,7 @@ impl Metadata {
     }
 
     #[inline(always)]
-    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (u32, usize) {
+    fn bottom_by(&self, lanes: impl Lanes, top: Top, key: Local) -> (u32, &Body, usize) {
         let mut body = self.bodies.get(top.body());
         for _ in 2..top.level() {
             // The upper levels are few, and stay in the caches.
@@ -104,8 +104,11 @@ impl Metadata {
         let cell = self.cells.get(body.child(body.rank(lanes, key)));
         let number = cell.load().body();
         let body = self.bodies.get(number);
-        body.prefetch();
-        (number, body.rank(lanes, key))
+        if top.level() > 2 {
+            // Where there are but two levels, the bodies take less than a megabyte, and stay near the core.
+            body.prefetch();
+        }
+        (number, body, body.rank(lanes, key))
     }
 
     /// The cell that covers `key`.

@@ -48,8 +48,45 @@ impl Fingerprints {
 
     #[inline(always)]
     fn matching_by(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
+        self.at_home(lanes, hash, home) | self.away(lanes, hash)
+    }
+
+    #[inline(always)]
+    fn at_home(&self, lanes: impl Lanes, hash: Hash, home: usize) -> u64 {
         lanes.four_like(&self.0, hash.fingerprint(true), first_slot(home)) & slots_of(home)
-            | lanes.bytes_like(&self.0, hash.fingerprint(false))
+    }
+
+    #[inline(always)]
+    fn away(&self, lanes: impl Lanes, hash: Hash) -> u64 {
+        lanes.bytes_like(&self.0, hash.fingerprint(false))
+    }
+
+    /// Passes the slots that may have the key with this hash to `find`, in one call or in two, until it finds the key.
+    ///
+    /// Where one instruction does not search the line, first those in the key's home: six of seven entries are there.
+    /// An entry that is there during both calls is found by one of them, because it stays in its slot.
+    #[inline(always)]
+    pub(crate) fn search(
+        &self,
+        hash: Hash,
+        home: usize,
+        find: impl Fn(u64) -> Option<usize>,
+    ) -> Option<usize> {
+        match Wide::detect() {
+            Some(wide) => find(self.matching_by(wide, hash, home)),
+            None => self.search_by(Narrow, hash, home, find),
+        }
+    }
+
+    #[inline(always)]
+    fn search_by(
+        &self,
+        lanes: impl Lanes,
+        hash: Hash,
+        home: usize,
+        find: impl Fn(u64) -> Option<usize>,
+    ) -> Option<usize> {
+        find(self.at_home(lanes, hash, home)).or_else(|| find(self.away(lanes, hash)))
     }
 
     /// Records that the fingerprints of all entries are present.
@@ -77,6 +114,7 @@ mod tests {
     use super::*;
     use crate::tree::nbtree::blocks::claims::{Claims, line, lines};
     use crate::tree::nbtree::blocks::key::Local;
+    use crate::tree::nbtree::metadata::leaf::slots;
 
     #[test]
     fn tags_are_found_in_every_slot_and_nowhere_else() {
@@ -87,6 +125,9 @@ mod tests {
                 let fingerprints = Fingerprints::default();
                 fingerprints.set(slot, hash.fingerprint(line(slot) == home));
                 assert_eq!(fingerprints.matching(hash, home), 1 << slot, "{key}");
+                let first = |matching: u64| slots(matching).next();
+                assert_eq!(fingerprints.search(hash, home, first), Some(slot), "{key}");
+                assert_eq!(fingerprints.search_by(Narrow, hash, home, first), Some(slot), "{key}");
                 let alike = hash.fingerprint(true) == other.fingerprint(true)
                     || hash.fingerprint(false) == other.fingerprint(false);
                 assert!(alike || fingerprints.matching(other, other.home(lines(63))) == 0, "{key}");

@@ -33,9 +33,9 @@ impl Metadata {
         Self {
             roots: Default::default(),
             restarting: std::array::from_fn(|_| Mutex::new(())),
-            leaves: Arena::new(),
-            cells: Arena::new(),
-            bodies: Arena::new(),
+            leaves: Arena::default(),
+            cells: Arena::default(),
+            bodies: Arena::default(),
             fanout,
             blocks_found: AtomicU64::new(0),
             blocks_read: AtomicU64::new(0),

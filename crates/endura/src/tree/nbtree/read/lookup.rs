@@ -40,7 +40,12 @@ impl<'t, 'm, M: Media, const W: usize, D: Design> Place<'t, 'm, M, W, D> {
     /// The slot of the entry with this key.
     #[inline(always)]
     pub(crate) fn probe(&self, key: Local) -> Option<usize> {
-        self.find(self.matching(key), key)
+        if !D::HAS_TAGS {
+            return self.find(self.matching(key), key);
+        }
+        let hash = Hash::of(key);
+        let home = Block::<M, W>::home(hash);
+        self.leaf.fingerprints.search(hash, home, |matching| self.find(matching, key))
     }
 
     /// Finds the slot with this key among these slots.
@@ -109,9 +114,10 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         top: Top,
         key: Local,
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        let way = self.meta.descend_to_block(top, key);
-        self.ask_for_entry(guard, way, key, guard.media().needs_flush());
-        self.enter(guard, way)
+        let (number, at) = self.meta.descend_to_block(top, key);
+        let leaf = self.meta.leaves.get(number);
+        Self::ask_for(guard, (leaf, at), key, guard.media().needs_flush());
+        self.enter_leaf(guard, (number, leaf, at))
     }
 
     /// Prefetches the leaf of `key`, and its entry if that is at home. Of the leaf a lookup needs only the
@@ -124,7 +130,11 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         key: Local,
         all_of_leaf: bool,
     ) {
-        let leaf = self.meta.leaves.get(leaf);
+        Self::ask_for(guard, (self.meta.leaves.get(leaf), at), key, all_of_leaf);
+    }
+
+    #[inline(always)]
+    fn ask_for(guard: &Guard<'_, M>, (leaf, at): (&Leaf, u64), key: Local, all_of_leaf: bool) {
         match all_of_leaf {
             true => leaf.prefetch(),
             false => leaf.fingerprints.prefetch(),
@@ -139,7 +149,15 @@ impl<M: Media, const W: usize, const FANOUT: usize, D: Design> Tree<M, W, FANOUT
         guard: &'g Guard<'_, M>,
         (number, at): (u32, u64),
     ) -> Result<Place<'g, 'g, M, W, D>> {
-        let leaf = self.meta.leaves.get(number);
+        self.enter_leaf(guard, (number, self.meta.leaves.get(number), at))
+    }
+
+    #[inline(always)]
+    fn enter_leaf<'g>(
+        &'g self,
+        guard: &'g Guard<'_, M>,
+        (number, leaf, at): (u32, &'g Leaf, u64),
+    ) -> Result<Place<'g, 'g, M, W, D>> {
         if !leaf.fingerprints.are_read() {
             self.ensure_read(guard, leaf)?;
         }

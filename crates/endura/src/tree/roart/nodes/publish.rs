@@ -32,19 +32,12 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
     if !media.hears_flushes() {
         // Release: pairs with the Acquire of readers, who then see what the word leads to.
         words.store(i, last, Ordering::Release);
-    } else if !media.needs_flush() {
-        // Release, as above.
-        // equivalent mutant, relaxed: a checkpoint is made when nobody writes, and knows no order between stores. That
-        // readers need it is seen at the store above.
-        words.store(i, last, Ordering::Release);
-        // A checkpoint copies the page because of it.
-        words.flush(i, 1);
-    } else if T::NON_TEMPORAL_COMMIT {
+    } else if T::NON_TEMPORAL_COMMIT && media.needs_flush() {
         // equivalent mutant, relaxed: a store past the cache has no order of its own; the fence before it is
         // what it rests on.
         words.stream(i, last);
     } else {
-        return replace_with_tag(words, i, first, last);
+        return replace_and_flush(words, i, first, last);
     }
     // Before the operation returns: for what was stored past the cache, and on eADR, where the store may still be in the
     // store buffer.
@@ -52,20 +45,25 @@ fn replace<T: Techniques, M: Media>(words: &Region<'_, M>, i: usize, first: u64,
     media.mark(Mark::Step("publish.durable"));
 }
 
-fn replace_with_tag<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
+fn replace_and_flush<M: Media>(words: &Region<'_, M>, i: usize, first: u64, last: u64) {
     let media = words.media();
+    // Where nothing is written back the flush is for checkpoints alone: no reader has to help, and there is no tag.
+    let has_tag = media.needs_flush();
     // Release: pairs with the Acquire of readers, who then see what the word leads to.
-    // equivalent mutant, relaxed: the fence before orders what it leads to, on every machine; the language
-    // asks for the Release, for it knows nothing of that fence.
-    words.store(i, first | DIRTY, Ordering::Release);
+    // equivalent mutant, relaxed: with the tag the fence before orders what it leads to, on every machine; the language
+    // asks for the Release, for it knows nothing of that fence. Without it the store in `replace` shows the need: a
+    // checkpoint is made when nobody writes, and knows no order between stores.
+    words.store(i, if has_tag { first | DIRTY } else { last }, Ordering::Release);
     media.mark(Mark::Step("publish.dirty"));
     words.flush(i, 1);
     // Before the tag is cleared: without the tag no reader flushes. And before the operation returns.
     media.drain();
     media.mark(Mark::Step("publish.durable"));
-    // Not flushed: after a crash the word means the same with or without the tag.
-    // equivalent mutant, relaxed: the fences before order what it leads to, as for the store with the tag.
-    words.store(i, last, Ordering::Release);
+    if has_tag {
+        // Not flushed: after a crash the word means the same with or without the tag.
+        // equivalent mutant, relaxed: the fences before order what it leads to, as for the store with the tag.
+        words.store(i, last, Ordering::Release);
+    }
 }
 
 /// Without entry compression: makes the byte of a new child durable before the word that leads to the child. A word
