@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use endura::{Error, Pool};
+use endura::Error;
 
 use crate::process::*;
 
