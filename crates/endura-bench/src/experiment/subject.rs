@@ -13,12 +13,12 @@ use endura::lab::pool::{self, Space};
 use endura::lab::tree::nbtree::{Design, TwoLayers};
 use endura::lab::tree::roart::Techniques;
 use endura::lab::tree::{Index, fast_fair, nbtree, roart};
-use endura::{Kind, Map, MapOptions, MediaChoice, Pool};
+use endura::{Kind, Map, MapOptions, MediaChoice};
 use endura_variants::handles::{ByteMap, WordMap};
 
 use super::media::space;
 use crate::Result;
-use crate::store::{Client, Numbers, RoartClient, Shape, temporary};
+use crate::store::{Client, Numbers, RoartClient, Shape, measured_pool, temporary};
 
 /// An index with its medium.
 pub struct Subject {
@@ -67,7 +67,7 @@ impl Subject {
     pub fn pool(dir: &Path, kind: Kind, media: MediaChoice, shape: Shape) -> Result<Self> {
         shape.check()?;
         let folder = temporary(dir)?;
-        let pool = Pool::options().media(media).create_new(folder.path().join("pool"))?;
+        let pool = measured_pool().media(media).create_new(folder.path().join("pool"))?;
         let client: Box<dyn Fn() -> Box<dyn Client> + Send + Sync>;
         let mut dram_bytes: Box<dyn Fn() -> u64 + Send + Sync> = Box::new(|| 0);
         if kind == Kind::Roart {

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use endura::Kind;
 use endura::lab::media::MediaChoice;
-use endura::{Kind, Pool};
 
 use crate::contender::Contender;
 use crate::figures::{Median, grouped};
 use crate::results::{Better, CPU_TIME, Measurement, Results, TAIL, WALL_TIME};
-use crate::store::Shape;
+use crate::store::{Shape, measured_pool};
 use crate::suite::{self, Settings, Suite, Turns};
 use crate::workload::plain::{Operation, Sizes};
 use crate::{Error, Result};
@@ -108,7 +108,7 @@ impl Race {
             alone_above: self.threads[0],
             turns: Turns::ByStage,
             rounds,
-            pool: Pool::options().media(self.media),
+            pool: measured_pool().media(self.media),
             ..Settings::new(vec![self.ours()?, self.peer], dir.to_path_buf(), 1)
         };
         let mut results = Results::new(String::new(), 1);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use endura::{NodeLayout, Pool, PoolOptions};
+use endura::{Checkpoints, NodeLayout, Pool, PoolOptions};
 
 use super::shape::Shape;
 use crate::{Error, Result};
@@ -24,10 +24,16 @@ pub struct StoreOptions {
     pub layout: Option<NodeLayout>,
 }
 
+/// endura's pools as they are measured: what was acknowledged survives `kill -9`, as with its peers without a sync. They have
+/// no checkpoints, because these have none.
+pub fn measured_pool() -> PoolOptions {
+    Pool::options().checkpoints(Checkpoints::off())
+}
+
 impl StoreOptions {
     /// One map of so many entries in `dir`.
     pub fn new(dir: PathBuf, shape: Shape, entries: u64) -> Self {
-        Self { dir, maps: 1, shape, entries, pool: Pool::options(), layout: None }
+        Self { dir, maps: 1, shape, entries, pool: measured_pool(), layout: None }
     }
 
     /// The names of the maps in one pool.

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::contender::Entrant;
 use crate::figures::Pacing;
 use crate::results::{Results, Role, StoreInfo};
-use crate::store::{StoreOptions, temporary};
+use crate::store::{StoreOptions, measured_pool, temporary};
 use crate::workload::{Plan, Population, Workload, warm_memory};
 
 /// Runs suites and adds what they measured to `results`; `observe` is called before each stage.
@@ -179,7 +179,6 @@ impl<'a> OpenStore<'a> {
 
 #[cfg(test)]
 mod tests {
-    use endura::Pool;
 
     use super::*;
     use crate::contender::Contender;
@@ -197,7 +196,7 @@ mod tests {
             turns,
             rounds: 3,
             patience,
-            pool: Pool::options().max_size(1 << 30),
+            pool: measured_pool().max_size(1 << 30),
             ..Settings::new(contenders, dir.path().to_path_buf(), 1)
         };
         let stages = vec![Stage::new(Workload::only("read", Action::Read), 100)];

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use endura::{NodeLayout, Pool, PoolOptions};
+use endura::{NodeLayout, PoolOptions};
 
 use super::turn::Turn;
 use crate::contender::Contender;
 use crate::figures::Pacing;
-use crate::store::{Shape, StoreOptions};
+use crate::store::{Shape, StoreOptions, measured_pool};
 use crate::{Error, Result};
 
 /// When the next store has its turn.
@@ -65,7 +65,7 @@ impl Settings {
             sampled: 64,
             seed,
             dir,
-            pool: Pool::options(),
+            pool: measured_pool(),
             layout: None,
         }
     }

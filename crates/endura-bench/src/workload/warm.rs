@@ -3,11 +3,9 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use endura::Pool;
-
 use super::definition::{Action, Workload};
 use crate::Result;
-use crate::store::{Shape, temporary};
+use crate::store::{Shape, measured_pool, temporary};
 
 /// Fills a file in `dir` with as many bytes as a store is likely to take for what `workload` enters in so
 /// many operations, and deletes it. A virtual machine gives memory that is free for a while back to its
@@ -20,7 +18,7 @@ pub(crate) fn warm_memory(dir: &Path, shape: Shape, workload: &Workload, operati
     let bytes = operations * (2 * shape.mean_bytes() as u64 + 32);
     let fill = || -> Result<()> {
         let dir = temporary(dir)?;
-        let pool = Pool::options().create_new(dir.path().join("memory"))?;
+        let pool = measured_pool().create_new(dir.path().join("memory"))?;
         let map = pool.map::<u64, [u8]>("memory")?;
         for (piece, begin) in (0..).zip((0..bytes).step_by(1 << 28)) {
             let len = (bytes - begin).min(1 << 28);

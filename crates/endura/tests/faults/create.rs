@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use endura::{Error, Pool};
+use endura::Error;
 
 use crate::process::*;
 
@@ -19,16 +19,16 @@ fn kind(error: &Error) -> Option<ErrorKind> {
 fn nothing_is_replaced() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let error = unchanged(&path, || Pool::options().create_new(&path).unwrap_err());
+        let error = unchanged(&path, || plain().create_new(&path).unwrap_err());
         assert_eq!(kind(&error), Some(ErrorKind::AlreadyExists), "{error}");
         let text = folder.path().join("text");
         fs::write(&text, "not a pool").unwrap();
-        let error = unchanged(&text, || Pool::options().create_new(&text).unwrap_err());
+        let error = unchanged(&text, || plain().create_new(&text).unwrap_err());
         assert_eq!(kind(&error), Some(ErrorKind::AlreadyExists), "{error}");
-        let error = unchanged(&text, || Pool::options().open(&text).unwrap_err());
+        let error = unchanged(&text, || plain().open(&text).unwrap_err());
         assert!(matches!(error, Error::NotAPool { .. }), "{error}");
         for missing in ["no/folder", "text/file"] {
-            let error = Pool::options().open(folder.path().join(missing)).unwrap_err();
+            let error = plain().open(folder.path().join(missing)).unwrap_err();
             assert!(kind(&error).is_some(), "{error}");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
@@ -39,7 +39,7 @@ fn nothing_is_replaced() {
 fn role_create_one() {
     let Some(path) = role_path() else { return };
     say("now");
-    let pool = Pool::options().create_new(path).unwrap();
+    let pool = plain().create_new(path).unwrap();
     say("made");
     pool.close().unwrap();
 }
@@ -64,7 +64,7 @@ fn killed_while_creating() {
                 whole.mul_f64(f64::from(i * i) / 3600.0).min(Duration::from_millis(80)),
             );
             process.kill();
-            match Pool::options().open_existing(&path) {
+            match plain().open_existing(&path) {
                 Ok(pool) => {
                     some += 1;
                     pool.map::<u64, u64>("map").unwrap().insert(1, 2).unwrap();
@@ -88,7 +88,7 @@ fn role_open_or_create() {
     let Some(path) = role_path() else { return };
     let mut opened = 0;
     for _ in 0..20 {
-        match Pool::options().open(&path) {
+        match plain().open(&path) {
             Ok(pool) => {
                 opened += 1;
                 pool.close().unwrap();
@@ -120,9 +120,7 @@ fn many_create_at_once() {
 fn pools_are_told_apart() {
     let folder = &folders()[0];
     let uuids: Vec<_> = ["a", "b"]
-        .map(|name| {
-            Pool::options().create_new(folder.path().join(name)).unwrap().stats().unwrap().uuid
-        })
+        .map(|name| plain().create_new(folder.path().join(name)).unwrap().stats().unwrap().uuid)
         .into();
     assert_ne!(uuids[0], uuids[1]);
 }

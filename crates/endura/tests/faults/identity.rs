@@ -13,7 +13,7 @@ use crate::process::*;
 #[test]
 fn role_insert_and_stay() {
     let Some(path) = role_path() else { return };
-    let pool = Pool::options().open_existing(path).unwrap();
+    let pool = plain().open_existing(path).unwrap();
     let map = pool.map::<u64, u64>("map").unwrap();
     let last = map.iter().next_back().map_or(0, |entry| entry.unwrap().0);
     for key in last..last + 1000 {
@@ -31,8 +31,8 @@ pub(crate) fn writer_of(path: &Path) -> Process {
 }
 
 fn opens(path: &Path) -> bool {
-    let reading = outcome(&Pool::options().read_only(true).open_existing(path));
-    let writing = Pool::options().open_existing(path);
+    let reading = outcome(&plain().read_only(true).open_existing(path));
+    let writing = plain().open_existing(path);
     let said = outcome(&writing);
     assert_eq!(reading, said);
     writing.map(|pool| pool.close().unwrap()).is_ok()
@@ -57,7 +57,7 @@ fn put_back_a_live_copy(folder: &Path) -> bool {
     let mut is_reused = false;
     for _ in 0..5 {
         let _ = fs::remove_file(&path);
-        Pool::options().create_new(&path).unwrap().close().unwrap();
+        plain().create_new(&path).unwrap().close().unwrap();
         let writer = writer_of(&path);
         fs::copy(&path, &copy).unwrap();
         let inode = fs::metadata(&path).unwrap().ino();
@@ -111,7 +111,7 @@ fn a_kill_between_the_superblock_and_the_mark() {
             continue;
         }
         assert!(!mark(&path, None), "a closed pool is not marked");
-        unchanged(&path, || Pool::options().read_only(true).open_existing(&path).unwrap());
+        unchanged(&path, || plain().read_only(true).open_existing(&path).unwrap());
         assert!(!mark(&path, None), "a reader marks nothing");
         writer_of(&path).kill();
         let (none, other) = ([0; 16], [7; 16]);
@@ -121,7 +121,7 @@ fn a_kill_between_the_superblock_and_the_mark() {
                 (superblock.clean, superblock.is_marked) = (clean, is_marked)
             });
             assert!(mark(&path, numbers) || numbers.is_none());
-            let reading = Pool::options().read_only(true);
+            let reading = plain().read_only(true);
             let opened = outcome(&reading.open_existing(&path)) == "opened";
             if opened {
                 writer_of(&path).kill();
@@ -171,7 +171,7 @@ fn a_copy_of_another_session_over_the_same_file() {
         fs::copy(&copy, &path).unwrap();
         assert!(is_refused(&path), "closed since");
         fs::remove_file(&path).unwrap();
-        Pool::options().create_new(&path).unwrap().close().unwrap();
+        plain().create_new(&path).unwrap().close().unwrap();
         for _ in 0..2 {
             let writer = writer_of(&path);
             fs::copy(&path, &copy).unwrap();
@@ -279,7 +279,7 @@ fn role_mount_anew() {
         println!("{make}: inode given again: {is_reused}");
         let path = at.join("pool");
         fs::remove_file(&path).unwrap();
-        Pool::options().create_new(&path).unwrap().close().unwrap();
+        plain().create_new(&path).unwrap().close().unwrap();
         let bound = folder.join("bound");
         fs::create_dir_all(&bound).unwrap();
         let (image, at_text) = (folder.join("image").display().to_string(), at.display());
@@ -329,7 +329,7 @@ fn role_restart_a_container() {
     assert!(run(&format!("cd {dir}; mkdir lower upper work merged")));
     let path = folder.join("merged/pool");
     let below = folder.join("lower/pool");
-    Pool::options().create_new(&below).unwrap().close().unwrap();
+    plain().create_new(&below).unwrap().close().unwrap();
     for round in 0..3 {
         if !run(&format!("mount -t overlay overlay -o {layers} {dir}/merged")) {
             say("skipped: no overlayfs");
@@ -338,7 +338,7 @@ fn role_restart_a_container() {
         assert!(opens(&path), "round {round}");
         let inner = folder.join("merged/inner");
         if round == 0 {
-            Pool::options().create_new(&inner).unwrap().close().unwrap();
+            plain().create_new(&inner).unwrap().close().unwrap();
         }
         assert!(opens(&inner), "round {round}");
         writer_of(&path).kill();
@@ -371,7 +371,7 @@ fn role_without_proc() {
         assert!(fs::metadata("/proc/sys/kernel").is_err());
         let path = folder.join("new");
         let _ = fs::remove_file(&path);
-        let pool = Pool::options().create_new(&path).unwrap();
+        let pool = plain().create_new(&path).unwrap();
         pool.map::<u64, u64>("map").unwrap().insert(1, 2).unwrap();
         pool.close().unwrap();
         assert!(opens(&path), "{hide}");
@@ -380,7 +380,7 @@ fn role_without_proc() {
         let is_told = matches!(error, Error::NeedsRestore { reason } if reason.contains("boot_id"));
         assert!(is_told, "{error}");
         unchanged(&killed, || {
-            let options = Pool::options().accept_unclean(true).read_only(true);
+            let options = plain().accept_unclean(true).read_only(true);
             options.open_existing(&killed).unwrap();
         });
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing else stays");
@@ -396,7 +396,7 @@ fn role_without_proc() {
 fn without_proc_what_was_closed_opens() {
     let folder = &folders()[0];
     let killed = folder.path().join("killed");
-    Pool::options().create_new(&killed).unwrap().close().unwrap();
+    plain().create_new(&killed).unwrap().close().unwrap();
     writer_of(&killed).kill();
     mounting("role_without_proc", folder.path());
     assert!(opens(&killed), "where the number is known");

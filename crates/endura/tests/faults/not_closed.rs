@@ -13,7 +13,7 @@ static KEPT: OnceLock<Pool> = OnceLock::new();
 #[test]
 fn role_end_without_a_close() {
     let Some(path) = role_path() else { return };
-    let pool = Pool::options().open_existing(path).unwrap();
+    let pool = plain().open_existing(path).unwrap();
     let map = pool.map::<u64, u64>("map").unwrap();
     map.insert(1, 10).unwrap();
     match std::env::var(END).unwrap().as_str() {
@@ -39,7 +39,7 @@ fn exits_statics_and_threads_leave_a_pool_open() {
             command.env(END, end);
             Process::start(command).finish();
             assert_eq!(superblock(&path).clean, end == "return", "{end}");
-            let pool = Pool::options().open_existing(&path).unwrap();
+            let pool = plain().open_existing(&path).unwrap();
             assert_eq!(pool.stats().unwrap().clean_open, end == "return", "{end}");
             assert_eq!(pool.map::<u64, u64>("map").unwrap().get(1).unwrap(), Some(10), "{end}");
             pool.close().unwrap();
@@ -51,12 +51,12 @@ fn exits_statics_and_threads_leave_a_pool_open() {
 fn a_pool_keeps_a_file_that_was_removed_or_replaced() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let removed = Pool::options().open_existing(&path).unwrap();
+        let removed = plain().open_existing(&path).unwrap();
         let map = removed.map::<u64, u64>("map").unwrap();
         map.insert(1, 10).unwrap();
         fs::remove_file(&path).unwrap();
         map.insert(2, 20).unwrap();
-        let other = Pool::open(&path).unwrap();
+        let other = plain().open(&path).unwrap();
         assert!(other.maps().unwrap().is_empty(), "another pool of that name");
         assert_eq!((map.get(1).unwrap(), map.get(2).unwrap()), (Some(10), Some(20)));
         removed.close().unwrap();
@@ -64,13 +64,13 @@ fn a_pool_keeps_a_file_that_was_removed_or_replaced() {
 
         let backup = folder.path().join("backup");
         fs::copy(&path, &backup).unwrap();
-        let replaced = Pool::options().open_existing(&path).unwrap();
+        let replaced = plain().open_existing(&path).unwrap();
         let map = replaced.map::<u64, u64>("map").unwrap();
         fs::rename(&backup, &path).unwrap();
         map.insert(3, 30).unwrap();
         assert_eq!(map.get(3).unwrap(), Some(30));
         replaced.close().unwrap();
-        let backup = Pool::options().open_existing(&path).unwrap();
+        let backup = plain().open_existing(&path).unwrap();
         assert!(backup.maps().unwrap().is_empty(), "what was stored went with the old file");
     }
 }
@@ -80,7 +80,7 @@ fn role_count_descriptors() {
     let Some(path) = role_path() else { return };
     let count = || fs::read_dir("/proc/self/fd").map(Iterator::count);
     let Ok(before) = count() else { return say("unknown") };
-    let pool = Pool::options().open_existing(path).unwrap();
+    let pool = plain().open_existing(path).unwrap();
     say(&(count().unwrap() - before).to_string());
     drop(pool);
     assert_eq!(count().unwrap(), before);

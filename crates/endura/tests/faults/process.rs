@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use endura::lab::pool::superblock::Superblock;
-use endura::{Error, Pool};
+use endura::{Checkpoints, Error, Pool, PoolOptions};
 use tempfile::TempDir;
 
 /// Says why a test could not do what it is for. In CI (`CI=true`) that is a failure: what passes there has run.
@@ -28,10 +28,15 @@ pub(crate) fn folders() -> Vec<TempDir> {
     [Some(disk), memory.ok()].into_iter().flatten().collect()
 }
 
-/// A pool that was created and closed.
+/// Options for a pool without checkpoints: what a power loss leaves of it is refused.
+pub(crate) fn plain() -> PoolOptions {
+    Pool::options().checkpoints(Checkpoints::off())
+}
+
+/// A pool without checkpoints that was created and closed.
 pub(crate) fn closed_pool(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("pool");
-    Pool::options().create_new(&path).unwrap().close().unwrap();
+    plain().create_new(&path).unwrap().close().unwrap();
     path
 }
 

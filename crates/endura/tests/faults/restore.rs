@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use endura::{Error, Pool};
+use endura::Error;
 
 use crate::process::*;
 
 #[test]
 fn role_open_and_stay() {
     let Some(path) = role_path() else { return };
-    let pool = Pool::options().open_existing(path).unwrap();
+    let pool = plain().open_existing(path).unwrap();
     say(&pool.stats().unwrap().generation.to_string());
     wait_to_be_killed();
 }
@@ -19,7 +19,7 @@ fn role_open_and_stay() {
 fn kill_a_writer_of(path: &Path) {
     let mut writer = Process::start(role("role_open_and_stay", path));
     assert_eq!(writer.hear(), superblock(path).generation.to_string());
-    assert!(matches!(Pool::options().open_existing(path), Err(Error::Locked)));
+    assert!(matches!(plain().open_existing(path), Err(Error::Locked)));
     writer.kill();
     assert!(!superblock(path).clean);
 }
@@ -31,15 +31,14 @@ fn a_killed_writer_costs_nothing() {
         kill_a_writer_of(&path);
         kill_a_writer_of(&path);
         unchanged(&path, || {
-            let stats =
-                Pool::options().read_only(true).open_existing(&path).unwrap().stats().unwrap();
+            let stats = plain().read_only(true).open_existing(&path).unwrap().stats().unwrap();
             assert_eq!((stats.generation, stats.clean_open), (4, false));
         });
-        let pool = Pool::options().open_existing(&path).unwrap();
+        let pool = plain().open_existing(&path).unwrap();
         let stats = pool.stats().unwrap();
         assert_eq!((stats.generation, stats.clean_open), (4, false));
         pool.close().unwrap();
-        assert!(Pool::options().open_existing(&path).unwrap().stats().unwrap().clean_open);
+        assert!(plain().open_existing(&path).unwrap().stats().unwrap().clean_open);
     }
 }
 
@@ -49,14 +48,14 @@ fn another_boot() {
         let path = closed_pool(&folder);
         // Closed before the machine went down: nothing is missing.
         patch(&path, |superblock| superblock.boot[3] ^= 1);
-        Pool::options().open_existing(&path).unwrap().close().unwrap();
+        plain().open_existing(&path).unwrap().close().unwrap();
 
         kill_a_writer_of(&path);
         patch(&path, |superblock| superblock.boot[3] ^= 1);
         assert!(matches!(refusal(&path), Error::NeedsRestore { .. }));
         // Flushing does not make a disk keep what is in the page cache.
         for choice in [endura::MediaChoice::Adr, endura::MediaChoice::Eadr] {
-            let options = Pool::options().media(choice);
+            let options = plain().media(choice);
             let error = unchanged(&path, || options.open_existing(&path).unwrap_err());
             assert!(matches!(error, Error::NeedsRestore { .. }), "{error}");
         }
@@ -69,9 +68,9 @@ fn a_copy_of_an_open_pool() {
         let path = closed_pool(&folder);
         let copy = folder.path().join("copy");
         fs::copy(&path, &copy).unwrap();
-        Pool::options().open_existing(&copy).unwrap().close().unwrap();
+        plain().open_existing(&copy).unwrap().close().unwrap();
 
-        let pool = Pool::options().open_existing(&path).unwrap();
+        let pool = plain().open_existing(&path).unwrap();
         fs::copy(&path, &copy).unwrap();
         assert!(matches!(refusal(&copy), Error::NeedsRestore { .. }));
         pool.close().unwrap();
@@ -80,7 +79,7 @@ fn a_copy_of_an_open_pool() {
         kill_a_writer_of(&path);
         let moved = folder.path().join("moved");
         fs::rename(&path, &moved).unwrap();
-        Pool::options().open_existing(&moved).unwrap().close().unwrap();
+        plain().open_existing(&moved).unwrap().close().unwrap();
     }
 }
 
@@ -90,7 +89,7 @@ fn every_domain_closes_and_opens_again() {
     for folder in folders() {
         let path = closed_pool(&folder);
         for (round, choice) in (0..).zip([Adr, Eadr, PageCache, Clflush, Auto]) {
-            let pool = Pool::options().media(choice).open_existing(&path).unwrap();
+            let pool = plain().media(choice).open_existing(&path).unwrap();
             let stats = pool.stats().unwrap();
             assert!(stats.clean_open && !stats.power_safe);
             let map = pool.map::<u64, u64>("map").unwrap();
@@ -111,7 +110,7 @@ fn every_domain_closes_and_opens_again() {
 fn accepting_a_pool_in_doubt() {
     for folder in folders() {
         let path = closed_pool(&folder);
-        let pool = Pool::options().open_existing(&path).unwrap();
+        let pool = plain().open_existing(&path).unwrap();
         let map = pool.map::<u64, u64>("map").unwrap();
         for key in 0..50_000 {
             map.insert(key, !key).unwrap();
@@ -120,7 +119,7 @@ fn accepting_a_pool_in_doubt() {
         kill_a_writer_of(&path);
         patch(&path, |superblock| superblock.boot[3] ^= 1);
         let whole = fs::read(&path).unwrap();
-        let accepting = Pool::options().accept_unclean(true);
+        let accepting = plain().accept_unclean(true);
 
         // Nodes lie behind what describes the pool; one that holds noise is found, wherever it is.
         let nodes = 48 * 1024;
@@ -140,14 +139,14 @@ fn accepting_a_pool_in_doubt() {
         assert!(!pool.stats().unwrap().clean_open);
         assert_eq!(pool.map::<u64, u64>("map").unwrap().get(49_999).unwrap(), Some(!49_999));
         pool.close().unwrap();
-        Pool::options().open_existing(&path).unwrap();
+        plain().open_existing(&path).unwrap();
     }
 }
 
 #[test]
 fn role_insert_and_say() {
     let Some(path) = role_path() else { return };
-    let map = Pool::options().open_existing(path).unwrap().map::<u64, u64>("map").unwrap();
+    let map = plain().open_existing(path).unwrap().map::<u64, u64>("map").unwrap();
     let mut key = map.last_key_value().unwrap().map_or(0, |(last, _)| last + 1);
     loop {
         map.insert(key, !key).unwrap();
@@ -169,7 +168,7 @@ fn what_was_acknowledged_survives_a_kill() {
             }
             writer.kill();
         }
-        let pool = Pool::options().open_existing(&path).unwrap();
+        let pool = plain().open_existing(&path).unwrap();
         let map = pool.map::<u64, u64>("map").unwrap();
         let (last, _) = map.last_key_value().unwrap().unwrap();
         assert!(last >= acknowledged, "{last} < {acknowledged}");

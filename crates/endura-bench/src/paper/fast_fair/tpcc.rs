@@ -1,6 +1,6 @@
 //! Figure 7: TPC-C's transactions as operations on eleven maps.
 
-use endura::{MediaChoice, Pool};
+use endura::MediaChoice;
 
 use crate::contender::Contender;
 use crate::figures::list;
@@ -8,6 +8,7 @@ use crate::paper::row::{Check, Finding};
 use crate::paper::scale::PaperScale;
 use crate::results::plotting::{groups, rates, series};
 use crate::results::{Plot, Results};
+use crate::store::measured_pool;
 use crate::suite::Settings;
 use crate::{Result, suite, tpcc};
 
@@ -18,7 +19,7 @@ pub(super) fn measure(scale: &PaperScale) -> Result<Finding> {
     };
     let settings = Settings {
         rounds: scale.rounds,
-        pool: Pool::options().media(MediaChoice::Adr),
+        pool: measured_pool().media(MediaChoice::Adr),
         ..Settings::new(Contender::ours().collect(), scale.dir.clone(), scale.seed)
     };
     let mut results = Results::new(String::new(), scale.seed);

@@ -44,7 +44,16 @@ pub(crate) struct Beside {
     /// Whether it has its temporary name still.
     is_new: bool,
     /// None if it is only [looked at](Self::peek). Declared last: released when everything else is gone.
-    _lock: Option<FileLock>,
+    lock: Option<FileLock>,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // In a forked child it is the parent's.
+        if self.is_new && self.lock.as_ref().is_some_and(FileLock::is_held) {
+            let _ = fs::remove_file(temporary(&self.path));
+        }
+    }
 }
 
 impl Beside {
@@ -82,7 +91,7 @@ impl Beside {
     fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
         let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
         let path = path.to_owned();
-        Ok(Self { file, newest, most_pages, whole: None, path, is_new: false, _lock: lock })
+        Ok(Self { file, newest, most_pages, whole: None, path, is_new: false, lock })
     }
 
     /// A new file, which takes the place of what is at `path` when it holds a checkpoint.
@@ -102,7 +111,7 @@ impl Beside {
             whole: None,
             path,
             is_new: true,
-            _lock: Some(lock),
+            lock: Some(lock),
         })
     }
 

@@ -82,13 +82,17 @@ impl PoolOptions {
 
     /// A new pool must not come over what a checkpoint keeps.
     fn refuse_beside_a_checkpoint(&self, path: &Path) -> Result<()> {
+        // That there is something at the path is told by who creates the pool.
+        if fs::symlink_metadata(path).is_ok() {
+            return Ok(());
+        }
         match self.checkpoint_of(path)? {
-            Some(_) if fs::symlink_metadata(path).is_err() => {
+            Some(_) => {
                 let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
                 let from = chosen.unwrap_or_else(|| beside::default_path(path));
                 Err(beside::bad(&from, beside::OF_NO_POOL))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

@@ -4,14 +4,14 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use endura::{Kind, LeakRecoveryState, MapOptions, Pool, Stats};
+use endura::{Checkpoints, Kind, LeakRecoveryState, MapOptions, Pool, Stats};
 
 use crate::killed_file::leave_as_killed;
 use crate::support::patched::{Closed, options, outcome};
 
 /// A pool as a killed process leaves it, with a few entries in each kind of map.
 fn unclosed_pool(path: &Path) {
-    let pool = Pool::options().create_new(path).unwrap();
+    let pool = Pool::options().checkpoints(Checkpoints::off()).create_new(path).unwrap();
     let (numbers, strings) =
         (pool.map::<u64, u64>("numbers").unwrap(), pool.map::<u64, [u8]>("strings").unwrap());
     for key in 0..2_000_u64 {

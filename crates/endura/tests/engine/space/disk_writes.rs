@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use endura::{MapOptions, Pool};
+use endura::{Checkpoints, MapOptions, Pool};
 
 /// Numbers in no order, the same each time.
 fn scattered(number: u64) -> u64 {
@@ -68,6 +68,7 @@ fn bytes_per_update(
 ) -> Option<u64> {
     let path = folder.join("pool");
     let options = Pool::options().read_mostly(read_mostly).recovery_threads(0);
+    let options = options.checkpoints(Checkpoints::off());
     let pool = options.create_new(&path).unwrap();
     let store = open(&pool);
     (0..entries).for_each(|number| store(number, number));

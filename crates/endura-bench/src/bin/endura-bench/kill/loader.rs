@@ -55,8 +55,11 @@ pub(crate) fn load_and_kill(
 ) -> Result<Killed> {
     let folder = temporary(dir)?;
     let store = folder.path().join("store");
-    let options =
-        StoreOptions { pool: media.options(), layout, ..StoreOptions::new(store, shape, keys) };
+    let options = StoreOptions {
+        pool: media.options().checkpoints(endura::Checkpoints::off()),
+        layout,
+        ..StoreOptions::new(store, shape, keys)
+    };
     let killed = Killed { folder, options, contender, media };
     killed.write_and_kill(keys)?;
     Ok(killed)
@@ -112,7 +115,7 @@ pub(crate) fn load(args: &LoaderArgs) -> Result {
     die_with_parent()?;
     let shape = args.shape.shape();
     let options = StoreOptions::new(args.dir.clone(), shape, args.keys);
-    let pool = args.media.options().recovery_threads(0);
+    let pool = args.media.options().checkpoints(endura::Checkpoints::off()).recovery_threads(0);
     let options = StoreOptions { pool, layout: args.layout.layout, ..options };
     let store = args.store.open(&options)?;
     let plan = Plan { operations: args.writes, pace: Pacing::FREE, seed: 1 };

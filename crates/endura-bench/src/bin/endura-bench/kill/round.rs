@@ -133,7 +133,7 @@ impl Victim {
         let shape = if self.contender.takes(SHAPE) { SHAPE } else { Shape::WORDS };
         let entries = KEYS * self.threads as u64;
         StoreOptions {
-            pool: self.media.options(),
+            pool: self.media.options().checkpoints(endura::Checkpoints::off()),
             ..StoreOptions::new(dir.join("store"), shape, entries)
         }
     }

@@ -138,7 +138,7 @@ impl Args {
             threads: self.threads.clone(),
             rounds: self.rounds,
             turns: Turns::ByStage,
-            pool: self.media.options(),
+            pool: self.media.options().checkpoints(endura::Checkpoints::off()),
             layout: self.layout.layout,
             ..Settings::new(contenders, self.dir.path(), self.seed.seed)
         })

@@ -147,7 +147,7 @@ fn once(killed: &Killed, keys: u64, media: MediaArgs) -> Result<(Took, StoreInfo
 
 /// Opens a pool so often after the kill of a child that had opened it and written an entry, and after a clean close.
 fn opens(killed: &Killed, media: MediaArgs, times: u32, took: &mut Took) -> Result<()> {
-    let options = media.options().recovery_threads(0);
+    let options = media.options().checkpoints(endura::Checkpoints::off()).recovery_threads(0);
     let mut open = |after| -> Result<Pool> {
         let begun = Instant::now();
         let pool = options.open_existing(killed.pool())?;
@@ -167,7 +167,7 @@ fn opens(killed: &Killed, media: MediaArgs, times: u32, took: &mut Took) -> Resu
 
 /// How long an NBTree takes to rebuild all that it keeps in DRAM, by two threads.
 fn rebuild(media: MediaArgs, pool: &Path) -> Result<Duration> {
-    let pool = media.options().open_existing(pool)?;
+    let pool = media.options().checkpoints(endura::Checkpoints::off()).open_existing(pool)?;
     let maps = pool.maps()?;
     let begun = Instant::now();
     for map in maps {

@@ -91,7 +91,7 @@ impl RunArgs {
             rounds: self.rounds,
             rate: self.rate,
             sampled: self.sampled,
-            pool: self.media.options(),
+            pool: self.media.options().checkpoints(endura::Checkpoints::off()),
             layout: self.layout.layout,
             ..Settings::new(contenders, self.dir.path(), self.seed.seed)
         })
