@@ -15,19 +15,19 @@ use endura::{Checkpoints, Pool};
 use rustix::process::{Pid, Signal, kill_process};
 use support::{Place, code, command, ended, ends_with, endura, in_foreground, json, text, works};
 
-/// Puts more entries into a pool with a process that is killed, and lets the power fail: another boot, and garbage in its
-/// pages.
-fn lose_power(place: &Place, arguments: &[&str]) {
+/// Puts more entries into a pool with a process that is killed, and lets the power fail: another boot, and perhaps garbage
+/// in its pages.
+fn lose_power(place: &Place, is_torn: bool) {
     let pool = &*place.pool();
-    let mut import = command(&[&["import", pool], arguments].concat());
+    let mut import = command(&["import", pool]);
     let import = import.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut import = import.spawn().expect("an import");
     let lines: String = (1_000..9_000).map(|i| format!("{i}\t{i}\n")).collect();
     import.stdin.as_mut().expect("its input").write_all(lines.as_bytes()).expect("lines");
     let file = File::options().read(true).write(true).open(pool).expect("the pool");
-    let generation = || Superblock::read(&file).expect("a superblock").clean;
+    let is_closed = || Superblock::read(&file).expect("a superblock").clean;
     let begun = Instant::now();
-    while generation() {
+    while is_closed() {
         assert!(begun.elapsed() < Duration::from_secs(30), "the import does not begin");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -38,7 +38,7 @@ fn lose_power(place: &Place, arguments: &[&str]) {
     superblock.boot = [0xEE; 16];
     superblock.write(&file).expect("another boot");
     let pages = file.metadata().expect("facts").len() / 4096;
-    for page in (2..pages).step_by(3) {
+    for page in (2..pages).step_by(3).filter(|_| is_torn) {
         file.write_all_at(&[0x5A; 4096], page * 4096).expect("garbage");
     }
 }
@@ -145,7 +145,7 @@ fn the_next_writer_takes_a_torn_pool_back_and_says_so() {
         let place = Place::new();
         let pool = &*place.pool();
         works(&["put", pool, "1", "10"]);
-        lose_power(&place, &[]);
+        lose_power(&place, true);
         for reader in [&["get", pool, "1"][..], &["info", pool], &["scan", pool], &["count", pool]]
         {
             let said = ends_with(3, reader);
@@ -204,20 +204,17 @@ fn a_torn_pool_can_be_checked_and_accepted_as_it_is() {
     let place = Place::new();
     let pool = &*place.pool();
     works(&["put", pool, "1", "10"]);
-    lose_power(&place, &[]);
+    lose_power(&place, true);
     let said = works_or_no(&["check", pool]);
     assert!(said.contains("damaged") || said.contains("`endura restore` takes it back"), "{said}");
-    // Only another boot, and no garbage.
     works(&["restore", pool]);
-    let file = File::options().read(true).write(true).open(pool).expect("the pool");
-    let mut superblock = Superblock::read(&file).expect("a superblock");
-    (superblock.boot, superblock.clean) = ([0xEE; 16], false);
-    superblock.write(&file).expect("another boot");
+    lose_power(&place, false);
     let said = works_or_no(&["check", pool]);
     assert!(said.contains("`endura restore` takes it back to its checkpoint of "), "{said}");
     let said = works(&["check", pool, "--accept"]);
     assert!(said.contains("was accepted"), "{said}");
-    assert_eq!(works(&["scan", pool]), "1\t10\n");
+    let entries = works(&["scan", pool]).lines().count();
+    assert!(entries > 1000, "{entries} entries: it was taken back all the same");
 }
 
 /// Runs a command whose answer may be no.

@@ -89,6 +89,44 @@ fn copies_beside_a_writer_are_of_one_checkpoint() {
     }
 }
 
+/// Whose pages are gone when they are read begins again, and not for ever.
+#[test]
+fn a_copy_begins_again_where_its_checkpoint_was_replaced() {
+    for folder in folders() {
+        let (path, to) = (folder.path().join("pool"), folder.path().join("to"));
+        let pool = with_checkpoints(&path);
+        let map = pool.map::<u64, u64>("map").unwrap();
+        let mut round = 0;
+        let mut replace = || {
+            for _ in 0..3 {
+                round += 1;
+                (0..KEYS).for_each(|key| _ = map.put(key, round).unwrap());
+                pool.checkpoint().unwrap();
+            }
+            round
+        };
+        let (mut newest, mut calls) = (replace(), 0);
+        let made = Pool::backup_of_checkpoint(&path, None, &to, |_, _| {
+            calls += 1;
+            if calls <= 2 {
+                newest = replace();
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(made.is_ok() && calls > 2, "{made:?}, {calls} calls");
+        assert_eq!(round_of(&to), newest);
+        fs::remove_file(&to).unwrap();
+        let mut calls = 0;
+        let never = Pool::backup_of_checkpoint(&path, None, &to, |_, _| {
+            (calls, _) = (calls + 1, replace());
+            ControlFlow::Continue(())
+        });
+        let never = never.unwrap_err();
+        assert!(never.to_string().contains("replaced faster"), "{never}");
+        assert!(calls == 5 && !to.exists(), "{calls} calls");
+    }
+}
+
 #[test]
 fn a_copy_is_of_the_last_checkpoint_of_this_pool_alone() {
     for folder in folders() {
