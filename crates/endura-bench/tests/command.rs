@@ -247,12 +247,12 @@ fn ratios_tell_a_slower_index_from_a_slower_machine() {
 #[test]
 fn instructions_are_counted_and_the_same_twice() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let count_with = |more: &[&str]| {
+    let count_with = |operations, more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
-        command.args(["instructions", "-n", "500", "-p", "2", "--json", "--dir", "."]);
+        command.args(["instructions", "-n", "500", "-p", operations, "--json", "--dir", "."]);
         command.args(more).current_dir(dir.path()).output().expect("the command runs")
     };
-    let (first, second) = (count_with(&[]), count_with(&[]));
+    let (first, second) = (count_with("2", &[]), count_with("2", &[]));
     let (code, out, err) = code_and_texts(&first);
     if err.contains("may not be traced") {
         return;
@@ -266,7 +266,7 @@ fn instructions_are_counted_and_the_same_twice() {
     assert!(counts.iter().all(|one| (50.0..500_000.0).contains(&count(one))), "{out}");
     assert_eq!(code_and_texts(&second).1, out);
     let narrowest = Vectors::available().next().expect("vectors").name();
-    let scans = count_with(&["--strings", "--vectors", narrowest]);
+    let scans = count_with("1", &["--strings", "--vectors", narrowest]);
     let (code, out, err) = code_and_texts(&scans);
     assert_eq!(code, Some(0), "{out}{err}");
     let counts: Value = serde_json::from_str(out).expect("JSON");

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nodes_take_as_much_memory_as_those_of_a_tree() {
+    fn the_nodes_take_no_more_memory_than_those_of_a_tree() {
         const KEYS: u64 = 60_000;
         let space = space(Arc::new(Heap::new(64 << 20))).expect("a space");
         let tree = NbTree::open(&space, "numbers").expect("a tree");
@@ -258,15 +258,15 @@ mod tests {
         tree.check(&mut |_, bytes| blocks += bytes).expect("a sound tree");
         let dir = tempfile::tempdir().expect("a temporary folder");
         let nodes = Nodes::new(dir.path(), KEYS).expect("nodes");
-        let near = |ours: u64, theirs: u64| (ours as f64 / theirs as f64 - 1.0).abs() < 0.15;
         let ours = nodes.leaves_of_partition * PARTITIONS as u64 * BLOCK;
-        assert!(near(ours, blocks), "{ours} {blocks}");
+        assert!((ours as f64 / blocks as f64 - 1.0).abs() < 0.1, "{ours} {blocks}");
         let of = |nodes: u32, bytes: usize| u64::from(nodes - 1) * bytes as u64;
         let ours = of(nodes.bodies.take(0), size_of::<Body>())
             + of(nodes.cells.take(0), size_of::<AtomicU64>())
             + of(nodes.leaves.take(0), size_of::<Leaf>());
+        // It has retired nodes besides.
         let theirs = tree.stats().metadata_bytes;
-        assert!(near(ours, theirs), "{ours} {theirs}");
+        assert!((theirs / 2..theirs).contains(&ours), "{ours} {theirs}");
     }
 
     #[test]
