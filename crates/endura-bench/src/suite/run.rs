@@ -13,7 +13,7 @@ use crate::Result;
 use crate::contender::Entrant;
 use crate::figures::Pacing;
 use crate::results::{Results, Role, StoreInfo};
-use crate::store::{StoreOptions, measured_pool, temporary};
+use crate::store::{StoreOptions, temporary};
 use crate::workload::{Plan, Population, Workload, warm_memory};
 
 /// Runs suites and adds what they measured to `results`; `observe` is called before each stage.
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::contender::Contender;
     use crate::results::{TAIL, WALL_TIME};
-    use crate::store::Shape;
+    use crate::store::{Shape, measured_pool};
     use crate::workload::Action;
 
     /// Two stores, two numbers of threads, a load and a stage.

@@ -13,7 +13,7 @@ use crate::process::*;
 #[test]
 fn role_insert_and_stay() {
     let Some(path) = role_path() else { return };
-    let pool = plain().open_existing(path).unwrap();
+    let pool = endura::Pool::options().open_existing(path).unwrap();
     let map = pool.map::<u64, u64>("map").unwrap();
     let last = map.iter().next_back().map_or(0, |entry| entry.unwrap().0);
     for key in last..last + 1000 {

@@ -394,8 +394,9 @@ impl Pool {
         self.backup_with(to, |_, _| ControlFlow::Continue(()))
     }
 
-    /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all, about once for each MiB. If
-    /// that breaks, nothing is left at `to`.
+    /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all: about once for each MiB, or
+    /// before and after where writers wait. If that breaks, nothing is left at `to`. It may use maps of the pool, but
+    /// `close` and `checkpoint` are [`Error::InsideOperation`] in it, and no other thread makes a checkpoint meanwhile.
     ///
     /// # Errors
     ///
@@ -412,6 +413,8 @@ impl Pool {
         if Call::is_inside(self.address()) {
             return Err(Error::InsideOperation);
         }
+        // A close, or another checkpoint, inside of `progress` would wait for this call.
+        let _call = Call::begin(self.address());
         let mut told = |done, all| match progress(done, all) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::found::{self, Restored};
 use crate::media::{Mapped, Media, Placement, Region};
+use crate::os::disk;
 use crate::pool::beside::{self, Beside};
 use crate::pool::{PoolFile, Relation, Session, Space, Superblock, restore};
 use crate::{Error, Result};
@@ -66,26 +67,26 @@ pub(in crate::store::pool) fn write(
     PoolFile::make(to, access, fill, close).map(drop)
 }
 
-/// Copies all of a pool while its writers wait.
+/// Copies all of a pool while its writers wait. The caller's closure is not called meanwhile: it may write.
 fn copy_held(space: &Space<Mapped>, to: &File, progress: &mut restore::Progress<'_>) -> Result<()> {
     let failed = |error| Error::io("writing a copy of the pool", error);
-    let is_read_only = space.session().read_only;
-    let hold = if is_read_only {
-        None
-    } else {
-        Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?)
+    let length = space.media().len();
+    progress(0, length).map_err(failed)?;
+    let hold = match space.session().read_only {
+        true => None,
+        false => Some(space.hold(PATIENCE)?.ok_or_else(|| space.writers_stay())?),
     };
     let (media, mut bytes) = (space.media(), vec![0; PIECE]);
     let length = media.len();
     for at in (2 * restore::PAGE_BYTES..length).step_by(PIECE) {
         let piece = &mut bytes[..PIECE.min((length - at) as usize)];
         Region::new(media, at, piece.len() / 8)?.read(0, piece);
-        crate::os::disk::refuse_beyond_limit(at + piece.len() as u64).map_err(failed)?;
+        disk::refuse_beyond_limit(at + piece.len() as u64).map_err(failed)?;
         to.write_all_at(piece, at).map_err(failed)?;
-        progress(at, length).map_err(failed)?;
     }
     drop(hold);
-    to.sync_all().map_err(failed)
+    to.sync_all().map_err(failed)?;
+    progress(length, length).map_err(failed)
 }
 
 /// The files that a restore by hand works with.
