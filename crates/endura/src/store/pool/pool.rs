@@ -427,7 +427,7 @@ impl Pool {
                 let file = inner.file.lock();
                 let superblock = *file.as_ref().ok_or(Error::Closed)?.superblock();
                 drop(file);
-                write(Source::Pool(&inner.space, superblock))
+                write(Source::Pool(&inner.space, &superblock))
             }
         }
     }

@@ -39,8 +39,11 @@ fn filled(path: &Path) -> Pool {
     pool
 }
 
+/// Keys and values as they are stored.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What is to be equal in a copy.
-fn facts(pool: &Pool, name: &str) -> (MapInfo, Vec<(Vec<u8>, Vec<u8>)>) {
+fn facts(pool: &Pool, name: &str) -> (MapInfo, Entries) {
     let info = pool.maps().unwrap().into_iter().find(|map| map.name == name).unwrap();
     let entries = DynamicMap::open(pool, name).unwrap().iter();
     let entries = entries.map(|entry| entry.map(|(key, value)| (key.into(), value.into())));

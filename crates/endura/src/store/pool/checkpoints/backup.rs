@@ -25,8 +25,11 @@ pub(in crate::store::pool) enum Source<'s> {
     /// A checkpoint.
     Checkpoint(&'s mut Beside),
     /// The pool itself, whose writers wait meanwhile.
-    Pool(&'s Space<Mapped>, Superblock),
+    Pool(&'s Space<Mapped>, &'s Superblock),
 }
+
+/// Finds out what a pool's file lies on.
+pub(in crate::store::pool) type PlacementOf<'p> = dyn Fn(&PoolFile) -> Result<Placement> + 'p;
 
 /// Begins a session on a pool's file, in which nothing but the close is done.
 pub(in crate::store::pool) type Mount<'m> =
@@ -38,12 +41,12 @@ pub(in crate::store::pool) fn write(
     to: &Path,
     source: Source<'_>,
     any_filesystem: bool,
-    (placement, mount): (&dyn Fn(&PoolFile) -> Result<Placement>, &Mount<'_>),
+    (placement, mount): (&PlacementOf<'_>, &Mount<'_>),
     progress: &mut restore::Progress<'_>,
 ) -> Result<()> {
     let root = match &source {
         Source::Checkpoint(from) => found::newest(from)?.0,
-        Source::Pool(_, superblock) => *superblock,
+        Source::Pool(_, superblock) => **superblock,
     };
     let fill = |file: &File| {
         match source {

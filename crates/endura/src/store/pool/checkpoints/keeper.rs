@@ -52,12 +52,18 @@ struct Shared {
     known: Mutex<Known>,
 }
 
+/// A thread, and what tells it to end when it is dropped.
+struct Thread {
+    end: SyncSender<()>,
+    handle: JoinHandle<()>,
+}
+
 /// Makes the checkpoints of one session.
 pub(in crate::store::pool) struct Keeper {
     shared: Arc<Shared>,
     birthplace: ForkGuard,
-    /// The thread, and what wakes it up for its end. Dropped only by `stop`: see `Background`.
-    thread: Mutex<ManuallyDrop<Option<(SyncSender<()>, JoinHandle<()>)>>>,
+    /// Dropped only by `stop`: see `Background`.
+    thread: Mutex<ManuallyDrop<Option<Thread>>>,
     has_no_thread: bool,
 }
 
@@ -99,7 +105,7 @@ impl Keeper {
             let thread = std::thread::Builder::new().name("endura-checkpoint".to_owned());
             let spawned = thread.spawn(move || shared.run(&end)).ok();
             keeper.has_no_thread = spawned.is_none();
-            let thread = spawned.map(|thread| (sender, thread));
+            let thread = spawned.map(|handle| Thread { end: sender, handle });
             keeper.thread = Mutex::new(ManuallyDrop::new(thread));
         }
         keeper
@@ -128,10 +134,10 @@ impl Keeper {
             return;
         }
         let thread = ManuallyDrop::into_inner(std::mem::take(&mut *self.thread.lock()));
-        if let Some((end, thread)) = thread {
+        if let Some(Thread { end, handle }) = thread {
             drop(end);
             // A panic was reported, and has poisoned the pool where necessary.
-            let _ = thread.join();
+            let _ = handle.join();
         }
     }
 
@@ -193,11 +199,15 @@ impl Shared {
                 continue;
             }
             last = Instant::now();
-            match self.round(&mut self.maker.lock(), self.superblock, When::Open) {
-                Err(Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }) => {
-                    return;
-                }
-                Ok(_) | Err(_) => {}
+            let made = self.round(&mut self.maker.lock(), self.superblock, When::Open);
+            let ends = |error: &Error| {
+                matches!(
+                    error,
+                    Error::Closed | Error::Poisoned | Error::Forked | Error::Corrupt { .. }
+                )
+            };
+            if made.as_ref().is_err_and(ends) {
+                return;
             }
         }
     }
