@@ -51,6 +51,10 @@ fn one_of_each() -> Vec<Error> {
         Error::Forked,
         Error::NeedsRecovery,
         Error::NeedsRestore { reason: "a copy" },
+        Error::BadCheckpoint {
+            path: "data.checkpoint".into(),
+            what: "of another pool: give it a file of its own",
+        },
         Error::Version { found: 1, want: 2 },
         Error::UnknownFeatures { bits: 1 },
         Error::NotAPool { what: "noise" },

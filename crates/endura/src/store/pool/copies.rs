@@ -1,4 +1,4 @@
-//! Copies of a pool that another process has open.
+//! Copies of whole pools, and the way back to a checkpoint by hand.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -6,10 +6,83 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::checkpoints::backup::{ByHand, Source};
+use super::checkpoints::{Restored, found};
 use super::pool::Pool;
 use crate::Result;
+use crate::runtime::calls::Call;
 
 impl Pool {
+    /// Writes a copy of the pool, as it is now, to `to`, where nothing may be. The copy is a closed pool, which can be opened
+    /// anywhere. It appears when it is whole and durable; a failure, or a crash, leaves nothing.
+    ///
+    /// If the pool has checkpoints, one is made and copied, and operations go on. Else operations that write wait until
+    /// all is copied. Writes as many bytes as the pool has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io), with `AlreadyExists` if something is there; those of [`checkpoint`](Self::checkpoint).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("data.endura");
+    /// let pool = endura::Pool::open(&path)?;
+    /// pool.map::<u64, u64>("orders")?.put(1, 100)?;
+    /// pool.backup(folder.path().join("monday.endura"))?;
+    ///
+    /// let monday = endura::Pool::open(folder.path().join("monday.endura"))?;
+    /// assert_eq!(monday.map::<u64, u64>("orders")?.get(1)?, Some(100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
+        self.backup_with(to, |_, _| ControlFlow::Continue(()))
+    }
+
+    /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all: about once for each MiB, or
+    /// before and after where writers wait. If that breaks, nothing is left at `to`. It may use maps of the pool, but
+    /// `close` and `checkpoint` are [`Error::InsideOperation`](crate::Error::InsideOperation) in it, and no other thread makes a checkpoint meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`Error::Io`](crate::Error::Io) with `Interrupted` if `progress` breaks.
+    pub fn backup_with(
+        &self,
+        to: impl AsRef<Path>,
+        mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.expect_outside()?;
+        // A close, or another checkpoint, inside of `progress` would wait for this call.
+        let _call = Call::begin(self.address());
+        let mut told = |done, all| match progress(done, all) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
+        };
+        let options = Self::options().recovery_threads(0);
+        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
+        match self.keeper() {
+            Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
+            None => write(Source::Pool(self.space(), &self.superblock()?)),
+        }
+    }
+
+    /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
+    /// power loss; this does it also with the copy of a pool that was open. If there is no pool at `path`, it is
+    /// made. With `keep_torn` the file as it was is kept as `<path>.torn` (for a look at what is torn).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`](crate::Error::BadCheckpoint) if the checkpoint is none of this pool, or not of its last session (unless `from` names
+    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io).
+    pub fn restore(
+        path: impl AsRef<Path>,
+        from: Option<&Path>,
+        keep_torn: bool,
+    ) -> Result<Restored> {
+        Self::options()
+            .restore_by_hand(&ByHand { path: path.as_ref(), from, keep_torn }, &mut found::quietly)
+    }
+
     /// Writes a copy of the pool at `path` as its last checkpoint has it to `to`, where nothing may be; returns when that
     /// was made. For a pool that another process has open: what was written after the checkpoint is not in the copy. (A process
     /// that has the pool open itself copies its state of now: [`backup`](Self::backup).) The checkpoint is the one beside the

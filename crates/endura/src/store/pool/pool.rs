@@ -1,13 +1,10 @@
 //! The handle of an open pool.
 
-use std::ops::ControlFlow;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fmt, io};
 
 use super::check::{self, Report};
-use super::checkpoints::backup::{ByHand, Source};
-use super::checkpoints::found;
 use super::checkpoints::keeper::Keeper;
 use super::checkpoints::{Checkpoint, CheckpointStats, Restored};
 use super::collect::Background;
@@ -16,7 +13,7 @@ use super::options::PoolOptions;
 use super::warnings;
 use crate::media::{Domain, Mapped, Media, Placement};
 use crate::os::fork::ForkGuard;
-use crate::pool::{LeakRecovery, PoolFile, Session, SizeUse, Space};
+use crate::pool::{LeakRecovery, PoolFile, Session, SizeUse, Space, Superblock};
 use crate::runtime::calls::Call;
 use crate::store::index::table;
 use crate::sync::Mutex;
@@ -187,6 +184,28 @@ impl Pool {
         self.inner.birthplace
     }
 
+    /// Fails in a forked child, and where the thread is inside an operation of the pool.
+    pub(super) fn expect_outside(&self) -> Result<()> {
+        // This check is first: a forked child inherits the calls of its parent's thread.
+        if self.inner.birthplace.is_elsewhere() {
+            return Err(Error::Forked);
+        }
+        match Call::is_inside(self.address()) {
+            true => Err(Error::InsideOperation),
+            false => Ok(()),
+        }
+    }
+
+    /// What makes its checkpoints, if there are any.
+    pub(super) fn keeper(&self) -> Option<&Keeper> {
+        self.inner.keeper.as_ref()
+    }
+
+    /// The superblock of the session.
+    pub(super) fn superblock(&self) -> Result<Superblock> {
+        Ok(*self.inner.file.lock().as_ref().ok_or(Error::Closed)?.superblock())
+    }
+
     /// The path by which the pool was opened.
     pub fn path(&self) -> &Path {
         &self.inner.facts.path
@@ -251,13 +270,7 @@ impl Pool {
     /// operation that writes for about a second: the other writers then continue; and those of [`Map`](crate::Map) for
     /// methods that read.
     pub fn verify(&self) -> Result<Report> {
-        // This check is first: a forked child inherits the calls of its parent's thread.
-        if self.inner.birthplace.is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        if Call::is_inside(self.address()) {
-            return Err(Error::InsideOperation);
-        }
+        self.expect_outside()?;
         check::verify(&self.inner.space)
     }
 
@@ -352,101 +365,14 @@ impl Pool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn checkpoint(&self) -> Result<Checkpoint> {
-        if self.inner.birthplace.is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        if Call::is_inside(self.address()) {
-            return Err(Error::InsideOperation);
-        }
+        self.expect_outside()?;
         drop(self.inner.space.pin_mut()?);
         match &self.inner.keeper {
             Some(keeper) => keeper.checkpoint(),
             None => Err(Error::Unsupported {
-                what: "the pool has no checkpoints: open it with `checkpoints(Checkpoints::default())`",
+                what: "the pool has no checkpoints: open it with `checkpoints` among its options",
             }),
         }
-    }
-
-    /// Writes a copy of the pool, as it is now, to `to`, where nothing may be. The copy is a closed pool, which can be opened
-    /// anywhere. It appears when it is whole and durable; a failure, or a crash, leaves nothing.
-    ///
-    /// If the pool has checkpoints, one is made and copied, and operations go on. Else operations that write wait until
-    /// all is copied. Writes as many bytes as the pool has.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`], with `AlreadyExists` if something is there; those of [`checkpoint`](Self::checkpoint).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("data.endura");
-    /// let pool = endura::Pool::open(&path)?;
-    /// pool.map::<u64, u64>("orders")?.put(1, 100)?;
-    /// pool.backup(folder.path().join("monday.endura"))?;
-    ///
-    /// let monday = endura::Pool::open(folder.path().join("monday.endura"))?;
-    /// assert_eq!(monday.map::<u64, u64>("orders")?.get(1)?, Some(100));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
-        self.backup_with(to, |_, _| ControlFlow::Continue(()))
-    }
-
-    /// As [`backup`](Self::backup); calls `progress` with the bytes that are done and with all: about once for each MiB, or
-    /// before and after where writers wait. If that breaks, nothing is left at `to`. It may use maps of the pool, but
-    /// `close` and `checkpoint` are [`Error::InsideOperation`] in it, and no other thread makes a checkpoint meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// As there; [`Error::Io`] with `Interrupted` if `progress` breaks.
-    pub fn backup_with(
-        &self,
-        to: impl AsRef<Path>,
-        mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let inner = &*self.inner;
-        if inner.birthplace.is_elsewhere() {
-            return Err(Error::Forked);
-        }
-        if Call::is_inside(self.address()) {
-            return Err(Error::InsideOperation);
-        }
-        // A close, or another checkpoint, inside of `progress` would wait for this call.
-        let _call = Call::begin(self.address());
-        let mut told = |done, all| match progress(done, all) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
-        };
-        let options = Self::options().recovery_threads(0);
-        let mut write = |source: Source<'_>| options.write_copy(to.as_ref(), source, &mut told);
-        match &inner.keeper {
-            Some(keeper) => keeper.with_checkpoint(|from| write(Source::Checkpoint(from))),
-            None => {
-                let file = inner.file.lock();
-                let superblock = *file.as_ref().ok_or(Error::Closed)?.superblock();
-                drop(file);
-                write(Source::Pool(&inner.space, &superblock))
-            }
-        }
-    }
-
-    /// Takes the pool at `path` back to a checkpoint: to the one beside it, or in `from`. An open does that by itself after a
-    /// power loss; this does it also with the copy of a pool that was open. If there is no pool at `path`, it is
-    /// made. With `keep_torn` the file as it was is kept as `<path>.torn` (for a look at what is torn).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::BadCheckpoint`] if the checkpoint is none of this pool, or not of its last session (unless `from` names
-    /// it), or damaged, or if the pool is whole: nothing is changed then. [`Error::Locked`], [`Error::Io`].
-    pub fn restore(
-        path: impl AsRef<Path>,
-        from: Option<&Path>,
-        keep_torn: bool,
-    ) -> Result<Restored> {
-        Self::options()
-            .restore_by_hand(&ByHand { path: path.as_ref(), from, keep_torn }, &mut found::quietly)
     }
 
     /// Ends the session: waits for running operations, syncs everything to the disk, marks the pool clean and unlocks

@@ -71,7 +71,7 @@ fn text_of(value: u64) -> String {
 /// What operation `i` of a writer does: to which map, to which key, and whether it removes.
 fn step(i: u64) -> ((u64, u64), bool) {
     let mixed = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-    ((i % 3, mixed % KEYS), mixed % 5 == 0)
+    ((i % 3, mixed % KEYS), mixed.is_multiple_of(5))
 }
 
 fn extra_of(writer: u64, i: u64) -> String {
