@@ -64,7 +64,8 @@ impl Fingerprints {
     /// Passes the slots that may have the key with this hash to `find`, in one call or in two, until it finds the key.
     ///
     /// Where one instruction does not search the line, first those in the key's home: six of seven entries are there.
-    /// An entry that is there during both calls is found by one of them, because it stays in its slot.
+    /// An entry that is there during both calls is found by one of them, because it stays in its slot. If the key moved
+    /// to another slot meanwhile, it was removed in between, and absent is a right answer.
     #[inline(always)]
     pub(crate) fn search(
         &self,
