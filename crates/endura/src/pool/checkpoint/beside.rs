@@ -129,7 +129,7 @@ impl Beside {
         self.whole.as_ref().map_or(self.newest, |whole| whole.newest().map(|(moment, _)| moment))
     }
 
-    /// Makes `file` what the newest checkpoint is: see [`restore`](super::restore). The pages that were written.
+    /// Makes `file` what the newest checkpoint is: see [`restore`]. The pages that were written.
     pub(crate) fn restore(
         &mut self,
         file: &File,

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`file`] | one file of checkpoints: roots, runs, slots; how the next one is written |
+//! | [`mod@file`] | one file of checkpoints: roots, runs, slots; how the next one is written |
 //! | [`copy`] | a round: what has changed, copied out of an open pool |
 //! | [`lineage`] | which checkpoint belongs to which pool |
 //! | [`restore`] | a torn pool is made what a checkpoint is |

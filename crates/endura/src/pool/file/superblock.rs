@@ -47,7 +47,7 @@ use std::os::unix::fs::FileExt;
 use crate::media::{Domain, LINE};
 use crate::os::disk;
 use crate::os::file_identity::{FileIdentity, Volume};
-use crate::pool::file::schedule::Schedule;
+pub use crate::pool::file::schedule::Schedule;
 use crate::pool::layout::{PAGE, SUPERBLOCK_A, SUPERBLOCK_B};
 use crate::{Error, Result};
 
