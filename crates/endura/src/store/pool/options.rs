@@ -113,7 +113,8 @@ impl PoolOptions {
 
     /// Whether an open takes a pool that a power loss has torn back to its last checkpoint, and makes a pool anew that is
     /// missing beside its checkpoint; `true` by default. Otherwise the first is
-    /// [`Error::NeedsRestore`](crate::Error::NeedsRestore), and the second as if there were no checkpoint.
+    /// [`Error::NeedsRestore`](crate::Error::NeedsRestore), and the second is not there
+    /// ([`Error::BadCheckpoint`](crate::Error::BadCheckpoint) where an empty pool would come over the checkpoint).
     #[must_use]
     pub fn restore(mut self, restore: bool) -> Self {
         self.restore = restore;

@@ -14,6 +14,8 @@ const MOST_SPARSE: u64 = 2;
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
     used: Bits,
+    /// No slot below is free: a round of many calls does not look at all before it in each.
+    lowest: u32,
 }
 
 impl Slots {
@@ -21,7 +23,7 @@ impl Slots {
     pub(crate) fn new() -> Self {
         let mut used = Bits::default();
         (0..ROOTS).for_each(|slot| _ = used.insert(slot));
-        Self { used }
+        Self { used, lowest: ROOTS }
     }
 
     pub(crate) fn in_use(&self) -> u64 {
@@ -31,19 +33,24 @@ impl Slots {
     /// Says that a slot is in use; `false` if it is already.
     #[must_use]
     pub(crate) fn claim(&mut self, slot: u32) -> bool {
-        self.used.insert(slot)
+        let was_free = self.used.insert(slot);
+        if slot == self.lowest {
+            self.lowest = self.used.first_out(slot);
+        }
+        was_free
     }
 
     /// Frees a slot. The roots are never free: slot 0 stands for a page that has none.
     pub(crate) fn free(&mut self, slot: u32) {
         if can_hold_a_page(slot) {
             self.used.remove(slot);
+            self.lowest = self.lowest.min(slot);
         }
     }
 
     /// The free runs of slots, lowest first; the last one does not end.
     fn gaps(&self) -> impl Iterator<Item = Range<u32>> {
-        let mut at = 0;
+        let mut at = self.lowest;
         std::iter::from_fn(move || {
             if at == u32::MAX {
                 return None;
