@@ -181,6 +181,10 @@ impl Sequence {
                 assert!(self.files() == before, "a refused open changed something");
                 match (&error, self.kept[self.place].is_some()) {
                     (Error::NeedsRestore { .. }, false) => assert!(self.pool.is_torn),
+                    // What was left in another place is not looked at.
+                    (Error::NeedsRestore { .. }, true) => {
+                        assert!(self.pool.is_torn && !self.is_on && !goes_on);
+                    }
                     (Error::BadCheckpoint { .. }, true) => assert!(
                         self.is_mixed || self.pool.is_torn && !self.has_last_close(),
                         "refused for good"
@@ -251,7 +255,7 @@ impl Sequence {
 
     fn use_it(&mut self, pool: &Pool) {
         for _ in 0..self.random.below(5) {
-            match self.random.below(8) {
+            match self.random.below(9) {
                 0..3 => {
                     self.note("write");
                     self.write(pool);
@@ -271,6 +275,7 @@ impl Sequence {
                     self.kept[self.place] = None;
                 }
                 7 => self.try_backup(pool),
+                8 => self.save(),
                 _ => {}
             }
         }
@@ -358,16 +363,7 @@ impl Sequence {
     fn meanwhile(&mut self) {
         match self.random.below(12) {
             0 | 1 => self.read(),
-            2 => {
-                self.note("saved");
-                let checkpoint = fs::read(self.checkpoint()).ok();
-                let kept = self.kept[self.place].clone();
-                self.saved = Some(Saved {
-                    pool: (fs::read(&self.path).unwrap(), self.pool.clone()),
-                    checkpoint: checkpoint.zip(kept),
-                    place: self.place,
-                });
-            }
+            2 => self.save(),
             3 => self.put_back_what_was_saved(),
             4 => {
                 self.note("the other place");
@@ -421,11 +417,23 @@ impl Sequence {
                 }
             }
             Err(error) => {
-                let may_be = matches!(error, Error::NeedsRestore { .. } | Error::NeedsRecovery { .. });
+                let may_be =
+                    matches!(error, Error::NeedsRestore { .. } | Error::NeedsRecovery { .. });
                 assert!(may_be && !self.pool.is_closed, "{error:?}");
             }
         }
         assert!(self.files() == before);
+    }
+
+    fn save(&mut self) {
+        self.note("saved");
+        let checkpoint = fs::read(self.checkpoint()).ok();
+        let kept = self.kept[self.place].clone();
+        self.saved = Some(Saved {
+            pool: (fs::read(&self.path).unwrap(), self.pool.clone()),
+            checkpoint: checkpoint.zip(kept),
+            place: self.place,
+        });
     }
 
     fn put_back_what_was_saved(&mut self) {

@@ -14,7 +14,7 @@ use crate::os::lock::{self, FileLock};
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
 use crate::pool::checkpoint::file::root::Moment;
-use crate::pool::checkpoint::lineage::{Relation, relation};
+use crate::pool::checkpoint::lineage::{self, Base, Relation, relation};
 use crate::pool::checkpoint::restore;
 use crate::pool::file::superblock::Superblock;
 use crate::{Error, Result};
@@ -29,7 +29,8 @@ pub(crate) const LAGS: &str =
 pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
 pub(crate) const EMPTY: &str = "it holds no checkpoint";
 const NO_FILE: &str = "it is no regular file; give another path";
-const REPLACED: &str = "another file was put in its place while the pool was open; move that one away";
+const REPLACED: &str =
+    "another file was put in its place while the pool was open; move that one away";
 const IN_USE: &str = "another pool uses it; give each pool a file of its own";
 
 /// The file of checkpoints of one pool, locked.
@@ -96,7 +97,16 @@ impl Beside {
     fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
         let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
         let path = path.to_owned();
-        Ok(Self { file, newest, most_pages, whole: None, path, is_new: false, is_settled: true, lock })
+        Ok(Self {
+            file,
+            newest,
+            most_pages,
+            whole: None,
+            path,
+            is_new: false,
+            is_settled: true,
+            lock,
+        })
     }
 
     /// A new file, which takes the place of what is at `path` when it holds a checkpoint.
@@ -211,6 +221,11 @@ impl Beside {
     /// What it is to the pool with this superblock; none if it holds no checkpoint.
     pub(crate) fn relation(&self, last: &Superblock) -> Option<Relation> {
         self.newest().map(|moment| relation(last, &moment))
+    }
+
+    /// How the next session of the pool with this superblock names it.
+    pub(crate) fn base(&self, last: &Superblock) -> Option<Base> {
+        self.newest().and_then(|moment| lineage::base(last, &moment))
     }
 }
 

@@ -82,20 +82,14 @@ impl Plan {
     pub(in crate::store::pool) fn announce(&mut self, file: &mut PoolFile) -> Result<()> {
         let last = *file.superblock();
         let relation = self.found.as_ref().and_then(|found| found.relation(&last));
-        let (is_current, lags) = match relation {
+        self.is_current = match relation {
             Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
             Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
-            Some(Relation::Related { is_current, lags }) => (is_current, lags),
-            None => (false, false),
+            Some(Relation::Related { is_current, .. }) => is_current,
+            None => false,
         };
-        if !self.schedule.is_on {
-            file.plan(self.schedule, None, false);
-            return Ok(());
-        }
-        self.is_current = is_current;
-        let newest = self.found.as_ref().and_then(|found| found.newest());
-        let base = newest.and_then(|moment| Superblock::decode(&moment.superblock));
-        file.plan(self.schedule, base.map(|base| base.session), lags);
+        let base = self.found.as_ref().and_then(|found| found.base(&last));
+        file.plan(self.schedule, base.filter(|_| self.schedule.is_on));
         Ok(())
     }
 
