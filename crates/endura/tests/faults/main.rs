@@ -13,3 +13,4 @@ mod power_loss;
 mod process;
 mod readers;
 mod restore;
+mod sequences;

@@ -9,11 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::os::file_identity::FileId;
 use crate::os::lock::{self, FileLock};
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
 use crate::pool::checkpoint::file::root::Moment;
-use crate::pool::checkpoint::lineage::{Relation, relation};
+use crate::pool::checkpoint::lineage::{self, Base, Relation, relation};
 use crate::pool::checkpoint::restore;
 use crate::pool::file::superblock::Superblock;
 use crate::{Error, Result};
@@ -28,6 +29,8 @@ pub(crate) const LAGS: &str =
 pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
 pub(crate) const EMPTY: &str = "it holds no checkpoint";
 const NO_FILE: &str = "it is no regular file; give another path";
+const REPLACED: &str =
+    "another file was put in its place while the pool was open; move that one away";
 const IN_USE: &str = "another pool uses it; give each pool a file of its own";
 
 /// The file of checkpoints of one pool, locked.
@@ -43,6 +46,8 @@ pub(crate) struct Beside {
     path: PathBuf,
     /// Whether it has its temporary name still.
     is_new: bool,
+    /// Whether its name is durable.
+    is_settled: bool,
     /// None if it is only [looked at](Self::peek). Declared last: released when everything else is gone.
     lock: Option<FileLock>,
 }
@@ -50,7 +55,8 @@ pub(crate) struct Beside {
 impl Drop for Beside {
     fn drop(&mut self) {
         // In a forked child it is the parent's.
-        if self.is_new && self.lock.as_ref().is_some_and(FileLock::is_held) {
+        let is_own = self.is_new && self.lock.as_ref().is_some_and(FileLock::is_held);
+        if is_own && self.is_there().unwrap_or(false) {
             let _ = fs::remove_file(temporary(&self.path));
         }
     }
@@ -91,7 +97,16 @@ impl Beside {
     fn found(path: &Path, file: File, most_pages: u32, lock: Option<FileLock>) -> Result<Self> {
         let newest = newest_moment(&file).map_err(|failure| told(path, failure))?;
         let path = path.to_owned();
-        Ok(Self { file, newest, most_pages, whole: None, path, is_new: false, lock })
+        Ok(Self {
+            file,
+            newest,
+            most_pages,
+            whole: None,
+            path,
+            is_new: false,
+            is_settled: true,
+            lock,
+        })
     }
 
     /// A new file, which takes the place of what is at `path` when it holds a checkpoint.
@@ -111,6 +126,7 @@ impl Beside {
             whole: None,
             path,
             is_new: true,
+            is_settled: false,
             lock: Some(lock),
         })
     }
@@ -150,20 +166,66 @@ impl Beside {
     }
 
     /// Gives a file that has its first checkpoint its name. Durable on return.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if the checkpoint of another pool came there meanwhile; [`Error::Io`].
     pub(crate) fn settle(&mut self) -> Result<()> {
-        if !self.is_new {
+        if self.is_settled {
             return Ok(());
         }
         let failed = |error| Error::creating(&self.path, error);
-        fs::rename(temporary(&self.path), &self.path).map_err(failed)?;
+        if self.is_new {
+            // Kept until the new file has its name.
+            let _replaced = self.lock_what_is_replaced()?;
+            fs::rename(temporary(&self.path), &self.path).map_err(failed)?;
+            self.is_new = false;
+        }
         File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
-        self.is_new = false;
+        self.is_settled = true;
         Ok(())
+    }
+
+    /// Locks the file in whose place this one comes. Two pools that were given one path, where there was nothing, both
+    /// make a new file: the second must not take the place of the first.
+    fn lock_what_is_replaced(&self) -> Result<Option<FileLock>> {
+        if !is_file(&self.path).unwrap_or(false) {
+            return Ok(None);
+        }
+        let (file, lock) = locked(&self.path, false)?;
+        let uuid_of = |moment: Moment| Superblock::decode(&moment.superblock).map(|root| root.uuid);
+        let uuid = self.newest().and_then(uuid_of);
+        match newest_moment(&file) {
+            Ok(Some(moment)) if uuid_of(moment) != uuid => Err(bad(&self.path, FOREIGN)),
+            // One that was damaged while the pool was open is what is to be replaced.
+            _ => Ok(Some(lock)),
+        }
+    }
+
+    /// Whether the file has its name still: false if it was removed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadCheckpoint`] if something else is there.
+    pub(crate) fn is_there(&self) -> Result<bool> {
+        let own = self.lock.as_ref().map(FileLock::file);
+        let name = if self.is_new { temporary(&self.path) } else { self.path.clone() };
+        match fs::metadata(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::opening(&name, error)),
+            Ok(facts) if Some(FileId::of(&facts)) == own => Ok(true),
+            Ok(_) => Err(bad(&name, REPLACED)),
+        }
     }
 
     /// What it is to the pool with this superblock; none if it holds no checkpoint.
     pub(crate) fn relation(&self, last: &Superblock) -> Option<Relation> {
         self.newest().map(|moment| relation(last, &moment))
+    }
+
+    /// How the next session of the pool with this superblock names it.
+    pub(crate) fn base(&self, last: &Superblock) -> Option<Base> {
+        self.newest().and_then(|moment| lineage::base(last, &moment))
     }
 }
 
@@ -197,8 +259,11 @@ fn locked(path: &Path, read_only: bool) -> Result<(File, FileLock)> {
         Error::Locked => bad(path, IN_USE),
         other => other,
     })?;
-    let file = lock::open(path, read_only).map_err(|error| Error::opening(path, error))?;
-    Ok((file, lock))
+    let failed = |error| Error::opening(path, error);
+    let file = lock::open(path, read_only).map_err(failed)?;
+    let is_locked = FileId::of(&file.metadata().map_err(failed)?) == lock.file();
+    // Between the two opens another file was put there.
+    if is_locked { Ok((file, lock)) } else { Err(bad(path, IN_USE)) }
 }
 
 /// When the moment was.

@@ -14,6 +14,10 @@
 //! | `S`, not closed | of `S` | what a power loss takes the pool back to |
 //! | `S`, not closed | `B` | the same, unless it lagged already when `S` began |
 //!
+//! A session makes many checkpoints, and a close counts for the last only. So a session that finds the pool closed, and the
+//! checkpoint of that close, also records when that was made: an earlier one of `B` is then stale as well. Elsewhere it does
+//! not: the newest root of a session that was killed may not be durable, and a power loss leaves the one before it.
+//!
 //! A close makes the checkpoint before it writes the superblock that says so. A power loss between the two leaves a pool that was not
 //! closed, and a checkpoint of `S` with all that was in it.
 
@@ -36,13 +40,39 @@ pub(crate) enum Relation {
     },
 }
 
+/// The checkpoint that a session builds on, as its superblock names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// The session that made it.
+    pub(crate) session: [u8; 16],
+    /// When it was made; zero if others of that session may stand for it.
+    pub(crate) made: u64,
+    /// Whether the pool was closed after it.
+    pub(crate) lags: bool,
+}
+
+/// How the next session of the pool with this superblock names the checkpoint of this moment, which is
+/// [related](Relation::Related) to it.
+pub(crate) fn base(last: &Superblock, moment: &Moment) -> Option<Base> {
+    let Relation::Related { is_current, lags } = relation(last, moment) else { return None };
+    let Superblock { session, .. } = Superblock::decode(&moment.superblock)?;
+    let made = match is_current {
+        true => moment.made,
+        false if session == last.base => last.base_made,
+        false => 0,
+    };
+    Some(Base { session, made, lags })
+}
+
 /// What the checkpoint of this moment is to the pool with this superblock.
 pub(crate) fn relation(last: &Superblock, moment: &Moment) -> Relation {
     let Some(root) = Superblock::decode(&moment.superblock) else { return Relation::Foreign };
     if root.uuid != last.uuid {
         return Relation::Foreign;
     }
-    let (is_own, is_base) = (root.session == last.session, root.session == last.base);
+    let is_own = root.session == last.session;
+    let is_base =
+        root.session == last.base && (last.base_made == 0 || moment.made == last.base_made);
     if root.session == [0; 16] || !is_own && !is_base {
         return Relation::Stale;
     }
@@ -65,10 +95,14 @@ mod tests {
             ..Superblock::of_new_pool([9; 16])
         };
         let closed = Superblock { clean: true, sequence: 8, ..last };
-        let of = |root: Superblock| Moment { pages: 16, made: 0, superblock: root.encode() };
+        let of = |root: Superblock| Moment { pages: 16, made: 4, superblock: root.encode() };
         let related = |is_current, lags| Relation::Related { is_current, lags };
         let base = Superblock { session: [1; 16], base: [0; 16], sequence: 5, clean: true, ..last };
+        let exact = Superblock { base_made: 4, ..last };
         let cases = [
+            (Superblock { base_made: 5, ..last }, base, Relation::Stale),
+            (exact, base, related(false, false)),
+            (exact, last, related(false, false)),
             (last, Superblock { uuid: [8; 16], ..last }, Relation::Foreign),
             (last, Superblock { session: [3; 16], ..last }, Relation::Stale),
             (last, Superblock { session: [0; 16], ..last }, Relation::Stale),
@@ -85,6 +119,10 @@ mod tests {
         ];
         for (last, root, want) in cases {
             assert_eq!(relation(&last, &of(root)), want, "{last:?} and {root:?}");
+            let named = super::base(&last, &of(root));
+            let is_named_exactly = named.is_some_and(|base| base.made == 4);
+            let is_current = matches!(want, Relation::Related { is_current: true, .. });
+            assert_eq!(is_named_exactly, is_current || last.base_made == 4 && root == base);
         }
         let torn = Moment { superblock: [7; 256], ..of(last) };
         assert_eq!(relation(&last, &torn), Relation::Foreign);

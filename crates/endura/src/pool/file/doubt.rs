@@ -8,7 +8,7 @@
 //! | asked | answer | verdict |
 //! | --- | --- | --- |
 //! | is this the file of the last session ([`FileIdentity`])? | no | a copy |
-//! | does the file's [mark](Mark) name the session of the superblock? | no | the contents of a copy |
+//! | does the file's [mark](Mark) name the session of the superblock? | no | the contents of a copy, unless the mark was lost with the stores |
 //! | | cannot be known, and the file has no birth | could be a copy |
 //! | the same boot? | yes | none: the process alone ended |
 //! | is the memory safe from power loss, then and now? | no | stores in the page cache are lost |
@@ -44,6 +44,11 @@ pub(crate) fn doubt(last: &Superblock, here: Here, placement: &Placement) -> Opt
     let is_named = if last.is_marked { here.mark.names(last.session) } else { None };
     match (last.file.compare(&here.file, same_boot != Some(false)), is_named) {
         (Likeness::Other, _) => Some("the file is a copy of a pool that was open"),
+        // The mark was not synced: the machine went down before the file system wrote it. If the contents are those of a
+        // copy all the same, the lineage of the checkpoint tells.
+        (Likeness::Same, Some(false)) if same_boot == Some(false) && !last.power_safe => {
+            Some(WENT_DOWN)
+        }
         (_, Some(false)) => Some(
             "a copy of the pool, made while it was open, was written over the file: its last session is another one",
         ),
@@ -176,6 +181,12 @@ mod tests {
         let passing = Mark::Numbers([[4; 16], [3; 16]]);
         assert!(!is_doubted(&left, Here { mark: passing, ..HERE }, &DISK));
         assert!(!is_doubted(&left, Here { mark: Mark::Unreadable, ..HERE }, &DISK));
+        // It is not synced before a session whose stores a power loss may take.
+        for mark in [Mark::Numbers([[4; 16], [0; 16]]), Mark::Absent] {
+            let after_a_loss = Here { mark, boot: NEXT_BOOT, ..HERE };
+            assert_eq!(doubt(&left, after_a_loss, &DISK), Some(WENT_DOWN));
+            assert_ne!(doubt(&left, Here { mark, ..HERE }, &DISK), Some(WENT_DOWN));
+        }
         // Without a birth the mark is what proves the file.
         let bare = FileIdentity { birth: None, ..FILE };
         assert!(!is_doubted(&left, Here { file: bare, ..HERE }, &DISK));

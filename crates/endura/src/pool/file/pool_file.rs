@@ -33,6 +33,7 @@ use crate::os::lock::{self, FileLock};
 use crate::os::session_mark::{self, Mark};
 use crate::os::{disk, identity};
 use crate::pool::alloc::pages;
+use crate::pool::checkpoint::Base;
 use crate::pool::file::doubt::{Here, NO_BIRTH, doubt, silence};
 use crate::pool::file::schedule::Schedule;
 use crate::pool::file::superblock::{Superblock, WITH_CHECKPOINTS};
@@ -170,12 +171,13 @@ impl PoolFile {
     }
 
     /// Says which checkpoint the next session builds on, and when it makes others.
-    pub(crate) fn plan(&mut self, schedule: Schedule, base: Option<[u8; 16]>, base_lags: bool) {
+    pub(crate) fn plan(&mut self, schedule: Schedule, base: Option<Base>) {
         let with = if schedule.is_on { WITH_CHECKPOINTS } else { 0 };
         let writable_with = self.superblock.writable_with & !WITH_CHECKPOINTS | with;
-        let base = base.unwrap_or_default();
+        let Base { session: base, made: base_made, lags: base_lags } = base.unwrap_or_default();
+        let last = self.superblock;
         self.superblock =
-            Superblock { schedule, base, base_lags, writable_with, ..self.superblock };
+            Superblock { schedule, base, base_made, base_lags, writable_with, ..last };
     }
 
     /// Why the pool may be torn, if it may be: stores of the last session may have been lost in an
@@ -261,7 +263,10 @@ impl PoolFile {
     pub(crate) fn restored(&mut self, to: &Superblock, placement: &Placement) -> Result<()> {
         let last = &mut self.superblock;
         last.generation = last.generation.max(to.generation);
-        (last.base, last.base_lags) = (to.session, false);
+        if last.base != to.session {
+            (last.base, last.base_made) = (to.session, 0);
+        }
+        last.base_lags = false;
         // Above each generation that has locks in the pages.
         let session = Session { clean: false, ..self.next_session()? };
         self.announce(&session, placement)

@@ -34,7 +34,8 @@
 //! | 176..192 | random number of the session of the checkpoint that this session builds on, zeros if there is none |
 //! | 192..205 | when checkpoints are made ([`Schedule`]) |
 //! | 205 | 1 = the pool was closed after that checkpoint |
-//! | 206..252 | zero |
+//! | 206..214 | when that checkpoint was made, if it was surely durable, and is what the pool was closed as; else zeros |
+//! | 214..252 | zero |
 //! | 252..256 | CRC32C of bytes 0..124 and 128..252 |
 //!
 //! The first checksum lets every build read the version. The second covers the same bytes again, so that no half of a
@@ -109,6 +110,9 @@ pub struct Superblock {
     pub base: [u8; 16],
     /// Whether the pool was closed after that checkpoint, which then must not take it back.
     pub base_lags: bool,
+    /// When that checkpoint was made, in nanoseconds since 1970, if the pool was closed as it is: no other one of that session
+    /// stands for the close. Zero if any of that session may.
+    pub base_made: u64,
     /// When checkpoints are made.
     pub schedule: Schedule,
 }
@@ -136,6 +140,7 @@ impl Superblock {
             power_safe: false,
             base: [0; 16],
             base_lags: false,
+            base_made: 0,
             schedule: Schedule::default(),
         }
     }
@@ -186,6 +191,7 @@ impl Superblock {
         put(176, &self.base);
         put(192, &self.schedule.encode());
         put(205, &[self.base_lags.into()]);
+        put(206, &self.base_made.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -225,6 +231,7 @@ impl Superblock {
             power_safe: bytes[122] == 1,
             base: field(bytes, 176),
             base_lags: bytes[205] == 1,
+            base_made: word(206),
             schedule: Schedule::decode(&field(bytes, 192)),
         })
     }

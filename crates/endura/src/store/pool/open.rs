@@ -106,7 +106,7 @@ impl PoolOptions {
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
         let mount = |file: &mut PoolFile| {
             let placement = placement(file)?;
-            self.mount(file, placement, false)
+            self.mount(file, placement, None)
         };
         backup::write(to, source, self.any_filesystem, (&placement, &mount), progress)
     }
@@ -257,13 +257,12 @@ impl PoolOptions {
         if let Some(plan) = &mut plan {
             plan.announce(file)?;
         }
-        let plan = plan.filter(Plan::is_on);
         let kept = match self.read_only {
             true => found::facts(path, self.checkpoints.as_ref(), file.superblock()),
             false => None,
         };
-        let (space, session) = self.mount(file, placement, plan.is_some())?;
-        let keeper = plan.map(|plan| Keeper::begin(&space, file, plan));
+        let (space, session) = self.mount(file, placement, plan.as_mut())?;
+        let keeper = plan.filter(Plan::is_on).map(|plan| Keeper::begin(&space, file, plan));
         Ok(Begun { space, placement, session, keeper, kept, restored })
     }
 
@@ -287,10 +286,14 @@ impl PoolOptions {
         &self,
         file: &mut PoolFile,
         placement: Placement,
-        notes_pages: bool,
+        plan: Option<&mut Plan>,
     ) -> Result<(Arc<Space<Mapped>>, Session)> {
+        let notes_pages = plan.as_deref().is_some_and(Plan::is_on);
         let medium = self.map(file, placement, (self.read_only, notes_pages))?;
         Space::inspect(&medium, file.next_session()?)?;
+        if let Some(plan) = plan {
+            plan.remove_unwanted()?;
+        }
         let session = file.begin(&placement)?;
         let space = Space::mount(medium, session)?;
         if notes_pages {

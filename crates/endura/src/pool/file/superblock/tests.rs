@@ -23,6 +23,7 @@ fn sample() -> Superblock {
         power_safe: true,
         base: [4; 16],
         base_lags: true,
+        base_made: 0x2122_2324_2526_2728,
         schedule: Schedule {
             is_on: true,
             every: Some(Duration::from_millis(1_500)),

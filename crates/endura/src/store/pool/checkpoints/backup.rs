@@ -59,7 +59,7 @@ pub(in crate::store::pool) fn write(
     let close = |file: &mut PoolFile| {
         let placement = placement(file)?;
         file.restored(&root, &placement)?;
-        file.plan(crate::pool::Schedule { is_elsewhere: false, ..root.schedule }, None, false);
+        file.plan(crate::pool::Schedule { is_elsewhere: false, ..root.schedule }, None);
         let (space, _) = mount(file)?;
         let length = space.save()?;
         space.media().sync()?;

@@ -49,7 +49,10 @@ impl Plan {
     ) -> Result<Option<Self>> {
         let default = || beside::default_path(path);
         let schedule = choice.map_or(last.schedule, |choice| choice.schedule(last.schedule));
-        let path = choice.and_then(|choice| choice.file.clone()).unwrap_or_else(default);
+        let chosen = choice.and_then(|choice| choice.file.clone());
+        // The working directory may change while the pool is open.
+        let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
+        let path = chosen.unwrap_or_else(default);
         if !schedule.is_on && !last.schedule.is_on {
             return Ok(None);
         }
@@ -75,28 +78,28 @@ impl Plan {
         }
     }
 
-    /// Says in the superblock-to-be what the session builds on. Takes the file away where there are to be no checkpoints
-    /// any more.
+    /// Says in the superblock-to-be what the session builds on.
     pub(in crate::store::pool) fn announce(&mut self, file: &mut PoolFile) -> Result<()> {
         let last = *file.superblock();
         let relation = self.found.as_ref().and_then(|found| found.relation(&last));
-        let (is_current, lags) = match relation {
+        self.is_current = match relation {
             Some(Relation::Foreign) => return Err(beside::bad(&self.path, beside::FOREIGN)),
             Some(Relation::Stale) => return Err(beside::bad(&self.path, beside::STALE)),
-            Some(Relation::Related { is_current, lags }) => (is_current, lags),
-            None => (false, false),
+            Some(Relation::Related { is_current, .. }) => is_current,
+            None => false,
         };
-        if !self.schedule.is_on {
-            if self.found.take().is_some() {
-                remove(&self.path)?;
-            }
-            file.plan(self.schedule, None, false);
-            return Ok(());
+        let base = self.found.as_ref().and_then(|found| found.base(&last));
+        file.plan(self.schedule, base.filter(|_| self.schedule.is_on));
+        Ok(())
+    }
+
+    /// Takes the file away where there are to be no checkpoints any more: the last step before the session begins, so that
+    /// an open that fails leaves what it found.
+    pub(in crate::store::pool) fn remove_unwanted(&mut self) -> Result<()> {
+        if !self.schedule.is_on && self.found.is_some() {
+            remove(&self.path)?;
+            self.found = None;
         }
-        self.is_current = is_current;
-        let newest = self.found.as_ref().and_then(|found| found.newest());
-        let base = newest.and_then(|moment| Superblock::decode(&moment.superblock));
-        file.plan(self.schedule, base.map(|base| base.session), lags);
         Ok(())
     }
 

@@ -270,6 +270,13 @@ impl Shared {
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
+        if let Some(kept) = beside
+            && !kept.is_there()?
+        {
+            // It was removed: what would be written to it could not be found.
+            *beside = None;
+            self.known.lock().newest = None;
+        }
         if beside.is_none() {
             *beside = Some(Beside::create(&self.path, pages_within(self.space.media().limit()))?);
             self.known.lock().pages = Pages::All;
