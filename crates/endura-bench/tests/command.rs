@@ -197,10 +197,7 @@ fn checkpoints_writes_a_table_for_each_part() {
     let (code, out, err) = code_and_texts(&output);
     assert_eq!(code, Some(0), "{out}{err}");
     let found: Value = serde_json::from_str(out).expect("JSON");
-    assert_eq!(
-        found.as_object().map(|parts| parts.keys().collect::<Vec<_>>()),
-        Some(vec!["restore"])
-    );
+    assert!(found.as_object().is_some_and(|parts| parts.keys().eq(["restore"])), "{out}");
     assert!(found["restore"][0]["open_seconds"].as_f64() > Some(0.0), "{out}");
     let left = std::fs::read_dir(dir.path()).expect("a folder").count();
     assert_eq!(left, 0, "files were left");

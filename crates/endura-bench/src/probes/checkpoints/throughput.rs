@@ -122,11 +122,11 @@ fn draw(keys: u64, seed: u64) -> Vec<(u64, bool)> {
     (0..DRAWN).map(|_| (key(zipf.draw(&mut rng)), rng.bool())).collect()
 }
 
-fn turn(
+fn turn<'r>(
     bed: &Bed,
     plan: ThroughputPlan,
     pace: Pace,
-    requests: &[Vec<(u64, bool)>],
+    requests: &'r [Vec<(u64, bool)>],
 ) -> Result<ThroughputTurn> {
     let opened = bed.open(pace.checkpoints())?;
     let Opened { pool, map, .. } = &opened;
@@ -140,7 +140,7 @@ fn turn(
     let (sent, took) = std::thread::scope(|scope| {
         let begun = Instant::now();
         let stop = &stop;
-        let send = |requests| scope.spawn(move || send(map, requests, stop));
+        let send = |requests: &'r Vec<_>| scope.spawn(move || send(map, requests, stop));
         let senders: Vec<_> = requests.iter().map(send).collect();
         let waited = wait(pool, pace, plan.turn);
         stop.store(true, Ordering::Relaxed);
@@ -177,8 +177,8 @@ fn send(map: &Map<u64, u64>, requests: &[(u64, bool)], stop: &AtomicBool) -> Res
             break;
         }
         for &(key, updates) in part {
-            let found = if updates { map.put(key, sent)? } else { map.get(key)? };
-            wrong += u64::from(found.is_none());
+            let is_right = if updates { !map.put(key, sent)? } else { map.get(key)?.is_some() };
+            wrong += u64::from(!is_right);
         }
         sent += part.len() as u64;
     }
