@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use endura::{Checkpoints, Event, Kind, Map, MapOptions, Pool};
 use tempfile::TempDir;
@@ -21,7 +22,7 @@ pub struct Bed {
     used_bytes: u64,
 }
 
-/// An open pool, its map, and how many checkpoints it made by itself.
+/// An open pool, its map, and how many checkpoints it made.
 pub(super) struct Opened {
     pub(super) pool: Pool,
     pub(super) map: Map<u64, u64>,
@@ -33,6 +34,17 @@ impl Opened {
     /// Checkpoints that were completed, and that failed.
     pub(super) fn checkpoints(&self) -> [u64; 2] {
         [&self.made, &self.failed].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Makes the first checkpoint since the pool had none, which has all pages, such that it is counted on return.
+    pub(super) fn first_checkpoint(&self) -> Result<()> {
+        self.pool.checkpoint()?;
+        // The event comes from a thread of the pool's.
+        let begun = Instant::now();
+        while self.checkpoints()[0] == 0 && begun.elapsed() < Duration::from_secs(1) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 }
 

@@ -71,8 +71,7 @@ fn turn(bed: &Bed, plan: LongestPlan, with: bool) -> Result<LongestTurn> {
     let spread = Spread::of(bed, plan.share);
     spread.touch(&opened.map)?;
     if with {
-        // The first has all pages.
-        opened.pool.checkpoint()?;
+        opened.first_checkpoint()?;
     }
     let before = opened.checkpoints();
     let wait = || {

@@ -133,8 +133,7 @@ fn turn<'r>(
     // No request is the first to touch a page since the pool was opened.
     (0..bed.keys()).try_for_each(|i| map.put(key(i), i).map(drop))?;
     if pace != Pace::Never {
-        // The first has all pages.
-        pool.checkpoint()?;
+        opened.first_checkpoint()?;
     }
     let (before, stop) = (opened.checkpoints(), AtomicBool::new(false));
     let (sent, took) = std::thread::scope(|scope| {
