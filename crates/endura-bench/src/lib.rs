@@ -20,7 +20,7 @@
 //! | [`contender`] | who takes part, and an open store of whatever type |
 //! | [`suite`] | workloads on many stores, threads, rounds: what `endura bench ycsb` runs |
 //! | [`experiment`] | any index over any medium, and mixed work on it |
-//! | [`probes`] | exact counts of flushes and instructions, the floor of the hardware, a crash |
+//! | [`probes`] | exact counts of flushes and instructions, the floor of the hardware, a crash, checkpoints |
 //! | [`paper`] | the figures of the papers, rerun row by row |
 //! | [`goals`] | how fast an index is to be beside a peer, and whether it is |
 //! | [`report`] | one page that tells all |

@@ -177,6 +177,36 @@ fn reopen_kills_and_finds() {
 }
 
 #[test]
+fn checkpoints_writes_a_table_for_each_part() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let run = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_endura-bench"));
+        let sizes = ["--bytes", "2M", "--changed", "5", "--interval", "0.02", "--rounds", "2"];
+        let turns = ["--seconds", "0.1", "--turn", "0.1", "--rounds-of-throughput", "1"];
+        let others = ["--keys", "1000", "--threads", "1", "--rounds-of-restore", "1", "--dir", "."];
+        command.arg("checkpoints").args(sizes).args(turns).args(others).args(more);
+        command.current_dir(dir.path()).output().expect("the command runs")
+    };
+    let output = run(&[]);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    for title in ["Holds: 5 % of", "Longest update:", "Throughput: 1,000 keys", "Restore: a pool"] {
+        assert_eq!(out.matches(title).count(), 1, "{title}: {out}");
+    }
+    let output = run(&["--only", "restore", "--json"]);
+    let (code, out, err) = code_and_texts(&output);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let found: Value = serde_json::from_str(out).expect("JSON");
+    assert!(found.as_object().is_some_and(|parts| parts.keys().eq(["restore"])), "{out}");
+    assert!(found["restore"][0]["open_seconds"].as_f64() > Some(0.0), "{out}");
+    let left = std::fs::read_dir(dir.path()).expect("a folder").count();
+    assert_eq!(left, 0, "files were left");
+    for bad in [["--changed", "0"], ["--seconds", "-1"], ["--threads", "0"], ["--only", "all"]] {
+        assert_eq!(run(&bad).status.code(), Some(2), "{bad:?}");
+    }
+}
+
+#[test]
 fn compare_tells_a_regression_by_its_exit_code() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let run = ["pibench", "-n", "500", "-p", "300", "--rounds", "1", "--stores", "btreemap"];

@@ -1,7 +1,8 @@
 //! What one operation asks of its medium and of the processor, what the hardware takes at least, and
-//! what a crash costs.
+//! what a crash and checkpoints cost.
 
 pub mod chain;
+pub mod checkpoints;
 pub mod counts;
 pub mod floor;
 pub mod instructions;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod checkpoints;
 mod compare;
 mod floor;
 mod goals;
@@ -73,6 +74,8 @@ enum Suite {
     Reopen(after_kill::Args),
     /// Kill writers at random moments, and look for what the store had acknowledged
     Kills(kill::Args),
+    /// What checkpoints cost on a disk: holds, the longest update, throughput, the way back after a power loss
+    Checkpoints(checkpoints::Args),
     /// Two runs side by side; exit code 1 if something became worse
     Compare(compare::Args),
     #[command(hide = true)]
@@ -99,6 +102,7 @@ fn run(cli: &Cli) -> Result {
         Some(Suite::Instructions(args)) => instructions::run(args),
         Some(Suite::Reopen(args)) => after_kill::run(args),
         Some(Suite::Kills(args)) => kill::run(args),
+        Some(Suite::Checkpoints(args)) => checkpoints::run(args),
         Some(Suite::Compare(args)) => compare::run(args),
         Some(Suite::InstructionsChild(args)) => instructions::work_stepwise(args),
         Some(Suite::Loader(args)) => kill::load(args),

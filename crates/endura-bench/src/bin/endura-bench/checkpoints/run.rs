@@ -1,0 +1,80 @@
+//! Runs what was asked for, one part after the other.
+
+use std::io::{Write, stdout};
+
+use endura_bench::probes::checkpoints::{
+    Bed, HoldsPlan, LongestPlan, ThroughputPlan, holds, longest, restore, throughput,
+};
+use endura_console::outcome::{Answer, Failure, Result};
+use endura_console::progress;
+use serde_json::{Map, Value, json};
+
+use super::args::{Args, Part};
+use super::tables;
+
+pub(crate) fn run(args: &Args) -> Result {
+    if args.threads.contains(&0) || args.keys == 0 || args.bytes == 0 {
+        return Err(Failure::Usage("--threads, --keys and --bytes are above 0".into()));
+    }
+    let spinner = progress::spinner();
+    let watch = |what: String| spinner.set_message(what);
+    let mut all = Map::new();
+    let mut tell = |name: &str, found: Value, write: &dyn Fn(&mut dyn Write) -> Result<()>| {
+        all.insert(name.into(), found);
+        match args.json.json {
+            true => Ok(()),
+            false => spinner.suspend(|| {
+                let out = &mut stdout().lock();
+                write(out)?;
+                Ok(out.flush()?)
+            }),
+        }
+    };
+    let done = on_bytes(args, &watch, &mut tell).and_then(|()| on_keys(args, &watch, &mut tell));
+    spinner.finish_and_clear();
+    done?;
+    if args.json.json {
+        writeln!(stdout(), "{}", Value::from(all))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// Takes what one part found, by its name, as JSON, and how it is written as a table.
+type Tell<'t> = dyn FnMut(&str, Value, &dyn Fn(&mut dyn Write) -> Result<()>) -> Result<()> + 't;
+
+/// The parts whose pool has so many bytes.
+fn on_bytes(args: &Args, watch: &dyn Fn(String), tell: &mut Tell<'_>) -> Result<()> {
+    if ![Part::Holds, Part::Longest, Part::Restore].into_iter().any(|part| args.wants(part)) {
+        return Ok(());
+    }
+    let bed = Bed::of_bytes(&args.dir, args.bytes, watch)?;
+    if args.wants(Part::Holds) {
+        let (rounds, interval) = (args.rounds, args.interval);
+        let of = |share| holds(&bed, HoldsPlan { share, rounds, interval }, watch);
+        let found = args.shares().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
+        tell("holds", json!(found), &|out| tables::holds(out, &found))?;
+    }
+    if args.wants(Part::Longest) {
+        let (turn, turns, interval) = (args.seconds, args.turns, args.interval);
+        let of = |share| longest(&bed, LongestPlan { share, turn, turns, interval }, watch);
+        let found = args.shares().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
+        tell("longest", json!(found), &|out| tables::longest(out, args, &found))?;
+    }
+    if args.wants(Part::Restore) {
+        let found = restore(&bed, args.rounds_of_restore, watch)?;
+        tell("restore", json!(found), &|out| tables::restore(out, &found))?;
+    }
+    Ok(())
+}
+
+/// The part whose pool has so many keys.
+fn on_keys(args: &Args, watch: &dyn Fn(String), tell: &mut Tell<'_>) -> Result<()> {
+    if !args.wants(Part::Throughput) {
+        return Ok(());
+    }
+    let bed = Bed::of_keys(&args.dir, args.keys, watch)?;
+    let (rounds, turn) = (args.rounds_of_throughput, args.turn);
+    let of = |&threads| throughput(&bed, ThroughputPlan { threads, rounds, turn }, watch);
+    let found = args.threads.iter().map(of).collect::<endura_bench::Result<Vec<_>>>()?;
+    tell("throughput", json!(found), &|out| tables::throughput(out, &found))
+}
