@@ -341,9 +341,9 @@ fn an_open_that_fails_keeps_the_checkpoint() {
         let path = folder.path().join("pool");
         on_demand().create_new(&path).unwrap().close().unwrap();
         let whole = fs::read(&path).unwrap();
-        // The length of the pool, and its first page, do not fit.
+        // The length is right, and the directory is not.
         let file = File::options().write(true).open(&path).unwrap();
-        file.write_all_at(&[0xA5; PAGE as usize], 2 * PAGE).unwrap();
+        file.write_all_at(&[0xA5; 5 * PAGE as usize], 3 * PAGE).unwrap();
         let refused = unchanged(&path, || plain().open(&path));
         assert!(refused.is_err(), "{refused:?}");
         assert!(checkpoint_of(&path).exists());
