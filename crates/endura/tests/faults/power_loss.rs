@@ -288,3 +288,177 @@ fn a_pool_in_memory_comes_back_from_the_disk() {
     let pool = Pool::options().checkpoints(how()).open(&path).unwrap();
     assert_eq!(pool.map::<u64, u64>("map").unwrap().get(7).unwrap(), Some(8));
 }
+
+/// Neither takes the place of the checkpoint of the other, whichever makes one first.
+#[test]
+fn two_pools_do_not_share_a_file() {
+    for folder in folders() {
+        let how = || Checkpoints::on_demand().in_file(folder.path().join("kept"));
+        let [a, b] = ["a", "b"].map(|name| {
+            let pool =
+                Pool::options().checkpoints(how()).create_new(folder.path().join(name)).unwrap();
+            pool.map::<str, u64>(name).unwrap().put(name, 1).unwrap();
+            pool
+        });
+        a.checkpoint().unwrap();
+        let refused = b.checkpoint();
+        assert!(matches!(refused, Err(Error::BadCheckpoint { .. })), "{refused:?}");
+        a.close().unwrap();
+        let refused = b.checkpoint();
+        assert!(matches!(refused, Err(Error::BadCheckpoint { .. })), "{refused:?}");
+        b.close().unwrap();
+        fs::remove_file(folder.path().join("a")).unwrap();
+        let a = Pool::options().checkpoints(how()).open(folder.path().join("a")).unwrap();
+        assert_eq!(a.map::<str, u64>("a").unwrap().get("a").unwrap(), Some(1));
+    }
+}
+
+#[test]
+fn a_checkpoint_that_is_removed_is_made_anew() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let pool = on_demand().create_new(&path).unwrap();
+        let map = pool.map::<u64, u64>("map").unwrap();
+        map.put(1, 1).unwrap();
+        pool.checkpoint().unwrap();
+        fs::remove_file(checkpoint_of(&path)).unwrap();
+        pool.checkpoint().unwrap();
+        assert!(checkpoint_of(&path).exists());
+        // What somebody puts there is not theirs to lose.
+        fs::remove_file(checkpoint_of(&path)).unwrap();
+        fs::write(checkpoint_of(&path), "precious").unwrap();
+        let refused = pool.checkpoint();
+        assert!(matches!(refused, Err(Error::BadCheckpoint { .. })), "{refused:?}");
+        pool.close().unwrap();
+        assert_eq!(fs::read(checkpoint_of(&path)).unwrap(), b"precious");
+    }
+}
+
+/// An open without checkpoints takes the file away, but not if it fails.
+#[test]
+fn an_open_that_fails_keeps_the_checkpoint() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        on_demand().create_new(&path).unwrap().close().unwrap();
+        let whole = fs::read(&path).unwrap();
+        // The length is right, and the directory is not.
+        let file = File::options().write(true).open(&path).unwrap();
+        file.write_all_at(&[0xA5; 5 * PAGE as usize], 3 * PAGE).unwrap();
+        let refused = unchanged(&path, || plain().open(&path));
+        assert!(refused.is_err(), "{refused:?}");
+        assert!(checkpoint_of(&path).exists());
+        fs::write(&path, whole).unwrap();
+        plain().open(&path).unwrap().close().unwrap();
+        assert!(!checkpoint_of(&path).exists());
+    }
+}
+
+/// A copy of an open pool is refused; a pool whose mark did not reach the disk is no copy.
+#[test]
+fn a_mark_that_a_power_loss_took_is_no_doubt() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        on_demand().create_new(&path).unwrap().close().unwrap();
+        kill_after_checkpoint(&path);
+        patch(&path, |superblock| superblock.session[0] ^= 1);
+        if superblock(&path).is_marked {
+            let refused = Pool::open(&path);
+            assert!(matches!(refused, Err(Error::NeedsRestore { .. })), "{refused:?}");
+        }
+        // The mark is that of another session now.
+        patch(&path, |superblock| superblock.session[0] ^= 1);
+        let session = superblock(&path).session;
+        assert_ne!(session, [0; 16]);
+        clear_mark(&path);
+        lose_power(&path, 1);
+        let pool = Pool::open(&path).unwrap();
+        assert!(pool.stats().unwrap().restored.is_some());
+        expect_checkpoint(&pool, 3000);
+    }
+}
+
+fn clear_mark(path: &Path) {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: both names end with a zero. It fails where there is no mark.
+    let _ = unsafe { libc::removexattr(path.as_ptr(), c"user.endura.session".as_ptr()) };
+}
+
+/// The file that a checkpoint was to come in is the parent's, and so is its temporary name.
+#[test]
+fn role_fork_beside_a_checkpoint() {
+    let Some(path) = role_path() else { return };
+    // A relative path counts from where the pool was opened.
+    std::env::set_current_dir(path.parent().unwrap()).unwrap();
+    let how = Checkpoints::on_demand().in_file("kept");
+    let pool = Pool::options().checkpoints(how).create_new(&path).unwrap();
+    std::env::set_current_dir("/").unwrap();
+    let [kept, new] = ["kept", "kept.new"].map(|name| path.with_file_name(name));
+    // It cannot get its name.
+    fs::create_dir(&kept).unwrap();
+    assert!(pool.checkpoint().is_err());
+    assert!(new.exists());
+    let inner = std::mem::ManuallyDrop::new(pool.clone());
+    // SAFETY: the child drops its handle and leaves by `_exit`; the parent waits for it.
+    let status = unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            let is_refused = matches!(pool.checkpoint(), Err(Error::Forked));
+            drop(pool);
+            drop(std::mem::ManuallyDrop::into_inner(inner));
+            libc::_exit(i32::from(!is_refused || !new.exists()));
+        }
+        let mut status = 0;
+        libc::waitpid(child, &raw mut status, 0);
+        status
+    };
+    assert_eq!(status, 0);
+    fs::remove_dir(&kept).unwrap();
+    assert!(new.exists());
+    pool.checkpoint().unwrap();
+    assert!(kept.is_file() && !new.exists());
+    drop(std::mem::ManuallyDrop::into_inner(inner));
+    drop(pool);
+    say("as it should be");
+}
+
+#[test]
+fn a_forked_child_leaves_the_checkpoint_alone() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let mut process = Process::start(role("role_fork_beside_a_checkpoint", &path));
+        assert_eq!(process.hear(), "as it should be");
+        process.finish();
+        assert!(superblock(&path).clean && !path.with_file_name("kept.new").exists());
+    }
+}
+
+/// One makes it; the others find it open, or open it later.
+#[test]
+fn several_open_a_missing_pool_at_once() {
+    for folder in folders() {
+        let path = folder.path().join("pool");
+        let pool = on_demand().create_new(&path).unwrap();
+        pool.map::<u64, u64>("map").unwrap().put(1, 2).unwrap();
+        pool.close().unwrap();
+        for _ in 0..5 {
+            fs::remove_file(&path).unwrap();
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let patience = Duration::from_secs(20);
+                        let begun = std::time::Instant::now();
+                        let pool = loop {
+                            match Pool::options().lock_timeout(patience).open(&path) {
+                                Err(Error::Locked) if begun.elapsed() < patience => {}
+                                opened => break opened.unwrap(),
+                            }
+                        };
+                        assert_eq!(pool.map::<u64, u64>("map").unwrap().get(1).unwrap(), Some(2));
+                        pool.close().unwrap();
+                    });
+                }
+            });
+        }
+    }
+}

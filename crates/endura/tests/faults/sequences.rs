@@ -56,7 +56,7 @@ struct Model {
     now: Contents,
     is_torn: bool,
     is_closed: bool,
-    /// Whether there was a power loss without damage: a verification finds none.
+    /// Whether a power loss damaged nothing: a verification then accepts it.
     is_whole: bool,
 }
 
@@ -237,7 +237,7 @@ impl Sequence {
         }
     }
 
-    /// Lets checkpoints fail while `work` runs, and what was there be there again then.
+    /// Lets checkpoints fail while `work` runs, and puts back what was there.
     fn with_no_room<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let at = self.checkpoint().to_owned();
         let (aside, new) = (at.with_extension("aside"), with_suffix(&at, ".new"));
@@ -417,8 +417,7 @@ impl Sequence {
                 }
             }
             Err(error) => {
-                let may_be =
-                    matches!(error, Error::NeedsRestore { .. } | Error::NeedsRecovery { .. });
+                let may_be = matches!(error, Error::NeedsRestore { .. } | Error::NeedsRecovery);
                 assert!(may_be && !self.pool.is_closed, "{error:?}");
             }
         }

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::os::file_identity::FileId;
 use crate::os::lock::{self, FileLock};
@@ -32,6 +32,16 @@ const NO_FILE: &str = "it is no regular file; give another path";
 const REPLACED: &str =
     "another file was put in its place while the pool was open; move that one away";
 const IN_USE: &str = "another pool uses it; give each pool a file of its own";
+
+/// How long a lock is waited for: a process that is killed lets the pool go before its checkpoint, and one that only looks has it
+/// for a moment.
+const PATIENCE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Whether the error is that another pool, or another process, has the checkpoint.
+pub(crate) fn is_in_use(error: &Error) -> bool {
+    matches!(error, Error::BadCheckpoint { what: IN_USE, .. })
+}
 
 /// The file of checkpoints of one pool, locked.
 ///
@@ -255,10 +265,14 @@ fn is_file(path: &Path) -> io::Result<bool> {
 }
 
 fn locked(path: &Path, read_only: bool) -> Result<(File, FileLock)> {
-    let lock = FileLock::acquire(path, read_only).map_err(|error| match error {
-        Error::Locked => bad(path, IN_USE),
-        other => other,
-    })?;
+    let begun = Instant::now();
+    let lock = loop {
+        match FileLock::acquire(path, read_only) {
+            Err(Error::Locked) if begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(Error::Locked) => return Err(bad(path, IN_USE)),
+            outcome => break outcome?,
+        }
+    };
     let failed = |error| Error::opening(path, error);
     let file = lock::open(path, read_only).map_err(failed)?;
     let is_locked = FileId::of(&file.metadata().map_err(failed)?) == lock.file();

@@ -50,8 +50,14 @@ impl PoolOptions {
         let path = path.as_ref();
         match self.locked(path) {
             Err(error) if is_io(&error, io::ErrorKind::NotFound) => {
-                let (file, restored) = self.make_anew(path)?.ok_or(error)?;
-                self.open_locked(path, file, Some(restored))
+                match self.make_anew(path)? {
+                    Some((file, restored)) => self.open_locked(path, file, Some(restored)),
+                    // Another process may have been faster.
+                    None if fs::metadata(path).is_ok() => {
+                        self.open_locked(path, self.locked(path)?, None)
+                    }
+                    None => Err(error),
+                }
             }
             file => self.open_locked(path, file?, None),
         }
@@ -62,7 +68,14 @@ impl PoolOptions {
         if self.read_only || !self.restore || fs::symlink_metadata(path).is_ok() {
             return Ok(None);
         }
-        let Some(mut from) = self.checkpoint_of(path)? else { return Ok(None) };
+        let from = match self.checkpoint_of(path, false) {
+            Err(error) if beside::is_in_use(&error) => return Err(Error::Locked),
+            from => from?,
+        };
+        // Looked at again under the lock: of several processes one makes the pool.
+        let Some(mut from) = from.filter(|_| fs::symlink_metadata(path).is_err()) else {
+            return Ok(None);
+        };
         let placement = |file: &PoolFile| Placement::of(file.file(), true, self.media);
         let made = found::make_anew(path, self.access(), &mut from, placement, &mut found::quietly);
         match made {
@@ -73,10 +86,10 @@ impl PoolOptions {
     }
 
     /// The checkpoint of a pool that is not there.
-    fn checkpoint_of(&self, path: &Path) -> Result<Option<Beside>> {
+    fn checkpoint_of(&self, path: &Path, read_only: bool) -> Result<Option<Beside>> {
         let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
         let from = chosen.unwrap_or_else(|| beside::default_path(path));
-        let found = Beside::open(&from, u32::MAX, true)?;
+        let found = Beside::open(&from, u32::MAX, read_only)?;
         Ok(found.filter(|found| found.newest().is_some()))
     }
 
@@ -86,7 +99,7 @@ impl PoolOptions {
         if fs::symlink_metadata(path).is_ok() {
             return Ok(());
         }
-        match self.checkpoint_of(path)? {
+        match self.checkpoint_of(path, true)? {
             Some(_) => {
                 let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
                 let from = chosen.unwrap_or_else(|| beside::default_path(path));
