@@ -7,9 +7,8 @@ use endura::lab::media::{Media, Region};
 use endura::lab::pool;
 use endura::{Checkpoints, Pool};
 
-use super::bed::{Bed, Opened};
+use super::bed::{Bed, Opened, PAGE, Watch};
 use super::writers::{Spread, beside_writers};
-use super::{PAGE, Watch};
 use crate::{Error, Result};
 
 /// How often a copy is timed.
