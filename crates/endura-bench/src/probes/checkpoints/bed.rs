@@ -8,10 +8,14 @@ use std::time::{Duration, Instant};
 use endura::{Checkpoints, Event, Kind, Map, MapOptions, Pool};
 use tempfile::TempDir;
 
-use super::{PAGE, Watch};
 use crate::keys::key;
 use crate::{Error, Result};
 
+/// Told what is being done.
+pub type Watch<'w> = dyn Fn(String) + 'w;
+
+/// Bytes of a page, as checkpoints have them.
+pub(super) const PAGE: u64 = endura::lab::media::DIRTY_GRAIN;
 const MAP: &str = "map";
 
 /// A closed pool whose map has so many keys. It is removed when this is dropped.

@@ -7,9 +7,8 @@ use endura::lab::media::{Media, Region};
 use endura::lab::pool;
 use endura::{Checkpoints, Pool};
 
-use super::bed::{Bed, Opened};
+use super::bed::{Bed, Opened, PAGE, Watch};
 use super::writers::{Spread, beside_writers};
-use super::{PAGE, Watch};
 use crate::{Error, Result};
 
 /// How often a copy is timed.
@@ -129,8 +128,10 @@ fn plain_copies(count: u64, all: u64) -> Vec<f64> {
         std::thread::scope(|scope| {
             for part in [low, high] {
                 scope.spawn(move || {
-                    let pages = part.chunks_exact_mut(stride);
-                    pages.for_each(|page| page[8 * (n % 512)..][..8].fill(n as u8));
+                    // Another word in each, as keys have it.
+                    for (i, page) in part.chunks_exact_mut(stride).enumerate() {
+                        page[8 * ((n + 7 * i) % 512)..][..8].fill(n as u8);
+                    }
                 });
             }
         });

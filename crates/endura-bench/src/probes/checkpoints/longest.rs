@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use endura::Checkpoints;
 
-use super::Watch;
-use super::bed::Bed;
+use super::bed::{Bed, Watch};
 use super::writers::{Spread, beside_writers};
 use crate::Result;
 

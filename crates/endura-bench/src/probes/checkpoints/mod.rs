@@ -10,14 +10,8 @@ mod tests;
 mod throughput;
 mod writers;
 
-pub use bed::Bed;
+pub use bed::{Bed, Watch};
 pub use holds::{Holds, HoldsPlan, Round, holds};
 pub use longest::{Longest, LongestPlan, LongestTurn, longest};
 pub use restore::{Restore, restore};
 pub use throughput::{Pace, Throughput, ThroughputPlan, ThroughputTurn, throughput};
-
-/// Told what is being done.
-pub type Watch<'w> = dyn Fn(String) + 'w;
-
-/// Bytes of a page, as checkpoints have them.
-const PAGE: u64 = endura::lab::media::DIRTY_GRAIN;

@@ -10,8 +10,7 @@ use endura::lab::pool::superblock::Superblock;
 use endura::{Checkpoints, Pool};
 use rustix::fs::{Advice, fadvise};
 
-use super::bed::{Bed, Opened};
-use super::{PAGE, Watch};
+use super::bed::{Bed, Opened, PAGE, Watch};
 use crate::figures::Median;
 use crate::{Error, Result};
 

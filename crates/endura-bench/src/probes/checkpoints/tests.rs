@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::bed::PAGE;
 use super::*;
 
 const BYTES: u64 = 4 << 20;

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use endura::{Checkpoints, Map, Pool};
 
-use super::Watch;
-use super::bed::{Bed, Opened};
+use super::bed::{Bed, Opened, Watch};
 use crate::figures::Median;
 use crate::keys::key;
 use crate::workload::Zipf;
