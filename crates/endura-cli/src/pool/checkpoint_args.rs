@@ -123,8 +123,8 @@ pub(crate) fn tell_restored(path: &Path, pool: &Pool, before: Before) {
     }
 }
 
-/// Removes the checkpoints of a pool that goes: from one that stays, the next command would make the pool anew. The close
-/// makes one more, in the file that is made here and then has no name.
+/// Removes the checkpoints of a pool whose file was removed: from one that stays, the next command would make the pool anew.
+/// Such a pool makes none any more, and the call waits for one that is under way.
 pub(crate) fn forget_checkpoints(pool: &Pool) {
     let Some(kept) = pool.stats().ok().and_then(|stats| stats.checkpoints) else { return };
     let _ = pool.checkpoint();

@@ -124,8 +124,9 @@ impl Writing {
         let _section = self.section.take().unwrap_or_else(interrupt::section);
         let gone = match self.made_pool {
             Some(made) => {
+                let gone = made.remove(&self.path);
                 self.pool.iter().for_each(forget_checkpoints);
-                made.remove(&self.path)
+                gone
             }
             // A pool that cannot drop the map is full or broken, which has already been reported.
             None => self.pool.as_ref().is_some_and(|pool| pool.drop_map(&self.name).is_ok()),

@@ -168,6 +168,11 @@ impl Mapped {
         self.reservation.wanted().next_multiple_of(STEP).max(self.len())
     }
 
+    /// Whether the file has a name: false once it was removed.
+    pub(crate) fn has_name(&self) -> bool {
+        self.file.metadata().is_ok_and(|facts| facts.nlink() > 0)
+    }
+
     /// The pages that were flushed, if they are noted.
     pub fn dirty_pages(&self) -> Option<&DirtyPages> {
         self.dirty_pages.as_ref()

@@ -11,6 +11,7 @@ mod not_closed;
 mod open;
 mod power_loss;
 mod process;
+mod random;
 mod readers;
 mod restore;
 mod sequences;

@@ -14,34 +14,12 @@ use std::path::{Path, PathBuf};
 use endura::{Checkpoints, Error, Pool, PoolOptions};
 
 use crate::process::*;
+use crate::random::Random;
 
 const PAGE: u64 = 4096;
 const KEYS: u64 = 12;
 /// Of so many sequences one is on a disk, where syncs take long.
 const ON_DISK: u64 = 25;
-
-struct Random(u64);
-
-impl Random {
-    fn of(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 >> 11
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// What a pool holds, and which closes have come before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

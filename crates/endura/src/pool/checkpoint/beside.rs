@@ -14,8 +14,9 @@ use crate::os::lock::{self, FileLock};
 use crate::pool::checkpoint::file::failure::Failure;
 use crate::pool::checkpoint::file::newest::{CheckpointFile, newest_moment};
 use crate::pool::checkpoint::file::root::Moment;
-use crate::pool::checkpoint::lineage::{self, Base, Relation, relation};
+use crate::pool::checkpoint::lineage::{self, Relation, relation};
 use crate::pool::checkpoint::restore;
+use crate::pool::file::schedule::Base;
 use crate::pool::file::superblock::Superblock;
 use crate::{Error, Result};
 
@@ -27,6 +28,7 @@ pub(crate) const STALE: &str = "it is of another time of this pool, as if one of
 pub(crate) const LAGS: &str =
     "the pool was closed after it was made, and what was written before that close is not in it";
 pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
+pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed while it is open, and gets no more checkpoints, for one would bring it back; close it";
 pub(crate) const EMPTY: &str = "it holds no checkpoint";
 const NO_FILE: &str = "it is no regular file; give another path";
 const REPLACED: &str =

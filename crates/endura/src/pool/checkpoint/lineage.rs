@@ -22,6 +22,7 @@
 //! closed, and a checkpoint of `S` with all that was in it.
 
 use crate::pool::checkpoint::file::root::Moment;
+use crate::pool::file::schedule::Base;
 use crate::pool::file::superblock::Superblock;
 
 /// What a checkpoint is to a pool.
@@ -38,17 +39,6 @@ pub(crate) enum Relation {
         /// Whether the pool was closed since, and the checkpoint does not have what was written before that.
         lags: bool,
     },
-}
-
-/// The checkpoint that a session builds on, as its superblock names it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Base {
-    /// The session that made it.
-    pub(crate) session: [u8; 16],
-    /// When it was made; zero if others of that session may stand for it.
-    pub(crate) made: u64,
-    /// Whether the pool was closed after it.
-    pub(crate) lags: bool,
 }
 
 /// How the next session of the pool with this superblock names the checkpoint of this moment, which is

@@ -15,4 +15,4 @@ mod lineage;
 pub(crate) mod restore;
 
 pub(crate) use file::Failure;
-pub(crate) use lineage::{Base, Relation};
+pub(crate) use lineage::Relation;

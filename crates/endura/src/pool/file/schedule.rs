@@ -26,6 +26,17 @@ pub struct Schedule {
     pub is_elsewhere: bool,
 }
 
+/// The checkpoint that a session builds on, as its superblock names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// The session that made it.
+    pub(crate) session: [u8; 16],
+    /// When it was made; zero if others of that session may stand for it.
+    pub(crate) made: u64,
+    /// Whether the pool was closed after it.
+    pub(crate) lags: bool,
+}
+
 impl Schedule {
     pub(crate) fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];

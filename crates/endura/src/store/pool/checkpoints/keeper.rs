@@ -270,6 +270,9 @@ impl Shared {
         if self.space.is_closed() && when == When::Open {
             return Err(Error::Closed);
         }
+        if !self.space.media().has_name() {
+            return Err(beside::bad(&self.path, beside::OF_A_REMOVED_POOL));
+        }
         if let Some(kept) = beside
             && !kept.is_there()?
         {
