@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// | --- | --- |
 /// | space | the second file is as large as what the pool has in use, and up to twice that while many pages change |
 /// | writing | each page of 4 KiB that has changed since the last checkpoint, once; plus 16 bytes for each |
-/// | waiting | operations that write wait while the changed pages are copied in memory: a millisecond for some 1,000 pages |
+/// | waiting | operations that write wait while the changed pages are copied in memory: 4 ms for 1,300 pages, 13 ms for 13,000 |
 /// | after a power loss | the pool is read once, seconds for each GiB |
 ///
 /// # Example
