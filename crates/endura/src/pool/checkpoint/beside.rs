@@ -25,11 +25,11 @@ pub(crate) const FOREIGN: &str =
     "it is of another pool; move it away, or give the pool another file for its checkpoints";
 pub(crate) const STALE: &str = "it is of another time of this pool, as if one of the two had been put back from a backup: to have the pool as the \
      checkpoint is, move the pool away and open it; else move the checkpoint away";
-pub(crate) const LAGS: &str =
-    "the pool was closed after it was made, and what was written before that close is not in it";
+pub(crate) const LAGS: &str = "the pool was closed after it was made, and what was written before that close is not in it: restore a backup, or, to have \
+     the pool as the checkpoint is, move the pool away and open it";
 pub(crate) const OF_NO_POOL: &str = "it is of a pool that is not there: open that, which makes it anew from the checkpoint, or remove the checkpoint";
 pub(crate) const OF_A_REMOVED_POOL: &str = "the pool was removed while it is open, and gets no more checkpoints, for one would bring it back; close it";
-pub(crate) const EMPTY: &str = "it holds no checkpoint";
+pub(crate) const EMPTY: &str = "it holds no checkpoint; give another file";
 const NO_FILE: &str = "it is no regular file; give another path";
 const REPLACED: &str =
     "another file was put in its place while the pool was open; move that one away";
@@ -251,7 +251,8 @@ fn temporary(path: &Path) -> PathBuf {
     with_suffix(path, ".new")
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The path with something behind its name.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -301,7 +302,10 @@ pub(crate) fn told(path: &Path, failure: Failure) -> Error {
         Failure::Version(_) => {
             bad(path, "it was written by another version of endura; use that one")
         }
-        Failure::Damaged(_) => bad(path, "it is damaged: what it says was never written"),
+        Failure::Damaged(_) => bad(
+            path,
+            "it is damaged: what it says was never written; move it away, and a pool that is whole gets a new one",
+        ),
         Failure::TooLarge => bad(
             path,
             "it has more pages than the pool may have (`max_size`), or than a checkpoint can name",

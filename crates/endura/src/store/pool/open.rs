@@ -30,7 +30,6 @@ const LEAST_DEFAULT: u64 = 1 << 30;
 /// and for other pools.
 const LEAVING: u64 = 8;
 /// The same if the default is not available, so that the next thousand pools find space.
-const DEFAULT_ON: bool = true;
 const LEAVING_WHERE_SCARCE: u64 = 64;
 const FEW_ADDRESSES: &str = "the process has too few free addresses for the usual 1 TiB: `max_bytes` says how far the pool may \
      grow while it is open this time; set `max_size` where many pools are open at once";
@@ -100,11 +99,7 @@ impl PoolOptions {
             return Ok(());
         }
         match self.checkpoint_of(path, true)? {
-            Some(_) => {
-                let chosen = self.checkpoints.as_ref().and_then(|choice| choice.file.clone());
-                let from = chosen.unwrap_or_else(|| beside::default_path(path));
-                Err(beside::bad(&from, beside::OF_NO_POOL))
-            }
+            Some(found) => Err(beside::bad(found.path(), beside::OF_NO_POOL)),
             None => Ok(()),
         }
     }
@@ -288,7 +283,7 @@ impl PoolOptions {
         is_new: bool,
     ) -> Result<Option<Plan>> {
         let is_written_back = !placement.direct && !file.filesystem().is_in_memory();
-        let default = (DEFAULT_ON && is_new && is_written_back).then(Checkpoints::default);
+        let default = (is_new && is_written_back).then(Checkpoints::default);
         let choice = self.checkpoints.as_ref().or(default.as_ref());
         let most = self.max_size.unwrap_or(DEFAULT_MAX_SIZE).max(file.len()?);
         Plan::of(path, choice, file.superblock(), found::pages_within(most))

@@ -138,7 +138,7 @@ impl ByHand<'_> {
             return Err(beside::bad(from.path(), WHOLE));
         }
         if self.keep_torn {
-            keep(file, &with_suffix(self.path))?;
+            keep(file, &beside::with_suffix(self.path, ".torn"))?;
         }
         found::restore_in_place(file, &mut from, placement, progress)
     }
@@ -187,12 +187,6 @@ const TOO_FAST: &str = "it is replaced faster than it can be copied: have the pr
      (`Pool::backup`)";
 const WHOLE: &str = "the pool is whole, and has what was written after the checkpoint; to go back all the same, move the pool away and \
      open it: it is made anew from the checkpoint";
-
-fn with_suffix(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".torn");
-    name.into()
-}
 
 /// Copies the torn file. Durable on return.
 fn keep(file: &PoolFile, to: &Path) -> Result<()> {

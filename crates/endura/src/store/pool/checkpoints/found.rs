@@ -32,7 +32,7 @@ pub struct Restored {
 }
 
 impl Restored {
-    /// How old the checkpoint was when the pool was last known to be open, or is now.
+    /// How long ago the checkpoint was made.
     pub(in crate::store::pool) fn age(&self) -> Duration {
         self.at.elapsed().unwrap_or_default()
     }
@@ -47,15 +47,14 @@ impl Plan {
         last: &Superblock,
         most_pages: u32,
     ) -> Result<Option<Self>> {
-        let default = || beside::default_path(path);
         let schedule = choice.map_or(last.schedule, |choice| choice.schedule(last.schedule));
-        let chosen = choice.and_then(|choice| choice.file.clone());
-        // The working directory may change while the pool is open.
-        let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
-        let path = chosen.unwrap_or_else(default);
         if !schedule.is_on && !last.schedule.is_on {
             return Ok(None);
         }
+        let chosen = choice.and_then(|choice| choice.file.clone());
+        // The working directory may change while the pool is open.
+        let chosen = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
+        let path = chosen.unwrap_or_else(|| beside::default_path(path));
         if last.schedule.is_elsewhere && choice.is_none_or(|choice| choice.file.is_none()) {
             return Err(beside::bad(&path, ELSEWHERE));
         }

@@ -232,10 +232,11 @@ impl Shared {
         }
         let media = self.space.media();
         let changed = || media.dirty_pages().map_or(0, |noted| noted.count(media.len()));
-        let changed = || if known.pages == Pages::All { u64::MAX >> 12 } else { changed() };
+        // What an earlier session has changed is not noted.
+        let has_changed =
+            |most: u64| known.pages == Pages::All || changed() * restore::PAGE_BYTES >= most;
         let is_time = self.schedule.every.is_some_and(|every| since >= every);
-        let is_much = |most| changed() * restore::PAGE_BYTES >= most;
-        is_time && changed() > 0 || self.schedule.after_bytes.is_some_and(is_much)
+        is_time && has_changed(1) || self.schedule.after_bytes.is_some_and(has_changed)
     }
 
     fn round(&self, maker: &mut Maker, superblock: Superblock, when: When) -> Result<Checkpoint> {
